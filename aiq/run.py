@@ -167,7 +167,8 @@ def carry_out(plan: "RunPlan", folder: RunFolder, earlier: Manifest | None = Non
         print_summary(outcome.summary, folder)
     if status != "finished":
         why = str(outcome.error) if outcome.error else "interrupted"
-        print(f"aiq: {_go_on(why, folder)}", file=sys.stderr)
+        begun = status == "interrupted" or set(outcome.summary.statuses) - {"cancelled"}
+        print(f"aiq: {_go_on(why, folder) if begun else why}", file=sys.stderr)
     elif outcome.exit_code == 3:
         for excess in outcome.state.excesses():
             print(f"aiq: {excess}, more than runner.max_error_rate allows (exit code 3)", file=sys.stderr)

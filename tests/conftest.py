@@ -2,10 +2,12 @@
 
 import ipaddress
 import json
+import re
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,3 +71,11 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("no ../shared/data beside the checkout")
     return folder
+
+
+def blocks(page: str, languages: Sequence[str]) -> Iterator[str]:
+    """The code blocks of a Markdown page in these languages; an indented block has the language ``."""
+    for fence in re.finditer(r"^```(\w*)\n(.*?)^```$|^((?: {4}.*\n)+)", page, re.DOTALL | re.MULTILINE):
+        language, fenced, indented = fence.groups()
+        if (language or "") in languages:
+            yield fenced if indented is None else textwrap.dedent(indented)

@@ -2,11 +2,14 @@
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import aiq
 from aiq.__main__ import main
 from scripts.settings_tables import stale
 
@@ -81,6 +84,43 @@ def test_the_example_agent_runs(
     capsys.readouterr()
     assert main(["run", "experiment=shallow_freshqa", "agent=mine", "agent.searches=0"]) == 2
     assert "agent.searches=0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["my_react", "my_graph"])
+def test_the_functions_run_as_they_are_printed(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = re.search(rf"```python\n(# {name}\.py\n.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert code is not None
+    assert len(code.group(1).splitlines()) <= 32
+    (tmp_path / f"{name}.py").write_text(code.group(1), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    run = aiq.run(
+        [
+            "experiment=shallow_freshqa",
+            "agent=python",
+            f"agent.function={name}:answer",
+            "limit=4",
+            "runner.progress=false",
+        ]
+    )
+    assert (run.summary.statuses, list(run.summary.routes)) == ({"completed": 4}, ["python"])
+    assert run.summary.metrics["fresheval.relaxed"].mean >= 0.5
+    assert run.summary.metrics["citations.valid_rate"].mean == 1
+    assert (usage := run.summary.usage["agent"].roles[f"{name.removeprefix('my_')}.agent"]).calls >= 8
+    assert usage.input_tokens > 1000
+
+
+def test_the_script_runs_as_it_is_printed(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
+    script = re.search(r"```python\n(# my_script\.py\n.*?)```", page, re.DOTALL)
+    assert script is not None
+    command = [sys.executable, "-c", script.group(1)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True)
+    assert "{'completed': 3} 0" in done.stdout
+    assert "fresheval.relaxed" in done.stdout
+    assert done.stderr == ""
 
 
 def test_the_settings_tables_are_current() -> None:

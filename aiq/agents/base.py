@@ -1,7 +1,7 @@
 """The contract of an agent: one method, a settings class beside it, and what it may offer besides."""
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from aiq.core.models import Models
 from aiq.core.reports import Report
@@ -9,6 +9,9 @@ from aiq.core.samples import Question
 from aiq.core.session import Session
 from aiq.core.settings import Settings
 from aiq.core.tools import Toolbox
+
+if TYPE_CHECKING:
+    from aiq.agents.toolkit.conversation import Threads
 
 
 class Agent(Protocol):
@@ -35,6 +38,14 @@ class Checked(Protocol):
 
 
 @runtime_checkable
+class OwnModels(Protocol):
+    """An agent some of whose roles are served by other models than config has for them."""
+
+    models: Mapping[str, str]
+    """The model by role."""
+
+
+@runtime_checkable
 class AsksUser(Protocol):
     """An agent that asks its user only where its settings say so."""
 
@@ -46,8 +57,15 @@ class AsksUser(Protocol):
 class Resumable(Protocol):
     """An agent whose conversations can wait for a person and outlive the process."""
 
+    @property
+    def threads(self) -> "Threads[Any] | None":
+        """Its conversations; None where its settings say that it keeps none."""
+
+    async def research(self, question: Question, session: Session) -> Report:
+        """As `Agent` has it."""
+
     async def resume(self, thread_id: str, session: Session) -> Report | None:
-        """Ask `session.user` what the thread waits for and go on; None where it waits for nothing."""
+        """Ask `session.user` what the thread waits for, or take up what broke off; None where nothing is open."""
 
 
 class Drawing(NamedTuple):

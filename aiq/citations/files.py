@@ -26,6 +26,7 @@ from aiq.core.sources import Source, SourceKind
 
 RowT = TypeVar("RowT", bound=BaseModel)
 STDIN = "-"
+_TABLES = (".json", ".csv", ".tsv")
 _OF_SOURCE = ("url", "citation_key", "title", "kind", "tool", "call_id", "digest")
 
 
@@ -64,14 +65,18 @@ class ReportRow(BaseModel):
 
 
 def read_report(name: str) -> str:
-    """A report's text, line ends as they are; of `-` from standard input. Raises UserError where there is none."""
-    if name.endswith(".json"):
-        raise UserError(f"{name} is JSON; a report is Markdown, and a file of reports is JSONL (.jsonl, .jsonl.gz)")
+    """A report's text, line ends and byte order mark as they are; of `-` from standard input.
+
+    Raises UserError where there is none.
+    """
+    if name.removesuffix(".gz").endswith(_TABLES):
+        kind = "JSON" if ".json" in name else "a table"
+        raise UserError(f"{name} is {kind}; a report is Markdown, and a file of reports is JSONL (.jsonl, .jsonl.gz)")
     try:
-        text = sys.stdin.buffer.read().decode() if name == STDIN else Files().text(Path(name), "REPORT")
+        text = sys.stdin.buffer.read().decode() if name == STDIN else Files().text(Path(name), "REPORT", "utf-8")
     except UnicodeDecodeError as error:
         raise UserError(f"standard input is not UTF-8 text (byte {error.start}); save the report as UTF-8") from None
-    if not text.strip() or "\x00" in text[:1000]:
+    if not text.lstrip("\ufeff").strip() or "\x00" in text[:1000]:
         raise UserError(f"{name} is empty, or no text; a report is Markdown, saved as UTF-8")
     return text
 

@@ -93,6 +93,7 @@ class SourceIndex:
             self._match_continued(url)
             or self._match(self._parent(url), "child_path")
             or self._match(self._with_parameters(url), "query_subset")
+            or self._match(self._query_begun(url), "truncation")
         )
 
     def match_exactly(self, text: str) -> Match | None:
@@ -123,11 +124,16 @@ class SourceIndex:
         found = _only(longer)
         return None if found is None or completes_identifier(start, found.spelling) or _cuts_work(found, url) else found
 
+    def _query_begun(self, url: ParsedUrl) -> ParsedUrl | None:
+        """Level 2, as written: the only source that goes on where the last parameter ends, as a reader would see it."""
+        found = self._cut_off(url.raw) if url.query and "#" not in url.raw else None
+        return None if found is None or found.spelling == url.spelling else found
+
     def _match_continued(self, url: ParsedUrl) -> Match | None:
         """Levels 2 (as written) and 3 (normalised): the only source that continues a whole-segment path."""
         at = bisect_left(self._paths, url.path)
         below = (path for path in self._paths[at : at + 2] if path[: len(url.path)] == url.path)
-        # a query is a set, has no beginning and is not continued
+        # a query is a set: whole parameters may be any of a source's
         found = _only([longer for path in below for longer in self._at[path]]) if url.bare else None
         cut_off = found and len(found.segments) > len(url.segments) and found.raw.startswith(url.raw)
         return self._match(found, "truncation" if cut_off else "prefix")

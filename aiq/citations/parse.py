@@ -45,6 +45,9 @@ class ParsedReport:
 @lru_cache(maxsize=32)  # verification and each judge read the same report
 def parse_report(text: str) -> ParsedReport:
     """Read a report. Any text is one; a text without citations has none."""
+    given = text
+    if text.startswith("\ufeff"):  # a byte order mark means as much as an empty line; offsets count it
+        text = f"\n{text[1:]}"
     markdown = read_markdown(text)
     lists = reference_lists(markdown)
     apart = _prose_in_fences(markdown, lists)
@@ -69,7 +72,7 @@ def parse_report(text: str) -> ParsedReport:
     marks = tuple(mark for mark in marks if mark.start < certain or numbers.keys() >= {*mark.numbers})
     linked = {mark.url for mark in marks}
     return ParsedReport(
-        text=text,
+        text=given,
         markdown=markdown,
         lists=lists,
         entries=entries,

@@ -131,7 +131,7 @@ def parse_url(text: str) -> ParsedUrl | None:
         segments,
         _query(query, host, segments) if query else (),
         route if fragment.startswith(("/", "!")) else "",
-        host + port + decoded(path if query is None else f"{path}?{query}"),
+        host + port + decoded(path if query is None else f"{path}?{query.replace('+', ' ')}"),
     )
 
 

@@ -3,8 +3,9 @@
 aiq chat                                          AI-Q on the offline stack
 aiq chat llm=openai llm.model=MODEL search=tavily web=live
 aiq chat agent=ai_q_deep                          any agent, with the settings that `aiq run` has for it
-aiq chat checkpointer=sqlite --thread rivers      goes on where the conversation `rivers` stopped,
-                                                  also where a plan waits for approval
+aiq chat checkpointer=sqlite --thread rivers      shows the conversation `rivers` and goes on where it stopped,
+                                                  also at a plan that waits or in research that broke off
+aiq chat checkpointer=sqlite --list               the conversations that are kept
 
 Lines may come from a pipe. `exit`, Ctrl-D and Ctrl-C leave.
 """
@@ -24,11 +25,11 @@ from aiq.agents.base import Agent, Checked, Resumable
 from aiq.core.errors import AiqError, ConfigError, UserError
 from aiq.core.events import EventLog
 from aiq.core.reports import Audit, Report
-from aiq.core.samples import Question, Sample, SampleKey, Turn
+from aiq.core.samples import Question, Sample, SampleKey
 from aiq.core.session import Session
 from aiq.core.settings import RunSettings
 from aiq.core.usage import UsageLedger
-from aiq.site.chat import LeftError, Terminal, printable, show_progress
+from aiq.site.chat import LeftError, Terminal, printable, show_progress, show_thread, show_threads
 
 _DEFAULTS = ("experiment=full_freshqa", "agent=ai_q_chat", "name=chat")
 """Where no experiment is chosen: AI-Q on the closed world, at the world's time."""
@@ -37,15 +38,17 @@ _OF_RUNS = ("dataset", "epochs", "limit", "judge", "judge_reliability", "name", 
 _IDLE = {
     **dict.fromkeys(_OF_RUNS, "a conversation is no run: it has no samples, judges or folder"),
     "resume": "a conversation is gone on with by --thread NAME (and a checkpointer that keeps it)",
+    "thread": "a conversation is named by --thread NAME",
     "user": "in `aiq chat` it is whoever types",
 }
 """Settings of a run that a conversation has no use for, and why."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.usage = f"{parser.prog} [--thread NAME] SETTING=VALUE ..."
+    parser.usage = f"{parser.prog} [--thread NAME | --list] SETTING=VALUE ..."
     parser.add_argument("overrides", nargs="*", metavar="SETTING=VALUE", help="a setting, or GROUP=OPTION")
     parser.add_argument("--thread", metavar="NAME", help="the conversation's name (default: a new one)")
+    parser.add_argument("--list", action="store_true", help="the conversations that the checkpointer keeps")
 
 
 def run(args: Namespace) -> int:
@@ -54,9 +57,16 @@ def run(args: Namespace) -> int:
     if args.thread is not None and not args.thread.strip():
         raise ConfigError("--thread: a conversation's name cannot be blank; leave it out for a new one")
     settings = _settings(args.overrides)
+    kept = settings.checkpointer.kind != "memory"
+    if args.list:
+        if not kept:
+            raise ConfigError(
+                "--list: checkpointer=memory keeps nothing; add checkpointer=sqlite, or what you chat with"
+            )
+        asyncio.run(_list(settings))
+        return 0
     thread = args.thread or f"chat-{uuid.uuid4().hex[:8]}"
     again = shlex.join(["aiq", "chat", *args.overrides, "--thread", thread])
-    kept = settings.checkpointer.kind != "memory"
     code = 0
     try:
         asyncio.run(_converse(settings, thread))
@@ -82,13 +92,29 @@ def _settings(given: Sequence[str]) -> RunSettings:
     return settings_from(compose([*defaults, *given, "clock=now"]))
 
 
+async def _list(settings: RunSettings) -> None:
+    from aiq.experiment.resources import open_checkpointer
+
+    threads = _conversing(settings.agent.make("agent")[0], Question(text="")).threads
+    async with open_checkpointer(settings.checkpointer) as checkpointer:
+        show_threads(await threads.all(checkpointer) if threads else ())
+
+
+def _conversing(agent: Agent, blank: Question) -> Resumable:
+    """The agent, made to keep conversations where it does not do so by itself."""
+    from aiq.agents.toolkit.conversation import Remembered
+
+    return agent if isinstance(agent, Resumable) and agent.threads else Remembered(agent.research, blank)
+
+
 async def _converse(settings: RunSettings, thread: str) -> None:
     from aiq.experiment.plan import with_documents
     from aiq.experiment.resources import is_offline_model, open_resources
 
-    agent, _ = settings.agent.make("agent")
     blank = Question(text="", thread_id=thread, collection_name=settings.knowledge.collection)
     (sample,) = with_documents((Sample(id=thread, question=blank),), settings.knowledge)
+    agent, _ = settings.agent.make("agent")
+    conversing = _conversing(agent, sample.question)
     terminal, spend = Terminal(), UsageLedger()
 
     def session(turn: int) -> Session:
@@ -106,29 +132,30 @@ async def _converse(settings: RunSettings, thread: str) -> None:
             agent.check(resources.tools)
         model = "the offline model" if is_offline_model(settings) else settings.llm.model
         print(f"thread {thread}, {model} (exit leaves)\n", flush=True)
+        if conversing.threads:
+            show_thread(await conversing.threads.find(thread, resources.checkpointer))
         with suppress(LeftError):
-            await _talk(agent, sample.question, thread, terminal, map(session, count(1)))
+            await _talk(conversing, sample.question, terminal, map(session, count(1)))
 
 
-async def _talk(agent: Agent, blank: Question, thread: str, terminal: Terminal, sessions: Iterator[Session]) -> None:
+async def _talk(agent: Resumable, blank: Question, terminal: Terminal, sessions: Iterator[Session]) -> None:
     """First what the thread waits for, then line by line until somebody leaves. Raises LeftError.
 
     Each turn has a session of its own; what it found goes on with the thread. `blank`: a question without a text, with
     the thread and the documents that all of them have in common.
     """
-    if isinstance(agent, Resumable):
-        await _turn(partial(agent.resume, thread), next(sessions))
-    history: tuple[Turn, ...] = ()
+    resume = partial(agent.resume, str(blank.thread_id))
+    failed = await _turn(resume, next(sessions))
     while True:
         if text := terminal.line("you> "):
-            question = blank.model_copy(update={"text": text, "history": history})
-            report = await _turn(partial(agent.research, question), next(sessions))
-            if report is not None:
-                history += (Turn(speaker="user", text=text), Turn(speaker="assistant", text=report.text))
+            question = blank.model_copy(update={"text": text})
+            failed = await _turn(partial(agent.research, question), next(sessions))
+        elif failed:
+            failed = await _turn(resume, next(sessions))
 
 
-async def _turn(work: Callable[[Session], Awaitable[Report | None]], session: Session) -> Report | None:
-    """Let the agent work and show what came of it; an error ends the turn, not the conversation."""
+async def _turn(work: Callable[[Session], Awaitable[Report | None]], session: Session) -> bool:
+    """Let the agent work and show what came of it; whether an error ended the turn. It never ends the conversation."""
     from aiq.experiment.attempt import boundary_error, settled
 
     start = time.monotonic()
@@ -140,13 +167,14 @@ async def _turn(work: Callable[[Session], Awaitable[Report | None]], session: Se
         error = boundary_error(raised)
         if isinstance(error, UserError) or not isinstance(error, AiqError):
             raise error from None
-        print(f"aiq: {printable(str(error))}", file=sys.stderr, flush=True)
-        return None
+        print(f"aiq: {printable(str(error))}", file=sys.stderr)
+        print("  · Enter goes on where it broke off", file=sys.stderr, flush=True)
+        return True
     if cut:
         print(f"aiq: the answer is not whole: {cut}", file=sys.stderr, flush=True)
     if report is not None:
         print(f"\n{printable(report.text)}\n\n{_summary(report, session, time.monotonic() - start)}\n", flush=True)
-    return report
+    return False
 
 
 def _summary(report: Report, session: Session, seconds: float) -> str:

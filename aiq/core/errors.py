@@ -4,6 +4,7 @@ A message is one line that names the file, row or setting and the remedy. A `Use
 code 2; the others end one attempt or one score and become a row.
 """
 
+import traceback
 from enum import StrEnum
 
 
@@ -82,3 +83,8 @@ class ToolError(AiqError):
     def __init__(self, kind: ToolErrorKind, message: str) -> None:
         super().__init__(message)
         self.kind = kind
+
+
+def traceback_of(error: BaseException | None) -> str | None:
+    """Where an error came from that nobody planned, for whoever mends the code; None for one of ours."""
+    return None if error is None or isinstance(error, AiqError) else "".join(traceback.format_exception(error))

@@ -92,7 +92,10 @@ class ToolCalled(Event):
 
 
 class ToolReturned(Event):
-    """How a tool call ended: `content` for the model and the URLs or keys retrieved, or the typed error."""
+    """How a tool call ended: `content` for the model and the URLs or keys retrieved, or the typed error.
+
+    `traceback` is that of an exception which the tool's own code raised.
+    """
 
     type: Literal["tool_returned"] = "tool_returned"
     call_id: str
@@ -102,6 +105,7 @@ class ToolReturned(Event):
     content: str = ""
     sources: tuple[str, ...] = ()
     latency_ms: float = 0.0
+    traceback: str | None = None
 
 
 class Decision(Event):

@@ -29,14 +29,14 @@ class Files:
         """SHA-256 over the digests of all files read so far, as they lie on the disk, in the order of reading."""
         return self._digest.hexdigest()
 
-    def text(self, path: Path, setting: str) -> str:
+    def text(self, path: Path, setting: str, encoding: str = "utf-8-sig") -> str:
         """The file's text; `setting` is the config key that named it. Raises DatasetError."""
         try:
             data = path.read_bytes()
             self.count(data)
             if data[:2] == b"\x1f\x8b":
                 data = gzip.decompress(data)
-            return data.decode("utf-8-sig")
+            return data.decode(encoding)
         except (gzip.BadGzipFile, EOFError, zlib.error):
             raise DatasetError(f"{path} is not a complete gzip file; fetch it again") from None
         except OSError as error:

@@ -32,7 +32,7 @@ def load(target: str, setting: str) -> Any:
     """
     module_name, _, attribute = target.partition(":")
     if not attribute or not all(part.isidentifier() for part in module_name.split(".")):
-        raise ConfigError(f"{setting}: '{target}' is not of the form package.module:Class")
+        raise ConfigError(f"{setting}: '{target}' is not of the form package.module:Class (or :function)")
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:

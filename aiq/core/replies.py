@@ -47,7 +47,7 @@ class Said:
         if self.calls_tools:
             return f"{self.role}: the model called tools and said nothing"
         sent = "content is null" if self.text is None else "content is blank"
-        return f"{self.role}: {f'the model sent nothing{thoughts}' if thoughts else f'the reply has no text ({sent})'}"
+        return f"{self.role}: {f'the model sent no answer{thoughts}' if thoughts else f'the reply has no text: {sent}'}"
 
 
 def cut_by(finish_reason: str | None) -> str | None:
@@ -79,12 +79,15 @@ def why_no_answer(text: str, replies: Sequence[Said]) -> str | None:
     """Why a text (without closed thoughts) is no answer, None where it is one. `replies`: what it was made of."""
     if not text.strip():
         blank = (reply for reply in reversed(replies) if not without_thoughts(reply.text or "").strip())
-        return "it is empty" + next((f" ({reply.why_blank})" for reply in blank), "")
+        return "the text is empty" + next((f" ({reply.why_blank})" for reply in blank), "")
+    if refused := next((reply for reply in replies if reply.text is None and reply.refusal == text), None):
+        return refused.why_blank
     cause = f" ({replies[-1].why_cut})" if replies and replies[-1].why_cut else ""
     if ends_in_thought(text):
-        return f"it ends within the model's thoughts{cause}"
+        return f"the text ends within the model's thoughts{cause}"
     if is_tool_call(text):
-        return f"it is a tool call written as text, which nobody runs: {_start(text)}{cause}"
+        parser = "a server's tool-call parser would have made it one"
+        return f"the model wrote a tool call as text ({parser}): {_start(text)}{cause}"
     return None
 
 

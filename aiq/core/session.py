@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from pydantic import ValidationError
 
 from aiq.core.concurrency import holding
-from aiq.core.errors import LimitReached, ToolError, ToolErrorKind
+from aiq.core.errors import AiqError, LimitReached, ToolError, ToolErrorKind, traceback_of
 from aiq.core.events import EventLog, ToolCalled, ToolReturned, call_path, parent_call
 from aiq.core.models import Models
 from aiq.core.plugins import describe
@@ -176,7 +176,8 @@ class Session:
                     raise ToolError(ToolErrorKind.INVALID_ARGUMENTS, text)
                 result = await self._run_tool(name, logged)
         except ToolError as error:
-            returned(str(error), str(error), "echoed", success=False, error=error.kind)
+            trace = traceback_of(error.__cause__) if error.kind is ToolErrorKind.FAILED else None
+            returned(str(error), str(error), "echoed", success=False, error=error.kind, traceback=trace)
             self._denied.append(error.kind is ToolErrorKind.DENIED)
             raise
         self._denied.append(result.denied)
@@ -193,7 +194,12 @@ class Session:
             parsed = tool.parameters.model_validate(arguments)
         except ValidationError as error:
             raise ToolError(ToolErrorKind.INVALID_ARGUMENTS, f"{name}: {describe(error)}") from None
-        result = await tool.run(parsed)
+        try:
+            result = await tool.run(parsed)
+        except AiqError:
+            raise
+        except Exception as error:
+            raise ToolError(ToolErrorKind.FAILED, f"{name}: {type(error).__name__}: {error}") from error
         if tool.data_source is None or not result.content.strip():
             return result.model_copy(update={"sources": ()})  # helpers and empty results retrieve nothing
         return result

@@ -2,13 +2,12 @@
 
 import asyncio
 import time
-import traceback
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from aiq.agents.base import Agent
 from aiq.citations.registry import worth_keeping
-from aiq.core.errors import AgentError, AiqError, LimitReached, ModelError, UserError
+from aiq.core.errors import AgentError, AiqError, LimitReached, ModelError, UserError, traceback_of
 from aiq.core.events import RunFinished, RunStarted
 from aiq.core.replies import why_cut_off, why_no_answer
 from aiq.core.reports import Report, citation_status
@@ -65,7 +64,7 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
         error=as_row_error(error) if error else RowError(type="CutOff", message=cut) if cut else None,
     )
     write(row)
-    session.events.emit(RunFinished(status=status, error=cut or _trace(error)))
+    session.events.emit(RunFinished(status=status, error=cut or traceback_of(error) or (error and str(error))))
     if error is not None and fatal:
         raise error from None
     return row
@@ -82,11 +81,13 @@ def settled(report: Report, session: Session) -> tuple[Report, str | None]:
     text = without_thoughts(report.text)
     if why := why_no_answer(text, session.replies):
         session.keep_draft(report.raw_text)
-        raise AgentError(f"the agent's report is none: {why}")
+        raise AgentError(f"the agent gave no report: {why}")
     known = report.citation_status or citation_status(report.route, report.audit, bool(session.sources.all()))
     cut = why_cut_off(report.raw_text or text, session.replies)
-    outcome = "partial" if cut else report.outcome
-    return report.model_copy(update={"text": text, "citation_status": known, "outcome": outcome}), cut
+    if report.outcome == "partial":
+        cut = cut or "the agent says that its report is not whole"
+    changed = {"text": text, "citation_status": known, **({"outcome": "partial"} if cut else {})}
+    return report.model_copy(update=changed), cut
 
 
 async def outcome(
@@ -137,10 +138,3 @@ def being_cancelled() -> bool:
     """Whether the running task has been asked to end, even if an agent has caught the CancelledError."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
-
-
-def _trace(error: BaseException | None) -> str | None:
-    """For errors that nobody planned, where they came from; for ours, the line they are."""
-    if error is None or isinstance(error, AiqError):
-        return str(error) if error else None
-    return "".join(traceback.format_exception(error))

@@ -4,6 +4,7 @@ A call has one feature more than a call that has already worked, so that what fa
 endpoint says about it.
 """
 
+import re
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel
 
 from aiq.agents.toolkit.structured import read_object, schema_of
-from aiq.core.errors import AiqError, ModelError
+from aiq.core.errors import AiqError
 from aiq.core.events import EventLog
 from aiq.core.models import retrying
 from aiq.core.samples import SampleKey
@@ -40,6 +41,7 @@ _PLAIN: Final[Mapping[str, Any]] = {
 }
 """Quirks with which a request has nothing but model and messages."""
 
+_ADVICE: Final = re.compile(r"; llm\.quirks\.| \(llm\.model=")
 _ENOUGH: Final = 300  # tokens of a reply, where more would only cost time
 _FEW: Final = 16
 _FREE: Final = Price(input=0, output=0)
@@ -107,9 +109,9 @@ async def examine(settings: RunSettings) -> AsyncIterator[Finding]:
 
 
 def _can_write(output_dir: str) -> Finding:
-    folder = Path(output_dir).absolute()
-    there = next(path for path in (folder, *folder.parents) if path.exists())
+    folder = there = Path(output_dir).absolute()
     try:
+        there = next(path for path in (folder, *folder.parents) if path.exists())
         with tempfile.TemporaryFile(dir=there):
             return Finding("output_dir", "ok", f"{output_dir} can be written")
     except OSError as error:
@@ -121,7 +123,7 @@ async def _search(session: Session) -> Finding:
         found = await session.call_tool(WebSearch.name, {"query": "weather in Oslo"})
     except AiqError as error:
         return Finding("search", "fails", str(error))
-    return Finding("search", "ok", f"answers, with {len(found.sources)} results")
+    return Finding("search", "ok", f"answers; results: {len(found.sources)}")
 
 
 @dataclass
@@ -145,7 +147,7 @@ class Examination:
             try:
                 answer = await self._ask("Say hello.", model=model)
             except AiqError as error:
-                yield Finding("model", "fails", f"{model}: {error}")
+                yield Finding("model", "fails", f"{model}: {_reason(error)}")
                 return
             yield Finding("model", "ok", f"{model} says {answer.text.strip()[:40]!r}")
         yield self._usage(answer)
@@ -190,7 +192,7 @@ class Examination:
             return Finding(what, "ok", f"none is sent (llm.quirks.{name}=false)")
         try:
             answer = await self._ask(said, {name: True}, **body)
-        except ModelError as error:
+        except AiqError as error:
             return Finding(what, "fails", _reason(error), (f"llm.quirks.{name}=false",))
         calls = f"; calls at once: {answer.calls}" if body.get("tools") else ""
         return Finding(what, "ok", f"taken{calls}")
@@ -201,7 +203,10 @@ class Examination:
             return Finding("usage", "note", "not reported: what a run costs is unknown")
         lacking = [model for model in self._models if model not in self.settings.llm.prices]
         if lacking:
-            return Finding("usage", "note", f"reported; no price in llm.prices for {', '.join(lacking)}")
+            said = f"no price in llm.prices for {', '.join(lacking)}"
+            if limit := self.settings.limits.in_money:
+                return Finding("usage", "fails", f"{limit} cannot be kept: {said}")
+            return Finding("usage", "note", f"reported; {said}")
         return Finding("usage", "ok", "reported, and there is a price")
 
     async def _reply_limit(self) -> Finding:
@@ -210,7 +215,7 @@ class Examination:
         for name in sorted(("max_completion_tokens", "max_tokens"), key=lambda name: name != given):
             try:
                 answer = await self._ask("Write the numbers from 1 to 60 as words.", **{name: _FEW})
-            except ModelError as error:
+            except AiqError as error:
                 problem = problem or _reason(error)
                 continue
             if answer.finish_reason == "length" or len(answer.text) < 12 * _FEW:
@@ -229,7 +234,7 @@ class Examination:
     async def _tools(self) -> Finding:
         try:
             answer = await self._ask("What is the weather in Oslo? Look it up.", tools=[_WEATHER])
-        except ModelError as error:
+        except AiqError as error:
             return Finding("tools", "fails", _reason(error))
         if not answer.calls:
             return Finding("tools", "note", "taken, but the model answers in words: it may never search")
@@ -250,7 +255,7 @@ class Examination:
             tried = {"null_content": null and given["null_content"], "message_name": name and given["message_name"]}
             try:
                 await self._ask(turns, tried, tools=[_WEATHER])
-            except ModelError as error:
+            except AiqError as error:
                 problem = problem or _reason(error)
                 continue
             changed = tuple(f"llm.quirks.{switch}=false" for switch in tried if tried[switch] != given[switch])
@@ -264,32 +269,34 @@ class Examination:
         )
 
     async def _structured(self) -> Finding:
-        given, problem = self.settings.llm.quirks.structured, ""
+        given, problem, settings = self.settings.llm.quirks.structured, "", tuple[str, ...]()
         wanted = {"type": "json_schema", "json_schema": schema_of(Weather)}
         for form in FORMS[FORMS.index(given) :]:
             try:
                 answer = await self._ask(_STATE, {"structured": form}, response_format=wanted)
-            except ModelError as error:
+            except AiqError as error:
                 problem = problem or _reason(error)
                 continue
             taken = answer.fallback or form
-            if read_object(answer.text, Weather) is None:
-                problem = problem or f"the answer in {taken} is no such JSON: {answer.text[:40]!r}"
-                continue
-            setting = () if taken == given else (f"llm.quirks.structured={taken}",)
-            said = problem or (f"{given} is refused; answered in {taken}" if setting else f"answered in {taken}")
-            return Finding("JSON schema", "note" if setting else "ok", said, setting)
-        return Finding("JSON schema", "note", problem)
+            refused = f"{form} is refused; " if answer.fallback else ""
+            readable = read_object(answer.text, Weather) is not None
+            if taken != given and (readable or refused):
+                settings = (f"llm.quirks.structured={taken}",)
+            if readable:
+                said = problem or f"{refused}answered in {taken}"
+                return Finding("JSON schema", "note" if settings else "ok", said, settings)
+            problem = problem or f"{refused}the answer in {taken} is no such JSON: {answer.text[:40]!r}"
+        return Finding("JSON schema", "note", problem, settings)
 
     async def _streaming(self) -> Finding:
         try:
             await self._ask("Say hello.", stream=True)
-        except ModelError as error:
+        except AiqError as error:
             return Finding("streaming", "note", f"{_reason(error)} (only agents that stream need it)")
         return await self._switch("stream_usage", "streaming", stream=True)
 
 
 def _reason(error: AiqError) -> str:
-    """An error without who asked which address, and without the settings that the table lists."""
+    """An error without who asked which address, and without the advice that the table gives itself."""
     said = str(error).partition(" failed")[2].lstrip(": ") or str(error)
-    return said.partition("; llm.quirks.")[0]
+    return _ADVICE.split(said)[0]

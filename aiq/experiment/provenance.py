@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from aiq import __version__
+from aiq.agents.base import OwnModels
 from aiq.core.files import resolve
 from aiq.core.settings import LlmSettings
 from aiq.experiment.resources import is_offline_model
@@ -90,6 +91,7 @@ def models_of(plan: "RunPlan", used_roles: Iterable[str] = ()) -> dict[str, str]
     models = {role: llm.role(role).model or llm.model for role in (*llm.roles, *used_roles)}
     for judge in (planned.judge for planned in plan.judges):
         models |= {role: ", ".join(models_of_role(judge, llm, role)) for role in judge.roles}
+    models |= plan.agent.models if isinstance(plan.agent, OwnModels) else {}
     return {"default": llm.model, **dict(sorted(models.items()))}
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from aiq.agents.base import Checked
-from aiq.core.errors import AiqError, LimitReached, ModelError, UserError
+from aiq.core.errors import LimitReached, ModelError, RunAborted, UserError
 from aiq.core.samples import SampleKey
 from aiq.experiment.attempt import being_cancelled, run_attempt
 from aiq.experiment.plan import RunPlan, check_data_sources, collections_of
@@ -55,7 +55,7 @@ class RunOutcome:
 
     summary: Summary
     state: RunState
-    error: AiqError | None
+    error: UserError | LimitReached | None
     changed: bool
 
     @property
@@ -84,7 +84,7 @@ async def execute(plan: RunPlan, folder: RunFolder, observer: Observer, earlier:
             held.enter_context(folder.lock())
         folder.write_manifest(manifest)
         status: RunStatus = "failed"
-        error: AiqError | None = None
+        error: UserError | LimitReached | None = None
         try:
             if resources is None:
                 status = "finished"
@@ -145,7 +145,7 @@ class Runner:
         self._sample_rows: Journal[SampleRow] = _journal(folder.samples_path)
         self._score_rows: Journal[ScoreRow] = _journal(folder.scores_path)
 
-    async def run(self) -> tuple[RunStatus, AiqError | None]:
+    async def run(self) -> tuple[RunStatus, UserError | LimitReached | None]:
         """Work until everything is done or something stops the run: how it ended, and what stopped it.
 
         Attempts that are in flight then are cancelled, and their rows say so.
@@ -168,8 +168,10 @@ class Runner:
                 return "finished", None
             except LimitReached as error:
                 return "interrupted", error
-            except (UserError, ModelError) as error:
+            except UserError as error:
                 return "failed", error
+            except ModelError as error:
+                return "failed", RunAborted(str(error))
             finally:
                 for task in (*workers, stopped):
                     task.cancel()

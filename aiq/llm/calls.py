@@ -43,6 +43,8 @@ class ModelCall:
     _request: Request
     wants_usage: bool
     """Whether the caller asked for the usage of its stream; if not, it expects no event without a choice."""
+    section: str
+    """Where config has the endpoint: `llm`, or `agent` for one that an agent names itself."""
 
     @property
     def model(self) -> str:
@@ -93,11 +95,12 @@ async def read_call(request: Request, session: Session, settings: LlmSettings) -
     if not role:
         raise RuntimeError(f"a model call came without the header {ROLE}: make clients by RunModels only")
     body = json.loads(await request.aread())
-    if str(request.url).startswith(settings.base_url.rstrip("/") + "/"):  # another endpoint has options of its own
+    section = "llm" if str(request.url).startswith(settings.base_url.rstrip("/") + "/") else "agent"
+    if section == "llm":  # another endpoint has options of its own
         body = _with_options(body, settings.setup(role))
     body["seed"] = session.seed(int(request.headers.get(VOTE, "0")), request.headers.get(SUBJECT))
     wants_usage = bool((body.get("stream_options") or {}).get("include_usage"))
-    return ModelCall(role, {}, "", request, wants_usage).with_body(adapted(body, settings.quirks))
+    return ModelCall(role, {}, "", request, wants_usage, section).with_body(adapted(body, settings.quirks))
 
 
 def _with_options(body: Mapping[str, Any], setup: Mapping[str, Any]) -> dict[str, Any]:

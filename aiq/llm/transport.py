@@ -183,7 +183,8 @@ class SessionTransport(AsyncBaseTransport):
             tries = f" after {failures} attempts" if failures > 1 else ""
             message = f"{call.role}: {call.url} failed{tries}: {failure.message}"
             if never_answered := refused and call.model not in self._answered:
-                message += f" (llm.model={call.model} has not answered once: check the settings of llm)"
+                where = call.section
+                message += f" ({where}.model={call.model} has not answered once: check the settings of {where})"
             raise ModelError(message, status=failure.status, never_answered=never_answered)
         session.events.emit(_retry(f"{call.role}: {failure.message}", wait))
         await asyncio.sleep(wait)
@@ -214,7 +215,7 @@ class SessionTransport(AsyncBaseTransport):
         said, code = read_error(await _body(response, call), call.key)
         if 300 <= status < 400:
             place = without_key(response.headers.get("location", "?"), call.key)
-            said = f"redirects to {place}; set llm.base_url to where it answers"
+            said = f"redirects to {place}; set {call.section}.base_url to where it answers"
         message = f"HTTP {status}: {said}" if said else f"HTTP {status}"
         failure = Failure(message, status, code, retry_after(response.headers))
         if _other_form(call, failure):  # which sample learns that is chance: it is no call of that sample's limit
@@ -262,17 +263,19 @@ class SessionTransport(AsyncBaseTransport):
         Once a model has answered, its refusals are about one request: providers refuse flagged input by 403.
         """
         status, answered = failure.status, call.model in self._answered
+        where, ours = call.section, call.section == "llm"
         if status == 401 or (status == 403 and not answered):
-            remedy = f"check the key in ${self._key_env}" if self._key_env else "set llm.api_key_env"
+            remedy = f"check the key in ${self._key_env}" if ours and self._key_env else f"set {where}.api_key_env"
             return f"refuses the key (HTTP {status}): {remedy}"
         if status == 402 or failure.code == "insufficient_quota":
             return f"says that the account has nothing left to spend (HTTP {status}): add credit, then resume"
         if answered or worth_retrying(status) or status in ABOUT_ONE_REQUEST:
             return None
-        path = "" if urlsplit(self._endpoint).path.strip("/") else ", whose path is missing: usually /v1"
+        address = call.url.removesuffix("/chat/completions")
+        path = "" if urlsplit(address).path.strip("/") else ", whose path is missing: usually /v1"
         return (
-            f"answers {failure.message}; check the model of {call.role} (it is '{call.model}': llm.model or llm.roles) "
-            f"and the address llm.base_url={self._endpoint.rstrip('/')}{path}"
+            f"answers {failure.message}; check the model of {call.role} (it is '{call.model}': {where}.model"
+            f"{' or llm.roles' if ours else ''}) and the address {where}.base_url={address}{path}"
         )
 
     async def aclose(self) -> None:

@@ -60,14 +60,19 @@ def writable(text: str) -> str:
 
 def cut_torn_line(path: Path) -> int:
     """Drop what follows the last line end: a row whose writing was interrupted. Bytes dropped."""
+    torn = torn_bytes(path)
+    if torn:
+        os.truncate(path, path.stat().st_size - torn)
+    return torn
+
+
+def torn_bytes(path: Path) -> int:
+    """How much of a file follows its last line end."""
     size = path.stat().st_size if path.exists() else 0
     if size == 0:  # which cannot be mapped
         return 0
-    with path.open("r+b") as file:
-        with mmap(file.fileno(), 0, access=ACCESS_READ) as text:
-            end = text.rfind(b"\n") + 1
-        file.truncate(end)
-    return size - end
+    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as text:
+        return size - (text.rfind(b"\n") + 1)
 
 
 def whole_lines(path: Path, start: int = 0, end: int | None = None) -> Iterator[bytes]:

@@ -3,6 +3,7 @@
 The key of an attempt is (sample, epoch), that of a score (sample, epoch, judge, metric), whatever the judge's hash.
 """
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,15 +12,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aiq.core.samples import SampleKey
 from aiq.runs.folder import RunFolder, find_run
-from aiq.runs.journal import read_journal
+from aiq.runs.journal import read_journal, torn_bytes
 from aiq.runs.rows import SampleRow, ScoreRow, StoredPage
 from aiq.runs.summary import Summary
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-_SAMPLE_COLUMNS = {"sample_id", "epoch", "attempt", "status", "question", "report", "route", "outcome"}
-_SAMPLE_COLUMNS |= {"citation_status"}
+_SAMPLE_COLUMNS = {
+    "sample_id",
+    "epoch",
+    "attempt",
+    "status",
+    "question",
+    "report",
+    "route",
+    "outcome",
+    "citation_status",
+}
 _SCORE_COLUMNS = ("judge", "metric", "status", "value", "numerator", "denominator", "reason", "judge_model")
 
 
@@ -39,16 +49,26 @@ def read_samples(
     folder: RunFolder, light: Callable[[SampleRow], SampleRow] | None = None
 ) -> dict[SampleKey, SampleRow]:
     """The last attempt of each key. `light` lightens each row as it is read, where not all texts are needed at once."""
+    _say_torn(folder, "samples")
     return {row.key: light(row) if light else row for row in every_sample(folder)}
 
 
 def read_scores(folder: RunFolder, samples: Mapping[SampleKey, SampleRow]) -> dict[SampleKey, list[ScoreRow]]:
     """The last scores of these attempts, in the order of the files; a key without any has an empty list."""
+    _say_torn(folder, "scores")
     found: dict[SampleKey, dict[tuple[str, str], ScoreRow]] = {key: {} for key in samples}
     for row in every_score(folder):
         if row.key in samples and samples[row.key].attempt == row.attempt:
             found[row.key][row.judge, row.metric] = row
     return {key: list(scores.values()) for key, scores in found.items()}
+
+
+def _say_torn(folder: RunFolder, name: str) -> None:
+    """On stderr, which files end in a line that was not written to its end, and is left out."""
+    for path in sorted(folder.path.glob(f"{name}*.jsonl")):
+        if torn := torn_bytes(path):
+            remedy = f"its work is done again by aiq run resume={folder.path}"
+            print(f"aiq: {path}: a torn last line ({torn} bytes) is left out; {remedy}", file=sys.stderr)
 
 
 def read_pages(folder: RunFolder) -> dict[str, StoredPage]:

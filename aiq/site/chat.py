@@ -1,11 +1,17 @@
-"""The person in the terminal: reads lines, and is the user who answers an agent's questions and reviews its plans."""
+"""The person in the terminal: reads lines, answers an agent's questions, reviews its plans, sees its conversations."""
 
 import contextlib
 import re
 import signal
 import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from aiq.core.events import Decision, Event, Round, StageChanged, ToolCalled
+from aiq.site.tables import plain_table, show
+
+if TYPE_CHECKING:
+    from aiq.agents.toolkit.conversation import Thread  # loads LangGraph
 
 _LEAVE = frozenset({"exit", "quit", ":q"})
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -60,6 +66,37 @@ class Terminal:
         return reply
 
 
+def show_thread(thread: "Thread") -> None:
+    """The conversation so far, as it was shown."""
+    for turn in thread.turns:
+        print(f"you> {printable(turn.text)}" if turn.speaker == "user" else f"\n{printable(turn.text)}\n", flush=True)
+
+
+def show_threads(threads: "Sequence[Thread]") -> None:
+    """A table with a line for each thread: its name, when it changed, how long it is, what is open, how it began."""
+    rows = [
+        (
+            printable(thread.name),
+            thread.changed[:16].replace("T", " "),
+            str(len(thread.turns)),
+            _open(thread),
+            " ".join(printable(thread.turns[0].text).split())[:60] if thread.turns else "",
+        )
+        for thread in threads
+    ]
+    show(plain_table(("thread", "changed (UTC)", "messages", "open", "began with"), rows, left=5))
+    print("\nno conversation is kept here" if not rows else "\ngo on with: aiq chat ... --thread NAME")
+
+
+def _open(thread: "Thread") -> str:
+    """What the last turn waits for."""
+    if thread.asks:
+        return f"a {thread.asks} waits for you"
+    if thread.stage:
+        return f"broke off in {thread.stage.replace('_', ' ')}"
+    return "" if thread.unanswered is None else "not answered"
+
+
 def show_progress(event: Event) -> None:
     """One line on standard error for what takes time."""
     match event:
@@ -69,6 +106,8 @@ def show_progress(event: Event) -> None:
             text = f"round {event.number}: {len(event.queries)} queries, {len(event.new_sources)} new sources"
         case ToolCalled() if query := event.arguments.get("query"):
             text = f"{event.tool}: {query}"
+        case Decision(name="resumed"):
+            text = f"goes on at {str(event.value).replace('_', ' ')}: {event.cause}"
         case Decision(name="escalation", value=True):
             text = f"goes on to deep research ({event.cause})"
         case _:

@@ -18,9 +18,11 @@ from aiq.site.tables import (
     dollars,
     interval,
     judge_failures,
+    missing_metrics,
     noise_cells,
     notes,
     number,
+    rounded,
     score_note,
     score_value,
 )
@@ -40,7 +42,8 @@ def write_page(folder: RunFolder, order: Sequence[SampleKey] = ()) -> Path:
         return good and not row.partial, places.get(row.key, len(places)), natural(row.sample_id), row.epoch
 
     templates = environment()
-    templates.filters |= {cell.__name__: cell for cell in (number, interval, dollars, noise_cells, bar)}
+    cells = (number, interval, dollars, noise_cells, bar, rounded, missing_metrics)
+    templates.filters |= {cell.__name__: cell for cell in cells}
     templates.filters |= {
         "citations": citations,
         "score_value": score_value,

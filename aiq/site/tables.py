@@ -1,7 +1,7 @@
 """Tables on the terminal: how cells are written, and the table at the end of a run."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from rich.console import Console, RenderableType
 from rich.table import Table
@@ -102,11 +102,20 @@ def notes(summary: Summary) -> Iterator[str]:
         yield f"web.deny kept {summary.denied} pages or search results from agents, because they hold benchmarks."
 
 
+def rounded(value: Any) -> Any:
+    """JSON for reading: numbers to three decimals, small ones to three digits."""
+    if isinstance(value, float):
+        return round(value, 3) if abs(value) >= 0.001 else float(f"{value:.3g}")
+    if isinstance(value, Mapping):
+        return {name: rounded(item) for name, item in value.items()}
+    return [rounded(item) for item in value] if isinstance(value, list | tuple) else value
+
+
 def score_value(score: ScoreRow) -> str:
     """A score, or its status where it has no value."""
     if score.numerator is not None and score.denominator is not None:
-        return f"{score.numerator:g} of {score.denominator:g}"
-    return f"{score.value:.3g}" if score.value is not None else score.status
+        return f"{rounded(score.numerator):.10g} of {rounded(score.denominator):.10g}"
+    return f"{rounded(score.value):.10g}" if score.value is not None else score.status
 
 
 def score_note(score: ScoreRow) -> str:
@@ -134,7 +143,7 @@ def print_summary(summary: Summary, folder: RunFolder) -> None:
     if problem is not None:
         parts.append(Text(f"the judges' reliability is not known: {problem}", style="red"))
     if summary.unavailable:
-        parts.append(Text("\n".join(f"no {name}: {why}" for name, why in summary.unavailable.items()), style="dim"))
+        parts.append(Text("\n".join(missing_metrics(summary)), style="dim"))
     if summary.judge_noise:
         rows = [(name, *noise_cells(found)) for name, found in summary.judge_noise.items()]
         parts.append(plain_table(("judge noise", *NOISE_HEADINGS), rows))
@@ -144,6 +153,19 @@ def print_summary(summary: Summary, folder: RunFolder) -> None:
     show(*parts)
 
 
+def missing_metrics(summary: Summary) -> Iterator[str]:
+    """A line for each reason why metrics have no number; `race.*` are all of a judge."""
+    reasons: dict[str, list[str]] = {}
+    for name, why in summary.unavailable.items():
+        reasons.setdefault(why, []).append(name)
+    declared = [name.partition(".")[0] for name in (*summary.metrics, *summary.unavailable)]
+    for why, names in reasons.items():
+        lacking = [name.partition(".")[0] for name in names]
+        whole = {judge for judge in lacking if lacking.count(judge) == declared.count(judge) > 1}
+        shown = [f"{judge}.*" if judge in whole else name for judge, name in zip(lacking, names, strict=True)]
+        yield f"no {', '.join(dict.fromkeys(shown))}: {why}"
+
+
 def _metrics(summary: Summary, reliability: Mapping[str, str]) -> Table:
     headings = ["metric", "mean", "95 % interval", "n", "estimator", "judge reliability"]
     rows: list[list[object]] = [
@@ -151,7 +173,7 @@ def _metrics(summary: Summary, reliability: Mapping[str, str]) -> Table:
         for name, found in summary.metrics.items()
     ]
     if (failures := summary.agent_failures).failed:
-        headings.append(f"failures {failures.alternative}d")
+        headings.append(f"failures {'excluded' if failures.alternative == 'exclude' else 'as worst'}")
         for row in rows:
             other = failures.metrics.get(str(row[0]))
             row.append(other.mean if other else "")
@@ -164,7 +186,7 @@ def _attempts(summary: Summary) -> Text:
     line = f"{summary.n_samples} samples, {summary.n_attempts} attempts: {statuses}"
     text = Text(line, style="" if set(summary.statuses) <= {"completed"} else "red")
     if summary.partial:
-        text.append(f"\n{summary.partial} of the {summary.statuses['limit']} were cut off and judged by what there was")
+        text.append(f"\ncut off, and judged by what there was: {summary.partial} of {summary.statuses['limit']} limit")
     if summary.citation_statuses:
         text.append(f"\ncitations of reports: {citations(summary.citation_statuses)}", style="")
     if len(summary.routes) > 1:

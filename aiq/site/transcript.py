@@ -12,7 +12,7 @@ from rich.text import Text
 
 from aiq.core.usage import Usage
 from aiq.runs.rows import SampleRow, ScoreRow
-from aiq.site.tables import score_note, score_value, spend_line
+from aiq.site.tables import rounded, score_note, score_value, spend_line
 
 Shorten = Callable[[str], str]
 EventData = dict[str, Any]
@@ -88,10 +88,14 @@ def _lines(event: EventData, short: Shorten) -> Iterator[Line]:
             yield from _model_called(event, short)
         case "tool_returned":
             how, style = ("gave", "yellow") if event["success"] else (f"failed ({event.get('error')})", "red")
-            yield f"  {event['tool']} {how}:", style, _body(event.get("content"), short)
+            yield f"  {event['tool']} {how}:", style, _body(event.get("traceback") or event.get("content"), short)
         case "decision":
             because = f" because {event['cause']}" if event.get("cause") else ""
-            yield f"\n* decision {event['name']}: {event['value']}{because}", "bold", _body(event.get("detail"), short)
+            yield (
+                f"\n* decision {event['name']}: {rounded(event['value'])}{because}",
+                "bold",
+                _body(rounded(event.get("detail")), short),
+            )
         case "round":
             gaps = "; ".join(event.get("gaps") or ()) or "none"
             found = f"new sources: {len(event['new_sources'])}\ngaps: {gaps}"
@@ -149,4 +153,4 @@ def _foot(row: SampleRow, scores: list[ScoreRow], short: Shorten) -> Iterator[Re
     for score in scores:
         yield _indented(f"{score.metric}: {score_value(score)}  {score_note(score)}", 4)
         if score.detail:
-            yield _indented(_body(score.detail, short), 8, "dim")
+            yield _indented(_body(rounded(score.detail), short), 8, "dim")

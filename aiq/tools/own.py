@@ -11,7 +11,7 @@ from pydantic import BaseModel, create_model
 from pydantic.errors import PydanticUserError
 
 from aiq.core import plugins
-from aiq.core.errors import AiqError, ConfigError, ToolError, ToolErrorKind
+from aiq.core.errors import ConfigError
 from aiq.core.settings import Plugin, Settings
 from aiq.core.tools import Tool, ToolResult
 
@@ -42,14 +42,9 @@ class FunctionTool:
         self._is_async = inspect.iscoroutinefunction(function)
 
     async def run(self, arguments: BaseModel) -> ToolResult:
-        """Call it; an exception is a failure of the tool (`failed`), whose text the agent sees."""
+        """Call it; an exception of it is for the session to book as a failure of the tool."""
         call = partial(self._call, **dict(arguments))
-        try:
-            result = await call() if self._is_async else await asyncio.to_thread(call)
-        except AiqError:
-            raise
-        except Exception as error:
-            raise ToolError(ToolErrorKind.FAILED, f"{self.name}: {type(error).__name__}: {error}") from error
+        result = await call() if self._is_async else await asyncio.to_thread(call)
         return result if isinstance(result, ToolResult) else ToolResult(content="" if result is None else str(result))
 
 

@@ -55,7 +55,10 @@ class LinearRegistry:
             return _found(found, level)
         if found := self._parent(cited):
             return _found(found, "child_path")
-        return _found(_only(self._with_more_parameters(cited)), "query_subset")
+        if found := _only(self._with_more_parameters(cited)):
+            return _found(found, "query_subset")
+        begun = self._begun(cited, url) if cited.query and "#" not in url else None
+        return _found(begun, "truncation") if begun and begun[1].spelling != cited.spelling else None
 
     def _equal(self, cited: Address) -> tuple[int, Address] | None:
         return next((item for item in self._known if item[1].meaning == cited.meaning), None)

@@ -69,7 +69,7 @@ def read_address(url: str) -> Address | None:
         query=tuple(sorted(pair for pair in _read_query(query[1:]) if not _is_tracker(pair[0], host, segments))),
         route=_read_route(fragment[1:]),
         written=written,
-        spelling=host + (f":{site[1]}" if site[1] else "") + _decoded(path + query),
+        spelling=host + (f":{site[1]}" if site[1] else "") + _decoded(path + query.replace("+", " ")),
     )
 
 

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 
 from aiq.agents.ai_q.agent import AiqAgent
 from aiq.agents.ai_q.settings import AiqSettings
+from aiq.agents.base import Resumable
 from aiq.core.events import Event, EventLog
 from aiq.core.samples import Question, SampleKey
 from aiq.core.session import ApprovingUser, Session, User
@@ -43,7 +44,7 @@ def fenced(request: ChatRequest, label: str) -> str | None:
 
 
 class Endpoint(AsyncBaseTransport):
-    """Chat completions whose replies `script` gives; a number is an HTTP status.
+    """Chat completions whose replies `script` gives; a number is an HTTP status, an object the whole completion.
 
     Keeps what it was asked, and how many seconds it had.
     """
@@ -60,9 +61,11 @@ class Endpoint(AsyncBaseTransport):
         asked = read_chat(values, role, int(headers.get("x-aiq-attempt", "0")), context_tokens=10**9)
         self.requests.append(asked)
         self.seconds.append(request.extensions["timeout"]["read"])
-        reply = self.script(asked)
+        reply: Any = self.script(asked)
         if isinstance(reply, int):
             return Response(reply, json={"error": {"message": f"status {reply}"}}, request=request)
+        if isinstance(reply, dict):
+            return Response(200, json=reply, request=request)
         return Response(200, json=completion(asked, [reply], digest_of(values, role)), request=request)
 
     def of(self, role: str) -> list[ChatRequest]:
@@ -105,13 +108,13 @@ class Bench:
     def logged(self, kind: type[Any]) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]
 
-    async def ask(self, agent: AiqAgent, text: str, *, epoch: int = 1, user: User | None = None, **more: Any) -> Any:
+    async def ask(self, agent: Resumable, text: str, *, epoch: int = 1, user: User | None = None, **more: Any) -> Any:
         """The agent's report to a question (`more`: its other fields) in a session of its own."""
         session = self.another(epoch=epoch, user=user or self.session.user)
         with session.bind():
             return await agent.research(Question(text=text, **more), session)
 
-    async def resume(self, agent: AiqAgent, thread: str, user: User | None = None) -> Any:
+    async def resume(self, agent: Resumable, thread: str, user: User | None = None) -> Any:
         session = self.another(user=user)
         with session.bind():
             return await agent.resume(thread, session)

@@ -271,6 +271,32 @@ def test_bad_input_is_one_line_and_exit_2(
     assert error.count("\n") == 1
 
 
+@pytest.mark.parametrize("first", ["# The Vell Tower\n\n", "```\nx = [7]\n```\n", "[5]: https://v.com/5\n\n"])
+def test_a_byte_order_mark_counts_in_offsets_and_means_nothing(
+    first: str, files: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report, sources = Path(files[0]), files[1]
+    report.write_text(first + REPORT, encoding="utf-8")
+    plain = audit_json(tmp_path, report, "--sources", sources)
+    report.write_text(f"\ufeff{first}{REPORT}", encoding="utf-8")
+    marked = audit_json(tmp_path, report, "--sources", sources, "--repaired", tmp_path / "repaired.md")
+    assert (tmp_path / "repaired.md").read_text(encoding="utf-8")[0] == "\ufeff"
+    for part in ("citations", "entries"):
+        shifted = [{**row, "start": row["start"] + 1, "end": row["end"] + 1} for row in plain[part]]
+        assert marked[part] == shifted
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(report.read_bytes())))
+    assert audit_json(tmp_path, "-", "--sources", sources) == marked
+
+
+def test_a_torn_last_line_of_a_run_is_said(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with (run / "samples.jsonl").open("a") as file:
+        file.write('{"sample_id": "10", "epo')
+    audit(run)
+    assert f"{run}/samples.jsonl: a torn last line (24 bytes) is left out" in capsys.readouterr().err
+    assert main(["show", str(run), "9"]) == 0
+    assert capsys.readouterr().err.count("samples.jsonl: a torn last line") == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -288,6 +314,7 @@ def test_bad_input_is_one_line_and_exit_2(
         (["{report}", "--pages", "exact"], "--pages says which sources verify, and there are none"),
         (["{reports}", "--accept", "echoed"], "--accept says which sources verify"),
         (["{run}/manifest.json"], "is JSON; a report is Markdown"),
+        (["{tmp}/q.csv"], "q.csv is a table; a report is Markdown"),
         (["{run}/samples.jsonl"], "belongs to a run; name its folder, {run}"),
         (["{run}", "--sources", "{sources}"], "its own sources"),
         (["{tmp}/loop"], "{tmp}/loop cannot be read"),

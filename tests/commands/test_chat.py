@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,8 @@ from aiq.__main__ import main
 pytestmark = pytest.mark.slow
 
 CHAT = [sys.executable, "-m", "aiq", "chat"]
+KEPT = ["checkpointer=sqlite", "--thread", "t", "agent.deep.max_loops=1", "agent.deep.max_researcher_calls=1"]
+TIDES = "Write a report on tidal energy on the Morquist Coast: companies, founders and outlook."
 
 
 @pytest.fixture(autouse=True)
@@ -36,8 +39,8 @@ def test_a_conversation_shows_route_citations_and_cost(
     say(monkeypatch, "Hello!", "", "In which country is Drostewick?", "exit", "not read any more")
     assert main(["chat", "agent.enable_escalation=false"]) == 0
     told = capsys.readouterr()
-    assert re.search(r"you> Hello!\n\nHello! I answer.*\n\nmeta · 1 model call, [\d,]+ tokens, \$0\.0000 · ", told.out)
-    assert re.search(r"\nshallow · citations: \d+ kept, \d+ removed · \d+ model calls, ", told.out)
+    assert re.search(r"you> Hello!\n\nHello! I answer.*\n\nmeta · 1 model call, [\d,]+ tokens, \$0\.00 · ", told.out)
+    assert re.search(r"\nshallow · citations verified: \d+ kept, \d+ removed · \d+ model calls, ", told.out)
     assert "## References" in told.out
     assert "not read any more" not in told.out
     assert told.out.endswith("left; nothing is kept (checkpointer=sqlite keeps it)\n")
@@ -107,6 +110,8 @@ def test_any_agent_can_be_talked_with(monkeypatch: pytest.MonkeyPatch, capsys: p
         (["judge.race.votes=3"], "judge.race.votes: a conversation is no run"),
         (["dataset=drb"], "dataset: a conversation is no run"),
         (["resume=results/x"], "resume: a conversation is gone on with by --thread NAME"),
+        (["thread=rivers"], "thread: a conversation is named by --thread NAME; leave it out"),
+        (["--list"], "--list: checkpointer=memory keeps nothing; add checkpointer=sqlite"),
         (["--thread", " "], "--thread: a conversation's name cannot be blank"),
         (["agent=nobody"], "there is no such agent"),
         (["checkpointer=sqlite", "checkpointer.path=nowhere/c.db"], "checkpointer.path=nowhere/c.db: cannot be opened"),
@@ -126,22 +131,21 @@ def test_a_mistake_is_one_line(
     assert err.count("\n") == 1
 
 
-def piped(*lines: str) -> tuple[str, str]:
+def piped(*lines: str, settings: Sequence[str] = (), seconds: float = 120) -> tuple[str, str]:
     """(stdout, stderr) of a process of its own that goes on with the thread `t`, fed with these lines."""
     done = subprocess.run(
-        [*CHAT, "checkpointer=sqlite", "--thread", "t", "agent.deep.max_loops=1", "agent.deep.max_researcher_calls=1"],
+        [*CHAT, *KEPT, *settings],
         input="".join(f"{line}\n" for line in lines),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=seconds,
         check=True,
     )
     return done.stdout, done.stderr
 
 
 def test_a_second_process_goes_on_where_a_plan_waits() -> None:
-    task = "Write a report on tidal energy on the Morquist Coast: companies, founders and outlook."
-    first, _ = piped("Hello!", task)
+    first, _ = piped("Hello!", TIDES)
     assert first.count("**Research Plan Preview**") == 1
     assert "\nleft; go on with: aiq chat checkpointer=sqlite " in first
     assert first.endswith(" --thread t\n")
@@ -149,9 +153,56 @@ def test_a_second_process_goes_on_where_a_plan_waits() -> None:
     assert (
         second.index("**Research Plan Preview**") < second.index("plan> approve") < second.index("\ndeep · citations")
     )
-    assert "\nshallow · citations: 1 kept, 0 removed" in second
+    assert "\nshallow · citations verified: 1 kept, 0 removed" in second
+    assert second.index("you> Hello!\n\nHello! I answer") < second.index(f"you> {TIDES}") < second.index("plan> ")
     assert "unregistered" not in err
     assert "Traceback" not in err
+
+
+def killed_in(stage: str, *lines: str) -> None:
+    """Feed a process with these lines and kill it, as only `kill -9` does, once it has entered the stage."""
+    with subprocess.Popen(
+        [*CHAT, *KEPT], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.write("".join(f"{line}\n" for line in lines))
+        process.stdin.flush()
+        assert any(stage in line for line in process.stderr)
+        process.kill()
+
+
+def test_research_that_was_killed_after_its_plan_was_approved_goes_on_without_asking(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    killed_in("· deep research", TIDES, "looks good")
+    assert main(["chat", "--list", "checkpointer=sqlite"]) == 0
+    assert re.search(
+        r"\nt +20\d\d-\S+ \S+ +1 +broke off in deep research +Write a report on tidal", capsys.readouterr().out
+    )
+    out, err = piped()
+    assert f"you> {TIDES}\n" in out
+    assert "· goes on at deep research: the last turn stopped there; what was answered and approved holds" in err
+    assert "Research Plan Preview" not in out
+    assert "· intent classifier" not in err
+    assert "\ndeep · citations: " in out
+    assert "goes on at" not in piped()[1]  # once
+
+
+def test_an_agent_alone_keeps_its_conversation_too(capsys: pytest.CaptureFixture[str]) -> None:
+    alone = ["agent=ai_q_shallow"]
+    first, _ = piped("In which country is Drostewick?", settings=alone)
+    second, err = piped("exit", settings=alone)
+    assert "\nleft; go on with: " in first
+    assert first[first.index("you> ") : first.index("\n\nshallow · ")] in second
+    assert "· " not in err  # it was answered
+    assert main(["chat", "--list", "checkpointer=sqlite", *alone]) == 0
+    assert re.search(r"\nt +20\d\d-\S+ \S+ +2 +In which country", capsys.readouterr().out)
+
+
+def test_without_a_conversation_the_list_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["chat", "--list", "checkpointer=sqlite"]) == 0
+    assert "no conversation is kept here" in capsys.readouterr().out
 
 
 def read_until(terminal: int, marker: str, seconds: float = 90) -> str:

@@ -28,7 +28,7 @@ def test_a_wrong_name_gets_the_nearest_one_and_the_version_is_told(capsys: pytes
 
 
 RUN_HELP = ("shallow_freshqa", "Short answers", "judge=", "fresheval", "exit codes")
-CHAT_HELP = ("usage: aiq chat [--thread NAME] SETTING=VALUE ...", "checkpointer=sqlite --thread rivers")
+CHAT_HELP = ("usage: aiq chat [--thread NAME | --list] SETTING=VALUE ...", "checkpointer=sqlite --thread rivers")
 
 
 @pytest.mark.parametrize(

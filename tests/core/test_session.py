@@ -35,6 +35,8 @@ class Lookup:
         await asyncio.sleep(asked.seconds)
         if asked.query == "nothing":
             raise ToolError(ToolErrorKind.NOT_AVAILABLE, "there is nothing at https://a.example/gone")
+        if asked.query == "bug":
+            raise KeyError("of the tool's own")
         if asked.query == "empty":
             return ToolResult(content="none; see https://a.example/help")
         urls = [f"https://a.example/{asked.query}/{n}" for n in (1, 2)]
@@ -65,17 +67,27 @@ async def test_a_call_is_in_the_log_with_its_end_and_what_failed_brings_no_sourc
     events: list[Event] = []
     asked = session(events)
     await asked.call_tool("lookup", {"query": "a\ud83d"}, "id-1")
-    for name, arguments in (("lookup", {"query": "nothing"}), ("lookup", {"words": 1}), ("absent", {})):
+    failing: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("lookup", {"query": "nothing"}),
+        ("lookup", {"words": 1}),
+        ("absent", {}),
+        ("lookup", {"query": "bug"}),
+    )
+    for name, arguments in failing:
         with pytest.raises(ToolError):
             await asked.call_tool(name, arguments)
     returned = [event for event in events if isinstance(event, ToolReturned)]
-    assert [event.call_id for event in returned] == ["id-1", "call-1", "call-2", "call-3"]
+    assert [event.call_id for event in returned] == ["id-1", "call-1", "call-2", "call-3", "call-4"]
     assert [event.error for event in returned] == [
         None,
         ToolErrorKind.NOT_AVAILABLE,
         ToolErrorKind.INVALID_ARGUMENTS,
         ToolErrorKind.UNKNOWN_TOOL,
+        ToolErrorKind.FAILED,
     ]
+    assert returned[-1].content == """lookup: KeyError: "of the tool's own\""""
+    assert [event.traceback is None for event in returned] == [True, True, True, True, False]
+    assert f"{__file__}" in (returned[-1].traceback or "")
     assert isinstance(events[0], ToolCalled)
     assert events[0].arguments == {"query": "a\ufffd"}  # half of a character cannot be logged
     assert urls(asked.sources.all()) == ["a\ufffd/1", "a\ufffd/2"]

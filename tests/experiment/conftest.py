@@ -47,7 +47,9 @@ runner:
 """
 
 GROUPS = {
-    "agent/echo": "# Repeats the question\ntarget: tiny_parts:EchoAgent\nseconds: 0\nask: false\nwords: 1\n",
+    "agent/echo": (
+        "# Repeats the question\ntarget: tiny_parts:EchoAgent\nseconds: 0\nask: false\nwords: 1\nplain: false\n"
+    ),
     "judge/letters": "# @package judge.letters\n# Counts\ntarget: tiny_parts:Letters\nask: false\nminimum: 0\n",
     "dataset/tiny": (
         "# Tiny\ndefaults: [_source, _self_]\ntarget: tiny_parts:TinyDataset\nname: tiny\npath: tiny.jsonl\n"
@@ -56,11 +58,14 @@ GROUPS = {
 
 
 class Endpoint:
-    """A model endpoint that answers the last message by `answer` (it repeats it), and counts what it was asked."""
+    """A model endpoint that answers the last message by `answer` (it repeats it), and counts what it was asked.
+
+    An answer is a text or a whole chat completion.
+    """
 
     def __init__(self) -> None:
         self.asked: list[str] = []
-        self.answer: Callable[[str], str] = str
+        self.answer: Callable[[str], str | dict[str, Any]] = str
         self.usage: object = USAGE
         self.refuse_from: int | None = None  # chat calls from this one on get `refusal`
         self.refusal = error(401, "wrong key")
@@ -81,7 +86,8 @@ class Endpoint:
                 elif endpoint.refuse_from is not None and len(endpoint.asked) > endpoint.refuse_from:
                     self.wfile.write(endpoint.refusal)
                 else:
-                    self.wfile.write(http(200, completed(endpoint.answer(text), endpoint.usage)))
+                    said = endpoint.answer(text)
+                    self.wfile.write(http(200, said if isinstance(said, dict) else completed(said, endpoint.usage)))
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True

@@ -90,3 +90,21 @@ async def test_a_row_keeps_what_was_retrieved_and_what_else_the_report_names() -
     ]
     assert [source.url for source in row.retrieved] == ["https://a.example/page"]
     assert len(session.sources.known()) == 1001
+
+
+class HalfWay:
+    """An agent that says itself that its report is not whole."""
+
+    Settings: ClassVar[type[BaseSettings]] = BaseSettings
+
+    async def research(self, question: Question, session: Session) -> Report:
+        return Report(text="It is so", raw_text="It is so", route="own", outcome="partial")
+
+
+async def test_a_report_that_its_agent_calls_partial_is_counted_as_one_that_was_cut_off() -> None:
+    sample = Sample(id="s1", question=Question(text="q"))
+    row = await run_attempt(HalfWay(), sample, make_session(), lambda row: None)
+    assert (row.status, row.outcome, row.report, row.citation_status) == ("limit", "partial", "It is so", "no_sources")
+    assert str(row.error) == "CutOff: the agent says that its report is not whole"
+    assert (row.answered, row.partial, row.failed) == (True, True, False)
+    assert not row.model_copy(update={"outcome": None}).answered  # of an older run

@@ -17,6 +17,8 @@ def only_line(capsys: pytest.CaptureFixture[str]) -> str:
     return captured.err.removeprefix("aiq: ").strip()
 
 
+OFFLINE = ("llm.base_url=http://model.offline.example/v1",)
+
 MUTE = """
 import aiq.core.settings
 class Mute:
@@ -70,6 +72,9 @@ class Broken(Mute):
         (["-m", "experiment=tiny", "limit=1,"], "limit=1,: this is no SETTING=VALUE; write"),
         (["experiment=tiny limit=3"], "experiment=tiny limit=3: this is no SETTING=VALUE; write each setting as"),
         (["experiment=tiny", "dataset.path=["], "dataset.path=[: this is no SETTING=VALUE; write"),
+        (["experiment=tiny", *OFFLINE, "llm.model=gpt-4o"], "type llm=openai llm.model=gpt-4o as well"),
+        (["experiment=tiny", *OFFLINE, "llm.model=offline-1", "llm.roles.judge.model=gpt-4o"], "llm.roles: 'gpt-4o'"),
+        (["experiment=deep_drb", "judge.race.panel=[offline-2,gpt-4o]"], "judge.race.panel: 'gpt-4o' would be"),
         (["experiment=tiny", "nonsense"], "nonsense: expected SETTING=VALUE"),
     ],
 )

@@ -52,7 +52,9 @@ def test_what_was_cut_off_is_made_up_for_and_the_numbers_are_the_same(here: Work
     assert sorted(here.endpoint.asked) == sorted(["red one", *(values[s, e, "report"] for s, e in RETRIED)])
     assert here.values(old) == values
     after = here.summary(old)
-    same = ("metrics", "slices", "statuses", "agent_failures", "failures", "judge_errors", "unavailable", "ranges")
+    assert before["judge_errors"] == {"letters": {"n": 2, "first": "this report cannot be judged"}}
+    assert after["judge_errors"] == {"letters": {"n": 2, "causes": {"this report cannot be judged": 2}}}
+    same = ("metrics", "slices", "statuses", "agent_failures", "failures", "unavailable", "ranges")
     assert rounded({name: after[name] for name in same}) == rounded({name: before[name] for name in same})
     manifest = here.manifest(old)
     assert (manifest["schema_version"], manifest["status"]) == (2, "finished")

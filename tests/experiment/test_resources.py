@@ -132,6 +132,6 @@ def test_a_plan_waits_in_postgres(
     with caplog.at_level(logging.WARNING):
         assert main(given) == 0
     out = capsys.readouterr().out
-    assert out.index("**Research Plan Preview**") < out.index("plan> approve") < out.index("\ndeep · citations: ")
+    assert out.index("**Research Plan Preview**") < out.index("plan> approve") < out.index("\ndeep · citations ")
     assert [record for record in caplog.records if record.name.startswith(("langgraph", "psycopg"))] == []
     assert list(tmp_path.iterdir()) == []  # nothing of the conversation lies here

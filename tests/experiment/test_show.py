@@ -8,7 +8,9 @@ from tests.experiment.conftest import Workplace
 
 
 def test_an_attempt_is_shown_with_all_that_happened(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
-    here.write_samples({"s1": "question with [brackets] and [/markup]", "s2": "fail", "s3": "unjudgeable"})
+    here.write_samples(
+        {"s1": "question with [brackets] and [/markup]", "s2": "fail", "s3": "unjudgeable", "s4": "miscount"}
+    )
     run = here.ran("agent.ask=true", "judge.letters.ask=true", "epochs=2", "agent.words=80")
     capsys.readouterr()
 
@@ -29,8 +31,10 @@ def test_an_attempt_is_shown_with_all_that_happened(here: Workplace, capsys: pyt
     assert "characters ..." not in shown(str(run), "s1", "--judge", "--full")
     assert "AgentError: this question fails" in shown("latest", "s2")
     assert "letters.count: error  this report cannot be judged" in shown("latest", "s3")
+    bug = shown("latest", "s4", "--judge", "--full")
+    assert all(part in bug for part in ("Traceback", "in score", "KeyError: 'a bug of the judge'"))
     for arguments, message in (
-        (["latest", "s9"], "has no sample s9; it has 3: s1, s2, s3"),
+        (["latest", "s9"], "has no sample s9; it has 4: s1, s2, s3, s4"),
         (["latest", "s1", "--epoch", "7"], "no epoch 7"),
         (["nowhere", "s1"], "nowhere is no run folder"),
         (["latest", "s1", "--results", "elsewhere"], "no runs in elsewhere/"),

@@ -42,11 +42,15 @@ def hash_of(text: str) -> int:
 
 
 class EchoSettings(Settings):
-    """`seconds`: how long an answer takes. `ask`: whether the model is asked. `words`: repetitions."""
+    """`seconds`: how long an answer takes. `ask`: whether the model is asked. `words`: repetitions.
+
+    `plain`: an answer is given as it is, without a number that tells epochs apart.
+    """
 
     seconds: float = 0.0
     ask: bool = False
     words: int = 1
+    plain: bool = False
 
 
 class EchoAgent:
@@ -72,7 +76,9 @@ class EchoAgent:
             return Report(text="rejected", raw_text="rejected", route="rejected", outcome="rejected")
         session.sources.add(Source(url=f"https://example.org/{session.key.sample_id}", title="A page"), (0, 0))
         answer = text if not self._settings.ask else await self._asked(text, session)
-        report = " ".join([answer] * self._settings.words) + f" ({session.seed() % 1000})"
+        report = " ".join([answer] * self._settings.words)
+        if not self._settings.plain:
+            report += f" ({session.seed() % 1000})"
         return Report(
             text=report, raw_text=report + "!", route="echo", extras={"client_loaded": "openai" in sys.modules}
         )
@@ -141,6 +147,8 @@ class Letters(Judge):
             await session.models.complete("judge.letters", [Message(role="user", content=report.text)])
         if "unjudgeable" in report.text:
             raise JudgeError("this report cannot be judged")
+        if "miscount" in report.text:
+            raise KeyError("a bug of the judge")
         vowels = sum(letter in "aeiou" for letter in report.text)
         pages = len(session.sources.all())
         return [

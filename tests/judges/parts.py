@@ -85,6 +85,7 @@ class Scripted(AsyncBaseTransport):
     """An endpoint below the run's transports; answers from `script` in turn (or by a function of the request)."""
 
     script: Answers
+    finish: str = "stop"
     got: list[dict[str, Any]] = field(default_factory=list)
 
     async def handle_async_request(self, request: Request) -> Response:
@@ -94,7 +95,7 @@ class Scripted(AsyncBaseTransport):
         text = script(self.got[-1]) if callable(script) else script[min(len(self.got), len(script)) - 1]
         if isinstance(text, Response):
             return Response(text.status_code, content=text.content, request=request)
-        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": self.finish}
         usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
         answer = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
         return Response(200, json={**answer, "usage": usage}, request=request)
@@ -107,10 +108,10 @@ class Scripted(AsyncBaseTransport):
 
 @asynccontextmanager
 async def scripted(
-    answers: Answers, pages: dict[str, str] | None = None, sample_id: str = "1", **llm: Any
+    answers: Answers, pages: dict[str, str] | None = None, sample_id: str = "1", finish: str = "stop", **llm: Any
 ) -> AsyncIterator[tuple[Session, Scripted]]:
     """A session over our client whose endpoint gives these answers, and whose web holds these pages."""
-    endpoint = Scripted(answers)
+    endpoint = Scripted(answers, finish)
     settings = configured(LlmSettings, **{"base_url": "http://model.example/v1", "model": "m", **llm})
     async with open_client(settings, offline_port=None, inner=endpoint) as client:
         session = make_session(key=SampleKey(sample_id, 1), models=RunModels(settings, client), web=Pages(pages or {}))

@@ -50,6 +50,12 @@ async def test_what_one_endpoint_answered_is_not_taken_for_another_ones_answer(t
     assert seeds[0] == seeds[1]  # the same question, so that the two can be compared
 
 
+async def test_an_answer_that_was_cut_off_says_so() -> None:
+    async with scripted(["no"], finish="length") as (session, _):
+        with pytest.raises(JudgeError, match=r"in capitals; the token limit .* \(finish_reason length\); the last"):
+            await ask(session, "judge.x", "Say yes.", loud, tries=1)
+
+
 async def test_the_last_try_ends_in_one_clear_line_and_no_two_share_a_seed() -> None:
     async with scripted([*["first"] * 4, "second\n\nand more"]) as (session, endpoint):
         for vote in range(4):

@@ -106,6 +106,12 @@ async def test_a_refusal_is_what_the_model_said(bench: Any) -> None:
         assert (await b.ask("aiq.writer")).text == "I cannot answer in this form."
 
 
+async def test_closed_thoughts_are_not_what_the_model_said(bench: Any) -> None:
+    async with bench([http(200, completed("<thinking>Hm.</thinking>\n\nYes."))]) as b:
+        assert (await b.ask("judge.race")).text == "Yes."
+        assert b.session.replies[0].text == "<thinking>Hm.</thinking>\n\nYes."
+
+
 async def test_chat_model_calls_tools_and_streams(bench: Any) -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "look_up", "arguments": '{"name": "x"}'}}
     parts = streamed(chunk(content="he"), chunk(content="llo"), chunk("stop"), chunk(usage=USAGE))

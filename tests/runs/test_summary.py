@@ -10,7 +10,7 @@ from aiq.core.settings import RunnerSettings
 from aiq.runs.manifest import JudgeSpec, RunSpec
 from aiq.runs.rows import SampleRow, ScoreRow, Timing
 from aiq.runs.state import RunState
-from aiq.runs.summary import _timing
+from aiq.runs.summary import JudgeErrors, _timing, causes
 from tests.settings import configured
 
 FAILED: Any = {"status": "error", "value": None, "error": {"type": "JudgeError", "message": "no"}}
@@ -41,6 +41,13 @@ def score(key: SampleKey, metric: str = "j.x", **changes: object) -> ScoreRow:
 @pytest.mark.parametrize(("n", "rank"), [(1, 1), (2, 2), (19, 19), (20, 19), (21, 20), (60, 57), (100, 95)])
 def test_the_95th_percentile_is_the_nearest_rank(n: int, rank: int) -> None:
     assert _timing([float(value) for value in range(1, n + 1)], 0).attempt_p95 == rank
+
+
+def test_failures_of_one_cause_are_counted_together_in_the_words_of_the_first() -> None:
+    messages = [f"HTTP 429: try again in {wait}, request req_{wait}" for wait in ("3.2s", "20ms", "1.0s")]
+    messages[1:1] = ["HTTP 500: try again in 1s, request req_2", "no usable answer", "HTTP 500: try again"]
+    assert causes(messages) == {messages[0]: 3, messages[1]: 1, "no usable answer": 1, "HTTP 500: try again": 1}
+    assert JudgeErrors.model_validate({"n": 2, "first": "no"}) == JudgeErrors(n=2, causes={"no": 2})  # older summaries
 
 
 def test_a_key_is_done_when_its_last_attempt_is_judged_by_the_judge_as_it_is_now() -> None:

@@ -15,6 +15,21 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize("stream", [Terminal(), io.StringIO()])
+def test_a_long_wait_is_said_at_once_and_once(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", stream)
+    progress = Progress("run", shown=True)
+    progress.started(state_of(attempts=2))
+    progress.waiting("judge.race: HTTP 500; waiting 9.50 s", 9.5)
+    assert "waiting" not in stream.getvalue()
+    for _ in range(3):
+        progress.waiting("judge.race: HTTP 429: slow down; waiting 60.00 s", 60)
+    progress.close()
+    shown = stream.getvalue()
+    assert "$0.00, judge.race: HTTP 429: slow down; waiting 60.00 s" in shown
+    assert stream.isatty() or shown.count("\n") == 1
+
+
+@pytest.mark.parametrize("stream", [Terminal(), io.StringIO()])
 def test_the_running_score_cost_and_trouble_are_shown(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", stream)
     state = state_of(attempts=2)
@@ -27,5 +42,5 @@ def test_the_running_score_cost_and_trouble_are_shown(stream: io.StringIO, monke
     progress.finished(keys[1])
     progress.close()
     shown = stream.getvalue()
-    assert "j.x 0.500, cost unknown, 1 retried" in shown or "j.x 0.500, $0.00, 1 retried" in shown
+    assert "j.x 0.500, $0.00, 1 retried" in shown
     assert ("2/2" if stream.isatty() else "run: 2 of 2 done") in shown

@@ -12,6 +12,7 @@ from aiq.runs.manifest import Manifest
 from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.runs.summary import Summary
 from aiq.site.run_page import write_page
+from aiq.site.tables import notes
 from tests.site.conftest import InBrowser
 from tests.site.seen import EVIL, Seen
 
@@ -83,6 +84,26 @@ def test_a_run_without_judges_says_so_and_one_with_a_real_model_has_no_banner(tm
     page = write_page(folder_with(tmp_path, [sample(1)], [], hashes=hashes, offline=False)).read_text()
     assert "nothing was scored: judge=[] names no judge" in Seen(page).text
     assert "offline model" not in page
+
+
+@pytest.mark.parametrize(
+    ("agent", "judge", "offline", "told", "untold"),
+    [
+        (3, 2, True, ["Made with the offline model"], "no model call"),
+        (0, 2, True, ["no model call through its session", "Judged by the offline stack"], "offline model"),
+        (0, 0, True, ["no model call through its session"], "offline"),
+        (0, 2, False, ["no model call through its session"], "offline"),
+        (3, 2, False, [], "session"),
+    ],
+)
+def test_the_notes_say_whose_models_made_the_numbers_and_what_was_not_measured(
+    agent: int, judge: int, offline: bool, told: list[str], untold: str
+) -> None:
+    usage = {"agent": {"total": {"calls": agent}}, "judge": {"total": {"calls": judge}}}
+    said = list(notes(Summary.model_validate(RUN["summary"] | {"usage": usage, "offline": offline})))
+    assert len(said) == len(told)
+    assert all(part in note for part, note in zip(told, said, strict=True))
+    assert untold not in "".join(said)
 
 
 def test_text_of_reports_and_sources_stays_text_and_the_page_needs_no_network(page: str) -> None:

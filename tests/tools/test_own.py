@@ -10,9 +10,10 @@ import pytest
 from aiq.__main__ import main
 from aiq.core.errors import ConfigError, ToolError, ToolErrorKind
 from aiq.core.settings import Plugin, Settings
-from aiq.core.tools import ToolResult
+from aiq.core.tools import Toolbox, ToolResult
 from aiq.tools.own import make_tool
 from aiq.tools.toolbox import ThinkArguments
+from tests.sessions import make_session
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/tools.md"
 
@@ -70,9 +71,9 @@ async def test_a_function_s_parameters_are_arguments_but_for_those_that_config_s
 
 
 async def test_an_exception_is_a_failed_call() -> None:
-    tool = made("fail")
+    session = make_session(tools=Toolbox([made("fail")]))
     with pytest.raises(ToolError, match="fail: KeyError: 'gone'") as error:
-        await tool.run(tool.parameters())
+        await session.call_tool("fail", {})
     assert error.value.kind is ToolErrorKind.FAILED
 
 

@@ -123,10 +123,13 @@ class AiqAgent:
         deep = await self._deep.run(DeepResearchAgentState(**told))
         return self._report(last_answer(deep.messages), "deep", session)
 
+    @property
+    def threads(self) -> Threads[ChatResearcherState] | None:
+        """The conversations of the chat graph; a researcher alone keeps none."""
+        return self._threads if self._settings.entry == "chat" else None
+
     async def resume(self, thread_id: str, session: Session) -> Report | None:
-        """Go on with a conversation that waits for its user (`session.user`); None where none does."""
-        if self._settings.entry != "chat":
-            return None
+        """Go on with a turn that waits for its user (`session.user`) or broke off; None where there is none."""
         state = await self._threads.resume(thread_id, session)
         return None if state is None else await self._end_turn(state, thread_id, session)
 
@@ -228,7 +231,9 @@ class AiqAgent:
         events.emit(Decision(name="escalation", value=escalate, cause=cause, detail=detail))
         return {"shallow_result": ShallowResult(answer=answer, escalate=escalate, reason=cause)}
 
-    async def _clarify(self, state: ChatResearcherState) -> Command[Literal["deep_research", "__end__"]]:
+    async def _clarify(
+        self, state: ChatResearcherState
+    ) -> Command[Literal["intent_classifier", "deep_research", "__end__"]]:
         """Runs again from here whenever the user has answered. Raises AgentError without anything to search with."""
         if not self._settings.enable_clarifier:
             return Command(goto="deep_research")
@@ -238,6 +243,10 @@ class AiqAgent:
         with nested_call(ORDER.index("clarifier"), 0, None):
             given = ClarifierState(query=state.original_query or "", history=history, **state.told())
             found = await self._clarifier.run(given)
+        if found.new_question:
+            current().events.emit(Decision(name="plan_replaced", value=True, cause="the user asked a new question"))
+            fresh = ChatResearcherState(messages=[HumanMessage(found.new_question)], **state.told())
+            return Command(goto="intent_classifier", update=dict(fresh))
         if not found.approval:
             current().events.emit(Decision(name="route", value="rejected", cause="the user rejected the plan"))
         goto: Any = "deep_research" if found.approval else "__end__"

@@ -1,6 +1,5 @@
 """The clarifier: asks the user what would change the research, then makes the plan and has it approved."""
 
-import unicodedata
 from typing import Any, Literal
 
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage, ToolMessage
@@ -9,6 +8,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command
 from pydantic import BaseModel
 
+from aiq.agents.ai_q.replies import may_be_a_question, read_decision, skips
 from aiq.agents.ai_q.settings import ClarifierSettings
 from aiq.agents.ai_q.states import FALLBACK, ClarifierState, Plan
 from aiq.agents.toolkit.conversation import awaited
@@ -22,14 +22,6 @@ from aiq.core.session import current
 ROLE = "aiq.clarifier"
 PLANNER_ROLE = "aiq.clarifier_planner"
 
-SKIP = {"", "skip", "pass", "done", "continue", "proceed", "go ahead"}
-SKIP |= {"跳过", "跳過", "略过", "略過", "继续", "繼續"}
-"""Answers that end the questions. `no` is not among them: it may be the true answer to a yes-or-no question."""
-APPROVE = {"approve", "approved", "yes", "y", "ok", "okay", "proceed", "go ahead"}
-APPROVE |= {"批准", "同意", "好", "好的", "可以", "行", "是", "是的", "确认", "確認", "没问题", "沒問題"}
-REJECT = {"reject", "rejected", "no", "n", "cancel", "stop"}
-REJECT |= {"拒绝", "拒絕", "取消", "不", "不行", "不要", "不同意", "否", "停止"}
-
 NUDGE = (
     "You have not searched yet. Search before you ask: look the subject up with the tools, so that your question is "
     "about what the sources leave open. If the search settles it, no question is needed."
@@ -38,6 +30,13 @@ NUDGE = (
 
 JSON_ONLY = "With these results, reply with the JSON object only, or search once more."
 """Reminds the model of its form after tool results."""
+
+CHOICES = "Reply **approve** to proceed, **reject** to cancel, or say what to change."
+UNCLEAR = '"{reply}" can be understood both ways: **approve** or **reject**?\n\n'
+NEW_QUESTION = (
+    'Replace the plan by this new question? "{question}"\n\n'
+    "**yes**: the plan is dropped and the question is answered. **no**: it is a remark, and the plan is changed by it."
+)
 
 
 class NextQuestion(BaseModel):
@@ -54,9 +53,12 @@ class Clarifier:
         self._graph = self.build().compile(name="clarifier")
 
     async def run(self, state: ClarifierState) -> ClarifierState:
-        """Ask, plan, have it approved; no `approval`: rejected. Raises ModelError, LimitReached, RunAborted."""
+        """Ask, plan, have it approved; no `approval`: rejected, or left for `new_question`.
+
+        Raises ModelError, LimitReached, RunAborted.
+        """
         settings = self._settings
-        steps = 2 * (settings.max_turns + settings.max_searches + settings.max_plan_iterations) + 10
+        steps = 2 * (settings.max_turns + settings.max_searches) + 3 * settings.max_plan_iterations + 10
         return ClarifierState.model_validate(await self._graph.ainvoke(state, {"recursion_limit": steps}))
 
     def build(self) -> "StateGraph[ClarifierState, Any, Any, Any]":
@@ -68,6 +70,7 @@ class Clarifier:
         graph.add_node("ask_for_clarification", self._ask)
         graph.add_node("plan", self._plan)
         graph.add_node("plan_preview", self._preview)
+        graph.add_node("new_question", self._new_question)
         graph.add_edge(START, "agent")
         graph.add_edge("tools", "agent")
         return graph
@@ -122,34 +125,46 @@ class Clarifier:
         question = state.question or ""
         answer = awaited("question", question)
         update: dict[str, Any] = {"asked": state.asked + 1, "question": None}
-        if word(answer) in SKIP:
+        if skips(answer):
             return Command(goto="plan", update=update)
         return Command(goto="agent", update={**update, "dialogue": [f"Q: {question}", f"A: {answer}"]})
 
     async def _plan(self, state: ClarifierState) -> Command[Literal["plan_preview", "__end__"]]:
-        most = self._settings.max_plan_iterations
         plan = await self._planning.ask(query=state.query, dialogue=state.said, feedback=state.feedback) or FALLBACK
-        if not self._settings.enable_plan_approval:
-            return Command(goto="__end__", update={"plan": plan, "approval": "not shown to the user"})
-        if state.reviews < most:
+        if self._settings.enable_plan_approval:
             return Command(goto="plan_preview", update={"plan": plan})
-        cause = f"clarifier.max_plan_iterations={most}"
-        current().events.emit(Decision(name="plan_auto_approved", value=True, cause=cause))
-        approval = "approved automatically after the last round of feedback"
-        return Command(goto="__end__", update={"plan": plan, "approval": approval})
+        return Command(goto="__end__", update={"plan": plan, "approval": "not shown to the user"})
 
-    def _preview(self, state: ClarifierState) -> Command[Literal["plan", "__end__"]]:
-        answer = awaited(
-            "plan",
-            f"**Research Plan Preview**\n\n{state.plan.text()}\n\n"
-            "Reply **approve** to proceed, **reject** to cancel, or say what to change.",
-        )
-        if word(answer) in APPROVE:
-            return Command(goto="__end__", update={"approval": "approved by the user"})
-        if word(answer) in REJECT:
-            return Command(goto="__end__")
-        update = {"reviews": state.reviews + 1, "feedback": [answer] if answer else []}
-        return Command(goto="plan", update=update)
+    def _preview(self, state: ClarifierState) -> Command[Literal["plan", "plan_preview", "new_question", "__end__"]]:
+        most = self._settings.max_plan_iterations
+        if state.reviews >= most:
+            cause = f"clarifier.max_plan_iterations={most}"
+            current().events.emit(Decision(name="plan_auto_approved", value=True, cause=cause))
+            return Command(
+                goto="__end__", update={"approval": "approved automatically after the last round of feedback"}
+            )
+        answer = awaited("plan", f"{state.unclear}**Research Plan Preview**\n\n{state.plan.text()}\n\n{CHOICES}")
+        update: dict[str, Any] = {"reviews": state.reviews + 1, "unclear": ""}
+        match read_decision(answer):
+            case "yes":
+                return Command(goto="__end__", update={"approval": "approved by the user"})
+            case "no":
+                return Command(goto="__end__")
+            case "open":
+                unclear = UNCLEAR.format(reply=answer) if answer else ""
+                return Command(goto="plan_preview", update={**update, "unclear": unclear})
+        if may_be_a_question(answer):
+            return Command(goto="new_question", update={**update, "question": answer})
+        return Command(goto="plan", update={**update, "feedback": [answer]})
+
+    def _new_question(self, state: ClarifierState) -> Command[Literal["plan", "__end__"]]:
+        """Only a clear yes leaves the plan; a user who is not there to say so made a remark."""
+        typed = state.question or ""
+        answer = awaited("question", NEW_QUESTION.format(question=typed))
+        if read_decision(answer) == "yes":
+            return Command(goto="__end__", update={"new_question": typed})
+        added = [answer] if read_decision(answer) == "remark" else []
+        return Command(goto="plan", update={"question": None, "feedback": [typed, *added]})
 
 
 def next_question(reply: str, query: str) -> str | None:
@@ -159,8 +174,3 @@ def next_question(reply: str, query: str) -> str | None:
         return None
     asked = (found.clarification_question or "").strip() if found else ""
     return asked or f"What should research on \"{query[:80]}\" concentrate on? (type 'skip' to leave it open)"
-
-
-def word(answer: str) -> str:
-    """An answer for comparison with a list of words: half width, lower case, without punctuation around it."""
-    return unicodedata.normalize("NFKC", answer).lower().strip(" .,!。、~*`'\"“”‘’「」")

@@ -199,9 +199,7 @@ def final_report(last: str, file: str, replies: Sequence[Said] = ()) -> str:
     chosen = last if is_report or not file.strip() else file
     if not chosen.strip():
         why = why_no_answer("", replies)
-        raise AgentError(
-            f"the deep researcher wrote no report: there is no {REPORT_FILE}, and of its last message {why}"
-        )
+        raise AgentError(f"the deep researcher wrote no report: there is no {REPORT_FILE}, and {why}")
     return chosen.strip()
 
 

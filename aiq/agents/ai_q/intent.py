@@ -1,10 +1,11 @@
 """The intent classifier: one structured call that routes a message to meta, shallow or deep."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import AnyMessage
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, Field, model_validator
 
 from aiq.agents.ai_q.settings import IntentSettings
 from aiq.agents.ai_q.states import DepthDecision, IntentResult
@@ -14,21 +15,33 @@ from aiq.core.prompts import Prompts
 
 
 class Classification(BaseModel):
-    """What the model is asked for. A bad or missing depth is shallow."""
+    """What the model is asked for. A bad or missing depth is shallow.
+
+    A name counts whatever its case and what stands around it. Where the intent is unclear, a stated depth is one of
+    research; a stated `deep` is whatever the intent says, since mixed or unsure is research.
+    """
 
     intent: str = Field(pattern="^(meta|research)$")
     meta_response: str | None = None
     research_depth: str | None = None
     depth_reasoning: str = ""
 
-    @field_validator("depth_reasoning", mode="before")
+    @model_validator(mode="before")
     @classmethod
-    def _no_null(cls, value: object) -> object:
-        return "" if value is None else value
+    def _by_names(cls, values: Any) -> Any:
+        intent, depth = values.get("intent"), values.get("research_depth")
+        stated = _named(depth, "shallow", "deep") or _named(intent, "shallow", "deep")
+        unclear = "research" if stated else intent
+        return {
+            **values,
+            "intent": "research" if stated == "deep" else _named(intent, "meta", "research") or unclear,
+            "research_depth": stated,
+            "depth_reasoning": values.get("depth_reasoning") or "",
+        }
 
     @property
     def depth(self) -> DepthDecision:
-        deep = (self.research_depth or "").strip().lower() == "deep"
+        deep = self.research_depth == "deep"
         return DepthDecision(decision="deep" if deep else "shallow", reasoning=self.depth_reasoning)
 
     @property
@@ -36,6 +49,13 @@ class Classification(BaseModel):
         """Meta without an answer is research: nobody would answer the user."""
         meta = self.intent == "meta" and bool((self.meta_response or "").strip())
         return IntentResult(intent="meta" if meta else "research")
+
+
+def _named(value: object, *names: str) -> str | None:
+    """The one of these names that a model's value states, or None for none and for several."""
+    words = re.findall(r"[a-z]+", str(value).lower())
+    found = [name for name in names if name in words]
+    return found[0] if len(found) == 1 else None
 
 
 class IntentClassifier:

@@ -100,7 +100,8 @@ class ClarifierState(ResearchState):
     """One run of the clarifier. `messages`: its searches and what they brought, and nothing else.
 
     `asked` counts questions put to the user, `dialogue` holds those that were answered, as `Q:` and `A:` lines.
-    `reviews` counts rounds of feedback. `approval` says who approved the plan, once it is approved.
+    `reviews` counts replies to the plan, `unclear` is said with it of the last one. `approval` says who approved the
+    plan, once it is approved; `new_question` is what the user asked in its place.
     """
 
     messages: Annotated[list[AnyMessage], add_messages] = Field(default_factory=list)
@@ -113,7 +114,9 @@ class ClarifierState(ResearchState):
     plan: Plan = FALLBACK
     feedback: Annotated[list[str], operator.add] = Field(default_factory=list)
     reviews: int = 0
+    unclear: str = ""
     approval: str | None = None
+    new_question: str | None = None
 
     @property
     def said(self) -> str:

@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from aiq.agents.toolkit.finish import finish
-from aiq.core.errors import AgentError
 from aiq.core.reports import Report
 from aiq.core.samples import Question
 from aiq.core.session import Session
@@ -35,7 +34,7 @@ class EndpointAgent:
 
     def __init__(self, settings: EndpointSettings) -> None:
         key = NO_KEY if settings.api_key_env is None else read_key(settings.api_key_env, "agent.api_key_env")
-        self._model = settings.model
+        self.models = {ROLE: settings.model}
         self._place: Any = {
             "base_url": settings.base_url,
             "api_key": key,
@@ -43,14 +42,11 @@ class EndpointAgent:
         }
 
     async def research(self, question: Question, session: Session) -> Report:
-        """Its answer, `partial` where the token limit cut it off. Raises AgentError for an empty one."""
+        """Its answer. Raises AgentError where that is none."""
         messages: Any = [{"role": turn.speaker, "content": turn.text} for turn in question.history]
         client = session.openai(ROLE).with_options(**self._place)
         answer = await client.chat.completions.create(
-            model=self._model, messages=[*messages, {"role": "user", "content": question.text}]
+            model=self.models[ROLE], messages=[*messages, {"role": "user", "content": question.text}]
         )
-        choice = answer.choices[0]
-        if not choice.message.content:
-            raise AgentError(f"{self._place['base_url']}: the answer is empty (finish_reason: {choice.finish_reason})")
-        outcome = "partial" if choice.finish_reason == "length" else "ok"
-        return finish(choice.message.content, ROUTE, None, session, researched=False, outcome=outcome)
+        text = answer.choices[0].message.content or ""
+        return finish(text, ROUTE, None, session, researched=False, citation_status="unverified")

@@ -37,6 +37,8 @@ class PythonAgent:
         self._function: Any = plugins.load(settings.function, "agent.function")
         if inspect.isclass(self._function):
             raise ConfigError(f"{self._name} is a class; write conf/agent/NAME.yaml with it as `target`: agent=NAME")
+        if not callable(self._function):
+            raise ConfigError(f"{self._name} is no function but {type(self._function).__name__}")
         try:
             signature = inspect.signature(self._function)
             self._takes_session = "session" in signature.parameters
@@ -62,4 +64,6 @@ class PythonAgent:
             return answer
         if not isinstance(answer, str):
             raise AgentError(f"{self._name} returned {type(answer).__name__}, neither text nor a Report")
-        return finish(answer, ROUTE, None, session, researched=self._takes_session)
+        if self._takes_session:
+            return finish(answer, ROUTE, None, session)
+        return finish(answer, ROUTE, None, session, researched=False, citation_status="unverified")

@@ -1,22 +1,24 @@
 """Conversations: messages as a model is shown them, and threads, which bring a graph's questions to the user."""
 
 import uuid
-from collections.abc import Sequence
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from collections.abc import Awaitable, Callable, Sequence
+from itertools import pairwise
+from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, RemoveMessage
 from langchain_core.messages.utils import convert_to_messages, get_buffer_string, trim_messages
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from langgraph.graph import StateGraph
+from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
 from aiq.agents.toolkit.langchain import since_question
-from aiq.core.events import Approval
-from aiq.core.samples import Question
+from aiq.core.events import Approval, Decision
+from aiq.core.reports import Report
+from aiq.core.samples import Question, Turn
 from aiq.core.session import Session, current
 from aiq.core.sources import Source
 
@@ -29,6 +31,10 @@ class ConversationState(BaseModel):
 
     messages: Annotated[list[AnyMessage], add_messages]
 
+
+SPEAKERS: dict[str, Literal["user", "assistant"]] = {"human": "user", "ai": "assistant"}
+
+STOPPED = "the last turn stopped there; what was answered and approved holds"
 
 StateT = TypeVar("StateT", bound=ConversationState)
 
@@ -62,6 +68,24 @@ def awaited(kind: Literal["question", "plan"], prompt: str) -> str:
     return answer
 
 
+class Thread(NamedTuple):
+    """A conversation as it is kept: `changed` is a time in ISO 8601.
+
+    A turn that has not ended is at a `stage`; `asks` says what it waits for there, None where it broke off.
+    """
+
+    name: str
+    turns: tuple[Turn, ...] = ()
+    changed: str = ""
+    stage: str | None = None
+    asks: Literal["question", "plan"] | None = None
+
+    @property
+    def unanswered(self) -> str | None:
+        """The question that the conversation ends with, if it ends with one."""
+        return self.turns[-1].text if self.turns and self.turns[-1].speaker == "user" else None
+
+
 class Threads(Generic[StateT]):
     """Runs a graph on threads; keeps it compiled, for the run's checkpointer and in memory, and no conversation.
 
@@ -69,7 +93,8 @@ class Threads(Generic[StateT]):
     it is verified, with its sources, which later turns may cite again. A question without a thread has one in memory:
     nobody could ever go on with it.
     `types`: those that a checkpoint may bring back beside messages and plain values; any other stays plain data.
-    `last`: a node after which the graph ends, whatever the state.
+    `last`: a node after which the graph ends, whatever the state. It starts once all that led to it is stored: what was
+    approved is approved, whenever the process ends.
     """
 
     def __init__(
@@ -113,19 +138,41 @@ class Threads(Generic[StateT]):
         await graph.aupdate_state(config, {"messages": messages}, as_node=self._last)
 
     async def resume(self, thread_id: str, session: Session) -> StateT | None:
-        """Go on with a turn that waits for the user; None where the thread waits for nothing."""
+        """Go on with a turn that waits for the user or broke off; None where there is none.
+
+        It goes on at its stage: what was answered and approved before holds.
+        """
         graph, config = self._thread(thread_id, session)
         found = await graph.aget_state(config)
-        if not found.interrupts:
+        if not found.next:
             return None
         _recall(found.values["messages"], session)
-        return await self._drive(graph, await _reply(found.interrupts, session), config, session)
+        session.events.emit(Decision(name="resumed", value=found.next[0], cause=STOPPED))
+        return await self._drive(graph, None, config, session)  # what still waits is asked again by its node
+
+    async def find(self, thread_id: str, checkpointer: Any) -> Thread:
+        """The thread of this name; without turns where there is none."""
+        state = await self.graph(checkpointer).aget_state(_config(thread_id))
+        said = [message for message in state.values.get("messages", ()) if message.type in SPEAKERS]
+        turns = tuple(Turn(speaker=SPEAKERS[message.type], text=message.text) for message in said)
+        stage = next(iter(state.next), None)
+        asks = state.interrupts[0].value["kind"] if state.interrupts else None
+        return Thread(thread_id, turns, state.created_at or "", stage, asks)
+
+    async def all(self, checkpointer: Any) -> list[Thread]:
+        """The threads that a checkpointer holds, the last to change first."""
+        saver: Any = self.graph(checkpointer).checkpointer
+        asked = [item.config["configurable"] async for item in saver.alist(None, filter={"source": "input"})]
+        names = dict.fromkeys(item["thread_id"] for item in asked if not item["checkpoint_ns"])
+        found = [await self.find(name, checkpointer) for name in names]
+        return sorted(found, key=lambda thread: thread.changed, reverse=True)
 
     def graph(self, checkpointer: Any) -> CompiledStateGraph[StateT, Any, Any, Any]:
         """The compiled graph; for None with a checkpointer in memory, since a graph that asks needs one."""
         saver = self._memory if checkpointer is None else checkpointer
         if saver not in self._compiled:
-            self._compiled[saver] = self._builder.compile(checkpointer=saver.with_allowlist(self._types))
+            known = saver.with_allowlist(self._types)
+            self._compiled[saver] = self._builder.compile(checkpointer=known, interrupt_before=[self._last])
         return self._compiled[saver]
 
     def _thread(self, thread_id: str, session: Session) -> tuple[CompiledStateGraph[StateT, Any, Any, Any], Any]:
@@ -135,10 +182,46 @@ class Threads(Generic[StateT]):
 
     async def _drive(self, graph: Any, given: Any, config: Any, session: Session) -> StateT:
         """Run the graph to its end, whatever it asks the user on the way."""
-        result = await graph.ainvoke(given, config)
-        while waiting := result.get("__interrupt__"):
-            result = await graph.ainvoke(await _reply(waiting, session), config)
-        return self._state.model_validate(result)
+        while True:
+            await graph.ainvoke(given, config)
+            state = await graph.aget_state(config)
+            if not state.next:
+                return self._state.model_validate(state.values)
+            given = await _reply(state.interrupts, session) if state.interrupts else None
+
+
+Research = Callable[[Question, Session], Awaitable[Report]]
+
+
+class Remembered:
+    """The conversation with an agent that keeps none itself: each question comes to it with the answered turns.
+
+    `blank`: a question without a text, with what all questions of the conversation have in common.
+    """
+
+    def __init__(self, research: Research, blank: Question) -> None:
+        graph = StateGraph(ConversationState)
+        graph.add_node("research", lambda state: {})  # is done outside: any agent's report, and no state of its own
+        graph.add_edge(START, "research")
+        self._research, self._blank = research, blank
+        self.threads = Threads(graph, ConversationState, (), last="research")
+
+    async def research(self, question: Question, session: Session) -> Report:
+        thread_id = str(question.thread_id)
+        asked = ConversationState(messages=[HumanMessage(question.text)])
+        said = (await self.threads.run(asked, thread_id, session)).messages
+        answered = [turn for turn in pairwise(said) if isinstance(turn[1], AIMessage)]
+        history = [Turn(speaker=SPEAKERS[one.type], text=one.text) for turn in answered for one in turn]
+        report = await self._research(question.model_copy(update={"history": tuple(history)}), session)
+        await self.threads.keep(thread_id, report.text, session)
+        return report
+
+    async def resume(self, thread_id: str, session: Session) -> Report | None:
+        question = (await self.threads.find(thread_id, session.checkpointer)).unanswered
+        if question is None:
+            return None
+        session.events.emit(Decision(name="resumed", value="research", cause=STOPPED))
+        return await self.research(self._blank.model_copy(update={"text": question}), session)
 
 
 async def _reply(waiting: Sequence[Any], session: Session) -> "Command[Any]":

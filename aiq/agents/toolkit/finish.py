@@ -69,11 +69,11 @@ def finish(
     if leaks is not None:
         text = leaks.cleaned(text, session)
     if why := why_no_answer(text, session.replies):
-        raise AgentError(f"the {route} answer is none: {why}")
+        raise AgentError(f"the {route} route gave no answer: {why}")
     audit: Audit | None = None
     if researched and session.citations.verify:
         verified = verify(text, session.sources.known(), session.citations)
         text, audit = verified.text, verified.audit
     session.events.emit(ReportWritten(text=text, raw_text=answer, route=route))
-    status = citation_status(route, audit, bool(session.sources.all()))
-    return Report(text=text, raw_text=answer, route=route, audit=audit, citation_status=status, **more)
+    more.setdefault("citation_status", citation_status(route, audit, bool(session.sources.all())))
+    return Report(text=text, raw_text=answer, route=route, audit=audit, **more)

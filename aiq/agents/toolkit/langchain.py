@@ -29,7 +29,7 @@ Execute = Callable[[ToolCallRequest], Awaitable[ToolAnswer]]
 TASK = "task"
 """The tool by which deepagents dispatches a subagent."""
 
-REPEATED = "the same call was made before, and its result is above; look for something else, or answer"
+REPEATED = "the same call was made before, and its result is above; look for something else, in other words, or answer"
 
 CALL_REPAIR = (
     "Your last reply was a tool call written as text, which nobody runs. Call a tool through the interface for tool "

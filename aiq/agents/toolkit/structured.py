@@ -1,7 +1,8 @@
 """Structured answers: ask for a JSON object by its schema, read it however the model wrapped it, repair it once."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -17,7 +18,14 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 REPAIR_CHARACTERS = 4000
 """How much of an unreadable answer the repair call shows."""
 
-_DECODER = json.JSONDecoder()
+
+def _first_stated(fields: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of these fields; of a repeated one the first that is not null."""
+    stated = [(name, value) for name, value in fields if value is not None]
+    return dict(fields) | dict(reversed(stated))
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_first_stated)
 
 
 @dataclass(frozen=True)
@@ -62,13 +70,12 @@ def schema_of(model: type[BaseModel]) -> Mapping[str, JsonValue]:
 
 
 def read_object(text: str, model: type[ModelT]) -> ModelT | None:
-    """The first JSON object of a reply that validates, whatever stands around it."""
+    """Of the JSON objects of a reply that validate, the first of those that state most, whatever stands around it."""
+    found: list[ModelT] = []
     for candidate in _objects(text):
-        try:
-            return model.model_validate(candidate)
-        except ValidationError:
-            continue  # the next object may be the right one
-    return None
+        with suppress(ValidationError):  # the next object may be the right one
+            found.append(model.model_validate(candidate))
+    return max(found, key=lambda one: len(one.model_dump(exclude_unset=True, exclude_none=True)), default=None)
 
 
 def _objects(text: str) -> Iterator[Any]:

@@ -40,6 +40,37 @@ async def test_a_bad_or_missing_depth_is_shallow(depth: str | None, taken: str) 
     assert set(request.json_schema["required"]) == {"intent", "meta_response", "research_depth", "depth_reasoning"}
 
 
+@pytest.mark.parametrize(
+    ("reply", "route"),
+    [
+        ({"intent": "Research", "research_depth": "deep"}, "deep"),
+        ({"intent": " **RESEARCH**. ", "research_depth": '"Deep"'}, "deep"),
+        ({"intent": "Meta!", "meta_response": "Hello!"}, "meta"),
+        ({"intent": ["research", "research"], "research_depth": "deep"}, "deep"),
+        ({"intent": "research (deep)"}, "deep"),
+        ({"intent": "analysis", "research_depth": "deep"}, "deep"),
+        ({"intent": "analysis", "research_depth": "shallow"}, "shallow"),
+        ({"intent": "meta or research", "research_depth": "deep"}, "deep"),
+        ({"intent": "meta", "meta_response": "I will.", "research_depth": "deep"}, "deep"),  # mixed is research
+        ({"intent": "meta", "meta_response": "Hello!", "research_depth": "shallow"}, "meta"),
+        ({"intent": "research", "research_depth": "shallow or deep"}, "shallow"),  # a tie
+        ({"research_depth": "deep"}, "deep"),
+        ('{"intent": "research", "research_depth": "deep", "intent": "research", "research_depth": null}', "deep"),
+        ('{"intent": "research"}\n{"intent": "research", "research_depth": "deep"}', "deep"),
+    ],
+)
+async def test_what_a_reply_states_needs_no_repair_call(reply: Any, route: str) -> None:
+    found, bench = await classify(reply)
+    assert (found.depth.decision if found.result.intent == "research" else "meta") == route
+    assert len(bench.endpoint.requests) == 1
+
+
+@pytest.mark.parametrize("reply", [{"intent": "analysis"}, {"intent": "meta or research"}, {"intent": None}, "{}"])
+async def test_what_states_neither_is_repaired(reply: Any) -> None:
+    found, _ = await classify(reply, classified(research_depth="deep"))
+    assert found.depth.decision == "deep"
+
+
 @pytest.mark.parametrize(("answer", "intent"), [("Hello!", "meta"), (" ", "research"), (None, "research")])
 async def test_meta_brings_its_answer_or_is_research(answer: str | None, intent: str) -> None:
     found, _ = await classify(classified("meta", meta_response=answer))

@@ -3,14 +3,17 @@
 import asyncio
 import logging
 import re
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from aiq.agents.ai_q.agent import REJECTED
 from aiq.agents.base import Resumable
+from aiq.agents.toolkit.conversation import Remembered, Thread
 from aiq.core.errors import AgentError
-from aiq.core.samples import Document, Turn
+from aiq.core.events import Decision
+from aiq.core.samples import Document, Question, Turn
 from aiq.core.session import ApprovingUser, RejectingUser
 from aiq.offline.chat import ChatReply, ChatRequest
 from tests.agents.conftest import agent, fenced, on_bench
@@ -24,10 +27,12 @@ from tests.agents.replies import (
     TASK,
     ScriptedUser,
     absent,
+    asks,
     chat,
 )
 
 CLASSIFIER = "aiq.intent_classifier"
+BLANK = Question(text="", thread_id="t")
 CITED = f"The mayor is Ilan Corvey [1][2].\n\n{REFERENCES}\n[2] made up - {MADE_UP}"
 
 
@@ -232,3 +237,109 @@ async def test_a_question_without_an_answer_stands_without_one(saver: Any) -> No
             await bench.ask(made, "Blank?", thread_id="t")
         report = await bench.ask(made, "Who?", thread_id="t")
     assert await held(saver) == [("human", "Blank?"), ("human", "Who?"), ("ai", report.text)]
+
+
+# A turn that broke off: whoever killed the process, the thread has what an error leaves too.
+
+
+async def broken_off(saver: Any, role: str, user: Any = None, text: str = TASK, epoch: int = 1) -> Any:
+    """A turn that ends because the endpoint refuses this role; what was asked of models before."""
+    script = chat(roles={role: lambda request: 500, "aiq.clarifier": lambda request: asks()})
+    async with on_bench(script, user=user or ApprovingUser(), checkpointer=saver) as bench:
+        with pytest.raises(Exception, match="500"):
+            await bench.ask(agent(**APPROVAL), text, thread_id="t", epoch=epoch)
+    return bench.endpoint.requests
+
+
+@pytest.mark.parametrize(
+    ("role", "text", "stage", "again"),
+    [
+        ("aiq.intent_classifier", "Who?", "intent_classifier", "aiq.intent_classifier"),
+        ("aiq.shallow_researcher", "Who?", "shallow_research", "aiq.shallow_researcher"),
+        ("aiq.orchestrator", TASK, "deep_research", "aiq.orchestrator"),
+    ],
+)
+async def test_a_turn_that_broke_off_goes_on_at_its_stage(
+    saver: Any, role: str, text: str, stage: str, again: str
+) -> None:
+    await broken_off(saver, role, ScriptedUser(["skip"], ["looks good"]), text)
+    made = agent(**APPROVAL)  # as a new process has it
+    open_turn = await made._threads.find("t", saver)
+    assert (open_turn.stage, open_turn.asks, open_turn.unanswered) == (stage, None, text)
+    async with on_bench(SCRIPT, checkpointer=saver) as bench:
+        report = await bench.resume(made, "t", absent())  # nobody is asked anything again
+        assert await bench.resume(made, "t") is None
+    assert bench.endpoint.requests[0].role == again
+    assert report.route == ("deep" if text == TASK else "shallow")
+    assert await held(saver) == [("human", text), ("ai", report.text)]
+
+
+async def test_going_on_says_so_and_keeps_the_approved_plan(saver: Any) -> None:
+    await broken_off(saver, "aiq.orchestrator", ScriptedUser(["Trade", "skip"], ["go ahead"]))
+    async with on_bench(SCRIPT, checkpointer=saver, user=absent()) as bench:
+        await agent(**APPROVAL).resume("t", bench.session)
+    assert [event.value for event in bench.logged(Decision) if event.name == "resumed"] == ["deep_research"]
+    first = bench.endpoint.of("aiq.orchestrator")[0]
+    assert "A: Trade\n\nPlan (approved by the user):\nOrlune\n1. Origins" in first.system
+
+
+async def test_what_was_answered_before_the_plan_is_not_asked_again(saver: Any) -> None:
+    await broken_off(saver, "aiq.clarifier_planner", ScriptedUser(["Trade", "skip"], []))
+    user = ScriptedUser([], ["approve"])
+    async with on_bench(SCRIPT, checkpointer=saver) as bench:
+        assert (await bench.resume(agent(**APPROVAL), "t", user)).route == "deep"
+    assert bench.endpoint.of("aiq.clarifier") == []
+    assert "A: Trade" in bench.endpoint.of("aiq.clarifier_planner")[0].last_user
+
+
+# Threads as people see them.
+
+
+async def test_threads_are_listed_with_what_they_wait_for_the_latest_first(saver: Any) -> None:
+    made = agent(**APPROVAL)
+    async with on_bench(SCRIPT, user=absent(), checkpointer=saver) as bench:
+        for thread, text in (("a", "Hello"), ("b", TASK), ("c", "Who?"), ("a", "Who else?")):
+            with suppress(EOFError):
+                await bench.ask(made, text, thread_id=thread)
+        found = await made._threads.all(saver)
+    assert [(thread.name, len(thread.turns), thread.stage, thread.asks) for thread in found] == [
+        ("a", 4, None, None),
+        ("c", 2, None, None),
+        ("b", 1, "clarifier", "plan"),
+    ]
+    assert [turn.speaker for turn in found[0].turns] == ["user", "assistant"] * 2
+    assert all(re.match(r"20\d\d-\d\d-\d\dT", thread.changed) for thread in found)
+    assert await made._threads.find("nobody", saver) == Thread("nobody")
+
+
+async def test_an_agent_without_threads_of_its_own_is_told_the_answered_turns_of_one(saver: Any) -> None:
+    def researcher(request: ChatRequest) -> Any:
+        return 500 if request.last_user == "Broken?" else None
+
+    alone = agent(entry="shallow")
+    assert alone.threads is None
+    async with on_bench(chat(roles={"aiq.shallow_researcher": researcher}), checkpointer=saver) as bench:
+        with pytest.raises(Exception, match="500"):
+            await bench.ask(Remembered(alone.research, BLANK), "Broken?", thread_id="t")
+        await bench.ask(Remembered(alone.research, BLANK), "Who?", thread_id="t")
+        assert await bench.resume(Remembered(alone.research, BLANK), "t") is None
+        report = await bench.ask(Remembered(alone.research, BLANK), "And before?", thread_id="t")
+    last = bench.endpoint.of("aiq.shallow_researcher")[-1].messages
+    assert [message.text for message in last if message.role in ("user", "assistant") and message.text] == [
+        "Who?",
+        SHORT,
+        "And before?",
+    ]
+    kept = (await Remembered(alone.research, BLANK).threads.find("t", saver)).turns
+    assert [turn.text for turn in kept] == ["Broken?", "Who?", SHORT, "And before?", report.text]
+
+
+async def test_its_unanswered_question_is_taken_up_too(saver: Any) -> None:
+    blank = BLANK.model_copy(update={"documents": (Document(file_name="a.pdf"),)})
+    async with on_bench(lambda request: 500, checkpointer=saver) as bench:
+        with pytest.raises(Exception, match="500"):
+            await bench.ask(Remembered(agent(entry="shallow").research, blank), "Who?", thread_id="t")
+    async with on_bench(chat(), checkpointer=saver) as bench:
+        report = await bench.resume(Remembered(agent(entry="shallow").research, blank), "t")
+    assert (report.text, bench.endpoint.requests[0].last_user) == (SHORT, "Who?")
+    assert "a.pdf" in bench.endpoint.requests[0].system

@@ -20,12 +20,15 @@ class Answer(BaseModel):
         ('{"year": "many"}\n```\n{"year": 4}\n```', 4),
         ('{"year": 5, "note": "too long a note"} or {"year": 6}', 6),
         ('{ {"year": 7}', 7),
+        ('{"year": 8} {"year": 9, "note": "whole"} {"year": 10, "note": "later"}', 9),
+        ('{"year": 11, "year": 12, "note": "x"}', 11),
+        ('{"year": null, "year": 13}', 13),
         ("[1, 2]", None),
         ('{"year": 8', None),
         ("", None),
     ],
 )
-def test_the_first_object_that_validates_is_read(reply: str, year: int | None) -> None:
+def test_of_the_objects_that_validate_the_fullest_is_read(reply: str, year: int | None) -> None:
     found = read_object(reply, Answer)
     assert (found.year if found else None) == year
 

@@ -3,6 +3,7 @@ import re
 import pytest
 
 from aiq.offline.engine import respond
+from aiq.offline.engine.report import MOST_SENTENCES
 from tests.offline.cases import table
 from tests.offline.engine.conftest import ask, called, tool
 
@@ -57,6 +58,15 @@ def test_a_report_has_a_title_sections_and_only_cited_sentences_of_the_sources()
     said = [line for line in text.partition("## References")[0].splitlines() if line and not line.startswith("#")]
     for sentence in (s for line in said for s in re.split(r"(?<=\.)\s", line) if s and "Nothing was found" not in s):
         assert re.search(r"\[\d\]", sentence), sentence
+
+
+def test_a_report_from_very_many_sentences_says_as_many_as_it_may() -> None:
+    works = [f"The kiln of Sorwyn Hall has {number} vaults and two doors." for number in range(MOST_SENTENCES + 30)]
+    page = {"url": "https://c.offline.example/kilns", "title": "Kilns of the land", "text": " ".join(works)}
+    found = called(("lookup", {"q": "Brone Glass"}, [*HITS, page]))
+    text = respond(ask(REPORT, *found, tools=(), system="Cite as in [1].")).text
+    assert "founded by Edda Marrow" in text
+    assert sum(f" {number} vaults" in text for number in range(len(works))) > MOST_SENTENCES - 10
 
 
 def test_a_pronoun_becomes_what_its_page_is_about() -> None:

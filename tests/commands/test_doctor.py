@@ -1,0 +1,185 @@
+"""`aiq doctor` on endpoints that take everything, refuse what they do not know, or are away."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aiq.__main__ import main
+from tests.llm.endpoint import USAGE, chunk, completed, error, http, streamed
+
+CHECKS = [
+    *("output_dir", "endpoint, key", "model", "usage", "reply limit", "seed", "temperature", "tools"),
+    *("tool results", "parallel tools", "JSON schema", "streaming", "search"),
+]
+CALL = {"id": "c", "type": "function", "function": {"name": "look_up_weather", "arguments": '{"city": "Oslo"}'}}
+
+
+@dataclass
+class Model:
+    """An endpoint that refuses these fields of a request, fails at a name or null in a message, and lacks features."""
+
+    fields: tuple[str, ...] = ()
+    fails_at: tuple[str, ...] = ()
+    limit: str = "max_completion_tokens"
+    key: str | None = None
+    usage: bool = True
+    json: bool = True
+    port: int = 0
+    bodies: list[dict[str, Any]] = field(default_factory=list)
+
+    def answer(self, body: dict[str, Any]) -> bytes:
+        self.bodies.append(body)
+        for name in self.fields:
+            if name in body:
+                return error(400, f"unknown field {name}")
+        named = any("name" in message for message in body["messages"])
+        null = any(message["content"] is None for message in body["messages"])
+        if (named and "name" in self.fails_at) or (null and "null" in self.fails_at):
+            return error(500, "Internal Server Error")
+        if body.get("stream"):
+            return streamed(chunk(content="Hello"), chunk("stop"))
+        text = "one two three four five six seven eight nine ten " * (1 if self.limit in body else 9)
+        if "in JSON" in str(body["messages"]) and self.json:
+            text = '{"city": "Oslo", "weather": "rain"}'
+        calls: dict[str, Any] = {"tool_calls": [CALL]} if body.get("tools") else {}
+        return http(200, completed(None if calls else text, USAGE if self.usage else None, **calls))
+
+
+@pytest.fixture
+def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Model], list[str]]]:
+    """Starts a model and gives the settings with which it is reached; search is in a file."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pages.jsonl").write_text('{"url": "https://a.example", "title": "Oslo", "text": "weather in Oslo"}\n')
+    servers = []
+
+    def start(model: Model) -> list[str]:
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                given = self.headers["authorization"] == f"Bearer {model.key}"
+                self.wfile.write(http(200, {"data": []}) if model.key is None or given else error(401))
+
+            def do_POST(self) -> None:
+                self.wfile.write(model.answer(json.loads(self.rfile.read(int(self.headers["content-length"])))))
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        servers.append(server)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        model.port = model.port or server.server_address[1]
+        local = ["search=corpus", "search.corpus=pages.jsonl", "web=corpus", "llm.retry.first_seconds=0"]
+        return [*local, "llm=vllm", "llm.model=m", f"llm.base_url=http://127.0.0.1:{model.port}/v1"]
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def read(text: str) -> tuple[dict[str, str], list[str]]:
+    """The level of each check of a table, and the settings to type."""
+    assert max(map(len, text.splitlines())) <= 80
+    levels = {name: line[14:].split()[0] for line in text.splitlines() for name in CHECKS if line.startswith(name)}
+    return levels, [line.strip() for line in text.splitlines() if line.startswith("  llm.")]
+
+
+def test_an_endpoint_that_takes_everything_needs_no_settings(
+    serve: Callable[[Model], list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = Model()
+    assert main(["doctor", *serve(model), "llm.prices.m={input: 1, output: 1}"]) == 0
+    out = capsys.readouterr().out
+    assert read(out) == (dict.fromkeys(CHECKS, "ok"), [])
+    assert out.endswith("\nA run with these settings can work.\n")
+    assert len(model.bodies) == 10
+    assert list(Path().glob("results*")) == []
+
+
+STRICT: list[tuple[Model, dict[str, str], list[str]]] = [
+    (
+        Model(fields=("seed", "parallel_tool_calls", "response_format", "stream_options", "temperature")),
+        {
+            "seed": "fails",
+            "temperature": "fails",
+            "parallel tools": "fails",
+            "JSON schema": "note",
+            "streaming": "fails",
+        },
+        [
+            *("llm.quirks.seed=false", "llm.quirks.temperature=false", "llm.quirks.parallel_tool_calls=false"),
+            *("llm.quirks.structured=prose", "llm.quirks.stream_usage=false"),
+        ],
+    ),
+    (Model(fails_at=("name",)), {"tool results": "fails"}, ["llm.quirks.message_name=false"]),
+    (Model(fails_at=("null",)), {"tool results": "fails"}, ["llm.quirks.null_content=false"]),
+    (
+        Model(fails_at=("null", "name")),
+        {"tool results": "fails"},
+        ["llm.quirks.null_content=false", "llm.quirks.message_name=false"],
+    ),
+    (Model(limit="max_tokens"), {"reply limit": "fails"}, ["llm.quirks.limit_field=max_tokens"]),
+]
+"""A model, the checks that are not ok, and the settings with which they are."""
+
+
+@pytest.mark.parametrize(("model", "levels", "settings"), STRICT)
+def test_the_settings_to_type_mend_what_failed(
+    serve: Callable[[Model], list[str]],
+    capsys: pytest.CaptureFixture[str],
+    model: Model,
+    levels: dict[str, str],
+    settings: list[str],
+) -> None:
+    given = [*serve(model), "llm.prices.m={input: 1, output: 1}"]
+    assert main(["doctor", *given]) == 1
+    out = capsys.readouterr().out
+    found, typed = read(out)
+    assert {name: level for name, level in found.items() if level != "ok"} == levels
+    assert typed == settings
+    assert "A run with these settings cannot work." in out
+    assert main(["doctor", *given, *typed]) == 0
+    assert read(capsys.readouterr().out) == (dict.fromkeys(CHECKS, "ok"), [])
+
+
+def test_what_a_run_can_do_without_is_a_note(
+    serve: Callable[[Model], list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["doctor", *serve(Model(usage=False, json=False, limit="none"))]) == 0
+    out = capsys.readouterr().out
+    levels, typed = read(out)
+    assert {name for name, level in levels.items() if level != "ok"} == {"usage", "reply limit", "JSON schema"}
+    assert typed == []
+    assert "what a run costs is unknown" in out
+    assert "llm.max_tokens has no effect" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("model", "settings", "said"),
+    [
+        (Model(key="secret"), [], "refuses the key (HTTP 401): set llm.api_key_env"),
+        (Model(), ["llm.api_key_env=NO_SUCH_KEY"], "llm.api_key_env=NO_SUCH_KEY: this environment variable is not set"),
+        (Model(port=9), [], "cannot be reached"),
+        (Model(fields=("model",)), [], "m: HTTP 400: unknown field model"),
+        (Model(), ["output_dir=pages.jsonl/x"], "output_dir=pages.jsonl/x: "),
+        (Model(), ["limits.run_usd=1"], "limits.run_usd cannot be kept: no price in llm.prices for m"),
+    ],
+)
+def test_what_stops_a_run_is_said_without_a_traceback(
+    serve: Callable[[Model], list[str]],
+    capsys: pytest.CaptureFixture[str],
+    model: Model,
+    settings: list[str],
+    said: str,
+) -> None:
+    assert main(["doctor", *serve(model), *settings]) == 1
+    told = capsys.readouterr()
+    assert said.replace(" ", "") in "".join(told.out.split())
+    assert "fails" in read(told.out)[0].values()
+    assert told.err == ""

@@ -1,0 +1,80 @@
+"""What is no report counts as none, whatever agent gave it: runs of a user's own agent that asks an odd endpoint."""
+
+from typing import Any
+
+import pytest
+
+from aiq.__main__ import main
+from tests.experiment.conftest import Workplace
+from tests.llm.endpoint import completed
+
+CALL = '<tool_call>\n{"name": "search", "arguments": {"q": "x"}}\n</tool_call>'
+TEXT = "The answer is Ransen, and"
+NO_TEXT = "AgentError: the agent gave no report: the text is empty"
+
+
+def ran(here: Workplace, answer: Any, *overrides: str) -> tuple[dict[str, Any], Any]:
+    """(the only sample's row, the run's folder)."""
+    here.endpoint.answer = lambda text: answer
+    here.write_samples({"s1": "question"})
+    folder = here.ran("agent.ask=true", "agent.plain=true", *overrides)
+    (row,) = here.lines(folder / "samples.jsonl")
+    return row, folder
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (completed(CALL), "the model wrote a tool call as text"),
+        (completed('{"name": "search", "parameters": {"q": "x"}}'), "the model wrote a tool call as text"),
+        (completed("<think>Let me see", finish="length"), "ends within the model's thoughts (echo.writer: the token"),
+        (completed("", finish="content_filter"), "(echo.writer: the endpoint's filter cut"),
+        (completed("<think>Hm.</think>\n"), "no answer after its thoughts"),
+        (completed(None, reasoning_content="I think"), "no answer after its thoughts"),
+        (completed(None), "content is null"),
+    ],
+)
+def test_no_report_is_a_failed_attempt_that_says_why(here: Workplace, answer: Any, why: str) -> None:
+    row, folder = ran(here, answer)
+    assert (row["status"], row["report"], row["outcome"]) == ("failed", None, None)
+    assert why in row["error"]["message"]
+    assert here.summary(folder)["agent_failures"]["failed"] == 1
+    assert {score["status"] for score in here.lines(folder / "scores.jsonl")} == {"agent_failed"}
+
+
+def test_a_report_that_was_cut_off_is_judged_and_counted_apart(
+    here: Workplace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row, folder = ran(here, completed(TEXT, finish="length"))
+    assert (row["status"], row["outcome"], row["report"]) == ("limit", "partial", TEXT)
+    assert row["error"]["type"] == "CutOff"
+    assert "finish_reason length" in row["error"]["message"]
+    out, err = capsys.readouterr()
+    assert "cut off, and judged by what there was: 1 of 1 limit" in out
+    assert "1 cut off" in err
+    assert "failed" not in err
+    summary = here.summary(folder)
+    assert (summary["statuses"], summary["partial"], summary["agent_failures"]["failed"]) == ({"limit": 1}, 1, 0)
+    assert summary["metrics"]["letters.count"]["mean"] == len(TEXT)
+    assert "cut off, and judged by what there was" in (folder / "index.html").read_text()
+    assert main(["show", "latest", "s1"]) == 0
+    assert "report, cut off" in capsys.readouterr().out
+    assert main(["run", f"resume={folder}"]) == 0
+    assert len(here.lines(folder / "samples.jsonl")) == 1  # what there was stands
+
+
+def test_closed_thoughts_are_no_part_of_a_report(here: Workplace) -> None:
+    row, _ = ran(here, completed("<THINKING>[1] or not?</THINKING>\n\nIt writes `<think>` first."))
+    assert (row["status"], row["outcome"], row["report"]) == ("completed", "ok", "It writes `<think>` first.")
+
+
+def test_the_citation_status_is_wherever_the_report_is(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+    row, folder = ran(here, "Ransen")
+    assert row["citation_status"] == "unverified"
+    assert here.summary(folder)["citation_statuses"] == {"unverified": 1}
+    assert "citations of reports: 1 unverified" in capsys.readouterr().out
+    page = (folder / "index.html").read_text()
+    assert "citations of reports: 1 unverified" in page
+    assert 'class="chip unverified"' in page
+    assert main(["show", "latest", "s1"]) == 0
+    assert "citations: unverified" in capsys.readouterr().out

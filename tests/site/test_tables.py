@@ -1,0 +1,46 @@
+"""What numbers and gaps look like where people read them; files have every digit."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aiq.runs.rows import ScoreRow
+from aiq.runs.summary import Summary
+from aiq.site.tables import missing_metrics, rounded, score_value
+
+SUMMARY = json.loads(Path(__file__).with_name("run.json").read_text(encoding="utf-8"))["summary"]
+
+
+def test_numbers_are_rounded_wherever_they_are_in_json() -> None:
+    exact = {"race": 0.4085143465771552, "all": [{"cost": 0.000012345678, "n": 3, "text": "0.4085143465771552"}, True]}
+    assert rounded(exact) == {"race": 0.409, "all": [{"cost": 1.23e-05, "n": 3, "text": "0.4085143465771552"}, True]}
+
+
+@pytest.mark.parametrize(
+    ("found", "shown"),
+    [
+        ({"value": 0.4085143465771552}, "0.409"),
+        ({"value": 1234.0}, "1234"),
+        ({"value": 12345.6789}, "12345.679"),
+        ({"numerator": 2 / 3, "denominator": 3.0}, "0.667 of 3"),
+        ({"status": "error"}, "error"),
+    ],
+)
+def test_a_score_is_short(found: dict[str, Any], shown: str) -> None:
+    key = {"sample_id": "s", "epoch": 1, "attempt": 1, "metric": "m", "status": "scored"}
+    judge = {"judge": "j", "judge_hash": "h", "judge_version": "1", "judge_model": None, "prompt_hash": None}
+    assert score_value(ScoreRow.model_validate({**key, **judge, **found})) == shown
+
+
+def test_metrics_without_a_number_are_a_line_a_reason() -> None:
+    why = "the attempt ended as limit"
+    lacking = ["race.overall", "race.insight", "fact.a", "fact.b", "world.coverage", "citations.valid_rate"]
+    unavailable = {**dict.fromkeys(lacking, why), "citations.kept": "there are no sources"}
+    metrics = {"fact.c": SUMMARY["metrics"]["fact.citations"]}
+    summary = Summary.model_validate({**SUMMARY, "metrics": metrics, "unavailable": unavailable})
+    assert list(missing_metrics(summary)) == [
+        f"no race.*, fact.a, fact.b, world.coverage, citations.valid_rate: {why}",
+        "no citations.kept: there are no sources",
+    ]

@@ -1,0 +1,188 @@
+"""Every command that README.md and docs/ print is run as printed, in a folder with the files that the pages name.
+
+Runs are made with one sample, and what is in NOT_RUN is not carried out: of those with settings all is composed and
+checked but the run itself. `[one page at a time]`: a page's commands may build on one another.
+"""
+
+import gzip
+import io
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from aiq.__main__ import main
+from aiq.analysis.official import RACE_FIGURES
+from aiq.core.files import shipped
+from tests.conftest import blocks
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED = ROOT.parent / "shared"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+NOT_RUN: Mapping[str, str] = {
+    r"scripts/test": "runs this test",
+    r"export |pip |uv ": "is about the machine",
+    r"aiq offline": "serves until Ctrl-C; tests/offline/test_launch.py starts it",
+    r"aiq doctor .*llm=": "tries an endpoint, and needs it and its key",
+    r"python -m benchmarks\.closed_world --out benchmarks": "writes into the checkout; tests/benchmarks compares it",
+    r".* llm=(?!offline)": "needs a model endpoint and its key",
+    r".* search=(?!offline|corpus)": "needs a search API and its key",
+    r".* web=live": "needs the internet",
+    r".* agent=endpoint": "needs an agent that serves HTTP",
+    r".* dataset\.hub=": "needs the internet",
+    r".* checkpointer=postgres": "needs a PostgreSQL server",
+    r"aiq run -m": "is a sweep: minutes of runs; tests/experiment/test_sweep.py does small ones",
+    r".*\.\./shared/": "" if SHARED.is_dir() else "needs real data beside the checkout",
+}
+"""By how a command begins, why it is not run."""
+
+MEANT: Mapping[str, str] = {
+    r"PATH_TO_DEEP_RESEARCH_BENCH": str(shipped("benchmarks/drb_mini")),
+    r"\.\./shared": str(SHARED),
+    r"\bMODEL\b": "mine",
+    r"\bID\b": "3",
+    r"results/EXPERIMENT/RUN_ID": "results/tried/questions",
+    r"results/\w+/RUN_ID": "results/tried/questions",
+}
+"""What a reader would put for such a word."""
+
+LATEST: Mapping[str, str] = {"show": "questions", "fresheval": "questions", "rescore": "tasks", "resume": "cut"}
+"""Which of the runs of `tried` is the latest one, by what is done with it."""
+
+PROGRAMS = {
+    "scripts/run": "aiq run",
+    ".venv/bin/aiq": "aiq",
+    ".venv/bin/python": "python",
+    "scripts/test": "scripts/test",
+}
+
+
+def commands(page: Path) -> Iterator[str]:
+    """The commands of a page's blocks of shell, one line each, without comments."""
+    for block in blocks(page.read_text(encoding="utf-8"), ("", "sh", "bash", "console")):
+        for line in re.sub(r"\s*\\\n\s*", " ", block).splitlines():
+            first, _, rest = re.sub(r"(^|\s+)#.*", "", line).strip().partition(" ")
+            command = f"{PROGRAMS.get(first, first)} {rest}".strip()
+            if re.match(r"(aiq|python|export|pip|uv|cat|scripts/test)( |$)", command):
+                yield command
+
+
+def test_the_commands_are_found() -> None:
+    assert len([command for page in PAGES for command in commands(page)]) > 40
+    assert list(commands(ROOT / "README.md"))[:2] == ["aiq run experiment=deep_drb", "scripts/test"]
+
+
+WORLD_PAGE = json.loads(next(shipped("benchmarks/world/pages.jsonl").open(encoding="utf-8")))
+WHOLE = {"id": "1", "article": f"A fact [1].\n\n## References\n\n[1] A - {WORLD_PAGE['url']}\n"}
+
+
+@pytest.fixture(scope="session")
+def tried(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files that the pages name, and three runs in `results/tried`."""
+    place = tmp_path_factory.mktemp("tried")
+    document = next(shipped("benchmarks/world/documents").glob("*.pdf"))
+    shutil.copy(document, place / "report.pdf")
+    prompt = json.loads(next(shipped("benchmarks/drb_mini/query.jsonl").open(encoding="utf-8")))["prompt"]
+    question = "Who is the mayor of Corvane?"
+    texts = {
+        "report.md": WHOLE["article"],
+        "sources.jsonl": json.dumps(WORLD_PAGE) + "\n",
+        "notes/a.md": "# Notes\n\nThe tower is 330 metres tall.\n",
+        "questions.csv": f"question,answers\n{question},Ilan\n",
+        "raw_results.jsonl": json.dumps({"id": 1, **dict.fromkeys(RACE_FIGURES, 0.5)}) + "\n",
+        "raw_data/mine.jsonl": json.dumps({**WHOLE, "prompt": prompt}) + "\n",
+        "answers.jsonl": json.dumps({**WHOLE, "prompt": _first_question()}) + "\n",
+        "labels.jsonl": '{"sample_id": "1", "label": "no"}\n',
+        "pages.jsonl": json.dumps(WORLD_PAGE) + "\n",
+    }
+    for name, text in texts.items():
+        (place / name).parent.mkdir(exist_ok=True)
+        (place / name).write_text(text, encoding="utf-8")
+    for name, packed in {"pages.jsonl": "pages.jsonl.gz", "raw_data/mine.jsonl": "raw_data/agent.jsonl.gz"}.items():
+        (place / packed).write_bytes(gzip.compress((place / name).read_bytes()))
+    _write_agent(place)
+    runs = place / "results/tried"
+    _made(runs / "questions", "experiment=shallow_freshqa", "dataset.ids=[3,7]", "epochs=2")
+    _made(runs / "tasks", "experiment=deep_drb", "limit=1", "judge=[citation_audit]")
+    cut = Path(shutil.copytree(runs / "questions", runs / "cut"))
+    manifest = json.loads((cut / "manifest.json").read_text(encoding="utf-8"))
+    (cut / "manifest.json").write_text(json.dumps({**manifest, "status": "running"}), encoding="utf-8")
+    (cut / "samples.jsonl").write_text((cut / "samples.jsonl").read_text(encoding="utf-8")[:-9], encoding="utf-8")
+    return place
+
+
+def _first_question() -> str:
+    from aiq import settings
+    from aiq.datasets import load
+
+    return load(settings("dataset=freshqa_mini").dataset, seed=0, limit=1).samples[0].question.text
+
+
+def _write_agent(place: Path) -> None:
+    """The agent of docs/agents.md."""
+    page = (ROOT / "docs/agents.md").read_text(encoding="utf-8")
+    (place / "conf/agent").mkdir(parents=True)
+    for name, language, start in (("my_agent.py", "python", "# my_agent.py"), ("conf/agent/mine.yaml", "yaml", "# My")):
+        text = next(text for text in blocks(page, (language,)) if text.startswith(start))
+        (place / name).write_text(text, encoding="utf-8")
+
+
+def _made(folder: Path, *overrides: str) -> None:
+    own = (f"output_dir={folder.parent.parent}", "name=tried", "runner.progress=false")
+    assert main(["run", *overrides, *own]) == 0
+    max(folder.parent.iterdir(), key=lambda path: path.stat().st_mtime_ns).rename(folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in PAGES if any(commands(page))], ids=lambda page: page.name)
+def test_every_command_of_a_page_works(
+    page: Path, tried: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = tmp_path / "tried"
+    shutil.copytree(tried, place)
+    monkeypatch.chdir(place)
+    monkeypatch.syspath_prepend(str(place))
+    monkeypatch.setitem(os.environ, "PYTHONPATH", str(ROOT))
+    for command in commands(page):
+        why = next((why for start, why in NOT_RUN.items() if why and re.match(start, command)), None)
+        for word, meant in MEANT.items():
+            command = re.sub(word, meant, command)
+        code = _composed(command) if why else _carried_out(command, monkeypatch)
+        said = capsys.readouterr()
+        assert code in ((0, 1) if " audit " in command else (0,)), f"{command}\n{said.err or said.out}"
+
+
+def _composed(command: str) -> int:
+    """The settings of a command that is not run, where it has some."""
+    given = [word for word in shlex.split(command) if re.match(r"[\w.]+=", word) and not command.startswith("export")]
+    experiment = [] if any(word.startswith("experiment=") for word in given) else ["experiment=full_freshqa"]
+    return main(["run", *(["-m"] if " -m " in command else []), "--cfg", *experiment, *given]) if given else 0
+
+
+def _carried_out(command: str, monkeypatch: pytest.MonkeyPatch) -> int:
+    """The exit code of a command, a run being one of a single sample."""
+    before, _, command = command.rpartition(" | ")
+    text = Path(shlex.split(before)[1]).read_bytes() if before else b""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+    program, *words = shlex.split(command)
+    if program == "python":
+        return subprocess.run([sys.executable, *words], check=False, capture_output=True).returncode
+    if words[0] == "run" and not {"--help", "--cfg"} & {*words}:
+        words.append("runner.progress=false")
+        if not any(word.startswith("resume=") for word in words):
+            words = [*(word for word in words if not word.startswith(("limit=", "epochs="))), "limit=1"]
+    needed = LATEST.get("resume" if "resume=latest" in words else words[0])
+    if needed is not None:
+        os.utime(f"results/tried/{needed}/manifest.json")
+    try:
+        return main(words)
+    except SystemExit as ended:
+        return int(str(ended.code))
