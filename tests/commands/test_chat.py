@@ -97,6 +97,7 @@ def test_any_agent_can_be_talked_with(monkeypatch: pytest.MonkeyPatch, capsys: p
     assert main(["chat", "agent=parrot", "--thread", "t"]) == 0
     told = capsys.readouterr()
     assert "\nhi - [] t\n\nparrot · citations no_sources: 0 kept, 0 removed · " in told.out
+    assert "no model call through the session: nothing measured" in told.out
     assert "\nask Ada ['hi', 'hi - [] t'] t\n" in told.out
     assert "aiq: it failed\n" in told.err
     assert "\n[2Jover - " in told.out  # an answer cannot steer the terminal

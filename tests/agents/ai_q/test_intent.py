@@ -108,7 +108,7 @@ async def test_a_failing_endpoint_is_an_error_and_no_decision(failure: Any, good
     async with on_bench(script) as bench:
         with pytest.raises(Exception, match=str(failure)) as raised:
             await agent().research(Question(text="Who?"), bench.session)
-    assert isinstance(boundary_error(raised.value), RunAborted if failure == 404 else ModelError)
+    assert isinstance(boundary_error(raised.value), RunAborted if (failure, good_replies) == (404, 0) else ModelError)
     assert bench.logged(Decision) == []
 
 
