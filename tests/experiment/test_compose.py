@@ -54,7 +54,8 @@ def test_maps_take_keys_of_the_users_own_with_dots_in_them() -> None:
         "llm.roles.aiq.planner.temperature=0",
         "llm.prices.gpt-4.1={input: 2, output: 8}",
     ]
-    settings = settings_from(compose(["experiment=shallow_freshqa", *given, "offline.faults.http_500=0.1"]))
+    real = ["experiment=shallow_freshqa", "llm=openai", "llm.model=m"]  # the offline model has no other name
+    settings = settings_from(compose([*real, *given, "offline.faults.http_500=0.1"]))
     assert settings.llm.roles["judge"].model == "j"
     assert settings.llm.roles["aiq.planner"].temperature == 0
     assert settings.llm.prices["gpt-4.1"].output == 8
