@@ -37,9 +37,9 @@ def workers(server: int) -> list[int]:
 def is_alive(process: int) -> bool:
     try:
         os.kill(process, 0)
-    except ProcessLookupError:
+        return "\nState:\tZ" not in Path(f"/proc/{process}/status").read_text()
+    except (ProcessLookupError, FileNotFoundError):
         return False
-    return "\nState:\tZ" not in Path(f"/proc/{process}/status").read_text()
 
 
 async def gone(processes: list[int]) -> None:
