@@ -137,8 +137,9 @@ class Exchange:
         self._start = time.perf_counter()
         self._open = True
 
-    def answered(self, message: Any, finish_reason: str | None, reported: Any) -> Usage:
+    def answered(self, message: Any, finish_reason: object, reported: Any) -> Usage:
         """A reply came, whatever its use; `reported` is its `usage` object. Returns what it is booked as."""
+        finish_reason = None if finish_reason is None else str(finish_reason)
         if self._open:
             self._session.replies.append(read_reply(self._call.role, message, finish_reason))
         usage = self._usage(reported, message)
