@@ -136,6 +136,7 @@ class Exchange:
         self._prices = prices
         self._start = time.perf_counter()
         self._open = True
+        session.open_calls[self] = self.lost
 
     def answered(self, message: Any, finish_reason: object, reported: Any) -> Usage:
         """A reply came, whatever its use; `reported` is its `usage` object. Returns what it is booked as."""
@@ -169,6 +170,7 @@ class Exchange:
         if not self._open:
             return
         self._open = False
+        del self._session.open_calls[self]
         self._session.usage.end()
         if usage is not None:
             self._session.record_usage(self._call.role, usage)
