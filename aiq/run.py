@@ -80,7 +80,7 @@ def finished(overrides: Sequence[str]) -> FinishedRun:
         return FinishedRun(folder.path, outcome.summary, outcome.exit_code)
     if outcome.error is None:
         raise KeyboardInterrupt(_go_on("interrupted", folder))
-    raise UserError(_go_on(str(outcome.error), folder))
+    raise UserError(_stopped(outcome, folder))
 
 
 def _parted(overrides: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -166,13 +166,23 @@ def carry_out(plan: "RunPlan", folder: RunFolder, earlier: Manifest | None = Non
     if status != "failed":
         print_summary(outcome.summary, folder)
     if status != "finished":
-        why = str(outcome.error) if outcome.error else "interrupted"
-        begun = status == "interrupted" or set(outcome.summary.statuses) - {"cancelled"}
-        print(f"aiq: {_go_on(why, folder) if begun else why}", file=sys.stderr)
+        print(f"aiq: {_stopped(outcome, folder)}", file=sys.stderr)
     elif outcome.exit_code == 3:
         for excess in outcome.state.excesses():
             print(f"aiq: {excess}, more than runner.max_error_rate allows (exit code 3)", file=sys.stderr)
     return outcome
+
+
+def _stopped(outcome: "RunOutcome", folder: RunFolder) -> str:
+    """Why the run did not come to its end, and how to go on where that is worth it."""
+    from aiq.experiment.resume import ALLOWED
+
+    why = str(outcome.error or "interrupted")
+    if outcome.summary.status == "interrupted":
+        return _go_on(why, folder)
+    if not {"completed", "limit"} & outcome.summary.statuses.keys():
+        return f"{why}; nothing is finished: start anew"
+    return f"{_go_on(why, folder)} (settings other than {', '.join(ALLOWED)} take a new run)"
 
 
 def _go_on(why: str, folder: RunFolder) -> str:

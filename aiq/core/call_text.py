@@ -2,6 +2,7 @@
 
 import json
 import re
+from typing import Any
 
 from aiq.core.thoughts import CODE
 
@@ -16,15 +17,38 @@ _CALL_TAG = re.compile(
 )
 """As any model spells it: `<tool_call>`, `<function=NAME>`, `<|python_tag|>`, `<｜tool▁calls▁begin｜>`."""
 
-_ARGUMENTS = re.compile(
-    r"[\s\[{(]{0,9}(?:[\"']?[\w./-]+[\"']?\s*[:,]\s*(?:[\[{]\s*)?){0,12}"
-    r"[\"'](?:arguments|parameters|args|tool_input|action_input)[\"']\s*:\s*"
-)
-"""The beginning of a call in JSON, or of what is left of one, up to its arguments."""
+_MENTIONED_BEFORE = re.compile(r"\w[ \t]+[\"'“(]?\Z")
+_CALLED_AFTER = re.compile(r"\s*[\[{<]")
+_MENTIONED_AFTER = re.compile(r"[ \t]+[a-z]+[ \t]+[a-z]")
 
-_NAMED = re.compile(r"[\s\[{]*[\"'](name|tool|tool_name|function|function_name|function_call|tool_calls?)[\"']\s*:")
+_ARGUMENTS = re.compile(
+    r"[\s\[{(]{0,9}(?:[\"']?[\w./-]+[\"']?\s*[:,]\s*(?:[\[{]\s*)?){0,12}[\"']"
+    r"(?:(?:arguments|parameters|args)[\"']\s*:\s*(?=[\"']?\s*\{|[\"']?\Z)|(?:tool_input|action_input)[\"']\s*:\s*)"
+)
+"""The beginning of what is left of a call in JSON, up to its arguments, which are an object or the JSON of one."""
+
+_NAMED = re.compile(
+    r"[\s\[{]*[\"'](?:(?:tool|tool_name|function|function_name|function_call|tool_calls?)[\"']\s*:\s*(?:[\[{]|[\"']?[a-z_]|\Z)"
+    r"|name[\"']\s*:\s*(?:[\"'](?:[a-z_][\w.:/-]*(?:[\"'](?:\s*,\s*[\"']?\w*)?)?)?)?\s*\Z)"
+)
+"""The beginning of what is left of a call in JSON where that breaks off before its arguments."""
+
+_NAME_KEYS = [
+    "tool_calls",
+    "tool_call",
+    "function_call",
+    "function",
+    "tool",
+    "tool_name",
+    "function_name",
+    "name",
+    "action",
+]
+_ARGUMENT_KEYS = ("arguments", "parameters", "args", "tool_input", "action_input")
+_TOOL_NAME = re.compile(r"[A-Za-z_][\w.:/-]*")
+
 _WORDED = re.compile(
-    r"\[?\s*(?:print\()?[A-Za-z_][\w.]*\((?:\s*\w+\s*=|\s*[\"'])[^\n]*\)\s*\]?"  # of Python
+    r"\[?\s*(?!print\(\s*[\"'])(?:print\()?[A-Za-z_][\w.]*\((?:\s*\w+\s*=|\s*[\"'])[^\n]*\)\s*\]?"  # of Python
     r"|(?:Thought:[^\n]*\n+)?Action:[^\n]+\n\s*Action Input:(?!.*Final Answer:).*",  # of ReAct
     re.DOTALL,
 )
@@ -40,7 +64,7 @@ def is_tool_call(text: str) -> bool:
     if fenced := _FENCED.fullmatch(text):
         text = fenced[2].strip()
     shown = CODE.sub(lambda code: " " * len(code[0]), text)
-    if tags := list(_CALL_TAG.finditer(shown)):
+    if tags := [tag for tag in _CALL_TAG.finditer(shown) if not _mentioned(text, tag)]:
         before, after = text[: tags[0].start()].strip(), text[tags[-1].end() :]
         closed = re.search(r"/|end", tags[-1][0], re.IGNORECASE)
         announced = len(before) <= ANNOUNCEMENT and not _MARK.search(before)
@@ -48,25 +72,50 @@ def is_tool_call(text: str) -> bool:
     return _in_json(text) or _WORDED.fullmatch(text) is not None
 
 
+def _mentioned(text: str, tag: re.Match[str]) -> bool:
+    """Whether a sentence names the tag: it goes on around it, and no call follows."""
+    before, after = text[max(0, tag.start() - 9) : tag.start()], text[tag.end() : tag.end() + 99]
+    if _CALLED_AFTER.match(after):
+        return False
+    return bool(_MENTIONED_BEFORE.search(before) or _MENTIONED_AFTER.match(after))
+
+
 def _in_json(text: str) -> bool:
     """Whether it is a call in JSON, several, or a piece of one."""
+    if text[:1] in ("{", "[") and (whole := _json(text, 0)):
+        value, end = whole
+        calls = value if isinstance(value, list) else [value]
+        return bool(calls) and all(map(_is_call, calls)) and not _says(text[end:])
     if found := _ARGUMENTS.match(text):
-        end = _end_of_json(text, found.end())
-        return end is None or not _says(text[end:])
-    if not (found := _NAMED.match(text)):
+        given = _json(text, found.end())
+        return given is None or not _says(text[given[1] :])
+    return _NAMED.match(text) is not None
+
+
+def _is_call(value: Any) -> bool:
+    """Whether a JSON value is a call: an object that names a tool, or is nothing but the arguments of one."""
+    if not isinstance(value, dict):
         return False
-    end = _end_of_json(text, 0)
-    if end is None:
+    key = next((key for key in _NAME_KEYS if key in value), "")
+    named, given = value.get(key), next((value[name] for name in _ARGUMENT_KEYS if name in value), None)
+    if isinstance(named, dict | list):
+        return all(map(_is_call, named if isinstance(named, list) else [named]))
+    takes = isinstance(given, dict) or (isinstance(given, str) and given.lstrip()[:1] in ("", "{"))
+    if not key:
+        return takes and not value.keys() - {"id", "type", *_ARGUMENT_KEYS}
+    if not isinstance(named, str) or not _TOOL_NAME.fullmatch(named):
+        return False
+    if "action_input" in value or "tool_input" in value or (takes and "arguments" in value):
         return True
-    given = json.loads(text[:end])
-    only = isinstance(given, dict) and not given.keys() - {"name", "id", "type"}
-    return (found[1] != "name" or only) and not _says(text[end:])
+    if key == "action" or named[0].isupper():  # a name that an answer states (`Oslo`, `BERT`) begins with a capital
+        return False
+    return takes or key != "name" or not value.keys() - {key, "id", "type"}
 
 
-def _end_of_json(text: str, start: int) -> int | None:
-    """Where the JSON value that begins here ends; None where it is broken off."""
+def _json(text: str, start: int) -> tuple[Any, int] | None:
+    """The JSON value that begins here and where it ends; None where it is broken off."""
     try:
-        return json.JSONDecoder(strict=False).raw_decode(text, start)[1]
+        return json.JSONDecoder(strict=False).raw_decode(text, start)
     except (ValueError, RecursionError):
         return None
 

@@ -94,15 +94,18 @@ def why_no_answer(text: str, replies: Sequence[Said]) -> str | None:
 def why_cut_off(text: str, replies: Sequence[Said]) -> str | None:
     """What cut a report off, None if it is whole: asked of the reply that it ends with.
 
-    That is the one whose last words stand furthest back in the report, or that a short report is the end of.
+    That is the one whose last words stand furthest back in the report, or that a short report is the end of; of several
+    the one with most of these words, of equal ones the last.
     """
     report = _words(text)
-    joined, found, cause = f" {' '.join(report)} ", -1, None
+    joined, found, cause = f" {' '.join(report)} ", (-1, 0), None
     for reply in replies:
         words = _words(without_thoughts(reply.text or ""))[-min(_TAIL, len(report) or 1) :]
-        place = joined.rfind(f" {' '.join(words)} ") + len(" ".join(words)) if words else -1
-        if words and not reply.calls_tools and f" {' '.join(words)} " in joined and place >= found:
-            found, cause = place, reply.why_cut
+        ending = f" {' '.join(words)} "
+        place = joined.rfind(ending)
+        at = (place + len(ending), len(words))
+        if words and not reply.calls_tools and place >= 0 and at >= found:
+            found, cause = at, reply.why_cut
     return cause
 
 

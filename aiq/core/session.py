@@ -85,8 +85,8 @@ class Session:
     """The world of one attempt, or of a judge's work on one: complete when it is made.
 
     `now` is the run's frozen clock. `attempt` counts from 1. `spend` is what the whole run has spent, agents and judges
-    together. `replies`: what its models have answered so far. In a judge's session `sources` are what the agent
-    retrieved, and `answers` what the judges of a run share.
+    together. `replies`: what its models have answered so far; `open_calls`: how to book those under way. In a judge's
+    session `sources` are what the agent retrieved, and `answers` what the judges of a run share.
     `collection_name`: the documents that the question names.
     """
 
@@ -108,6 +108,7 @@ class Session:
     usage: UsageLedger = field(default_factory=UsageLedger)
     answers: Answers = field(default_factory=Answers)
     replies: list[Said] = field(default_factory=list)
+    open_calls: dict[object, Callable[[str], object]] = field(default_factory=dict)
     _drafts: list[str] = field(default_factory=list)
     _tool_calls: Iterator[int] = field(default_factory=itertools.count)
     _denied: list[int] = field(default_factory=list)
@@ -120,6 +121,11 @@ class Session:
         """Book one HTTP exchange; called by the transport only."""
         self.usage.record(role, usage)
         self.spend.record(role, usage)
+
+    def end(self) -> None:
+        """Book the calls that nobody waits for any more, such as a stream that was left in its middle."""
+        for lost in list(self.open_calls.values()):
+            lost("still open when the work ended")
 
     @property
     def draft(self) -> str | None:

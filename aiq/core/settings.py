@@ -199,13 +199,18 @@ class LlmSettings(Settings):
         return lent if own is None else own.model_copy(update={"model": lent.model})
 
     def setup(self, role: str) -> dict[str, JsonValue]:
-        """What a role's calls are made with, its own settings before the common ones; None: the endpoint's default."""
-        own = self.role(role)
+        """What a role's calls are made with, its own settings before the common ones; None: the endpoint's default.
+
+        With those quirks of the endpoint that change what a model is asked, where it has any.
+        """
+        own, usual = self.role(role), {"temperature": True, "structured": "json_schema"}
+        quirks = {name: value for name, value in self.quirks if value != usual.get(name, value)}
         return {
             "model": own.model or self.model,
             "temperature": self.temperature if own.temperature is None else own.temperature,
             "max_tokens": own.max_tokens or self.max_tokens,
             "extra_body": {**self.extra_body, **own.extra_body},
+            **({"quirks": quirks} if quirks else {}),
         }
 
     def _named(self, role: str) -> RoleSettings:

@@ -22,8 +22,9 @@ _TOKEN = re.compile(f"(?:{_CODE})|(?P<open>{_OPEN})|(?P<close>{_CLOSE})", _FLAGS
 _JOINED = re.compile(r"\W*|\s\w+\s")
 """Between two tags of one line: nothing, or one word as in `<think> and </think>`. Then a sentence names the tags."""
 
-
-_LINE_ENDS = re.compile(r"[ \t]*(?:\n|\Z)")
+_QUOTES = "\"'“”‘’«»"
+_GOES_ON = re.compile(r"[ \t]+\w")
+_PARAGRAPH_ENDS = re.compile(r"[ \t]*\n[ \t]*\n")
 
 
 def without_thoughts(text: str) -> str:
@@ -46,15 +47,16 @@ def _read(text: str) -> tuple[str, bool]:
         start, search = found.span()
         if found["close"] and _ends_a_thought(text, start, search):
             kept, position = [], search
-        elif found["open"]:
+        elif found["open"] and not _quoted(text, start, search):
+            before = text[position:start]
             first = not text[text.rfind("\n", 0, start) + 1 : start].strip()  # of its line
             close = _CLOSING.search(text, search) if search <= last else None
             if close is None:
-                unfinished = unfinished or first
+                if first and not unfinished:  # a paragraph of a report may begin with the tag's name
+                    unfinished = not ("".join([*kept, before]).strip() and _GOES_ON.match(text, search))
                 continue
             inside, search = text[search : close.start()], close.end()
-            if first or ("\n\n" not in inside and not _JOINED.fullmatch(inside)):
-                before = text[position:start]
+            if _is_thought(inside, first, bool(_GOES_ON.match(text, search))):
                 kept.append(before.rstrip(" \t") if text[search : search + 1].isspace() else before)
                 position = search
     if not position:
@@ -62,9 +64,21 @@ def _read(text: str) -> tuple[str, bool]:
     return "".join([*kept, text[position:]]).strip(), unfinished
 
 
+def _is_thought(inside: str, first: bool, goes_on: bool) -> bool:
+    """Whether what two tags enclose is no part of a sentence about them. `goes_on`: their line does after them."""
+    joined = _JOINED.fullmatch(inside) is not None
+    if first:
+        return not (joined and goes_on and inside.strip())
+    return "\n\n" not in inside and not joined
+
+
+def _quoted(text: str, start: int, end: int) -> bool:
+    return start > 0 and end < len(text) and text[start - 1] in _QUOTES and text[end] in _QUOTES
+
+
 def _ends_a_thought(text: str, start: int, end: int) -> bool:
-    """Whether a closing tag without an opening one is real: a tag that a sentence mentions has words on both sides."""
+    """Whether a closing tag without an opening one is real: a tag that a sentence mentions has words around it."""
     line = text[text.rfind("\n", 0, start) + 1 : start]
     said = line.rstrip(" \t")
     directly = said == line and said[-1:].isalnum()
-    return directly or said[-1:] in ".!?…。！？" or _LINE_ENDS.match(text, end) is not None
+    return not said or directly or said[-1] in ".!?…。！？" or _PARAGRAPH_ENDS.match(text, end) is not None

@@ -100,6 +100,8 @@ async def outcome(
             return await work(), None
     except BaseException as raised:
         return None, boundary_error(raised)
+    finally:
+        session.end()
 
 
 def boundary_error(error: BaseException) -> BaseException:

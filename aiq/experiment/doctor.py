@@ -105,7 +105,9 @@ async def examine(settings: RunSettings) -> AsyncIterator[Finding]:
                     yield finding
                 yield await _search(session)
     except AiqError as error:
-        yield Finding("endpoint, key", "fails", str(error))
+        section = str(error).partition(".")[0]  # of the setting that it names
+        other = section != "llm" and section in RunSettings.model_fields
+        yield Finding(section if other else "endpoint, key", "fails", str(error))
 
 
 def _can_write(output_dir: str) -> Finding:
@@ -199,14 +201,14 @@ class Examination:
 
     def _usage(self, answer: Answer) -> Finding:
         counts = answer.usage if isinstance(answer.usage, Mapping) else {}
-        if not isinstance(counts.get("prompt_tokens"), int | float):
+        reported = isinstance(counts.get("prompt_tokens"), int | float)
+        lacking = ", ".join(model for model in self._models if model not in self.settings.llm.prices)
+        if lacking and (limit := self.settings.limits.in_money):
+            return Finding("usage", "fails", f"{limit} cannot be kept: no price in llm.prices for {lacking}")
+        if not reported:
             return Finding("usage", "note", "not reported: what a run costs is unknown")
-        lacking = [model for model in self._models if model not in self.settings.llm.prices]
         if lacking:
-            said = f"no price in llm.prices for {', '.join(lacking)}"
-            if limit := self.settings.limits.in_money:
-                return Finding("usage", "fails", f"{limit} cannot be kept: {said}")
-            return Finding("usage", "note", f"reported; {said}")
+            return Finding("usage", "note", f"reported; no price in llm.prices for {lacking}")
         return Finding("usage", "ok", "reported, and there is a price")
 
     async def _reply_limit(self) -> Finding:

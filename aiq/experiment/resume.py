@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from aiq.datasets import Dataset
 
 _ABSENT: Final = object()
-_ALLOWED: Final = ("runner.*", "limits.*", "llm.base_url")  # none of these can change a finished attempt or score
+ALLOWED: Final = ("runner.*", "limits.*", "llm.base_url")
+"""What a resumed run may set anew: none of these can change a finished attempt or score."""
 
 
 def reopened(manifest: Manifest, overrides: Sequence[str]) -> Manifest:
@@ -38,7 +39,7 @@ def reopened(manifest: Manifest, overrides: Sequence[str]) -> Manifest:
     from omegaconf import OmegaConf
 
     config = OmegaConf.create(dict(manifest.config))
-    for name, override in allowed_overrides(overrides, _ALLOWED, "resume takes its config from the run folder"):
+    for name, override in allowed_overrides(overrides, ALLOWED, "resume takes its config from the run folder"):
         if name == "llm.base_url" and OmegaConf.select(config, "llm.known_as") is None:
             OmegaConf.update(config, "llm.known_as", config.llm.base_url.rstrip("/"))  # moved; its answers still hold
         OmegaConf.update(config, name, override.value())

@@ -136,9 +136,11 @@ class Exchange:
         self._prices = prices
         self._start = time.perf_counter()
         self._open = True
+        session.open_calls[self] = self.lost
 
-    def answered(self, message: Any, finish_reason: str | None, reported: Any) -> Usage:
+    def answered(self, message: Any, finish_reason: object, reported: Any) -> Usage:
         """A reply came, whatever its use; `reported` is its `usage` object. Returns what it is booked as."""
+        finish_reason = None if finish_reason is None else str(finish_reason)
         if self._open:
             self._session.replies.append(read_reply(self._call.role, message, finish_reason))
         usage = self._usage(reported, message)
@@ -168,6 +170,7 @@ class Exchange:
         if not self._open:
             return
         self._open = False
+        del self._session.open_calls[self]
         self._session.usage.end()
         if usage is not None:
             self._session.record_usage(self._call.role, usage)

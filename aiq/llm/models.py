@@ -128,8 +128,8 @@ class RunModels:
         text = choice.message.content or choice.message.refusal or ""  # a refusal says why no JSON came
         return Reply(
             text=without_thoughts(text),
-            model=answer.model,
-            finish_reason=choice.finish_reason,
+            model=answer.model or model or self.name(role),
+            finish_reason=None if choice.finish_reason is None else str(choice.finish_reason),
             tool_calls=tuple(
                 ToolRequest(id=call.id, name=call.function.name, arguments=call.function.arguments)
                 for call in choice.message.tool_calls or ()

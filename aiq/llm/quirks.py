@@ -126,14 +126,16 @@ def canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def in_openais_form(message: dict[str, Any], asked: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """A reply's message with its content as text, and tool calls with type, unique id and arguments as JSON text.
+def in_openais_form(message: Any, asked: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """A reply's message with its texts as text, and tool calls with type, name, unique id and an object as JSON text.
 
-    `asked`: the messages of the request, whose calls' ids are taken. Raises TypeError for tool calls that are no list.
+    `asked`: the messages of the request, whose calls' ids are taken. Raises TypeError for what is no message, or tool
+    calls that are no list.
     """
-    changed = dict(message)
-    if not isinstance(message.get("content"), str | None):
-        changed["content"] = _text(message["content"])
+    if not isinstance(message, dict):
+        raise TypeError(f"a message is no {type(message).__name__}")
+    texts = {part: message[part] for part in ("content", "refusal") if not isinstance(message.get(part), str | None)}
+    changed = {**message, **{part: _text(given) for part, given in texts.items()}}
     if message.get("tool_calls"):
         taken = [call.get("id") for earlier in asked for call in earlier.get("tool_calls") or ()]
         changed["tool_calls"] = list(_calls(message["tool_calls"], taken))
@@ -150,10 +152,24 @@ def _text(content: Any) -> str:
 
 def _calls(calls: Sequence[dict[str, Any]], taken: list[Any]) -> Iterator[dict[str, Any]]:
     for call in calls:
-        function = call.get("function") or {}
-        given, name = function.get("arguments"), call.get("id")
-        arguments = given if isinstance(given, str) else json.dumps({} if given is None else given, ensure_ascii=False)
+        function, name = call.get("function") or {}, str(call.get("id") or "")
+        own = {"name": str(function.get("name") or "unknown"), "arguments": _arguments(function.get("arguments"))}
         if not name or name in taken:
             name = f"{name or 'call'}-{len(taken)}"
         taken.append(name)
-        yield {**call, "id": name, "type": "function", "function": {**function, "arguments": arguments}}
+        yield {**call, "id": name, "type": "function", "function": {**function, **own}}
+
+
+def _arguments(given: Any) -> str:
+    """JSON of an object, or text that is no JSON, which is answered as such; other values are no arguments."""
+    value = given
+    if isinstance(given, str):
+        try:
+            value = json.loads(given, strict=False)
+        except ValueError:
+            return given
+        if isinstance(value, dict):
+            return given
+        if isinstance(value, str):  # JSON of JSON
+            return value
+    return json.dumps(value if isinstance(value, dict) else {}, ensure_ascii=False)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -136,5 +136,6 @@ class BookedStream(AsyncByteStream):
 
     async def aclose(self) -> None:
         self._lost("given up by the caller")
-        await self.rest.aclose()
+        with suppress(RuntimeError):  # of a stream that was left in its middle the event loop closes this as well
+            await self.rest.aclose()
         await self.response.aclose()

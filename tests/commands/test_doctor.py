@@ -169,6 +169,12 @@ def test_what_a_run_can_do_without_is_a_note(
         (Model(fields=("model",)), [], "m: HTTP 400: unknown field model"),
         (Model(), ["output_dir=pages.jsonl/x"], "output_dir=pages.jsonl/x: "),
         (Model(), ["limits.run_usd=1"], "limits.run_usd cannot be kept: no price in llm.prices for m"),
+        (Model(usage=False), ["limits.run_usd=1"], "limits.run_usd cannot be kept: no price in llm.prices for m"),
+        (
+            Model(),
+            ["search.provider=tavily", "search.base_url=https://search.example", "search.api_key_env=NO_SUCH_KEY"],
+            "search fails search.api_key_env=NO_SUCH_KEY",
+        ),
     ],
 )
 def test_what_stops_a_run_is_said_without_a_traceback(
@@ -181,5 +187,5 @@ def test_what_stops_a_run_is_said_without_a_traceback(
     assert main(["doctor", *serve(model), *settings]) == 1
     told = capsys.readouterr()
     assert said.replace(" ", "") in "".join(told.out.split())
-    assert "fails" in read(told.out)[0].values()
+    assert "fails" in told.out.split()
     assert told.err == ""

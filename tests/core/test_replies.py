@@ -69,6 +69,7 @@ LONG = said("word " * 50 + "the end of all", "MAX_TOKENS")
         pytest.param(f"{CUT.text} has been since May.", [CUT, said("has been since May.")], False, id="continued"),
         pytest.param(f"{CUT.text} has", [CUT, said("has", "length")], True, id="continued and cut again"),
         pytest.param(CUT.text, [CUT, said("Ransen")], True, id="a later word that is in it"),
+        pytest.param(WHOLE.text, [WHOLE, said("Ransen", "length")], False, id="a later question for its last word"),
         pytest.param("Something else.", [CUT], False, id="of no reply"),
         pytest.param("Ransen.", [CUT], False, id="taken out of its middle"),
         pytest.param("The answer is", [said("The answer is", "content_filter")], True, id="filtered"),

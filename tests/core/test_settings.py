@@ -1,4 +1,5 @@
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -83,3 +84,11 @@ def test_an_endpoint_goes_by_its_name_or_its_address() -> None:
     assert configured(LlmSettings, **given, known_as="mine").endpoint == "mine"
     with pytest.raises(ValidationError):
         configured(LlmSettings, **given, known_as="  ")
+
+
+def test_quirks_that_change_what_a_model_is_asked_are_part_of_a_roles_set_up() -> None:
+    given: dict[str, Any] = {"base_url": "http://127.0.0.1:1/v1", "model": "m"}
+    usual = configured(LlmSettings, **given)
+    plain = configured(LlmSettings, **given, quirks={"structured": "prose", "seed": False})
+    assert "quirks" not in usual.setup("judge.race")
+    assert plain.setup("judge.race") == {**usual.setup("judge.race"), "quirks": {"structured": "prose"}}

@@ -32,6 +32,12 @@ NAMED = [
     "R1 writes <think> and </think> around it",
     "R1 ends with </think> and goes on",
     "A <think> tag",
+    "R1 is of 2025 [1].\n\n<think> tags surround what it thinks.",
+    "<think> and </think> surround what it thinks [1].",
+    'It says "<think>" first and "</think>" last [1].',
+    "R1 is of 2025 [1].\n\nWhat it thinks ends with </think>\nand its answer follows.",
+    "R1 is of 2025 [1].\n\n- R1: </think>\n- Kimi: another",
+    "| model | tag |\n| --- | --- |\n| R1 | </think> |",
     "It looks so:\n\n```\n<think>a</think>\n```\n\nX",
     "[Thinking](https://x.test) about [think] tanks",
 ]

@@ -229,16 +229,19 @@ def test_a_model_that_is_not_there_stops_the_run_at_its_first_call(
     assert len(here.endpoint.asked) == 1
     [said] = capsys.readouterr().err.splitlines()
     assert "HTTP 404: no such model; check the model of echo.writer (it is 'small-1': llm.model or llm.roles)" in said
-    assert said.endswith("whose path is missing: usually /v1")  # nothing is finished: there is nothing to go on with
+    assert said.endswith("whose path is missing: usually /v1; nothing is finished: start anew")
     folder = here.only_run()
     assert [row["status"] for row in here.lines(folder / "samples.jsonl")] == ["cancelled"]
     here.endpoint.unknown = ()
     assert main(["run", f"resume={folder}", f"llm.base_url={here.endpoint.base_url}"]) == 0
 
 
-def test_a_judges_model_that_is_not_there_stops_the_run_and_the_answer_is_kept(here: Workplace) -> None:
+def test_a_judges_model_that_is_not_there_stops_the_run_and_the_answer_is_kept(
+    here: Workplace, capsys: pytest.CaptureFixture[str]
+) -> None:
     here.endpoint.unknown = ("other",)
     assert run(*ASKING, "llm.roles.judge.model=other") == 2
+    assert "(settings other than runner.*, limits.*, llm.base_url take a new run)" in capsys.readouterr().err
     assert len(here.endpoint.asked) == 2
     assert [row["status"] for row in here.lines(here.only_run() / "samples.jsonl")] == ["completed"]
 
@@ -249,7 +252,9 @@ def test_a_refused_request_stops_the_run_only_before_any_answer(
     here.endpoint.refuse_from, here.endpoint.refusal = 0, error(400, "extra fields")
     assert run(*ASKING) == 2
     assert len(here.endpoint.asked) == 1
-    assert "HTTP 400: extra fields (llm.model=small-1 has not answered once: check" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "HTTP 400: extra fields (llm.model=small-1 has not answered once: check" in said
+    assert said.endswith("nothing is finished: start anew\n")
     folder = here.only_run()
     assert [row["status"] for row in here.lines(folder / "samples.jsonl")] == ["failed"]
     here.endpoint.refuse_from = 5  # two samples, agent and judge, and the agent's question of a third

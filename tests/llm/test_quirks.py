@@ -149,6 +149,11 @@ CALLS: list[tuple[list[dict[str, Any]], list[tuple[str, dict[str, Any]]]]] = [
     ([call(), call()], [("c7", {"city": "Oslo"}), ("c7-2", {"city": "Oslo"})]),
     ([call(id="c1")], [("c1-1", {"city": "Oslo"})]),  # as an earlier turn's
     ([call(type="absent")], [("c7", {"city": "Oslo"})]),
+    ([call(id=7)], [("7", {"city": "Oslo"})]),
+    ([call(function={"arguments": [1]})], [("c7", {})]),
+    ([call(function={"arguments": "null"})], [("c7", {})]),
+    ([call(function={"arguments": '"{\\"city\\": \\"Oslo\\"}"'})], [("c7", {"city": "Oslo"})]),
+    ([call(function={"name": None})], [("c7", {"city": "Oslo"})]),
 ]
 """Tool calls as an endpoint writes them, and id and arguments of each as agents see it."""
 
@@ -182,6 +187,17 @@ async def test_content_is_text(bench: Any, content: Any, text: str) -> None:
         assert (await b.ask("judge.race")).text == text
 
 
-async def test_a_reply_that_is_no_message_is_sent_for_again(bench: Any) -> None:
-    async with bench([http(200, completed(None, tool_calls=["look_up"])), OK]) as b:
+@pytest.mark.parametrize("changed", [{"message": "hello"}, {"message": {"tool_calls": ["look_up"]}}, {"message": None}])
+async def test_a_reply_that_is_no_message_is_sent_for_again(bench: Any, changed: dict[str, Any]) -> None:
+    answer = completed()
+    answer["choices"][0] |= changed
+    async with bench([http(200, answer), OK]) as b:
         assert (await b.ask()).text == "hello"
+
+
+async def test_a_reply_without_its_models_name_or_with_numbers_for_words_is_read(bench: Any) -> None:
+    answer = completed(None, finish=3, refusal={"why": "no"})  # type: ignore[arg-type]
+    del answer["model"]
+    async with bench([http(200, answer)]) as b:
+        reply = await b.ask()
+        assert (reply.text, reply.model, reply.finish_reason) == ('{"why": "no"}', "m", "3")

@@ -142,3 +142,16 @@ def test_an_event_of_another_shape_is_an_error(event: object) -> None:
     reader = StreamReader()
     reader.feed(f"data: {json.dumps(event)}\n".encode())
     assert reader.error == "an event of it is no part of a completion"
+
+
+async def test_a_stream_left_in_its_middle_is_booked_when_the_work_ends(bench: Any) -> None:
+    async with bench([streamed(chunk(content="Hello "), chunk(content="world"), chunk("stop"))]) as b:
+        asked: Any = [{"role": "user", "content": "hello"}]
+        stream = await b.session.openai("a.b").chat.completions.create(model="m", messages=asked, stream=True)
+        async for _ in stream:
+            break
+        assert b.session.usage.total().calls == 0
+        b.session.end()
+        assert (b.session.usage.total().unreported_calls, b.session.usage.in_flight) == (1, 0)
+        await stream.close()
+        assert [call.error for call in b.calls] == ["still open when the work ended"]
