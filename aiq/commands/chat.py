@@ -11,6 +11,7 @@ Lines may come from a pipe. `exit`, Ctrl-D and Ctrl-C leave.
 """
 
 import asyncio
+import logging
 import shlex
 import sys
 import time
@@ -58,6 +59,7 @@ def run(args: Namespace) -> int:
         raise ConfigError("--thread: a conversation's name cannot be blank; leave it out for a new one")
     settings = _settings(args.overrides)
     kept = settings.checkpointer.kind != "memory"
+    logging.getLogger("langgraph").setLevel(logging.ERROR)  # it warns of what other agents keep in a thread
     if args.list:
         if not kept:
             raise ConfigError(
