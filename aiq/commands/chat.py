@@ -153,11 +153,14 @@ async def _talk(agent: Resumable, blank: Question, terminal: Terminal, sessions:
             question = blank.model_copy(update={"text": text})
             failed = await _turn(partial(agent.research, question), next(sessions))
         elif failed:
-            failed = await _turn(resume, next(sessions))
+            failed = await _turn(resume, next(sessions), "that turn is over, without an answer; ask again")
 
 
-async def _turn(work: Callable[[Session], Awaitable[Report | None]], session: Session) -> bool:
-    """Let the agent work and show what came of it; whether an error ended the turn. It never ends the conversation."""
+async def _turn(work: Callable[[Session], Awaitable[Report | None]], session: Session, nothing: str = "") -> bool:
+    """Let the agent work and show what came of it; whether an error ended the turn. It never ends the conversation.
+
+    `nothing` is said where there was nothing to go on with.
+    """
     from aiq.experiment.attempt import boundary_error, settled
 
     start = time.monotonic()
@@ -176,6 +179,8 @@ async def _turn(work: Callable[[Session], Awaitable[Report | None]], session: Se
         print(f"aiq: the answer is not whole: {cut}", file=sys.stderr, flush=True)
     if report is not None:
         print(f"\n{printable(report.text)}\n\n{_summary(report, session, time.monotonic() - start)}\n", flush=True)
+    elif nothing:
+        print(f"  · {nothing}", file=sys.stderr, flush=True)
     return False
 
 
