@@ -22,6 +22,7 @@ _LEAST_SEGMENTS = 2
 _WORD = r"[^\W_\u2e80-\u9fff\uac00-\ud7af]"
 """A letter or digit; ideographs and syllables are words of their own and belong to no identifier."""
 _MARK = r"(?:_|[^\w/?&=])"
+_WORDS = re.compile(r"[^\W_]+")
 _CUT_CODE = re.compile(r"(?:%[0-9A-Fa-f]?|[\ud800-\udfff]+)\Z")
 """A percent-encoding that was cut in two; the parts that are no UTF-8 are lone surrogates."""
 _AT_CUT = re.compile(rf"({_WORD}*)({_MARK}?)\x00({_WORD}*)({_MARK}?)({_WORD}*)")
@@ -125,8 +126,12 @@ class SourceIndex:
         return None if found is None or completes_identifier(start, found.spelling) or _cuts_work(found, url) else found
 
     def _query_begun(self, url: ParsedUrl) -> ParsedUrl | None:
-        """Level 2, as written: the only source that goes on where the last parameter ends, as a reader would see it."""
-        found = self._cut_off(url.raw) if url.query and "#" not in url.raw else None
+        """Level 2, as written: the only source that goes on where the last parameter ends, as a reader would see it.
+
+        A single word is a value of its own: `?country=Niger` is not `?country=Nigeria`, nor a video's id another's.
+        """
+        whole = len(url.query) == 1 and len(_WORDS.findall(url.query[0][1])) == 1
+        found = self._cut_off(url.raw) if url.query and not whole and "#" not in url.raw else None
         return None if found is None or found.spelling == url.spelling else found
 
     def _match_continued(self, url: ParsedUrl) -> Match | None:

@@ -11,6 +11,7 @@ Lines may come from a pipe. `exit`, Ctrl-D and Ctrl-C leave.
 """
 
 import asyncio
+import logging
 import shlex
 import sys
 import time
@@ -58,6 +59,7 @@ def run(args: Namespace) -> int:
         raise ConfigError("--thread: a conversation's name cannot be blank; leave it out for a new one")
     settings = _settings(args.overrides)
     kept = settings.checkpointer.kind != "memory"
+    logging.getLogger("langgraph").setLevel(logging.ERROR)  # it warns of what other agents keep in a thread
     if args.list:
         if not kept:
             raise ConfigError(
@@ -151,11 +153,14 @@ async def _talk(agent: Resumable, blank: Question, terminal: Terminal, sessions:
             question = blank.model_copy(update={"text": text})
             failed = await _turn(partial(agent.research, question), next(sessions))
         elif failed:
-            failed = await _turn(resume, next(sessions))
+            failed = await _turn(resume, next(sessions), "that turn is over, without an answer; ask again")
 
 
-async def _turn(work: Callable[[Session], Awaitable[Report | None]], session: Session) -> bool:
-    """Let the agent work and show what came of it; whether an error ended the turn. It never ends the conversation."""
+async def _turn(work: Callable[[Session], Awaitable[Report | None]], session: Session, nothing: str = "") -> bool:
+    """Let the agent work and show what came of it; whether an error ended the turn. It never ends the conversation.
+
+    `nothing` is said where there was nothing to go on with.
+    """
     from aiq.experiment.attempt import boundary_error, settled
 
     start = time.monotonic()
@@ -174,6 +179,8 @@ async def _turn(work: Callable[[Session], Awaitable[Report | None]], session: Se
         print(f"aiq: the answer is not whole: {cut}", file=sys.stderr, flush=True)
     if report is not None:
         print(f"\n{printable(report.text)}\n\n{_summary(report, session, time.monotonic() - start)}\n", flush=True)
+    elif nothing:
+        print(f"  · {nothing}", file=sys.stderr, flush=True)
     return False
 
 

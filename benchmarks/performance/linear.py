@@ -57,7 +57,8 @@ class LinearRegistry:
             return _found(found, "child_path")
         if found := _only(self._with_more_parameters(cited)):
             return _found(found, "query_subset")
-        begun = self._begun(cited, url) if cited.query and "#" not in url else None
+        word = len(cited.query) == 1 and len(re.findall(r"[^\W_]+", cited.query[0][1])) == 1  # is whole as it is
+        begun = self._begun(cited, url) if cited.query and not word and "#" not in url else None
         return _found(begun, "truncation") if begun and begun[1].spelling != cited.spelling else None
 
     def _equal(self, cited: Address) -> tuple[int, Address] | None:

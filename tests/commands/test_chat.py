@@ -10,11 +10,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from itertools import repeat
 from pathlib import Path
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 
 from aiq.__main__ import main
+from aiq.commands.chat import _talk
+from aiq.core.samples import Question
+from aiq.site.chat import LeftError, Terminal
+from tests.agents.conftest import agent, on_bench
+from tests.agents.replies import chat as scripted
 
 pytestmark = pytest.mark.slow
 
@@ -103,6 +110,20 @@ def test_any_agent_can_be_talked_with(monkeypatch: pytest.MonkeyPatch, capsys: p
     assert "\n[2Jover - " in told.out  # an answer cannot steer the terminal
 
 
+async def test_enter_says_so_where_a_turn_is_over_without_an_answer(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    say(monkeypatch, "Who?", "")
+    async with on_bench(scripted(shallow=" "), checkpointer=InMemorySaver()) as bench:
+        with pytest.raises(LeftError):
+            await _talk(
+                agent(enable_escalation=False), Question(text="", thread_id="t"), Terminal(), repeat(bench.session)
+            )
+    told = capsys.readouterr().err
+    assert "the shallow route gave no answer" in told
+    assert told.endswith("  · Enter goes on where it broke off\n  · that turn is over, without an answer; ask again\n")
+
+
 @pytest.mark.parametrize(
     ("given", "says"),
     [
@@ -188,6 +209,15 @@ def test_research_that_was_killed_after_its_plan_was_approved_goes_on_without_as
     assert "· intent classifier" not in err
     assert "\ndeep · citations " in out
     assert "goes on at" not in piped()[1]  # once
+
+
+def test_another_agents_conversation_is_listed_without_warnings(
+    capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    piped("In which country is Drostewick?")
+    assert main(["chat", "--list", "checkpointer=sqlite", "agent=ai_q_shallow"]) == 0
+    assert "In which country" in capsys.readouterr().out
+    assert caplog.records == []
 
 
 def test_an_agent_alone_keeps_its_conversation_too(capsys: pytest.CaptureFixture[str]) -> None:

@@ -121,7 +121,7 @@ class AiqAgent:
             shallow = await self._shallow.run(ShallowResearchAgentState(**told, collection_name=collection))
             return self._report(last_answer(shallow.messages), "shallow", session)
         deep = await self._deep.run(DeepResearchAgentState(**told))
-        return self._report(last_answer(deep.messages), "deep", session)
+        return self._report(last_answer(deep.messages), "deep", session, partial=deep.partial)
 
     @property
     def threads(self) -> Threads[ChatResearcherState] | None:
@@ -167,15 +167,17 @@ class AiqAgent:
             answer, route = shallow.answer, "shallow"
         else:
             answer, route = REJECTED, "rejected"
-        report = self._report(answer, route, session, **extras)
+        report = self._report(answer, route, session, partial=state.partial, **extras)
         if thread is not None:
             await self._threads.keep(thread, report.text, session)
         return report
 
-    def _report(self, answer: str, route: str, session: Session, **extras: JsonValue) -> Report:
+    def _report(
+        self, answer: str, route: str, session: Session, *, partial: bool = False, **extras: JsonValue
+    ) -> Report:
         """The answer as a report, verified where research led to it."""
         researched = route not in ("meta", "rejected")
-        outcome = "rejected" if route == "rejected" else "ok"
+        outcome = "rejected" if route == "rejected" else "partial" if partial else "ok"
         extras["stages"] = by_stage(session.usage)
         return finish(answer, route, self._leaks, session, researched, outcome=outcome, extras=extras)
 
@@ -257,7 +259,8 @@ class AiqAgent:
         messages = [*self._recent(state)[:-1], HumanMessage(state.original_query or "")]
         given = DeepResearchAgentState(messages=messages, clarifier_result=state.clarifier_result, **state.told())
         with nested_call(ORDER.index("deep_research"), 0, None):
-            return {"final_report": last_answer((await self._deep.run(given)).messages)}
+            found = await self._deep.run(given)
+        return {"final_report": last_answer(found.messages), "partial": found.partial}
 
     def _recent(self, state: ChatResearcherState) -> list[AnyMessage]:
         """The conversation as far as it is kept; its last message is this turn's question."""

@@ -115,8 +115,8 @@ class DeepResearcher:
         config: Any = {"recursion_limit": settings.recursion_limit}
         result = {"todos": [], "subagents": []} | await self.graph(session.models, tools).ainvoke(given, config)
         files = {path: str(file["content"]) for path, file in result.get("files", {}).items()}
-        file = files.get(REPORT_FILE) or files.get(DRAFT_FILE, "")
-        report = final_report(last_answer(result["messages"]), file, session.replies)
+        last, written = last_answer(result["messages"]), files.get(REPORT_FILE)
+        report = final_report(last, written or files.get(DRAFT_FILE, ""), session.replies)
         session.keep_draft(report)
         if settings.verbose:
             detail: dict[str, Any] = {
@@ -126,6 +126,7 @@ class DeepResearcher:
             }
             session.events.emit(StageChanged(stage="deep_research_done", detail=detail))
         ended = {name: result[name] for name in ("tools_info", "todos", "subagents")}
+        ended["partial"] = not written and report != last.strip()
         messages = [*result["messages"], AIMessage(report)]
         return state.model_copy(update={**ended, "messages": messages, "files": files})
 

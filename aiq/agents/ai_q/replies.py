@@ -51,7 +51,8 @@ _ASKS = re.compile(
     re.DOTALL,
 )
 _OF_THE_PLAN = re.compile(
-    r"(?:can|could|would|will|should|may|might|shall|please|what about|how about|what if|why not|why is there)\b"
+    r"(?:can|could|would|will|should|may|might|shall|please|what about|how about|what if|why not|why is there"
+    r"|do not)\b"
     r"|.*\b(?:plan|sections?|chapters?|outline|titles?|headings?|parts?|points?)\b|.*(?:章|节|節|部分|大纲|大綱|计划|計劃|标题|標題)",
     re.DOTALL,
 )

@@ -67,6 +67,7 @@ class ChatResearcherState(ResearchState):
     user_intent: IntentResult | None = None
     depth_decision: DepthDecision | None = None
     final_report: str | None = None
+    partial: bool = False
     shallow_result: ShallowResult | None = None
     clarifier_result: str | None = None
     original_query: str | None = None
@@ -87,12 +88,16 @@ def merge_files(left: Mapping[str, Any] | None, right: Mapping[str, Any] | None)
 
 
 class DeepResearchAgentState(ResearchState):
-    """`files`: the virtual file system. `subagents`: one status entry per dispatched subagent."""
+    """`files`: the virtual file system. `subagents`: one status entry per dispatched subagent.
+
+    `partial`: the report is the draft, without what the last round found.
+    """
 
     tools_info: list[dict[str, Any]] | None = None
     todos: list[dict[str, Any]] = Field(default_factory=list)
     files: Annotated[dict[str, Any], merge_files] = Field(default_factory=dict)
     subagents: list[dict[str, Any]] = Field(default_factory=list)
+    partial: bool = False
     clarifier_result: str | None = None
 
 

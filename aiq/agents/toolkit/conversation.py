@@ -172,7 +172,7 @@ class Threads(Generic[StateT]):
         saver = self._memory if checkpointer is None else checkpointer
         if saver not in self._compiled:
             known = saver.with_allowlist(self._types)
-            self._compiled[saver] = self._builder.compile(checkpointer=known, interrupt_before=[self._last])
+            self._compiled[saver] = self._builder.compile(checkpointer=known)
         return self._compiled[saver]
 
     def _thread(self, thread_id: str, session: Session) -> tuple[CompiledStateGraph[StateT, Any, Any, Any], Any]:
@@ -182,12 +182,13 @@ class Threads(Generic[StateT]):
 
     async def _drive(self, graph: Any, given: Any, config: Any, session: Session) -> StateT:
         """Run the graph to its end, whatever it asks the user on the way."""
-        while True:
-            await graph.ainvoke(given, config)
-            state = await graph.aget_state(config)
-            if not state.next:
-                return self._state.model_validate(state.values)
-            given = await _reply(state.interrupts, session) if state.interrupts else None
+        await graph.ainvoke(given, config, interrupt_before=[self._last])
+        while (state := await graph.aget_state(config)).next:
+            if state.interrupts:
+                await graph.ainvoke(await _reply(state.interrupts, session), config, interrupt_before=[self._last])
+            else:
+                await graph.ainvoke(None, config)
+        return self._state.model_validate(state.values)
 
 
 Research = Callable[[Question, Session], Awaitable[Report]]

@@ -126,7 +126,8 @@ async def call_in_session(request: ToolCallRequest, execute: Execute) -> ToolAns
 def repeats(request: ToolCallRequest) -> bool:
     """Whether a research tool was called so since the last question, and did not fail.
 
-    Case and spaces of texts do not count. Of two such calls in one reply the second repeats the first.
+    Case and spaces of words do not count, those of an address do. Of two such calls in one reply the second repeats
+    the first.
     """
     call, messages = request.tool_call, since_question(messages_of(request.state))
     if current().tools.get(call["name"]).data_source is None:
@@ -137,8 +138,8 @@ def repeats(request: ToolCallRequest) -> bool:
 
 
 def _plain(call: ToolCall) -> tuple[str, dict[str, Any]]:
-    texts = {name: " ".join(value.casefold().split()) for name, value in call["args"].items() if isinstance(value, str)}
-    return call["name"], call["args"] | texts
+    words = {name: value for name, value in call["args"].items() if isinstance(value, str) and "://" not in value}
+    return call["name"], call["args"] | {name: " ".join(value.casefold().split()) for name, value in words.items()}
 
 
 def over_budget(call: ToolCall, reason: str) -> ToolMessage:

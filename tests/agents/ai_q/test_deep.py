@@ -24,8 +24,8 @@ from aiq.core.events import (
 from aiq.core.usage import Limits
 from aiq.experiment.attempt import boundary_error
 from aiq.offline.chat import ChatReply, ChatRequest, call
-from tests.agents.conftest import PROMPTS, Script, WebSearch, on_bench
-from tests.agents.replies import REPORT, TASK, by_turn, calls, dispatch, results, search, turn_of
+from tests.agents.conftest import PROMPTS, Script, WebSearch, agent, on_bench
+from tests.agents.replies import REPORT, TASK, by_turn, calls, chat, dispatch, results, search, turn_of
 from tests.settings import configured
 
 ORCHESTRATOR, PLANNER, RESEARCHER = ROLES["orchestrator"], ROLES["planner-agent"], ROLES["researcher-agent"]
@@ -291,14 +291,20 @@ async def test_a_draft_is_asked_for_between_rounds_and_kept_whatever_fails_later
                 DeepResearchAgentState(messages=[HumanMessage(TASK)])
             )
     assert bench.session.draft == REPORT
-    for wanted in (True, False):
-        _, bench = await run(eager, enable_draft=wanted, max_loops=1)
-        assert ("/shared/draft.md" in bench.endpoint.of(ORCHESTRATOR)[0].system) == wanted
+    for wanted, loops in ((True, 2), (False, 2), (True, 1)):  # the only round is the last one
+        _, bench = await run(eager, enable_draft=wanted, max_loops=loops)
+        assert ("draft" in bench.endpoint.of(ORCHESTRATOR)[0].system) == (wanted and loops > 1)
 
 
 async def test_a_last_message_that_is_no_report_leaves_the_draft() -> None:
+    """It lacks the last round, and counts as partial; the same words as the last message are the report."""
     found, _ = await run(where(ORCHESTRATOR, drafts("The report is written.")))
-    assert found.messages[-1].content == REPORT.strip()
+    assert (found.messages[-1].content, found.partial) == (REPORT.strip(), True)
+    for entry in ("deep", "chat"):
+        async with on_bench(chat(roles={ORCHESTRATOR: drafts("The report is written.")})) as bench:
+            assert (await bench.ask(agent(entry=entry), TASK)).outcome == "partial"
+    found, _ = await run(where(ORCHESTRATOR, drafts(REPORT)))
+    assert (found.messages[-1].content, found.partial) == (REPORT.strip(), False)
 
 
 async def test_a_report_in_the_file_is_found() -> None:

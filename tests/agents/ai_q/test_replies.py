@@ -43,6 +43,7 @@ def test_words_that_answer_them(reply: str) -> None:
         ("法国的首都是哪里？", True),
         ("比较风能和太阳能", True),
         ("Can you add prices?", False),
+        ("Do not cover trade.", False),
         ("What about trade?", False),
         ("Why is there no section on prices?", False),
         ("Is the second chapter needed?", False),

@@ -125,6 +125,13 @@ async def test_a_repeated_search_is_answered_without_being_made() -> None:
     assert [event.error for event in bench.logged(ToolReturned)] == [None] + ["repeated"] * 4
 
 
+async def test_addresses_that_differ_in_case_are_not_the_same_call() -> None:
+    pages = ["https://e.com/watch?v=Ab", "https://e.com/watch?v=aB", "https://e.com/watch?v=Ab"]
+    script = lambda request: search(pages[turn_of(request)]) if request.tools else ChatReply(text="done")  # noqa: E731
+    _, bench = await run(script, max_tool_iterations=3)
+    assert bench.search.queries == pages[:2]
+
+
 async def test_a_search_that_failed_or_belongs_to_an_earlier_question_may_be_made_again() -> None:
     earlier = [
         HumanMessage("a"),

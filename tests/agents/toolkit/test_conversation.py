@@ -312,6 +312,18 @@ async def test_threads_are_listed_with_what_they_wait_for_the_latest_first(saver
     assert await made._threads.find("nobody", saver) == Thread("nobody")
 
 
+async def test_another_agent_goes_on_with_a_thread(saver: Any) -> None:
+    """Each way, also where a plan waits: the question is the other's to answer then."""
+    made, alone = agent(**APPROVAL), Remembered(agent(entry="shallow").research, BLANK)
+    async with on_bench(SCRIPT, user=absent(), checkpointer=saver) as bench:
+        with pytest.raises(EOFError):
+            await bench.ask(made, TASK, thread_id="t")
+        taken = await asyncio.wait_for(bench.resume(alone, "t"), 30)
+        back = await asyncio.wait_for(bench.ask(made, TASK, thread_id="t", user=ApprovingUser()), 30)
+    assert (taken.route, back.route) == ("shallow", "deep")
+    assert await held(saver) == [("human", TASK), ("ai", taken.text), ("human", TASK), ("ai", back.text)]
+
+
 async def test_an_agent_without_threads_of_its_own_is_told_the_answered_turns_of_one(saver: Any) -> None:
     def researcher(request: ChatRequest) -> Any:
         return 500 if request.last_user == "Broken?" else None
