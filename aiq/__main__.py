@@ -1,5 +1,6 @@
 """`aiq NAME ...` and `python -m aiq NAME ...`: finds the command's file, and says errors in one line."""
 
+import difflib
 import importlib
 import re
 import sys
@@ -21,7 +22,9 @@ class Parser(ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         dashed = re.match(r"unrecognized arguments: --?([\w.]+)", message)
-        if dashed and "SETTING=VALUE" in self.format_usage():
+        if dashed and (near := difflib.get_close_matches(f"--{dashed[1]}", self._option_string_actions, 1, 0.7)):
+            message += f"; did you mean {near[0]}?"
+        elif dashed and "SETTING=VALUE" in self.format_usage():
             message += f"; a setting has no dashes: {dashed[1]}=VALUE"
         print(f"{self.prog}: {message} (see {self.prog} --help)", file=sys.stderr)
         raise SystemExit(2)
@@ -69,13 +72,15 @@ def _load(name: str) -> ModuleType:
     """The module of a command. Raises UserError with what is near for a name that is none."""
     known = _names()
     if name not in known:
-        import difflib
-
-        from aiq.experiment.compose import options
+        from aiq.experiment.compose import is_setting, options
 
         near = difflib.get_close_matches(name, known, n=1)
-        if "=" in name or name in options("experiment"):
-            near = [f"aiq run {name}" if "=" in name else f"aiq run experiment={name}"]
+        if "=" in name:
+            near = [f"aiq run {name}"]
+        elif name in options("experiment"):
+            near = [f"aiq run experiment={name}"]
+        elif is_setting(name):
+            near = [f"aiq run {name}=VALUE"]
         hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
         raise UserError(f"{name}: there is no such command; {hint}")
     return importlib.import_module(f"aiq.commands.{name}")

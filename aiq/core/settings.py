@@ -4,6 +4,7 @@ Agents, judges and datasets validate their own settings (`Settings` on the class
 carried as they came.
 """
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from sys import maxsize
@@ -275,8 +276,11 @@ class WebSettings(Settings):
     @classmethod
     def _are_patterns(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for pattern in value:
-            if "://" in pattern or not pattern.partition("/")[0].strip():
-                raise ValueError(f"{pattern!r} is no pattern: write a host as *.example.org, or example.org/data/*")
+            if not re.match(r"[^\s/:]+(/|$)", pattern):
+                raise ValueError(
+                    f"{pattern!r} is no pattern: write a host without scheme and port as *.example.org, or "
+                    "example.org/data/*"
+                )
         return value
 
 

@@ -48,6 +48,7 @@ def parse(overrides: Sequence[str]) -> "list[Override]":
         if "=" not in text and not text.startswith("~"):
             meant = [f"{group}={text}" for group in groups() if text in options(group)]
             hint = f"; did you mean {' or '.join(meant)}?" if meant else " (or an option such as --help)"
+            hint = f"; write {text}=VALUE, without blanks" if is_setting(text) else hint
             raise ConfigError(f"{text}: expected SETTING=VALUE{hint}")
         try:
             override = OverridesParser.create().parse_override(text)
@@ -64,6 +65,11 @@ def parse(overrides: Sequence[str]) -> "list[Override]":
         given = ", ".join(text for text, name in zip(overrides, names, strict=True) if name == twice)
         raise ConfigError(f"{twice} is given more than once ({given}); keep one")
     return parsed
+
+
+def is_setting(name: str) -> bool:
+    """Whether settings of `aiq run` may begin with this name."""
+    return name.partition(".")[0] in {*RunSettings.model_fields, *groups(), "resume"}
 
 
 def _unreadable(text: str) -> str:

@@ -126,13 +126,14 @@ async def _take_setup_lock(connection: Any) -> None:
 
 @dataclass(frozen=True)
 class Resources:
-    """Lent to every session of a run; closed when the run ends. `forms`: what it learned of structured output;
-    `port`: where the offline stack listens, if it runs.
+    """Lent to every session of a run; closed when the run ends. `judges_web`: without `web.deny`, which is for agents;
+    `forms`: what it learned of structured output; `port`: where the offline stack listens, if it runs.
     """
 
     models: Models
     tools: Toolbox
     web: Web
+    judges_web: Web
     checkpointer: Any
     forms: Forms
     port: int | None
@@ -177,10 +178,12 @@ async def open_resources(settings: RunSettings, collections: Sequence[str] = ())
         models = RunModels(settings.llm, client)
         await models.check()
         web = build_web(settings, client)
+        open_web = settings.model_copy(update={"web": settings.web.model_copy(update={"deny": ()})})
+        judges_web = build_web(open_web, client) if settings.web.deny else web
         await libraries
         tools = build_toolbox(settings, web, client, collections)
         saver = await opened.enter_async_context(open_checkpointer(settings.checkpointer))
-        yield Resources(models, tools, web, saver, forms, port)
+        yield Resources(models, tools, web, judges_web, saver, forms, port)
 
 
 def needs_offline_stack(settings: RunSettings) -> bool:

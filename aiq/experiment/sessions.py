@@ -42,7 +42,7 @@ class Sessions:
         self._spend = UsageLedger()
         self._spend.record("earlier starts", spent)
         self._events = EventFiles(folder)
-        self._pages = PageStore(resources.web, folder)
+        self._pages = PageStore(resources.judges_web, folder)
         self._answers = AnswerStore(folder)
         self._waiting = waiting
 

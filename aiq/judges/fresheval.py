@@ -21,7 +21,10 @@ from aiq.judges.structured import Unusable, without_thoughts
 from aiq.judges.wording import OwnWording
 
 _ROLE: Final = "judge.fresheval"
-_LINE: Final = re.compile(r"\bevaluation\**\s*[:：]\**\s*(?P<verdict>.*?)[\s*]*$", re.IGNORECASE)
+_NAME: Final = r"evaluation\**\s*[:：]\**\s*"
+_LINE: Final = re.compile(
+    rf"(?:\s*(?:[-*#>]\s*)?\**{_NAME}(?P<verdict>.*?)|.*?\b{_NAME}(?P<last>(?:in)?correct\b.*?))[\s*]*", re.IGNORECASE
+)
 _SENTENCE: Final = re.compile(r"thus, the response is (?P<negated>not )?credited\.", re.IGNORECASE)
 
 
@@ -84,7 +87,7 @@ class FreshEval(Judge):
 
 
 def read_verdict(answer: str) -> bool:
-    """True for `evaluation: correct`, False for `evaluation: incorrect`, at the end of a line.
+    """True for `evaluation: correct`, False for `evaluation: incorrect`, as a line or at the end of one.
 
     As officially, an answer without such a line may state its verdict in the closing sentence of the
     comment ("Thus, the response is (not) credited."), and a line that goes on otherwise than with one of the
@@ -92,7 +95,8 @@ def read_verdict(answer: str) -> bool:
     verdicts differ is none, and thoughts are passed over. Raises Unusable.
     """
     answer = without_thoughts(answer)
-    stated = [match["verdict"].strip().lower() for line in answer.splitlines() if (match := _LINE.search(line))]
+    lines = [match for line in answer.splitlines() if (match := _LINE.fullmatch(line))]
+    stated = [(match["last"] or match["verdict"]).strip().lower() for match in lines]
     credited = [match["negated"] is None for match in _SENTENCE.finditer(answer)]
     verdicts = {words == "correct" for words in stated} | set(credited)
     if len(verdicts) != 1 or len(stated) > 1 or not {*stated} <= {"correct", "incorrect"}:

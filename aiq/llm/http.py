@@ -6,6 +6,7 @@ Everything of ours that speaks HTTP imports the library from here.
 import json
 import ssl
 from typing import Any
+from urllib.parse import quote
 
 import anyio
 from httpx2 import URL as URL
@@ -74,4 +75,7 @@ def _said(error: Any) -> str:
 
 
 def without_key(text: str, key: str) -> str:
-    return text.replace(key, "***") if key else text
+    """The text without the key, also where it stands in an address."""
+    for spelling in (key, quote(key, safe="")) if key else ():
+        text = text.replace(spelling, "***")
+    return text

@@ -2,7 +2,8 @@
 
 A pattern is a host, or a host and a path: `example.org`, `*.example.org`, `huggingface.co/datasets/*`. `*` stands for
 any characters (of a host or of a path), case does not count. A host means its sub-domains as well, a path what lies
-below it. An address inside another one (of an archive, a proxy, a reader service) is looked at too.
+below it. An address inside another one (of an archive, a proxy, a reader service) is looked at too, with its scheme or
+without.
 """
 
 import posixpath
@@ -15,7 +16,8 @@ from urllib.parse import unquote
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.tools.blocks import safe_url
 
-_SCHEME: Final = re.compile(r"https?:/{1,2}")
+_START: Final = re.compile(r"(?<=//)|(?<=[/=:])(?=[^/?#=:]*\.)")
+"""Where an address may begin: after a scheme, or as what looks like a host inside another address."""
 _PARTS: Final = re.compile(r"(?:[^/?#@]*@)?(?P<host>[^/?#:]*)[^/?#]*(?P<path>[^?#]*)(?P<query>.*)", re.DOTALL)
 
 
@@ -23,7 +25,8 @@ class DenyList:
     """The patterns of a run."""
 
     def __init__(self, patterns: Sequence[str] = ()) -> None:
-        self._patterns = [(host, path) for host, _, path in (pattern.lower().partition("/") for pattern in patterns)]
+        parts = [unquote(pattern).lower().partition("/") for pattern in patterns]
+        self._patterns = [(_encoded(host), path.rstrip("/")) for host, _, path in parts]
 
     def has(self, url: str) -> bool:
         """Whether one of the patterns fits."""
@@ -47,8 +50,16 @@ class DenyList:
 def _addresses(url: str) -> Iterator[tuple[str, str]]:
     """Host and path, with its query and without its first slash, of a URL and of those that it contains."""
     text = unquote(url).lower()
-    for scheme in _SCHEME.finditer(text):
-        parts = _PARTS.fullmatch(text, scheme.end())
+    for start in _START.finditer(text):
+        parts = _PARTS.fullmatch(text, start.end())
         if parts is not None:
             path = posixpath.normpath("/" + parts["path"]).lstrip("/")
-            yield parts["host"].rstrip("."), path + parts["query"].partition("#")[0]
+            yield _encoded(parts["host"]), path + parts["query"].partition("#")[0]
+
+
+def _encoded(host: str) -> str:
+    """A host as it is asked for, whichever script and dots it is written in."""
+    try:
+        return host.encode("idna").decode().rstrip(".")
+    except UnicodeError:  # no host that anybody could ask
+        return host.rstrip(".")

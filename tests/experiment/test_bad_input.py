@@ -75,7 +75,10 @@ class Broken(Mute):
         (["experiment=tiny", *OFFLINE, "llm.model=gpt-4o"], "type llm=openai llm.model=gpt-4o as well"),
         (["experiment=tiny", *OFFLINE, "llm.model=offline-1", "llm.roles.judge.model=gpt-4o"], "llm.roles: 'gpt-4o'"),
         (["experiment=deep_drb", "judge.race.panel=[offline-2,gpt-4o]"], "judge.race.panel: 'gpt-4o' would be"),
-        (["experiment=tiny", "nonsense"], "nonsense: expected SETTING=VALUE"),
+        (["experiment=tiny", "nonsense"], "nonsense: expected SETTING=VALUE (or an option"),
+        (["experiment=tiny", "limit", "=", "2"], "limit: expected SETTING=VALUE; write limit=VALUE, without blanks"),
+        (["experiment", "tiny"], "experiment: expected SETTING=VALUE; write experiment=VALUE"),
+        (["resume", "latest"], "resume: expected SETTING=VALUE; write resume=VALUE"),
     ],
 )
 def test_one_line_and_nothing_left_behind(
@@ -136,6 +139,8 @@ def test_a_key_refused_later_stops_the_run_and_not_each_sample(
         (["run", "--nope"], "unrecognized arguments: --nope"),
         (["run", "--experiment", "deep_drb"], "a setting has no dashes: experiment=VALUE"),
         (["rescore", "latest", "--llm.model=m"], "a setting has no dashes: llm.model=VALUE"),
+        (["run", "--cgf"], "unrecognized arguments: --cgf; did you mean --cfg?"),
+        (["resume", "latest"], "did you mean aiq run resume=VALUE?"),
         (["show"], "RUN"),
     ],
 )

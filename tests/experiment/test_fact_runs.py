@@ -108,6 +108,12 @@ def test_pages_of_another_web_are_read_anew(here: Path) -> None:
     assert values(new) != values(old)
 
 
+def test_what_agents_may_not_read_is_judged_all_the_same(here: Path) -> None:
+    denied = run("epochs=1", "limit=1", "offline.faults.empty_content=0", "web.deny=[*]")
+    assert len(rows(denied / "pages.jsonl")) == 2
+    assert json.loads((denied / "summary.json").read_text())["judge_caveats"] == {}
+
+
 def test_missing_pages_are_named_fail_the_run_and_are_all_that_a_resumed_run_asks_for(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -19,7 +19,14 @@ from aiq.tools.search import Found, SearchArguments, SearchHit, WebSearch
 from aiq.tools.web import CorpusWeb, FetchArguments, FetchPage
 from tests.settings import configured
 
-PATTERNS = ("*.example.org", "data.example/sets/*", "sheets.example/d", "*/*team/questions*")
+PATTERNS = (
+    "*.example.org",
+    "data.example/sets/*",
+    "sheets.example/d",
+    "*/*team/questions*",
+    "Bücher.example",
+    "folder.example/q%20a/",
+)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +35,7 @@ PATTERNS = ("*.example.org", "data.example/sets/*", "sheets.example/d", "*/*team
         ("https://a.example.org/", True),
         ("https://deep.a.EXAMPLE.org:8443/x?y#z", True),
         ("https://example.org/", False),
-        ("https://example.org.evil.example/a.example.org", False),
+        ("https://a.example.org.evil.example/a", False),
         ("https://data.example/sets/one", True),
         ("https://www.data.example/SETS/one?raw=1", True),
         ("https://data.example//sets/./one", True),
@@ -50,6 +57,13 @@ PATTERNS = ("*.example.org", "data.example/sets/*", "sheets.example/d", "*/*team
         ("https://archive.example/web/2025/https://data.example/sets/one", True),
         ("https://archive.example/web/2025/http:/data.example/sets/one", True),
         ("https://reader.example/?url=https%3A%2F%2Fdata.example%2Fsets%2Fone", True),
+        ("https://archive.example/web/2025/data.example/sets/one", True),
+        ("https://cache.example/search?q=cache:data.example/sets/one", True),
+        ("https://data。example/sets/one", True),
+        ("https://DATA.xn--bcher-kva.example/a", True),
+        ("https://bücher.example/a/", True),
+        ("https://folder.example/q%20a/1", True),
+        ("https://folder.example/q%20answers", False),
         ("data.example/sets/one", False),
         ("", False),
         ("http://[", False),
@@ -60,7 +74,7 @@ def test_which_addresses_the_patterns_mean(url: str, denied: bool) -> None:
     assert not DenyList().has(url)
 
 
-@pytest.mark.parametrize("pattern", ["https://a.example/", "/sets", " "])
+@pytest.mark.parametrize("pattern", ["https://a.example/", "/sets", " ", " a.example", "a.example:8080/sets"])
 def test_a_pattern_that_is_none_is_refused(pattern: str) -> None:
     with pytest.raises(ValueError, match="is no pattern: write a host"):
         configured(WebSettings, kind="live", deny=[pattern])

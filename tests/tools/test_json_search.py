@@ -71,6 +71,9 @@ class Server:
         allowed = request.query_params.get("format") == "json"
         return JSONResponse(self.answer) if allowed else Response("<h1>Forbidden</h1>", 403)
 
+    async def repeat(self, request: Request) -> Response:
+        return JSONResponse({"error": f"no: {request.url}"}, 500)
+
     async def post(self, request: Request) -> Response:
         self.seen.append(request)
         self.bodies.append(await request.json())
@@ -82,6 +85,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Server, str]]:
     monkeypatch.setenv("A_KEY", KEY)
     found = Server()
     routes = [Route("/search", found.get, methods=["GET"]), Route("/api", found.post, methods=["POST"])]
+    routes.append(Route("/repeat", found.repeat))
     with serving(Starlette(routes=routes)) as port:
         yield found, f"http://127.0.0.1:{port}"
 
@@ -148,9 +152,26 @@ async def test_what_is_not_where_config_says_is_a_typed_error(
     with pytest.raises(ToolError, match=rf"^web search failed: {server[1]}/\w+: {said}") as caught:
         await found(settings("searxng", base_url=server[1], options=options), run_client)
     assert caught.value.kind is kind
-    server[0].answer = ["no object"]
-    with pytest.raises(ToolError, match="not a search answer"):
-        await found(settings("searxng", base_url=server[1]), run_client)
+
+
+async def test_lists_on_the_way_are_gone_through(server: tuple[Server, str], run_client: AsyncClient) -> None:
+    served, site = server
+    items = [{"url": "https://a.example/", "snippets": [{"text": "One."}, {"text": "Two."}, {}], "date": None}, "odd"]
+    hit = SearchHit(url="https://a.example/", title="", text="One.\nTwo.")
+    fields = {"url": "url", "title": None, "content": "snippets.text", "score": None, "date": "date"}
+    for answer, results in ((items, None), ({"web": {"items": items}}, "web.items")):
+        served.answer = answer
+        made = settings("json", options={"url": f"{site}/search?format=json&q={{query}}", "fields": fields})
+        made = made.model_copy(update={"options": {**made.options, "results": results}})
+        assert await found(made, run_client) == Found(hits=(hit,))
+
+
+async def test_no_error_shows_the_key(server: tuple[Server, str], run_client: AsyncClient, monkeypatch: Any) -> None:
+    monkeypatch.setenv("A_KEY", "secret/key+1")
+    options = {"url": f"{server[1]}/repeat?q={{query}}&k={{key}}"}
+    with pytest.raises(ToolError) as caught:
+        await found(settings("json", options=options, api_key_env="A_KEY"), run_client)
+    assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

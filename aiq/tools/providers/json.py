@@ -18,7 +18,10 @@ _QUERY: Final = "{query}"
 
 
 class FieldNames(Settings):
-    """Where a result has what; names of nested objects are joined by dots. null: the API does not say."""
+    """Where a result has what; names of nested objects are joined by dots. null: the API does not say.
+
+    What is in a list is taken from each of its items, and texts are put one below the other.
+    """
 
     url: str = Field(description="its address; results without one are passed over")
     title: str | None = Field(description="its title")
@@ -38,7 +41,9 @@ class JsonSearchSettings(Settings):
     method: Literal["GET", "POST"] = Field(description="of the request")
     headers: Mapping[str, str] = Field(description="of the request, e.g. {x-api-key: '{key}'}")
     body: Mapping[str, JsonValue] | None = Field(description="sent as JSON")
-    results: str = Field(description="where the answer has the list of results, e.g. results or web.results")
+    results: str | None = Field(
+        description="where the answer has the list of results, e.g. results or web.results; null: it is the list"
+    )
     fields: FieldNames = Field(description="where a result has what")
 
     @model_validator(mode="after")
@@ -52,8 +57,8 @@ class JsonSearchSettings(Settings):
         return self
 
 
-class _Answer(RootModel[dict[str, Any]]):
-    """Any JSON object."""
+class _Answer(RootModel[Any]):
+    """Any JSON."""
 
 
 class JsonSearch(SearchProvider):
@@ -75,11 +80,12 @@ class JsonSearch(SearchProvider):
         quoted = {"{key}": quote(self._key, safe=""), **number, _QUERY: quote(query, safe="")}
         url = _filled(options.url, {"{base_url}": self._base, **quoted})
         body = None if options.body is None else _filled(options.body, {"{key}": self._key, **number, _QUERY: query})
-        listed = _at((await self._api.send(options.method, url, body, _Answer)).root, options.results)
+        answer = (await self._api.send(options.method, url, body, _Answer)).root
+        listed = answer if options.results is None else _at(answer, options.results)
         if not isinstance(listed, list):
             raise self._api.error(ToolErrorKind.MALFORMED, f"no list at search.options.results={options.results}")
         names = options.fields
-        results = [result for result in listed if str(_at(result, names.url) or "").strip()]
+        results = [result for result in listed if _text(result, names.url)]
         if listed and not results:
             raise self._api.error(ToolErrorKind.MALFORMED, f"no result has search.options.fields.url={names.url}")
         if names.score is not None:
@@ -88,7 +94,7 @@ class JsonSearch(SearchProvider):
 
     def _hit(self, result: Any) -> SearchHit:
         url, title, text, date = (
-            str(_at(result, name) or "") for name in self._options.fields.model_dump(exclude={"score"}).values()
+            _text(result, name) for name in self._options.fields.model_dump(exclude={"score"}).values()
         )
         return SearchHit(url=url, title=title, text=text, published=date or None)
 
@@ -108,10 +114,19 @@ def _filled(template: Any, places: Mapping[str, Any]) -> Any:
 
 
 def _at(value: Any, path: str | None) -> Any:
-    """What is at a dotted path of nested objects; None where there is nothing."""
-    for name in (path or "").split("."):
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
+    """What is at a dotted path of nested objects, of each item of a list on the way; None where there is nothing."""
+    name, _, below = (path or "").partition(".")
+    if isinstance(value, list):
+        return [_at(item, path) for item in value]
+    found = value.get(name) if isinstance(value, dict) else None
+    return _at(found, below) if below else found
+
+
+def _text(result: Any, path: str | None) -> str:
+    """The texts and numbers at a path, one below the other."""
+    found = _at(result, path)
+    items = found if isinstance(found, list) else [found]
+    return "\n".join(str(item) for item in items if isinstance(item, str | int | float)).strip()
 
 
 def _number(value: Any) -> float:
