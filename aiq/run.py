@@ -18,7 +18,7 @@ from aiq.core.errors import UserError
 from aiq.core.files import resolve
 from aiq.experiment import compose, sweep
 from aiq.runs.folder import LATEST, RunFolder, find_run, latest_unfinished, new_run_id
-from aiq.runs.manifest import Manifest, SweepPlace
+from aiq.runs.manifest import Manifest, RunStatus, SweepPlace
 from aiq.runs.reader import FinishedRun
 
 if TYPE_CHECKING:  # a run needs much more than `--help` does
@@ -80,7 +80,7 @@ def finished(overrides: Sequence[str]) -> FinishedRun:
         return FinishedRun(folder.path, outcome.summary, outcome.exit_code)
     if outcome.error is None:
         raise KeyboardInterrupt(_go_on("interrupted", folder))
-    raise UserError(_go_on(str(outcome.error), folder))
+    raise UserError(_go_on(str(outcome.error), folder, outcome.summary.status))
 
 
 def _parted(overrides: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -168,15 +168,17 @@ def carry_out(plan: "RunPlan", folder: RunFolder, earlier: Manifest | None = Non
     if status != "finished":
         why = str(outcome.error) if outcome.error else "interrupted"
         begun = status == "interrupted" or set(outcome.summary.statuses) - {"cancelled"}
-        print(f"aiq: {_go_on(why, folder) if begun else why}", file=sys.stderr)
+        print(f"aiq: {_go_on(why, folder, status) if begun else why}", file=sys.stderr)
     elif outcome.exit_code == 3:
         for excess in outcome.state.excesses():
             print(f"aiq: {excess}, more than runner.max_error_rate allows (exit code 3)", file=sys.stderr)
     return outcome
 
 
-def _go_on(why: str, folder: RunFolder) -> str:
-    return f"{why}; what is finished is kept, go on with: aiq run resume={folder.path}"
+def _go_on(why: str, folder: RunFolder, status: RunStatus = "interrupted") -> str:
+    """How to go on with a run that ended so; of one that failed also that other settings want a new run."""
+    said = f"{why}; what is finished is kept, go on with: aiq run resume={folder.path}"
+    return f"{said} (or, with other settings, a new run: resume keeps them)" if status == "failed" else said
 
 
 def _executed(plan: "RunPlan", folder: RunFolder, earlier: Manifest | None) -> "RunOutcome":

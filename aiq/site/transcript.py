@@ -114,7 +114,8 @@ def _model_called(event: EventData, short: Shorten) -> Iterator[Line]:
         if message.get("role") != "tool":  # what a tool returned has lines of its own
             yield f"  {message.get('role')}:", "cyan", short(_content(message))
     if event.get("error"):
-        yield f"  error (HTTP {event.get('status')}):", "red", short(event["error"])
+        status = f"HTTP {event['status']}" if event.get("status") else "no answer"
+        yield f"  error ({status}):", "red", short(event["error"])
     if reply := event.get("reply"):
         yield "  reply:", "green", short(_content(reply))
 
