@@ -66,7 +66,7 @@ async def ask(
     problem, lasted = "", 0.0
     for attempt in range(tries):
         if problem:
-            detail = f"{role}: {problem}; asking again"
+            detail = f"{role}: asking again: {problem}"
             session.events.emit(Recovery(what="unusable_answer", detail=detail, seconds=0.0, lasted=lasted))
         start = time.perf_counter()
         reply = await session.models.complete(

@@ -37,7 +37,7 @@ async def test_an_unusable_answer_is_asked_again_with_another_seed() -> None:
     async with scripted(["no", "no", "YES"]) as (session, endpoint):
         heard = replace(session, events=EventLog(seen.append))
         assert await ask(heard, "judge.x", "Say yes.", loud, tries=3) == ("YES", 3)
-    said = "judge.x: it is not in capitals; the last answer began 'no'; asking again"
+    said = "judge.x: asking again: it is not in capitals; the last answer began 'no'"
     assert [event.detail for event in seen if isinstance(event, Recovery)] == [said, said]
     assert len({request["seed"] for request in endpoint.got}) == 3
     assert [request["messages"] for request in endpoint.got] == [[{"role": "user", "content": "Say yes."}]] * 3
