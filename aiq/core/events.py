@@ -140,13 +140,14 @@ class Approval(Event):
 class Recovery(Event):
     """Something broken was repaired (empty content, tool name, malformed JSON, retry).
 
-    `seconds`: of a retry, how long it waits first.
+    `seconds`: of a retry, how long it waits first; `lasted`: how long the call took that failed.
     """
 
     type: Literal["recovery"] = "recovery"
     what: str
     detail: str = ""
     seconds: float | None = None
+    lasted: float = 0.0
 
 
 class ReportWritten(Event):

@@ -115,6 +115,9 @@ def boundary_error(error: BaseException) -> BaseException:
 
 
 def as_row_error(error: BaseException) -> RowError:
+    """One line; of an attempt that was stopped with its run no words of asyncio's, which name its tasks."""
+    if isinstance(error, asyncio.CancelledError) and being_cancelled():
+        return RowError(type="CancelledError", message="the run was stopped")
     message = writable(str(error)).strip() or "no message"
     return RowError(type=type(error).__name__, message=" ".join(message.split())[:2000])
 

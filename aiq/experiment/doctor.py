@@ -81,6 +81,8 @@ class Answer:
     finish_reason: str | None
     usage: Any
     fallback: str | None = None
+    model: str = ""
+    """The model that answered, by the endpoint's word; some servers take every name."""
 
     @property
     def text(self) -> str:
@@ -151,7 +153,8 @@ class Examination:
             except AiqError as error:
                 yield Finding("model", "fails", f"{model}: {_reason(error)}")
                 return
-            yield Finding("model", "ok", f"{model} says {answer.text.strip()[:40]!r}")
+            other = "" if model in answer.model or not answer.model else f"; the endpoint calls it {answer.model}"
+            yield Finding("model", "note" if other else "ok", f"{model} says {answer.text.strip()[:40]!r}{other}")
         yield self._usage(answer)
         for check in (
             self._reply_limit,
@@ -186,7 +189,8 @@ class Examination:
         answer = response.json()
         (choice, *_) = answer["choices"]
         fallback = next(iter(forms.learned.values()), None)
-        return Answer(choice["message"], choice.get("finish_reason"), answer.get("usage"), fallback)
+        model = str(answer.get("model") or "")
+        return Answer(choice["message"], choice.get("finish_reason"), answer.get("usage"), fallback, model)
 
     async def _switch(self, name: str, what: str, said: str = "Say hello.", **body: Any) -> Finding:
         """The check of a field that is sent or not, as a quirk says."""

@@ -43,7 +43,7 @@ class Observer(Protocol):
         """The agent is asked again: its last attempt was cut off, or failed and is to be made again."""
 
     def waiting(self, why: str, seconds: float) -> None:
-        """A call of somebody's failed, and is sent again after so long."""
+        """A call of somebody's failed and is sent again; its time and the wait before the next are so long."""
 
     def finished(self, key: SampleKey) -> None:
         """Nothing is left to do at the key."""

@@ -1,6 +1,5 @@
 """One judge on one attempt: its scores as rows, the worst values of a failed attempt, the rows of a judge's failure."""
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -39,9 +38,7 @@ async def score_report(
     if error is None:
         rows = [_scored(planned, row, metric, scores or {}) for metric in planned.spec.metrics]
     else:
-        stopped = isinstance(error, asyncio.CancelledError)
-        failure = RowError(type="CancelledError", message="the run was stopped") if stopped else as_row_error(error)
-        rows = [_row(planned, row, metric, "error", error=failure) for metric in planned.spec.metrics]
+        rows = [_row(planned, row, metric, "error", error=as_row_error(error)) for metric in planned.spec.metrics]
     usage = session.usage.by_role()
     if usage or not fatal:  # usage is that of the whole work: it is in the first row alone
         write([*(first.model_copy(update={"usage": usage}) for first in rows[:1]), *rows[1:]])

@@ -26,7 +26,7 @@ _TEMPLATES: Final = ("simulated_user.j2", "simulated_user_request.j2")
 class Sessions:
     """The sessions of one run; all share its spend (`spent`: by earlier starts), judges its page store and answers.
 
-    `waiting` is told why a failed call is sent again, and after how many seconds.
+    `waiting` is told why a failed call is sent again, and how many seconds that has cost and will.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Sessions:
         def heard(event: Event) -> None:
             write(event)
             if isinstance(event, Recovery) and event.seconds is not None:
-                self._waiting(event.detail, event.seconds)
+                self._waiting(event.detail, event.lasted + event.seconds)
 
         return EventLog(heard)
 

@@ -99,6 +99,8 @@ def read_verdict(answer: str) -> bool:
     stated = [(match["last"] or match["verdict"]).strip().lower() for match in lines]
     credited = [match["negated"] is None for match in _SENTENCE.finditer(answer)]
     verdicts = {words == "correct" for words in stated} | set(credited)
-    if len(verdicts) != 1 or len(stated) > 1 or not {*stated} <= {"correct", "incorrect"}:
-        raise Unusable("there is not one line `evaluation: correct` or `evaluation: incorrect`, or one more verdict")
+    if not verdicts:
+        raise Unusable("no line says `evaluation: correct` or `evaluation: incorrect`")
+    if len(verdicts) > 1 or len(stated) > 1 or not {*stated} <= {"correct", "incorrect"}:
+        raise Unusable("it gives several verdicts, or another one than `correct` or `incorrect`")
     return verdicts.pop()

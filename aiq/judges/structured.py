@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, TypeVar
@@ -11,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, Ty
 
 from aiq.core import thoughts
 from aiq.core.errors import JudgeError
+from aiq.core.events import Recovery
 from aiq.core.models import Message
 from aiq.core.plugins import describe
 from aiq.core.replies import cut_by
@@ -57,21 +59,26 @@ async def ask(
 ) -> tuple[T, int]:
     """The answer to `prompt` as `read` makes it, and how many tries it took (1 .. tries).
 
-    `read` raises Unusable for an answer it cannot use; the same prompt is then sent again with
-    another seed. `subject` and `options` (`model`, `temperature`): see `Models.complete`. Raises
-    JudgeError after the last try, ModelError and LimitReached at once.
+    `read` raises Unusable for an answer it cannot use; the same prompt is then sent again with another seed, which
+    the events say. `subject` and `options` (`model`, `temperature`): see `Models.complete`. Raises JudgeError after the
+    last try, ModelError and LimitReached at once.
     """
-    problem = ""
+    problem, lasted = "", 0.0
     for attempt in range(tries):
+        if problem:
+            detail = f"{role}: asking again: {problem}"
+            session.events.emit(Recovery(what="unusable_answer", detail=detail, seconds=0.0, lasted=lasted))
+        start = time.perf_counter()
         reply = await session.models.complete(
             role, [Message(role="user", content=prompt)], vote=vote + _TRY_STRIDE * attempt, subject=subject, **options
         )
         try:
             return read(reply.text), attempt + 1
         except Unusable as error:
-            start = " ".join(reply.text[: 4 * _SHOWN].split())[:_SHOWN]
+            lasted = time.perf_counter() - start
+            begin = " ".join(reply.text[: 4 * _SHOWN].split())[:_SHOWN]
             cause = f"{cut}; " if (cut := cut_by(reply.finish_reason)) else ""
-            problem = f"{error}; {cause}the last answer began {start!r}"
+            problem = f"{error}; {cause}the last answer began {begin!r}"
     raise JudgeError(f"{role}: no usable answer in {tries} tries: {problem}")
 
 

@@ -114,13 +114,15 @@ def _with_options(body: Mapping[str, Any], setup: Mapping[str, Any]) -> dict[str
 class Failure:
     """A send that brought no answer. `status` is None where no HTTP answer came.
 
-    `code` is the endpoint's own word for it (OpenAI's `error.code`); `retry_after`: the seconds that it asks to wait.
+    `code` is the endpoint's own word for it (OpenAI's `error.code`); `retry_after`: the seconds that it asks to wait;
+    `lasted`: the seconds that the send took.
     """
 
     message: str
     status: int | None = None
     code: str = ""
     retry_after: float | None = None
+    lasted: float = 0.0
 
 
 class Exchange:
@@ -150,18 +152,21 @@ class Exchange:
     def refused(self, failure: Failure, *, counted: bool) -> Failure:
         """The endpoint answered with an error status: an exchange that costs no tokens."""
         self._book(Usage(calls=1) if counted else None, status=failure.status, error=failure.message)
-        return failure
+        return replace(failure, lasted=self._lasted())
 
     def lost(self, error: str, *, status: int | None = None, reply: Any = None, reported: Any = None) -> Failure:
         """The request went out and its answer did not come whole: tokens may have been spent on it."""
         seen = reply or ("" if status else None)
         self._book(self._usage(reported, seen), status=status, error=error, reply=reply)
-        return Failure(error, status)
+        return Failure(error, status, lasted=self._lasted())
 
     def unsent(self, error: str) -> Failure:
         """No connection: nothing was exchanged, nothing is counted, but the attempt is in the log."""
         self._book(None, status=None, error=error)
-        return Failure(error)
+        return Failure(error, lasted=self._lasted())
+
+    def _lasted(self) -> float:
+        return time.perf_counter() - self._start
 
     def _usage(self, reported: Any, reply: Any) -> Usage:
         return self._prices.usage(self._call.body, reply, reported)
@@ -179,7 +184,7 @@ class Exchange:
             role=self._call.role,
             model=self._call.model,
             attempt=self.attempt,
-            latency_ms=(time.perf_counter() - self._start) * 1000,
+            latency_ms=self._lasted() * 1000,
             usage=usage,
             messages=self._call.body.get("messages"),
             request_sha256=self._call.digest,

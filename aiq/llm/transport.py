@@ -186,7 +186,7 @@ class SessionTransport(AsyncBaseTransport):
                 where = call.section
                 message += f" ({where}.model={call.model} has not answered once: check the settings of {where})"
             raise ModelError(message, status=failure.status, never_answered=never_answered)
-        session.events.emit(_retry(f"{call.role}: {failure.message}", wait))
+        session.events.emit(_retry(f"{call.role}: {failure.message}", wait, failure.lasted))
         await asyncio.sleep(wait)
 
     async def _send(self, call: ModelCall, session: Session) -> Response | Failure:
@@ -202,7 +202,7 @@ class SessionTransport(AsyncBaseTransport):
         except (ConnectError, ConnectTimeout) as error:
             return exchange.unsent(failure_text(error))
         except SEND_ERRORS as error:
-            return exchange.lost(failure_text(error))
+            return exchange.lost(self._why_lost(error, call))
         except AiqError as error:  # from below: no such host here, or (later) no such recording
             exchange.unsent(str(error))
             raise
@@ -257,6 +257,13 @@ class SessionTransport(AsyncBaseTransport):
         self._answered.add(call.model)
         return _decoded(response, stream=BookedStream(first, pieces, response, call, exchange))
 
+    def _why_lost(self, error: Exception, call: ModelCall) -> str:
+        """A timeout by the setting that bounds it, unless the caller has set one of its own."""
+        own = call.section == "llm" and call.seconds != self._settings.timeout_seconds
+        if not isinstance(error, ReadTimeout) or call.seconds is None or own:
+            return failure_text(error)
+        return f"no answer in time ({call.seconds:g} s: {call.section}.timeout_seconds)"
+
     def _hopeless(self, call: ModelCall, failure: Failure) -> str | None:
         """Why no other call of this model can succeed either, if that is so.
 
@@ -287,8 +294,8 @@ def _other_form(call: ModelCall, failure: Failure) -> bool:
     return form_of(call.body) != FORMS[-1] and refuses_form(failure.status, failure.message)
 
 
-def _retry(why: str, seconds: float) -> Recovery:
-    return Recovery(what="retry", detail=f"{why}; waiting {seconds:.2f} s", seconds=seconds)
+def _retry(why: str, wait: float, lasted: float = 0.0) -> Recovery:
+    return Recovery(what="retry", detail=f"{why}; waiting {wait:.2f} s", seconds=wait, lasted=lasted)
 
 
 def _repeatable(request: Request) -> bool:

@@ -21,7 +21,7 @@ from aiq.stats.noise import NOISE, Noise, RunNoise, pooled
 
 MOST_SLICES = 20  # a tag with more values than this names samples rather than groups them; it is not sliced by
 MOST_FAILURES = 5  # so many different errors are summed up; the rows have all
-_PARTICULAR = re.compile(r"(?<!HTTP )(?<!\S)\S*\d\S*")
+_PARTICULAR = re.compile(r"""(?<!HTTP )(?<!\S)\S*\d\S*|(?<= )(['"])\S* .*\1(?:\.\.\.)?$""")
 
 
 class AccountUsage(Record):
@@ -234,7 +234,8 @@ class _Figures:
 def causes(messages: Iterable[str]) -> dict[str, int]:
     """How often each cause, in the words of its first message; the most frequent MOST_FAILURES.
 
-    Messages that differ in words with digits alone (times, ids, addresses) have one cause; an HTTP status is a cause.
+    Messages that differ in words with digits alone (times, ids, addresses), or in several words that they quote at
+    their end (a model's answer), have one cause; an HTTP status is a cause.
     """
     groups: dict[str, list[str]] = {}
     for message in messages:

@@ -84,5 +84,5 @@ class Progress:
     def _figures(self) -> str:
         score = [f"{self._metric} {self._over / self._under:.3f}"] if self._under else []
         trouble = [f"{count} {what}" for what, count in self._trouble.items() if count]
-        wait = [self._wait] if self._wait_until > time.monotonic() else []
+        wait = [self._wait] if self._wait_until > time.monotonic() and self._done < self._total else []
         return ", ".join([*score, dollars(self._state.spent()), *trouble, *wait])

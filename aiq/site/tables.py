@@ -73,12 +73,11 @@ class Spent(Protocol):
 def dollars(spent: Spent) -> str:
     """A cost; where the endpoint did not report the usage of some calls, the least that it can be, and how many."""
     cost, unreported = spent.cost_usd, spent.unreported_calls
+    lacking = f"{unreported:,} {'call' if unreported == 1 else 'calls'} unreported" if unreported else ""
     if cost is None:
-        return "cost unknown (no price)"
+        return f"cost unknown (no price{', ' if lacking else ''}{lacking})"
     known = f"${cost:.4f}" if 0 < cost < 0.1 else f"${cost:.2f}"
-    if not unreported:
-        return known
-    return f"at least {known} ({unreported:,} {'call' if unreported == 1 else 'calls'} unreported)"
+    return f"at least {known} ({lacking})" if lacking else known
 
 
 def spend_line(used: Usage) -> str:
@@ -121,6 +120,10 @@ def score_value(score: ScoreRow) -> str:
 def score_note(score: ScoreRow) -> str:
     """Why the score has no value, where it has none."""
     return score.error.message if score.error else score.reason or ""
+
+
+def times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 def citations(counts: Mapping[str, int]) -> str:
@@ -192,7 +195,7 @@ def _attempts(summary: Summary) -> Text:
     if len(summary.routes) > 1:
         text.append("\nroutes: " + ", ".join(f"{found.n} {route}" for route, found in summary.routes.items()), style="")
     for message, count in summary.failures.items():
-        text.append(f"\n{count} times: {message}", style="red")
+        text.append(f"\n{times(count)}: {message}", style="red")
     for line in judge_failures(summary):
         text.append(f"\n{line}", style="red")
     for judge, caveat in summary.judge_caveats.items():
@@ -207,7 +210,7 @@ def judge_failures(summary: Summary) -> Iterator[str]:
             yield f"judge {judge} failed on {errors.n}: {next(iter(errors.causes))}"
             continue
         yield f"judge {judge} failed on {errors.n}:"
-        yield from (f"  {count} times: {message}" for message, count in errors.causes.items())
+        yield from (f"  {times(count)}: {message}" for message, count in errors.causes.items())
 
 
 def _spend(summary: Summary) -> Table:

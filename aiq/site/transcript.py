@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import groupby
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -114,7 +115,8 @@ def _model_called(event: EventData, short: Shorten) -> Iterator[Line]:
         if message.get("role") != "tool":  # what a tool returned has lines of its own
             yield f"  {message.get('role')}:", "cyan", short(_content(message))
     if event.get("error"):
-        yield f"  error (HTTP {event.get('status')}):", "red", short(event["error"])
+        status = f"HTTP {event['status']}" if event.get("status") else "no answer"
+        yield f"  error ({status}):", "red", short(event["error"])
     if reply := event.get("reply"):
         yield "  reply:", "green", short(_content(reply))
 
@@ -150,7 +152,11 @@ def _foot(row: SampleRow, scores: list[ScoreRow], short: Shorten) -> Iterator[Re
         yield Text(f"removed [{citation.number}] {citation.target}: {citation.reason}", style="red")
     if scores:
         yield Text("\nscores", style="bold")
-    for score in scores:
-        yield _indented(f"{score.metric}: {score_value(score)}  {score_note(score)}", 4)
-        if score.detail:
-            yield _indented(_body(rounded(score.detail), short), 8, "dim")
+    for (result, detail), alike in groupby(scores, lambda score: (_result(score), _body(rounded(score.detail), short))):
+        yield _indented(f"{', '.join(score.metric for score in alike)}: {result}", 4)
+        if detail:
+            yield _indented(detail, 8, "dim")
+
+
+def _result(score: ScoreRow) -> str:
+    return f"{score_value(score)}  {score_note(score)}"

@@ -102,6 +102,16 @@ def test_an_endpoint_that_takes_everything_needs_no_settings(
     assert list(Path().glob("results*")) == []
 
 
+def test_a_server_that_takes_every_name_is_noticed(
+    serve: Callable[[Model], list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = [setting.replace("llm.model=m", "llm.model=misspelt") for setting in serve(Model())]
+    assert main(["doctor", *settings]) == 0
+    out = capsys.readouterr().out
+    assert read(out)[0]["model"] == "note"
+    assert "the endpoint calls it m" in " ".join(out.split())
+
+
 STRICT: list[tuple[Model, dict[str, str], list[str]]] = [
     (
         Model(fields=("seed", "parallel_tool_calls", "response_format", "stream_options", "temperature")),

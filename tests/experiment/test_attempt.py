@@ -53,17 +53,21 @@ def test_an_error_is_one_line_of_bounded_length() -> None:
 
 @pytest.mark.parametrize("swallowed", [AgentError("made of a cancellation"), asyncio.CancelledError()])
 async def test_what_an_agent_makes_of_being_cancelled_is_no_failure(swallowed: BaseException) -> None:
+    messages = []
+
     async def attempt() -> tuple[str, bool]:
         try:
             await asyncio.sleep(60)
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as cancelled:
+            messages.append(as_row_error(cancelled).message)
             return classify(swallowed)
         raise AssertionError("it was to be cancelled")
 
     task = asyncio.create_task(attempt())
     await asyncio.sleep(0)
-    task.cancel()
+    task.cancel("<Task finished name='Task-90'>")
     assert await task == ("cancelled", True)
+    assert messages == ["the run was stopped"]
 
 
 class Names:

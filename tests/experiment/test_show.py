@@ -1,9 +1,12 @@
 """`aiq show`: one attempt of a real run, readable."""
 
+import io
+
 import pytest
+from rich.console import Console
 
 from aiq.__main__ import main
-from aiq.site.transcript import shortener
+from aiq.site.transcript import events_shown, shortener
 from tests.experiment.conftest import Workplace
 
 
@@ -30,7 +33,7 @@ def test_an_attempt_is_shown_with_all_that_happened(here: Workplace, capsys: pyt
     assert all(part in judged for part in ("> judge letters", "model judge.letters", "characters ..."))
     assert "characters ..." not in shown(str(run), "s1", "--judge", "--full")
     assert "AgentError: this question fails" in shown("latest", "s2")
-    assert "letters.count: error  this report cannot be judged" in shown("latest", "s3")
+    assert "letters.count, letters.vowels: error  this report" in shown("latest", "s3")
     bug = shown("latest", "s4", "--judge", "--full")
     assert all(part in bug for part in ("Traceback", "in score", "KeyError: 'a bug of the judge'"))
     for arguments, message in (
@@ -49,3 +52,12 @@ def test_long_texts_are_cut_in_the_middle() -> None:
     assert short(" as it is ") == "as it is"
     assert short("a" * 50 + "b" * 50) == "a" * 20 + " [... 70 characters ...] " + "b" * 10
     assert len(shortener(None)("x" * 5000)) == 5000
+
+
+def test_a_call_without_an_answer_names_no_status() -> None:
+    called = {"type": "model_called", "role": "a.b", "model": "m", "latency_ms": 120023.0, "error": "no answer in time"}
+    console = Console(record=True, width=80, file=io.StringIO())
+    console.print(events_shown([{**called, "status": status} for status in (None, 500)], shortener(None)))
+    shown = console.export_text()
+    assert "error (no answer):" in shown
+    assert "error (HTTP 500):" in shown

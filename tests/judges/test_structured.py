@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiq.core.errors import JudgeError
+from aiq.core.events import Event, EventLog, Recovery
 from aiq.experiment.stores import AnswerStore, SharedAnswers
 from aiq.judges.structured import SharedQuestion, Unusable, ask
 from aiq.judges.wording import TextWording
@@ -32,8 +33,12 @@ def loud(answer: str) -> str:
 
 
 async def test_an_unusable_answer_is_asked_again_with_another_seed() -> None:
+    seen: list[Event] = []
     async with scripted(["no", "no", "YES"]) as (session, endpoint):
-        assert await ask(session, "judge.x", "Say yes.", loud, tries=3) == ("YES", 3)
+        heard = replace(session, events=EventLog(seen.append))
+        assert await ask(heard, "judge.x", "Say yes.", loud, tries=3) == ("YES", 3)
+    said = "judge.x: asking again: it is not in capitals; the last answer began 'no'"
+    assert [event.detail for event in seen if isinstance(event, Recovery)] == [said, said]
     assert len({request["seed"] for request in endpoint.got}) == 3
     assert [request["messages"] for request in endpoint.got] == [[{"role": "user", "content": "Say yes."}]] * 3
 

@@ -278,9 +278,13 @@ async def test_an_answer_that_cannot_be_read_is_sent_for_again(bench: Any, body:
 @pytest.mark.parametrize(("of_all", "of_this_one"), [(60, 0.1), (0.1, 60), (0.1, None)])
 async def test_an_answer_that_is_late_is_sent_for_again(bench: Any, of_all: float, of_this_one: float | None) -> None:
     async with bench([OK], delay=0.5, timeout_seconds=of_all) as b:
-        with pytest.raises(ModelError, match="after 3 attempts: no answer in time"):
+        why = r"\(0\.1 s: llm\.timeout_seconds\)" if of_all == 0.1 else r"\(ReadTimeout\)"
+        with pytest.raises(ModelError, match=f"after 3 attempts: no answer in time {why}"):
             await b.ask(seconds=of_this_one)
         assert len(b.calls) == 3
+        lost = [event.lasted for event in b.events if isinstance(event, Recovery)]
+        assert len(lost) == 2
+        assert min(lost) >= 0.1
 
 
 @pytest.mark.parametrize("status", [200, 500])

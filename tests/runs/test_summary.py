@@ -47,6 +47,14 @@ def test_failures_of_one_cause_are_counted_together_in_the_words_of_the_first() 
     messages = [f"HTTP 429: try again in {wait}, request req_{wait}" for wait in ("3.2s", "20ms", "1.0s")]
     messages[1:1] = ["HTTP 500: try again in 1s, request req_2", "no usable answer", "HTTP 500: try again"]
     assert causes(messages) == {messages[0]: 3, messages[1]: 1, "no usable answer": 1, "HTTP 500: try again": 1}
+    answers = [
+        f"no verdict; the last answer began {said!r}" for said in ("The tunnel is open.", "It's open, isn't it?")
+    ]
+    assert causes([*answers, "no tool 'search'", "no tool 'think'"]) == {
+        answers[0]: 2,
+        "no tool 'search'": 1,
+        "no tool 'think'": 1,
+    }
     assert JudgeErrors.model_validate({"n": 2, "first": "no"}) == JudgeErrors(n=2, causes={"no": 2})  # older summaries
 
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from aiq.core.usage import Usage
 from aiq.runs.rows import ScoreRow
 from aiq.runs.summary import Summary
-from aiq.site.tables import missing_metrics, rounded, score_value
+from aiq.site.tables import dollars, missing_metrics, rounded, score_value
 
 SUMMARY = json.loads(Path(__file__).with_name("run.json").read_text(encoding="utf-8"))["summary"]
 
@@ -32,6 +33,19 @@ def test_a_score_is_short(found: dict[str, Any], shown: str) -> None:
     key = {"sample_id": "s", "epoch": 1, "attempt": 1, "metric": "m", "status": "scored"}
     judge = {"judge": "j", "judge_hash": "h", "judge_version": "1", "judge_model": None, "prompt_hash": None}
     assert score_value(ScoreRow.model_validate({**key, **judge, **found})) == shown
+
+
+@pytest.mark.parametrize(
+    ("cost", "unreported", "shown"),
+    [
+        (0.0, 0, "$0.00"),
+        (0.0123, 1, "at least $0.0123 (1 call unreported)"),
+        (None, 0, "cost unknown (no price)"),
+        (None, 1200, "cost unknown (no price, 1,200 calls unreported)"),
+    ],
+)
+def test_a_cost_says_what_it_lacks(cost: float | None, unreported: int, shown: str) -> None:
+    assert dollars(Usage(calls=2000, cost_usd=cost, unreported_calls=unreported)) == shown
 
 
 def test_metrics_without_a_number_are_a_line_a_reason() -> None:
