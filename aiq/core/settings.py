@@ -200,10 +200,7 @@ class LlmSettings(Settings):
         return lent if own is None else own.model_copy(update={"model": lent.model})
 
     def setup(self, role: str) -> dict[str, JsonValue]:
-        """What a role's calls are made with, its own settings before the common ones; None: the endpoint's default.
-
-        With those quirks of the endpoint that change what a model is asked, where it has any.
-        """
+        """What a role's calls are made with: own settings before common ones, quirks that change what is asked."""
         own, usual = self.role(role), {"temperature": True, "structured": "json_schema"}
         quirks = {name: value for name, value in self.quirks if value != usual.get(name, value)}
         return {
