@@ -275,8 +275,7 @@ class WebSettings(Settings):
         for pattern in value:
             if not re.match(r"[^\s/:]+(/|$)", pattern):
                 raise ValueError(
-                    f"{pattern!r} is no pattern: write a host without scheme and port as *.example.org, or "
-                    "example.org/data/*"
+                    f"{pattern!r} is no pattern: write a host (no port) or HOST/PATH, as example.org/data/*"
                 )
         return value
 

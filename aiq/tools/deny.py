@@ -20,6 +20,9 @@ _START: Final = re.compile(r"(?<=//)|(?<=[/=:])(?=[^/?#=:]*\.)")
 """Where an address may begin: after a scheme, or as what looks like a host inside another address."""
 _PARTS: Final = re.compile(r"(?:[^/?#@]*@)?(?P<host>[^/?#:]*)[^/?#]*(?P<path>[^?#]*)(?P<query>.*)", re.DOTALL)
 
+_LOOKED_AT: Final = 2000
+"""Characters of an address; the work grows with their square, and a hostile page may redirect to a very long one."""
+
 
 class DenyList:
     """The patterns of a run."""
@@ -49,7 +52,7 @@ class DenyList:
 
 def _addresses(url: str) -> Iterator[tuple[str, str]]:
     """Host and path, with its query and without its first slash, of a URL and of those that it contains."""
-    text = unquote(url).lower()
+    text = unquote(url).lower()[:_LOOKED_AT]
     for start in _START.finditer(text):
         parts = _PARTS.fullmatch(text, start.end())
         if parts is not None:

@@ -1,6 +1,7 @@
 """`web.deny`: which addresses its patterns mean, and that pages, redirects, search results and papers keep to it."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,12 @@ PATTERNS = (
 def test_which_addresses_the_patterns_mean(url: str, denied: bool) -> None:
     assert DenyList(PATTERNS).has(url) is denied
     assert not DenyList().has(url)
+
+
+def test_a_hostile_address_is_soon_done_with() -> None:
+    start = time.process_time()
+    assert not DenyList(PATTERNS).has("https://x.example/" + "a.b/" * 10_000)
+    assert time.process_time() - start < 2
 
 
 @pytest.mark.parametrize("pattern", ["https://a.example/", "/sets", " ", " a.example", "a.example:8080/sets"])
