@@ -152,11 +152,9 @@ def _foot(row: SampleRow, scores: list[ScoreRow], short: Shorten) -> Iterator[Re
         yield Text(f"removed [{citation.number}] {citation.target}: {citation.reason}", style="red")
     if scores:
         yield Text("\nscores", style="bold")
-    for (result, detail), alike in groupby(scores, lambda score: (_result(score), _body(rounded(score.detail), short))):
-        yield _indented(f"{', '.join(score.metric for score in alike)}: {result}", 4)
-        if detail:
-            yield _indented(detail, 8, "dim")
-
-
-def _result(score: ScoreRow) -> str:
-    return f"{score_value(score)}  {score_note(score)}"
+    for _, alike in groupby(scores, lambda score: (score.status, score_note(score) or score.metric, score.detail)):
+        first, *others = alike
+        metrics = ", ".join(score.metric for score in (first, *others))
+        yield _indented(f"{metrics}: {score_value(first)}  {score_note(first)}", 4)
+        if first.detail:
+            yield _indented(_body(rounded(first.detail), short), 8, "dim")

@@ -33,7 +33,7 @@ def test_an_attempt_is_shown_with_all_that_happened(here: Workplace, capsys: pyt
     assert all(part in judged for part in ("> judge letters", "model judge.letters", "characters ..."))
     assert "characters ..." not in shown(str(run), "s1", "--judge", "--full")
     assert "AgentError: this question fails" in shown("latest", "s2")
-    assert "letters.count, letters.vowels: error  this report" in shown("latest", "s3")
+    assert "letters.count, letters.vowels, letters.pages: error  this report" in shown("latest", "s3")
     bug = shown("latest", "s4", "--judge", "--full")
     assert all(part in bug for part in ("Traceback", "in score", "KeyError: 'a bug of the judge'"))
     for arguments, message in (
