@@ -45,7 +45,7 @@ class LimitReached(AiqError):
     """A limit of the sample or the run was reached before the call that would have passed it."""
 
     def __init__(self, limit: str, bound: float, note: str = "") -> None:
-        super().__init__(f"limit {limit}={bound:g} reached{note}")
+        super().__init__(f"{limit}={bound:g} reached{note}")
         self.limit = limit
 
 

@@ -46,6 +46,8 @@ class UsageLedger:
         self._sends: Counter[str] = Counter()
         self.in_flight = 0
         """Model calls under way, whose usage is not yet known."""
+        self.in_flight_usd = 0.0
+        """What they will cost, by estimate, where a limit in money wants to know."""
 
     def begin(self, digest: str) -> int:
         """Count one more call in flight; how often a request of this digest was sent before."""
@@ -66,6 +68,12 @@ class UsageLedger:
 
     def total(self) -> Usage:
         return self._total
+
+    def guesses(self) -> str:
+        """What of the money is an estimate, to be added to a message; empty where nothing is."""
+        parts = {"usage not reported": self._total.estimated_usd, "calls under way": self.in_flight_usd}
+        said = [f"${usd:.4f} of it {why}" for why, usd in parts.items() if usd > 0.00005]
+        return f", {', '.join(said)}: estimated by llm.characters_per_token" if said else ""
 
 
 class Limits(Record):
@@ -89,15 +97,11 @@ class Limits(Record):
         """Raises LimitReached when one more model call would start beyond a limit."""
         reached = {
             "sample_model_calls": sample.total().calls + sample.in_flight,
-            "sample_usd": sample.total().counted_usd,
-            "run_usd": run.total().counted_usd,
+            "sample_usd": sample.total().counted_usd + sample.in_flight_usd,
+            "run_usd": run.total().counted_usd + run.in_flight_usd,
         }
-        estimated = {"sample_usd": sample.total().estimated_usd, "run_usd": run.total().estimated_usd}
+        ledgers = {"sample_usd": sample, "run_usd": run}
         for name, value in reached.items():
             bound = getattr(self, name)
             if bound is not None and value >= bound:
-                guess = estimated.get(name)
-                note = (
-                    f", ${guess:.4f} of it estimated by llm.characters_per_token: usage not reported" if guess else ""
-                )
-                raise LimitReached(f"limits.{name}", bound, note)
+                raise LimitReached(f"limits.{name}", bound, ledgers[name].guesses() if name in ledgers else "")

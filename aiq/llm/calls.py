@@ -133,6 +133,9 @@ class Exchange:
 
     def __init__(self, call: ModelCall, session: Session, prices: PriceList) -> None:
         self.attempt = session.usage.begin(call.digest)
+        self._likely_usd = prices.estimate(call.body, None) if session.limits.in_money else 0.0
+        for ledger in (session.usage, session.spend):
+            ledger.in_flight_usd += self._likely_usd
         self._call = call
         self._session = session
         self._prices = prices
@@ -177,6 +180,8 @@ class Exchange:
         self._open = False
         del self._session.open_calls[self]
         self._session.usage.end()
+        for ledger in (self._session.usage, self._session.spend):
+            ledger.in_flight_usd -= self._likely_usd
         if usage is not None:
             self._session.record_usage(self._call.role, usage)
         called = ModelCalled(

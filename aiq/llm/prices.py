@@ -67,23 +67,29 @@ class PriceList:
                 self._warned.add(model)
                 _log.warning("llm.prices has no price for model '%s': its cost is unknown", model)
             return usage.model_copy(update={"cost_usd": None})
-        price = self._prices[model]
-        estimated = 0.0 if counts else price.cost(self._estimate(body, reply))
-        return usage.model_copy(update={"cost_usd": price.cost(usage), "estimated_usd": estimated})
+        estimated = 0.0 if counts else self.estimate(body, reply)
+        return usage.model_copy(update={"cost_usd": self._prices[model].cost(usage), "estimated_usd": estimated})
 
     def knows(self, model: str) -> bool:
         """Whether this model has a price."""
         return model in self._prices
 
-    def _estimate(self, body: Mapping[str, Any], reply: Any) -> Usage:
-        """Tokens by the text that was sent and got. A reply that did not come may have become as long as it may be."""
+    def estimate(self, body: Mapping[str, Any], reply: Any) -> float:
+        """US dollars by the text that was sent and got; 0 for a model without a price.
+
+        A reply that did not come (None) may have become as long as it may be.
+        """
+        price = self._prices.get(str(body.get("model", "")))
+        if price is None:
+            return 0.0
         longest = _count(body.get("max_completion_tokens") or body.get("max_tokens")) or 0
-        return Usage(
+        tokens = Usage(
             input_tokens=self._tokens(
                 [body[name] for name in ("messages", "tools", "response_format") if name in body]
             ),
             output_tokens=longest if reply is None else self._tokens(reply),
         )
+        return price.cost(tokens)
 
     def _tokens(self, value: Any) -> int:
         """How many tokens a JSON value has at `llm.characters_per_token`."""

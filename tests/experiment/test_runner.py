@@ -93,7 +93,7 @@ def test_every_way_an_attempt_can_end_is_a_row_and_failures_score_the_worst(here
         "unjudged": "completed",
     }
     assert rows["failed"]["error"] == {"type": "AgentError", "message": "this question fails"}
-    assert rows["slow"]["error"]["message"] == "limit limits.sample_seconds=1 reached"
+    assert rows["slow"]["error"]["message"] == "limits.sample_seconds=1 reached"
     (*_, ended) = read_events(RunFolder(folder), SampleKey("bug", 1), 1)
     assert "Traceback" in ended["error"]
 
@@ -148,7 +148,7 @@ def test_a_limit_of_model_calls_ends_one_attempt(here: Workplace) -> None:
     assert run("agent.target=tiny_parts:Chatty", "limits.sample_model_calls=1", "limit=1") == 0
     assert len(here.endpoint.asked) == asked + 1
     row = here.lines(here.runs()[1] / "samples.jsonl")[0]
-    assert (row["status"], row["error"]["message"]) == ("limit", "limit limits.sample_model_calls=1 reached")
+    assert (row["status"], row["error"]["message"]) == ("limit", "limits.sample_model_calls=1 reached")
 
 
 def test_the_runs_budget_stops_the_run_which_can_be_resumed_with_more(

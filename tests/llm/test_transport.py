@@ -80,13 +80,16 @@ async def test_a_money_limit_without_a_price_stops_before_anything_is_paid(bench
         assert b.endpoint.got == []
 
 
-async def test_parallel_calls_cannot_pass_a_limit_together(bench: Any) -> None:
-    async with bench([OK], limits=configured(Limits, sample_model_calls=3), delay=0.05) as b:
+@pytest.mark.parametrize("limits", [{"sample_model_calls": 3}, {"sample_usd": 2.5}, {"run_usd": 2.5}])
+async def test_parallel_calls_cannot_pass_a_limit_together(bench: Any, limits: Any) -> None:
+    given = {"prices": DOLLAR, "max_tokens": 20, "limits": configured(Limits, **limits)}  # a reply of a dollar at most
+    async with bench([OK], delay=0.05, **given) as b:
         calls = (b.ask(text=str(i)) for i in range(8))
         outcomes = await asyncio.gather(*calls, return_exceptions=True)
         assert sum(isinstance(o, LimitReached) for o in outcomes) == 5
         assert len(b.endpoint.got) == 3
-        assert b.session.usage.in_flight == 0
+        ledgers = (b.session.usage, b.session.spend)
+        assert (ledgers[0].in_flight, *(ledger.in_flight_usd for ledger in ledgers)) == (0, 0, 0)
 
 
 async def test_cancelled_call_is_on_the_books(bench: Any) -> None:
