@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # `--help` needs none of it
     from aiq.experiment.doctor import Finding
 
 _WIDTH = 80
+_CHECK_WIDTH = 14  # of the longest name of a check
 _STYLES = {"ok": "green", "note": "yellow", "fails": "bold red"}
 
 
@@ -36,24 +37,20 @@ def run(args: Namespace) -> int:
 
 
 async def _examined(settings: "RunSettings") -> "list[Finding]":
-    """All findings, shown as they come."""
+    """All findings, each shown as it comes, also where no terminal is."""
     from rich.console import Console
-    from rich.live import Live
     from rich.table import Table
     from rich.text import Text
 
     from aiq.experiment.doctor import examine
 
-    table = Table(box=None, pad_edge=False)
-    table.add_column("check", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    table.add_column("what was found", overflow="fold")
     findings = []
     console = Console(highlight=False)
-    console.width = min(console.width, _WIDTH)
-    with Live(table, console=console):
-        async for finding in examine(settings):
-            findings.append(finding)
-            table.add_row(finding.check, Text(finding.level, _STYLES[finding.level]), Text(finding.said))
-    print()
+    async for finding in examine(settings):
+        findings.append(finding)
+        row = Table.grid(padding=(0, 2))
+        for width in (_CHECK_WIDTH, max(map(len, _STYLES)), None):
+            row.add_column(width=width, overflow="fold")
+        row.add_row(finding.check, Text(finding.level, _STYLES[finding.level]), Text(finding.said))
+        console.print(row, width=min(console.width, _WIDTH))
     return findings

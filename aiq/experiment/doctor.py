@@ -200,8 +200,10 @@ class Examination:
             answer = await self._ask(said, {name: True}, **body)
         except AiqError as error:
             return Finding(what, "fails", _reason(error), (f"llm.quirks.{name}=false",))
-        calls = f"; calls at once: {answer.calls}" if body.get("tools") else ""
-        return Finding(what, "ok", f"taken{calls}")
+        if not body.get("tools"):
+            return Finding(what, "ok", "taken")
+        called = f"calls at once: {answer.calls}" if answer.calls else "but the model calls no tool"
+        return Finding(what, "ok" if answer.calls else "note", f"taken; {called}")
 
     def _usage(self, answer: Answer) -> Finding:
         counts = answer.usage if isinstance(answer.usage, Mapping) else {}
