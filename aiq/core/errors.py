@@ -77,6 +77,15 @@ class ToolErrorKind(StrEnum):
     FAILED = "failed"  # a tool of the user's own raised an exception, or one for files or todos refused
 
 
+OUTAGES = frozenset(
+    {
+        *(ToolErrorKind.TIMEOUT, ToolErrorKind.UNAUTHORIZED, ToolErrorKind.QUOTA),
+        *(ToolErrorKind.HTTP, ToolErrorKind.MALFORMED, ToolErrorKind.FAILED),
+    }
+)
+"""Failures that are no agent's doing: the service behind the tool did not serve."""
+
+
 class ToolError(AiqError):
     """A tool call failed; agents see the text, the registry sees nothing."""
 

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from aiq.analysis.reliability import Figure, reliabilities
+from aiq.core.errors import OUTAGES
 from aiq.core.usage import Usage
 from aiq.runs.folder import RunFolder
 from aiq.runs.rows import ScoreRow
@@ -99,6 +100,11 @@ def notes(summary: Summary) -> Iterator[str]:
         yield OFFLINE_NOTE
     if summary.denied:
         yield f"web.deny kept {summary.denied} pages or search results from agents, because they hold benchmarks."
+    for tool, outcomes in summary.tools.items():
+        outages = {kind: calls for kind, calls in sorted(outcomes.items()) if kind in OUTAGES}
+        if outages:
+            how = ", ".join(f"{kind} {calls}" for kind, calls in outages.items())
+            yield f"{tool} did not serve in {sum(outages.values())} of {sum(outcomes.values())} calls ({how})."
 
 
 def rounded(value: Any) -> Any:

@@ -1,6 +1,10 @@
+import json
+from pathlib import Path
+
 import pytest
 from pydantic import ValidationError
 
+from aiq.__main__ import main
 from aiq.core.settings import SearchSettings
 from aiq.tools.search import Found, SearchArguments, SearchHit, WebSearch
 from tests.settings import configured
@@ -61,3 +65,21 @@ async def test_a_long_query_is_cut_to_397_characters_and_dots(query: str, sent: 
     assert provider.asked[0][0] == sent
     with pytest.raises(ValidationError):
         SearchArguments(query="  \n")
+
+
+def test_a_run_says_that_its_search_did_not_serve(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    nobody = ["search=searxng", "search.base_url=http://127.0.0.1:9/", "llm.retry.attempts=1"]
+    given = ["experiment=shallow_freshqa", "limit=1", "runner.progress=false", "judge=[citation_audit]", *nobody]
+    assert main(["run", *given]) == 0
+    (folder,) = Path("results/shallow_freshqa").iterdir()
+    calls = json.loads((folder / "samples.jsonl").read_text())["tools"]
+    assert calls == json.loads((folder / "summary.json").read_text())["tools"]
+    failed = calls["web_search_tool"]["http"]
+    line = (
+        f"web_search_tool did not serve in {failed} of {sum(calls['web_search_tool'].values())} calls (http {failed})"
+    )
+    assert line in capsys.readouterr().out
+    assert line in (folder / "index.html").read_text()
