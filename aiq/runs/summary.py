@@ -191,7 +191,7 @@ class _Figures:
         for status in ("not_applicable", "error", "agent_failed"):
             reasons = [score.why for score in self._scores[metric] if score.status == status and score.why]
             if reasons:
-                return f"the judge failed: {reasons[0]}" if status == "error" else reasons[0]
+                return "the judge failed" if status == "error" else reasons[0]  # why: `judge_errors`
         return "its denominators sum to 0" if self._scores[metric] else "nothing was scored"
 
     def noise(self) -> dict[str, RunNoise]:
