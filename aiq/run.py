@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from aiq.analysis.sweeps import JobEnd
 from aiq.core import plugins
 from aiq.core.concurrency import completed
-from aiq.core.errors import UserError
+from aiq.core.errors import LimitReached, UserError
 from aiq.core.files import resolve
 from aiq.experiment import compose, sweep
 from aiq.runs.folder import LATEST, RunFolder, find_run, latest_unfinished, new_run_id
@@ -179,7 +179,8 @@ def _stopped(outcome: "RunOutcome", folder: RunFolder) -> str:
 
     why = str(outcome.error or "interrupted")
     if outcome.summary.status == "interrupted":
-        return _go_on(why, folder)
+        more = f" {outcome.error.limit}=MORE" if isinstance(outcome.error, LimitReached) else ""
+        return _go_on(why, folder) + more
     if not {"completed", "limit"} & outcome.summary.statuses.keys():
         return f"{why}; nothing is finished: start anew"
     return f"{_go_on(why, folder)} (settings other than {', '.join(ALLOWED)} take a new run)"

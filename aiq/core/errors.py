@@ -31,8 +31,8 @@ class RunAborted(UserError):
 class ModelError(AiqError):
     """A model call failed after all retries; `status` is the last HTTP status, None where no answer arrived.
 
-    `never_answered`: a refusal by a model that has answered nothing yet in this run. An attempt or a score that ends in
-    it ends the run too, because the set-up is likely to be wrong.
+    `never_answered`: a refusal by a model that has answered nothing yet in this run, or nobody is there. An attempt or
+    a score that ends in it ends the run too, because the set-up is likely to be wrong.
     """
 
     def __init__(self, message: str, *, status: int | None = None, never_answered: bool = False) -> None:

@@ -115,7 +115,7 @@ class Failure:
     """A send that brought no answer. `status` is None where no HTTP answer came.
 
     `code` is the endpoint's own word for it (OpenAI's `error.code`); `retry_after`: the seconds that it asks to wait;
-    `lasted`: the seconds that the send took.
+    `lasted`: the seconds that the send took; `nobody`: no model seems to be there (no connection, no JSON).
     """
 
     message: str
@@ -123,6 +123,7 @@ class Failure:
     code: str = ""
     retry_after: float | None = None
     lasted: float = 0.0
+    nobody: bool = False
 
 
 class Exchange:
@@ -166,7 +167,7 @@ class Exchange:
     def unsent(self, error: str) -> Failure:
         """No connection: nothing was exchanged, nothing is counted, but the attempt is in the log."""
         self._book(None, status=None, error=error)
-        return Failure(error, lasted=self._lasted())
+        return Failure(error, lasted=self._lasted(), nobody=True)
 
     def _lasted(self) -> float:
         return time.perf_counter() - self._start

@@ -182,7 +182,7 @@ class SessionTransport(AsyncBaseTransport):
         if wait is None:
             tries = f" after {failures} attempts" if failures > 1 else ""
             message = f"{call.role}: {call.url} failed{tries}: {failure.message}"
-            if never_answered := refused and call.model not in self._answered:
+            if never_answered := (refused or failure.nobody) and call.model not in self._answered:
                 where = call.section
                 message += f" ({where}.model={call.model} has not answered once: check the settings of {where})"
             raise ModelError(message, status=failure.status, never_answered=never_answered)
@@ -232,7 +232,8 @@ class SessionTransport(AsyncBaseTransport):
             body = whole_json(body)
             answer: Any = json.loads(body)
         except ValueError:
-            return exchange.lost(f"the answer is not JSON: {said or 'it is empty'}", status=200)
+            failure = exchange.lost(f"the answer is not JSON: {said or 'it is empty'}", status=200)
+            return replace(failure, nobody=True)
         try:
             choice = answer["choices"][0]
             message, finish = choice["message"], choice.get("finish_reason")

@@ -99,7 +99,7 @@ def notes(summary: Summary) -> Iterator[str]:
     elif summary.offline:
         yield OFFLINE_NOTE
     if summary.denied:
-        yield f"web.deny kept {summary.denied} pages or search results from agents, because they hold benchmarks."
+        yield f"web.deny kept {summary.denied} pages or search results from agents."
     for tool, outcomes in summary.tools.items():
         outages = {kind: calls for kind, calls in sorted(outcomes.items()) if kind in OUTAGES}
         if outages:

@@ -157,7 +157,9 @@ def test_the_runs_budget_stops_the_run_which_can_be_resumed_with_more(
     assert run("agent.ask=true", "limits.run_usd=2.5", "runner.concurrency=1") == 130
     folder = here.only_run()
     assert [row["status"] for row in here.lines(folder / "samples.jsonl")] == ["completed"] * 3 + ["cancelled"]
-    assert "limits.run_usd=2.5 reached" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "limits.run_usd=2.5 reached" in err
+    assert f"go on with: aiq run resume={folder.relative_to(here.path)} limits.run_usd=MORE\n" in err
     assert here.summary(folder)["agent_failures"]["failed"] == 0  # what is cancelled has not failed
     resume = f"resume={folder.relative_to(here.path)}"
     assert main(["run", resume, "limits.run_usd=100"]) == 0

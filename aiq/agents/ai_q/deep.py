@@ -115,8 +115,10 @@ class DeepResearcher:
         config: Any = {"recursion_limit": settings.recursion_limit}
         result = {"todos": [], "subagents": []} | await self.graph(session.models, tools).ainvoke(given, config)
         files = {path: str(file["content"]) for path, file in result.get("files", {}).items()}
-        last, written = last_answer(result["messages"]), files.get(REPORT_FILE)
-        report = final_report(last, written or files.get(DRAFT_FILE, ""), session.replies)
+        last, written = last_answer(result["messages"]), files.get(REPORT_FILE, "")
+        draft = files.get(DRAFT_FILE, "")
+        file = written if written.strip() or (last.strip() and not is_report(draft)) else draft
+        report = final_report(last, file, session.replies)
         session.keep_draft(report)
         if settings.verbose:
             detail: dict[str, Any] = {
@@ -126,7 +128,7 @@ class DeepResearcher:
             }
             session.events.emit(StageChanged(stage="deep_research_done", detail=detail))
         ended = {name: result[name] for name in ("tools_info", "todos", "subagents")}
-        ended["partial"] = not written and report != last.strip()
+        ended["partial"] = not written.strip() and report != last.strip()
         messages = [*result["messages"], AIMessage(report)]
         return state.model_copy(update={**ended, "messages": messages, "files": files})
 
@@ -191,13 +193,17 @@ class DeepResearcher:
         ]
 
 
+def is_report(text: str) -> bool:
+    """Whether a text is long enough and has a heading; a remark on the report is neither."""
+    return len(text.strip()) >= REPORT_CHARACTERS and any(line.startswith("#") for line in text.splitlines())
+
+
 def final_report(last: str, file: str, replies: Sequence[Said] = ()) -> str:
     """The report: the last message, or the file where the message is none. Raises AgentError when both are blank.
 
     `replies` tell why the message is.
     """
-    is_report = len(last.strip()) >= REPORT_CHARACTERS and any(line.startswith("#") for line in last.splitlines())
-    chosen = last if is_report or not file.strip() else file
+    chosen = last if is_report(last) or not file.strip() else file
     if not chosen.strip():
         why = why_no_answer("", replies)
         raise AgentError(f"the deep researcher wrote no report: there is no {REPORT_FILE}, and {why}")

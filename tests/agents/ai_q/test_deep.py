@@ -278,10 +278,10 @@ def test_no_report_is_an_error() -> None:
         final_report("  ", "\n")
 
 
-def drafts(then: ChatReply | str | int) -> Script:
+def drafts(then: ChatReply | str | int, draft: str = REPORT) -> Script:
     """An orchestrator that writes a draft and its gaps after one round, and then does this."""
-    draft = call("write_file", file_path="/shared/draft.md", content=REPORT)
-    return by_turn(calls(dispatch("q")), calls(draft, call("think", thought="Gaps: none")), then)
+    written = call("write_file", file_path="/shared/draft.md", content=draft)
+    return by_turn(calls(dispatch("q")), calls(written, call("think", thought="Gaps: none")), then)
 
 
 async def test_a_draft_is_asked_for_between_rounds_and_kept_whatever_fails_later() -> None:
@@ -305,6 +305,8 @@ async def test_a_last_message_that_is_no_report_leaves_the_draft() -> None:
             assert (await bench.ask(agent(entry=entry), TASK)).outcome == "partial"
     found, _ = await run(where(ORCHESTRATOR, drafts(REPORT)))
     assert (found.messages[-1].content, found.partial) == (REPORT.strip(), False)
+    found, _ = await run(where(ORCHESTRATOR, drafts("**Nothing** was found.", draft="# Draft\nNothing yet.")))
+    assert (found.messages[-1].content, found.partial) == ("**Nothing** was found.", False)
 
 
 async def test_a_report_in_the_file_is_found() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from aiq.__main__ import main
 from aiq.agents.external.endpoint import EndpointAgent, EndpointSettings
 from aiq.core.errors import AgentError, AiqError, ConfigError, LimitReached, ModelError
 from aiq.core.reports import Report
@@ -98,6 +99,18 @@ async def test_what_is_wrong_is_said_of_its_own_settings(bench: Any, status: int
             await answer(b)
         assert said in str(caught.value)
         assert "llm" not in str(caught.value)
+
+
+def test_nobody_at_its_address_stops_the_run_at_the_first_question(
+    here: Workplace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nobody = ["agent.base_url=http://127.0.0.1:9/v1", "agent.model=researcher", "llm.retry.attempts=2"]
+    given = ["experiment=tiny", "agent=endpoint", *nobody, "runner.concurrency=1", "runner.progress=false"]
+    assert main(["run", *given]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "has not answered once: check the settings of agent" in line
+    assert line.endswith("; nothing is finished: start anew")
+    assert len(here.lines(here.only_run() / "samples.jsonl")) == 1
 
 
 def test_a_whole_run_of_it_says_which_model_answered(here: Workplace) -> None:
