@@ -5,6 +5,7 @@ import re
 import signal
 import sys
 from collections.abc import Sequence
+from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from aiq.core.events import Decision, Event, Round, StageChanged, ToolCalled
@@ -80,7 +81,7 @@ def show_threads(threads: "Sequence[Thread]") -> None:
             thread.changed[:16].replace("T", " "),
             str(len(thread.turns)),
             _open(thread),
-            " ".join(printable(thread.turns[0].text).split())[:60] if thread.turns else "",
+            shorten(printable(thread.turns[0].text), 30, placeholder=" ...") if thread.turns else "",
         )
         for thread in threads
     ]

@@ -81,12 +81,15 @@ def dollars(spent: Spent) -> str:
     return f"at least {known} ({lacking})" if lacking else known
 
 
+def _counted(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
 def spend_line(used: Usage) -> str:
     """An attempt's calls, tokens and cost."""
     if not used.calls:
         return "no model call through the session: nothing measured"
-    calls = "1 model call" if used.calls == 1 else f"{used.calls} model calls"
-    return f"{calls}, {used.total_tokens:,} tokens, {dollars(used)}"
+    return f"{_counted(used.calls, 'model call')}, {used.total_tokens:,} tokens, {dollars(used)}"
 
 
 def notes(summary: Summary) -> Iterator[str]:
@@ -192,7 +195,7 @@ def _metrics(summary: Summary, reliability: Mapping[str, str]) -> Table:
 def _attempts(summary: Summary) -> Text:
     """How the attempts ended, and what the judges failed on."""
     statuses = ", ".join(f"{count} {status}" for status, count in summary.statuses.items()) or "none"
-    line = f"{summary.n_samples} samples, {summary.n_attempts} attempts: {statuses}"
+    line = f"{_counted(summary.n_samples, 'sample')}, {_counted(summary.n_attempts, 'attempt')}: {statuses}"
     text = Text(line, style="" if set(summary.statuses) <= {"completed"} else "red")
     if summary.partial:
         text.append(f"\ncut off, and judged by what there was: {summary.partial} of {summary.statuses['limit']} limit")
