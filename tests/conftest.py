@@ -25,11 +25,15 @@ _SLOW_FIXTURES = {"here", "in_browser", "offline_port", "offline_stack", "shared
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what `make fast` leaves out: tests with such a fixture, and those over many generated cases."""
+    """Mark what `make fast` leaves out: tests with such a fixture, and those over many generated cases.
+
+    These run first: at the end each of several workers would wait for another's last one.
+    """
     for item in items:
         generated = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
         if generated or _SLOW_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker("slow")
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 @pytest.fixture(scope="session", autouse=True)
