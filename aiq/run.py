@@ -208,8 +208,9 @@ def _plan(overrides: Sequence[str], place: SweepPlace | None = None) -> "RunPlan
     from aiq.agents.base import AsksUser
     from aiq.analysis.reliability import read_calibration
     from aiq.experiment.plan import make_plan
+    from aiq.experiment.recording import as_recorded
 
-    settings = compose.settings_from(compose.compose(overrides))
+    settings = as_recorded(compose.settings_from(compose.compose(overrides)), place.job if place else None)
     if settings.judge_reliability is not None:
         read_calibration(resolve(settings.judge_reliability))
     plan = make_plan(settings, overrides, place, compose.chosen_options(overrides))

@@ -321,8 +321,13 @@ class DatasetSettings(Plugin):
 class CassetteSettings(Settings):
     """Group `cassette`: record and replay."""
 
-    mode: Literal["off"] = Field(description="off: neither record nor replay")
-    dir: str | None = Field(description="the folder of the recordings")
+    mode: Literal["off", "record", "replay", "auto", "refresh"] = Field(
+        description="replay: what is not recorded is an error; auto: it is recorded; refresh: and the rest forgotten"
+    )
+    dir: str | None = Field(description="the folder of the recording; null: cassettes/EXPERIMENT")
+    ignored: OneOrMore = Field(
+        description="of a request what may vary: fields of its JSON, parameters of its query; fixed when recorded"
+    )
 
 
 class CheckpointerSettings(Settings):

@@ -12,6 +12,7 @@ from aiq.core.samples import Document, Sample, SampleKey
 from aiq.core.settings import KnowledgeSettings, Plugin, RunSettings
 from aiq.core.tools import Toolbox
 from aiq.experiment.provenance import digest_of, models_of_role
+from aiq.experiment.recording import without_keys
 from aiq.experiment.resources import check_models
 from aiq.judges.base import Judge, make_judge
 from aiq.runs.manifest import JudgeSpec, RunSpec, SweepPlace
@@ -61,6 +62,13 @@ def make_plan(
     options: Mapping[str, str] | None = None,
 ) -> RunPlan:
     """Load and check the parts. Raises ConfigError or DatasetError, one line."""
+    with without_keys(settings):
+        return _made(settings, overrides, sweep, options)
+
+
+def _made(
+    settings: RunSettings, overrides: Sequence[str], sweep: SweepPlace | None, options: Mapping[str, str] | None
+) -> RunPlan:
     from aiq import datasets
 
     agent, agent_settings = settings.agent.make("agent")

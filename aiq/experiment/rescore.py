@@ -18,7 +18,7 @@ from aiq.runs.journal import json_line, whole_lines
 from aiq.runs.manifest import Manifest, Rescored
 from aiq.runs.reader import every_score
 
-GROUPS: Final = ("judge", "llm", "web", "search", "runner")  # none of them changes a report
+GROUPS: Final = ("judge", "llm", "web", "search", "runner", "cassette")  # none of them changes a report
 _ALLOWED: Final = (*GROUPS, *(f"{group}.*" for group in GROUPS), "limits.run_usd")
 
 

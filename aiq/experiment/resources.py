@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from aiq.cassettes.recorder import Recorder
 from aiq.core import plugins
 from aiq.core.errors import ConfigError, RunAborted
 from aiq.core.files import resolve
@@ -22,6 +23,7 @@ from aiq.core.models import Models
 from aiq.core.session import Session
 from aiq.core.settings import CheckpointerSettings, LlmSettings, RunSettings
 from aiq.core.tools import Toolbox, Web
+from aiq.experiment.recording import open_recorder
 from aiq.llm.quirks import Forms
 from aiq.llm.route import is_offline
 
@@ -127,7 +129,8 @@ async def _take_setup_lock(connection: Any) -> None:
 @dataclass(frozen=True)
 class Resources:
     """Lent to every session of a run; closed when the run ends. `judges_web`: without `web.deny`, which is for agents;
-    `forms`: what it learned of structured output; `port`: where the offline stack listens, if it runs.
+    `forms`: what it learned of structured output; `recorder`: its cassettes; `port`: where the offline
+    stack listens, if it runs.
     """
 
     models: Models
@@ -136,6 +139,7 @@ class Resources:
     judges_web: Web
     checkpointer: Any
     forms: Forms
+    recorder: Recorder
     port: int | None
 
     def session(self, settings: RunSettings, **own: Any) -> Session:
@@ -167,23 +171,28 @@ async def open_resources(settings: RunSettings, collections: Sequence[str] = ())
     from aiq.tools.toolbox import build_toolbox, build_web
 
     async with AsyncExitStack() as opened:
+        recorder = opened.enter_context(open_recorder(settings))
         libraries = asyncio.get_running_loop().run_in_executor(None, _load_libraries, settings.web.kind)
         port = None
-        if needs_offline_stack(settings):
+        if needs_offline_stack(settings) and not recorder.replays:
             stack = plugins.load(settings.offline.target, "offline.target")(settings.offline, settings.seed)
             opened.push_async_callback(stack.stop)
             port = await stack.start()
-        forms = Forms()
-        client = await opened.enter_async_context(open_client(settings.llm, offline_port=port, forms=forms))
+        forms = Forms(recorder.about.get("structured"))
+        over, replayed = recorder.transport, recorder.replays
+        client = await opened.enter_async_context(
+            open_client(settings.llm, offline_port=port, forms=forms, over=over, replayed=replayed)
+        )
         models = RunModels(settings.llm, client)
-        await models.check()
-        web = build_web(settings, client)
+        if not recorder.replays:
+            await models.check()
+        web = build_web(settings, client, over)
         open_web = settings.model_copy(update={"web": settings.web.model_copy(update={"deny": ()})})
-        judges_web = build_web(open_web, client) if settings.web.deny else web
+        judges_web = build_web(open_web, client, over) if settings.web.deny else web
         await libraries
-        tools = build_toolbox(settings, web, client, collections)
+        tools = build_toolbox(settings, web, client, collections, recorder.tool)
         saver = await opened.enter_async_context(open_checkpointer(settings.checkpointer))
-        yield Resources(models, tools, web, judges_web, saver, forms, port)
+        yield Resources(models, tools, web, judges_web, saver, forms, recorder, port)
 
 
 def needs_offline_stack(settings: RunSettings) -> bool:

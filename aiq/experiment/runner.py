@@ -18,6 +18,7 @@ from aiq.core.samples import SampleKey
 from aiq.experiment.attempt import being_cancelled, run_attempt
 from aiq.experiment.plan import RunPlan, check_data_sources, collections_of
 from aiq.experiment.provenance import models_of, new_manifest, utc_now
+from aiq.experiment.recording import begin_recording
 from aiq.experiment.resources import Resources, open_resources
 from aiq.experiment.resume import check_finished, load_state
 from aiq.experiment.scoring import score_failure, score_report
@@ -83,6 +84,8 @@ async def execute(plan: RunPlan, folder: RunFolder, observer: Observer, earlier:
             folder.create()
             held.enter_context(folder.lock())
         folder.write_manifest(manifest)
+        if resources is not None:
+            begin_recording(resources.recorder, manifest)
         status: RunStatus = "failed"
         error: UserError | LimitReached | None = None
         try:
@@ -90,6 +93,9 @@ async def execute(plan: RunPlan, folder: RunFolder, observer: Observer, earlier:
                 status = "finished"
             else:
                 status, error = await Runner(plan, resources, folder, state, unscored, observer).run()
+                resources.recorder.describe({"structured": resources.forms.known})
+                if status == "finished" and earlier is None:
+                    resources.recorder.finish()
         except asyncio.CancelledError:
             status = "interrupted"
             raise
@@ -173,6 +179,8 @@ class Runner:
             except ModelError as error:
                 return "failed", RunAborted(str(error))
             finally:
+                if not everything.done() or everything.cancelled() or everything.exception():
+                    self._sessions.stop()
                 for task in (*workers, stopped):
                     task.cancel()
                 await asyncio.wait({*workers, stopped}, timeout=GRACE_SECONDS)

@@ -42,6 +42,7 @@ class Sessions:
         self._spend = UsageLedger()
         self._spend.record("earlier starts", spent)
         self._events = EventFiles(folder)
+        self._recorder = resources.recorder
         self._pages = PageStore(resources.judges_web, folder)
         self._answers = AnswerStore(folder)
         self._waiting = waiting
@@ -50,7 +51,7 @@ class Sessions:
     def agent(self, sample: Sample, epoch: int, attempt: int) -> Iterator[Session]:
         """A fresh session for an attempt."""
         key = SampleKey(sample.id, epoch)
-        with self._events.session(key, attempt, "agent") as write:
+        with self._events.session(key, attempt, "agent") as write, self._recorder.lent("agent", key):
             yield self._resources.session(
                 self._settings,
                 spend=self._spend,
@@ -68,7 +69,7 @@ class Sessions:
         Whoever uses it writes the rows before leaving: then the answers it has paid for are kept as well.
         """
         answers = SharedAnswers(self._answers)
-        with self._events.session(row.key, row.attempt, "judge") as write:
+        with self._events.session(row.key, row.attempt, "judge") as write, self._recorder.lent("judge", row.key):
             session = self._resources.session(
                 self._settings,
                 spend=self._spend,
@@ -94,6 +95,10 @@ class Sessions:
                 self._waiting(event.detail, event.lasted + event.seconds)
 
         return EventLog(heard)
+
+    def stop(self) -> None:
+        """What is under way is being cancelled: no recording keeps how that ends."""
+        self._recorder.stop()
 
     def close(self) -> None:
         for files in (self._events, self._pages, self._answers):

@@ -6,6 +6,7 @@ A question is asked with a seed of its own content, so that it makes no differen
 from collections.abc import Awaitable, Callable
 from typing import Literal
 
+from aiq.cassettes.recorder import shared
 from aiq.core.base import Record
 from aiq.core.concurrency import Locks
 from aiq.core.errors import ToolError, ToolErrorKind
@@ -50,7 +51,8 @@ class SharedAnswers(Answers):
             if key not in store.unwritten:
                 if key in store.written:
                     return store.written.read(key).text
-                store.unwritten[key] = StoredAnswer(key=key, text=await ask())
+                with shared():
+                    store.unwritten[key] = StoredAnswer(key=key, text=await ask())
                 self._paid.append(key)
             return store.unwritten[key].text
 
@@ -81,7 +83,8 @@ class PageStore:
                 raise ToolError(*self._failed[asked])
             if asked not in self._pages:
                 try:
-                    page = (await self._web.fetch(url, reader)).model_copy(update={"url": url})
+                    with shared():
+                        page = (await self._web.fetch(url, reader)).model_copy(update={"url": url})
                 except ToolError as error:
                     self._failed[asked] = (error.kind, str(error))
                     raise

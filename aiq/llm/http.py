@@ -5,10 +5,12 @@ Everything of ours that speaks HTTP imports the library from here.
 
 import json
 import ssl
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
 import anyio
+import httpx2
 from httpx2 import URL as URL
 from httpx2 import AsyncBaseTransport as AsyncBaseTransport
 from httpx2 import AsyncByteStream as AsyncByteStream
@@ -21,6 +23,7 @@ from httpx2 import ConnectTimeout as ConnectTimeout
 from httpx2 import Headers as Headers
 from httpx2 import InvalidURL as InvalidURL
 from httpx2 import Limits as Limits
+from httpx2 import ReadError as ReadError
 from httpx2 import ReadTimeout as ReadTimeout
 from httpx2 import Request as Request
 from httpx2 import RequestError as RequestError
@@ -29,6 +32,9 @@ from httpx2 import Timeout as Timeout
 from httpx2 import TimeoutException as TimeoutException
 
 from aiq.core.text import whole
+
+Over = Callable[[AsyncBaseTransport], AsyncBaseTransport]
+"""Puts a transport over another one."""
 
 SEND_ERRORS = (RequestError, ssl.SSLError, anyio.EndOfStream)
 """What sending a request or reading its answer may raise; the last two are TLS failures httpx2 leaves unmapped."""
@@ -42,6 +48,12 @@ def failure_text(error: Exception) -> str:
     if isinstance(error, TimeoutException):
         return f"no answer in time ({type(error).__name__})"
     return str(error) or type(error).__name__
+
+
+def send_error(name: str, message: str) -> RequestError:
+    """The library's failure of this name; one of another library's is a ReadError."""
+    kind = getattr(httpx2, name, None)
+    return kind(message) if isinstance(kind, type) and issubclass(kind, RequestError) else ReadError(message)
 
 
 def read_error(body: bytes, key: str) -> tuple[str, str]:

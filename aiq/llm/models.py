@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
@@ -23,6 +24,9 @@ if TYPE_CHECKING:  # both take most of a second to import
 NO_KEY = "no-key"
 """Sent to endpoints that need no key; the clients insist on one."""
 
+stand_in: ContextVar[str | None] = ContextVar("stand_in", default=None)
+"""What takes the place of every key while a run is replayed; None: keys are read from the environment."""
+
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -32,6 +36,8 @@ def read_key(variable: str, setting: str) -> str:
     Raises ConfigError when `variable` is no name (it may be the key itself, so it is not repeated), is not set, or
     holds what no HTTP header can.
     """
+    if (given := stand_in.get()) is not None:
+        return given
     if not _VARIABLE.fullmatch(variable):
         raise ConfigError(f"{setting} must be the name of an environment variable that holds the key, not the key")
     key = os.environ.get(variable, "").strip()
@@ -73,6 +79,7 @@ class RunModels:
                 api_key=SecretStr(self._key),
                 http_async_client=self._client,
                 http_client=Client(transport=_NoSyncCalls()),
+                http_socket_options=(),  # of connections that it does not make; without, it opens one to try them
                 default_headers={ROLE: role},
                 timeout=self._client.timeout,
                 max_retries=0,

@@ -3,6 +3,7 @@
 Structured output that an endpoint refuses is asked for in the next less strict form, and so from then on.
 """
 
+import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -101,24 +102,26 @@ class Forms:
     Kept by model and schema: then the request that is answered does not depend on which sample asked first.
     """
 
-    def __init__(self) -> None:
-        self._taken: dict[str, str] = {}
+    def __init__(self, known: Mapping[str, str] | None = None) -> None:
+        self.known = dict(known or {})
+        """The form by digest of model and schema: what an earlier run has learned can be given to the next."""
         self.learned: dict[str, str] = {}
         """The form by model and name of the schema, for people."""
 
     def taken(self, body: Mapping[str, Any]) -> str:
         """In which form to send this request, which may be less strict than its own."""
-        return self._taken.get(_schema_key(body), form_of(body))
+        return self.known.get(_schema_key(body), form_of(body))
 
     def learn(self, body: Mapping[str, Any], form: str) -> None:
         """The request, as it was made, was answered in this form and refused in stricter ones."""
-        self._taken[_schema_key(body)] = form
+        self.known[_schema_key(body)] = form
         schema = body["response_format"].get("json_schema") or {}
         self.learned[" ".join(filter(None, [body.get("model"), schema.get("name")]))] = form
 
 
 def _schema_key(body: Mapping[str, Any]) -> str:
-    return canonical([body.get("model"), body.get("response_format")])
+    text = canonical([body.get("model"), body.get("response_format")])
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def canonical(value: Any) -> str:

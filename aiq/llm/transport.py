@@ -25,6 +25,7 @@ from aiq.llm.http import (
     ConnectError,
     ConnectTimeout,
     Limits,
+    Over,
     ReadTimeout,
     Request,
     Response,
@@ -57,16 +58,21 @@ def open_client(
     offline_port: int | None,
     inner: AsyncBaseTransport | None = None,
     forms: Forms | None = None,
+    over: Over = lambda way: way,
+    replayed: bool = False,
 ) -> AsyncClient:
     """The client of a run: SessionTransport over RoutingTransport over the network (or over `inner`).
 
     `offline_port`: where the offline stack listens, if it was started. `forms` is where it keeps what it learns of
-    structured output. Cookies are refused: they would tie samples.
+    structured output. `over` puts a transport between the session's and the way out; `replayed`: nothing goes out, so
+    nobody waits before a call is sent again. Cookies are refused: they would tie samples.
     """
     most = settings.max_connections
     network = inner or NetworkTransport(Limits(max_connections=most, max_keepalive_connections=most))
     return _RunClient(
-        transport=SessionTransport(RoutingTransport(network, offline_port), settings, forms or Forms()),
+        transport=SessionTransport(
+            over(RoutingTransport(network, offline_port)), settings, forms or Forms(), replayed=replayed
+        ),
         timeout=timeouts(settings),
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         follow_redirects=False,
@@ -98,12 +104,15 @@ class SessionTransport(AsyncBaseTransport):
     another of the endpoint's APIs, which nobody would count.
     """
 
-    def __init__(self, inner: AsyncBaseTransport, settings: LlmSettings, forms: Forms) -> None:
+    def __init__(
+        self, inner: AsyncBaseTransport, settings: LlmSettings, forms: Forms, *, replayed: bool = False
+    ) -> None:
         self._inner = inner
         self._settings = settings
         self._forms = forms
         self._policy = settings.retry
-        self._pace = Pace(settings.requests_per_minute)
+        self._replayed = replayed
+        self._pace = Pace(None if replayed else settings.requests_per_minute)
         self._prices = PriceList(settings)
         self._key_env = settings.api_key_env
         self._answered: set[str] = set()
@@ -139,7 +148,7 @@ class SessionTransport(AsyncBaseTransport):
                     raise
             with suppress(RuntimeError):  # outside of an attempt there is no log
                 current().events.emit(_retry(f"{request.url.host}: {why}", wait))
-            await asyncio.sleep(wait)
+            await self._wait(wait)
 
     async def _ask_model(self, request: Request, session: Session) -> Response:
         asked = await read_call(request, session, self._settings)
@@ -182,12 +191,15 @@ class SessionTransport(AsyncBaseTransport):
         if wait is None:
             tries = f" after {failures} attempts" if failures > 1 else ""
             message = f"{call.role}: {call.url} failed{tries}: {failure.message}"
-            if never_answered := (refused or failure.nobody) and call.model not in self._answered:
+            if never_answered := (refused or failure.nobody) and not self._has_answered(call.model):
                 where = call.section
                 message += f" ({where}.model={call.model} has not answered once: check the settings of {where})"
             raise ModelError(message, status=failure.status, never_answered=never_answered)
         session.events.emit(_retry(f"{call.role}: {failure.message}", wait, failure.lasted))
-        await asyncio.sleep(wait)
+        await self._wait(wait)
+
+    async def _wait(self, seconds: float) -> None:
+        await asyncio.sleep(0 if self._replayed else seconds)
 
     async def _send(self, call: ModelCall, session: Session) -> Response | Failure:
         """One exchange: the answer, or why there is none."""
@@ -265,12 +277,16 @@ class SessionTransport(AsyncBaseTransport):
             return failure_text(error)
         return f"no answer in time ({call.seconds:g} s: {call.section}.timeout_seconds)"
 
+    def _has_answered(self, model: str) -> bool:
+        """Whether the model has answered anything yet; in a replay the order of calls says nothing about that."""
+        return self._replayed or model in self._answered
+
     def _hopeless(self, call: ModelCall, failure: Failure) -> str | None:
         """Why no other call of this model can succeed either, if that is so.
 
         Once a model has answered, its refusals are about one request: providers refuse flagged input by 403.
         """
-        status, answered = failure.status, call.model in self._answered
+        status, answered = failure.status, self._has_answered(call.model)
         where, ours = call.section, call.section == "llm"
         if status == 401 or (status == 403 and not answered):
             remedy = f"check the key in ${self._key_env}" if ours and self._key_env else f"set {where}.api_key_env"

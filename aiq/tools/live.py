@@ -15,7 +15,7 @@ import httpcore2
 from aiq.core.settings import WebSettings
 from aiq.core.sources import Page
 from aiq.core.tools import Reader
-from aiq.llm.http import URL, AsyncClient, AsyncHTTPTransport
+from aiq.llm.http import URL, AsyncClient, AsyncHTTPTransport, Over
 from aiq.llm.models import read_key
 from aiq.tools.deny import DenyList
 from aiq.tools.guard import check_address, check_url, is_listed
@@ -39,11 +39,15 @@ class LiveWeb:
     Proxies of the environment are not used: through one, the guard could not see the address.
     """
 
-    def __init__(self, settings: WebSettings, *, resolve: Resolve = system_resolve) -> None:
+    def __init__(
+        self, settings: WebSettings, *, resolve: Resolve = system_resolve, over: Over = lambda way: way
+    ) -> None:
+        """`over` wraps the guarded transport of each fetch."""
         self._settings = settings
         self._allowed = settings.allow_hosts
         self._deny = DenyList(settings.deny)
         self._resolve = resolve
+        self._over = over
         self._ssl_context = httpcore2.default_ssl_context()
 
     async def fetch(self, url: str, reader: Reader | None = None) -> Page:
@@ -56,7 +60,7 @@ class LiveWeb:
             self._check(url)
             asked = reader.address(url)
             secret = None if reader.key_env is None else read_key(reader.key_env, "reader_key_env")
-        transport = GuardedTransport(self._ssl_context, GuardedBackend(self._allowed, self._resolve))
+        transport = self._over(GuardedTransport(self._ssl_context, GuardedBackend(self._allowed, self._resolve)))
         async with AsyncClient(transport=transport, headers={"user-agent": USER_AGENT}) as client:
             accept = ACCEPT if reader is None else "application/json, text/plain;q=0.9"
             downloader = Downloader(client, self._settings, self._check, accept)

@@ -2,7 +2,7 @@
 
 import importlib
 import pkgutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -11,7 +11,7 @@ from aiq.core.errors import ConfigError
 from aiq.core.plugins import load
 from aiq.core.settings import PapersSettings, RunSettings, SearchSettings
 from aiq.core.tools import Tool, Toolbox, ToolResult, Web
-from aiq.llm.http import AsyncClient
+from aiq.llm.http import AsyncClient, Over
 from aiq.tools import providers
 from aiq.tools.corpus import Corpus
 from aiq.tools.own import make_tool
@@ -44,11 +44,18 @@ class Think:
         return ToolResult(content=f"Thought recorded: {arguments.thought}")
 
 
-def build_toolbox(settings: RunSettings, web: Web, client: AsyncClient, collections: Iterable[str] = ()) -> Toolbox:
+def build_toolbox(
+    settings: RunSettings,
+    web: Web,
+    client: AsyncClient,
+    collections: Iterable[str] = (),
+    kept: Callable[[Tool], Tool] = lambda tool: tool,
+) -> Toolbox:
     """Search, fetch, papers where there is a provider, documents where there are collections, those of the
     user's own, and think, in this order.
 
-    `collections`: those that questions name. Raises UserError for bad settings.
+    `collections`: those that questions name. `kept` wraps the tools that speak no HTTP through `client`. Raises
+    UserError for bad settings.
     """
     search, papers, knowledge = settings.search, settings.papers, settings.knowledge
     provider = make_provider(SearchProvider, search, "search", client)
@@ -60,7 +67,7 @@ def build_toolbox(settings: RunSettings, web: Web, client: AsyncClient, collecti
         from aiq.tools.knowledge.search import KnowledgeSearch
 
         tools.append(KnowledgeSearch(knowledge, named))
-    tools.extend(make_tool(name, plugin) for name, plugin in settings.tool.items())
+    tools.extend(kept(make_tool(name, plugin)) for name, plugin in settings.tool.items())
     return Toolbox([*tools, Think()])
 
 
@@ -79,13 +86,16 @@ def make_provider(kind: type, settings: SearchSettings | PapersSettings, section
     return shipped[target](settings, client)
 
 
-def build_web(settings: RunSettings, client: AsyncClient) -> Web:
-    """The web that pages are fetched from. Raises ConfigError or DatasetError."""
+def build_web(settings: RunSettings, client: AsyncClient, over: Over = lambda way: way) -> Web:
+    """The web that pages are fetched from; `over` wraps the ways out that are not the client's.
+
+    Raises ConfigError or DatasetError.
+    """
     match settings.web.kind:
         case "live":
             from aiq.tools.live import LiveWeb
 
-            return LiveWeb(settings.web)
+            return LiveWeb(settings.web, over=over)
         case "offline":
             return OfflineWeb(client, settings.web)
         case "corpus":

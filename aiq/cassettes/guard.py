@@ -1,0 +1,68 @@
+"""Connections that do not go through a run's client: noticed while a run is recorded, impossible while it is replayed.
+
+Python reports them as audit events (PEP 578), whichever library makes them; what a library does in C goes unnoticed.
+"""
+
+import socket
+import sys
+from collections import Counter
+from contextvars import ContextVar
+from typing import Any, Final, Self
+
+ours: ContextVar[bool] = ContextVar("ours", default=False)
+"""Whether the running code is the run's client, whose exchanges are in the cassettes."""
+
+_INTERNET: Final = (socket.AF_INET, socket.AF_INET6)
+_LOOK_UPS: Final = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"})
+_PROCESSES: Final = frozenset(
+    {"subprocess.Popen", "os.posix_spawn", "os.system", "os.exec", "os.fork", "os.forkpty", "os.spawn"}
+)
+
+_on: list["Guard"] = []
+_installed: list[bool] = []
+
+
+class Forbidden(PermissionError):
+    """A replay opens no connection and starts no process."""
+
+
+class Guard:
+    """While it is on, `connections` counts by host and port those that are not the client's own.
+
+    With `forbids` every socket of the internet, look-up of a name and process raises Forbidden, in all threads.
+    """
+
+    def __init__(self, *, forbids: bool) -> None:
+        self.forbids = forbids
+        self.connections: Counter[str] = Counter()
+
+    def __enter__(self) -> Self:
+        if not _installed:
+            _installed.append(True)  # a hook cannot be taken away
+            sys.addaudithook(_heard)
+        _on.append(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _on.remove(self)
+
+    def heard(self, event: str, args: tuple[Any, ...]) -> None:
+        """Take note of an audit event, or raise Forbidden."""
+        if event == "socket.connect" and args[0].family in _INTERNET and not ours.get():
+            self._note(f"{args[1][0]}:{args[1][1]}")
+        elif self.forbids and event in _LOOK_UPS:
+            self._note(str(args[0]))
+            raise Forbidden(f"a replay looks up no address, and this asks for {args[0]}")
+        elif self.forbids and event == "socket.__new__" and args[1] in _INTERNET:
+            self._note("a socket")
+            raise Forbidden("a replay opens no connection")
+        elif self.forbids and event in _PROCESSES:
+            raise Forbidden(f"a replay starts no process, and this asks for {args[0] if args else event}")
+
+    def _note(self, where: str) -> None:
+        self.connections[where] += 1
+
+
+def _heard(event: str, args: tuple[Any, ...]) -> None:
+    for guard in tuple(_on):
+        guard.heard(event, args)

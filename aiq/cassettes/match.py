@@ -1,0 +1,138 @@
+"""When two requests are the same, and for one that was never recorded the closest that was."""
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import takewhile
+from operator import eq
+from typing import Any, Protocol, TypeVar
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+SHOWN = 3
+"""Differing fields that an error shows; each further one is usually a consequence of these."""
+
+AROUND = 40
+"""Characters of a text that are shown before and after its first difference."""
+
+_PORTS = {"http": 80, "https": 443}
+
+
+class Asked(Protocol):
+    """What is compared of a request."""
+
+    @property
+    def method(self) -> str: ...
+    @property
+    def url(self) -> str: ...
+    @property
+    def request_body(self) -> bytes: ...
+
+
+AskedT = TypeVar("AskedT", bound=Asked)
+
+
+def request_key(asked: Asked, ignored: Collection[str] = ()) -> bytes:
+    """128 bits of SHA-256 over what tells requests apart: method, canonical URL, canonical body.
+
+    `ignored` names what may vary: fields of a JSON body's top level and parameters of a query. Headers never count.
+    """
+    body = _value(asked.request_body)
+    if isinstance(body, dict):
+        body = {name: value for name, value in body.items() if name not in ignored}
+    text = json.dumps(
+        [asked.method.upper(), canonical_url(asked.url, ignored), body], sort_keys=True, separators=(",", ":")
+    )
+    return hashlib.sha256(text.encode()).digest()[:16]
+
+
+def canonical_url(url: str, ignored: Collection[str] = ()) -> str:
+    """Scheme and host in lower case, no default port, parameters by name; those of one name keep their order."""
+    parts = urlsplit(url)
+    scheme, host = parts.scheme.lower(), (parts.hostname or "").lower()
+    port = "" if parts.port in (None, _PORTS.get(scheme)) else f":{parts.port}"
+    query = [pair for pair in parse_qsl(parts.query, keep_blank_values=True) if pair[0] not in ignored]
+    return f"{scheme}://{host}{port}{parts.path or '/'}?{urlencode(sorted(query, key=lambda pair: pair[0]))}".rstrip(
+        "?"
+    )
+
+
+def closest(asked: Asked, recorded: Iterable[AskedT], ignored: Collection[str] = ()) -> tuple[AskedT, list[str]] | None:
+    """The recorded request that shares most fields with this one, and how this one differs, field by field.
+
+    Those of the same method and address go before all others. None where nothing is recorded.
+    """
+    wanted = _fields(asked, ignored)
+    best: tuple[tuple[bool, float, int], AskedT, Mapping[str, str]] | None = None
+    for candidate in recorded:
+        fields = _fields(candidate, ignored)
+        differing = [name for name in wanted.keys() & fields.keys() if wanted[name] != fields[name]]
+        equal = len(wanted.keys() & fields.keys()) - len(differing)
+        share = equal / len(wanted.keys() | fields.keys())
+        begins = sum(_same(wanted[name], fields[name]) for name in differing)
+        rank = (fields["address"] == wanted["address"], share, begins)
+        if best is None or rank > best[0]:
+            best = (rank, candidate, fields)
+    return None if best is None else (best[1], _differences(best[2], wanted))
+
+
+def _differences(recorded: Mapping[str, str], asked: Mapping[str, str]) -> list[str]:
+    """A line a field, in the order of the request that is asked; of a text its surroundings."""
+    names = [name for name in {**asked, **recorded} if recorded.get(name) != asked.get(name)]
+    lines = []
+    for name in names[:SHOWN]:
+        if name not in recorded:
+            lines.append(f"{name} is new: {_excerpt(asked[name], 0)}")
+        elif name not in asked:
+            lines.append(f"{name} is no longer there: {_excerpt(recorded[name], 0)}")
+        else:
+            start = _same(recorded[name], asked[name])
+            lines.append(
+                f"{name}: recorded {_excerpt(recorded[name], start)}, now {_excerpt(asked[name], start)}"
+                + (f" (at character {start})" if start else "")
+            )
+    return [*lines, *([f"and {len(names) - SHOWN} more fields"] if len(names) > SHOWN else [])]
+
+
+def _same(one: str, other: str) -> int:
+    """With how many equal characters two texts begin."""
+    return sum(1 for _ in takewhile(bool, map(eq, one, other)))
+
+
+def _excerpt(text: str, at: int) -> str:
+    begin, end = max(0, at - AROUND), at + AROUND
+    cut = text[begin:end]
+    return json.dumps(f"{'…' * (begin > 0)}{cut}{'…' * (end < len(text))}", ensure_ascii=False)
+
+
+def _fields(asked: Asked, ignored: Collection[str]) -> dict[str, str]:
+    """Every part of a request by its path: `messages[2].content`."""
+    parts = urlsplit(asked.url)
+    fields = {"address": f"{asked.method.upper()} {canonical_url(parts._replace(query='').geturl())}"}
+    query = parse_qsl(parts.query, keep_blank_values=True)
+    fields |= {f"?{name}": value for name, value in query if name not in ignored}
+    body = _value(asked.request_body)
+    if isinstance(body, dict):
+        body = {name: value for name, value in body.items() if name not in ignored}
+    return fields | dict(_leaves("", body))
+
+
+def _leaves(path: str, value: Any) -> Iterable[tuple[str, str]]:
+    if isinstance(value, Mapping) and value:
+        for name in value:
+            yield from _leaves(f"{path}.{name}" if path else str(name), value[name])
+    elif isinstance(value, Sequence) and value and not isinstance(value, str):
+        for number, item in enumerate(value):
+            yield from _leaves(f"{path}[{number}]", item)
+    else:
+        yield path or "body", value if isinstance(value, str) else json.dumps(value)
+
+
+def _value(body: bytes) -> Any:
+    """The JSON value of a body, or its text."""
+    text = body.decode("utf-8", "backslashreplace")
+    if text[:1] in ("{", "["):
+        try:
+            return json.loads(text)
+        except ValueError:
+            pass
+    return text

@@ -1,0 +1,307 @@
+"""The cassettes of a run: whose work is under way, what its mode allows, and what is to be said at its end."""
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
+
+from pydantic import BaseModel
+
+from aiq.cassettes.guard import Guard
+from aiq.cassettes.match import closest
+from aiq.cassettes.redact import REQUEST_HEADERS, RESPONSE_HEADERS, Redactor
+from aiq.cassettes.store import Cassette, Exchange, Store
+from aiq.cassettes.transport import CassetteTransport, Keep, failure, named
+from aiq.core.concurrency import holding
+from aiq.core.errors import RunAborted, ToolError, ToolErrorKind, UserError
+from aiq.core.samples import SampleKey
+from aiq.core.settings import CassetteSettings
+from aiq.core.tools import Tool, ToolResult
+from aiq.llm.http import AsyncBaseTransport, Request
+
+Account = Literal["agent", "judge"]
+
+SHARED: Final = "shared"
+"""The judges' cassette of what is asked once a run, by whichever sample comes first: pages and common questions."""
+
+ROLE: Final = "x-aiq-role"
+TOOL: Final = "TOOL"
+
+_READ: Final = ("replay", "auto", "refresh")  # modes in which what is recorded answers
+_JSON: Final = (("content-type", "application/json"),)
+_SET_UP: Final = frozenset({401, 402, 403, 407})  # refusals that end once the set-up is mended
+_CARRIED_OUT: Final = 202  # of a tool's call: what it asked for is recorded, so it is carried out again
+
+
+_lent: ContextVar["_Slot | None"] = ContextVar("lent", default=None)
+_requests_of_tool: ContextVar[list[str] | None] = ContextVar("requests_of_tool", default=None)
+
+
+class CassetteMiss(RunAborted):
+    """A replay asked for what was not recorded, or for a connection of its own."""
+
+
+def cassette_name(key: SampleKey) -> str:
+    """`SAMPLE/EPOCH`."""
+    return f"{key.sample_id}/{key.epoch}"
+
+
+class Recorder:
+    """Lends each sample's work its cassette, in `agent.sqlite` or `judge.sqlite` of a folder, as `settings.mode` says.
+
+    `record` makes every exchange anew; `replay` makes none; `auto` makes those that are not recorded; `refresh` does
+    too, and at the end of a whole run forgets, as `record` does, what was not asked for. Raises UserError for a
+    recording that is not there or cannot be read.
+    """
+
+    def __init__(self, settings: CassetteSettings, folder: Path, redactor: Redactor) -> None:
+        mode, self.redactor = settings.mode, redactor
+        self.on, self.replays = mode != "off", mode == "replay"
+        self.reads, self.writes = mode in _READ, mode in ("record", "auto", "refresh")
+        self._prunes = mode in ("record", "refresh")
+        self._guard = Guard(forbids=self.replays)
+        self._problem: CassetteMiss | None = None
+        self._folder = folder
+        self.stopping = False
+        self._unused = 0
+        self._stores: dict[str, Store] = {}
+        self._held = ExitStack()
+        if self.on:
+            self._open(settings.ignored)
+            self._held.enter_context(self._guard)
+
+    def _open(self, ignored: Collection[str]) -> None:
+        for account in get_args(Account):
+            path = self._folder / f"{account}.sqlite"
+            if self.writes or path.is_file():
+                self._stores[account] = self._held.enter_context(Store(path, writes=self.writes, ignored=ignored))
+        if not self._stores:
+            raise UserError(f"cassette.dir={self._folder}: nothing is recorded there; record with cassette=record")
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What the recording says of itself; empty for a new one."""
+        return next((store.about for store in self._stores.values() if store.about), {})
+
+    def describe(self, about: Mapping[str, Any]) -> None:
+        """Let the recording say this of itself, where it is written."""
+        for store in self._stores.values() if self.writes else ():
+            store.describe(about)
+
+    def transport(self, inner: AsyncBaseTransport) -> AsyncBaseTransport:
+        """`inner` behind the cassettes."""
+        return CassetteTransport(inner, self._lent) if self.on else inner
+
+    def tool(self, tool: Tool) -> Tool:
+        """A tool that speaks no HTTP through the run's client, behind the cassettes."""
+        return RecordedTool(tool) if self.on else tool
+
+    @contextmanager
+    def lent(self, account: Account, key: SampleKey) -> Iterator[None]:
+        """What is asked of the outside in the block belongs to this sample and epoch.
+
+        Raises CassetteMiss at its end where something was asked for in vain, whatever the asker made of that.
+        """
+        if not self.on:
+            yield
+            return
+        name = cassette_name(key)
+        with holding(_lent, _Slot(self, self.cassette(account, name), f"{name} ({account})")) as slot:
+            yield
+        if self.replays and self._guard.connections:
+            raise self.miss(
+                f"{slot.name}: a connection was asked for ({', '.join(self._guard.connections)}) that does not go "
+                "through the session, so no cassette can hold it; use session.openai and the session's tools"
+            )
+        if self._problem is not None:
+            raise self._problem
+        if slot.cassette is not None and self.writes and not self.stopping:
+            slot.cassette.mark(whole=True)
+
+    def stop(self) -> None:
+        """Keep nothing from now on: what is under way is being cancelled."""
+        self.stopping = True
+
+    def finish(self) -> None:
+        """The run has done all its work from the first sample to the last, so what it did not ask for is of no use."""
+        cassettes = [cassette for store in self._stores.values() for cassette in store.opened]
+        self._unused = sum(cassette.unused() for cassette in cassettes)
+        for cassette in cassettes if self.writes else ():
+            cassette.mark(whole=True)
+            if self._prunes:
+                cassette.drop_unused()
+
+    def close(self) -> list[str]:
+        """End it; what is to be said."""
+        notes = []
+        if self._unused and not self._prunes:
+            notes.append(f"{self._unused} recorded exchanges were not asked for; cassette=refresh forgets them")
+        if self.writes and self._guard.connections:
+            where = ", ".join(f"{place} ({times})" for place, times in sorted(self._guard.connections.items()))
+            notes.append(f"these connections did not go through the session and are not recorded: {where}")
+        self._held.close()
+        return [f"{self._folder}: {note}" for note in notes]
+
+    def cassette(self, account: Account, name: str) -> Cassette | None:
+        if account not in self._stores:
+            raise UserError(f"{self._folder}: no {account}.sqlite is recorded there; add it with cassette=auto")
+        return self._stores[account].cassette(name, make=self.writes)
+
+    def _lent(self) -> "_Slot | None":
+        slot = _lent.get()
+        if slot is None and self.replays:
+            raise RuntimeError("a replay is asked for an exchange outside of any sample's work")
+        return slot
+
+    def miss(self, message: str) -> CassetteMiss:
+        """The error with this message, which also ends the run if somebody swallows it."""
+        self._problem = self._problem or CassetteMiss(message)
+        return self._problem
+
+
+@contextmanager
+def shared() -> Iterator[None]:
+    """What a judge asks in the block belongs to no sample; where nothing is recorded, nothing changes."""
+    slot = _lent.get()
+    if slot is None:
+        yield
+        return
+    recorder = slot.recorder
+    with holding(_lent, _Slot(recorder, recorder.cassette("judge", SHARED), "what the judges share")):
+        yield
+
+
+def recorded(mode: str, folder: Path) -> dict[str, Any]:
+    """What the recording that a run is to use says of itself; nothing where it begins one."""
+    paths = (folder / f"{account}.sqlite" for account in get_args(Account))
+    for path in paths if mode in _READ else ():
+        if path.is_file():
+            with Store(path, writes=False) as store:
+                return store.about
+    return {}
+
+
+class _Slot:
+    """The work under way: its cassette (None where a replay has none of that name), its name in errors."""
+
+    def __init__(self, recorder: Recorder, cassette: Cassette | None, name: str) -> None:
+        self.recorder, self.cassette, self.name = recorder, cassette, name
+
+    async def asked(self, request: Request) -> Exchange:
+        body = await request.aread()
+        requests_of_tool = _requests_of_tool.get()
+        if requests_of_tool is not None:
+            requests_of_tool.append(str(request.url))
+        redactor = self.recorder.redactor
+        return Exchange(
+            method=request.method,
+            url=redactor.text(str(request.url)),
+            request_headers=redactor.headers(request.headers.multi_items(), REQUEST_HEADERS),
+            request_body=redactor.body(body, request.headers.get("content-type", "")),
+            role=request.headers.get(ROLE, ""),
+        )
+
+    def called(self, tool: str, arguments: BaseModel) -> Exchange:
+        """The call of a tool that speaks no HTTP, as it is recorded and looked up."""
+        body = json.dumps(arguments.model_dump(mode="json"), sort_keys=True).encode()
+        redacted = self.recorder.redactor.body(body, _JSON[0][1])
+        return Exchange(TOOL, f"tool:///{tool}", request_body=redacted)
+
+    def take(self, asked: Exchange) -> Exchange | None:
+        recorder = self.recorder
+        if not recorder.reads:
+            return None
+        found = None if self.cassette is None else self.cassette.take(asked)
+        while found is not None and not recorder.replays and _is_of_set_up(found):
+            found = self.cassette.take(asked) if self.cassette else None
+        if found is None and recorder.replays:
+            raise recorder.miss(self._what_was_missed(asked))
+        return found
+
+    def keeping(self, asked: Exchange) -> Keep:
+        assert self.cassette is not None
+        cassette, redactor, place = self.cassette, self.recorder.redactor, self.cassette.place()
+
+        def keep(
+            *,
+            status: int | None = None,
+            headers: Iterable[tuple[str, str]] = (),
+            body: bytes = b"",
+            error: str | None = None,
+            final: bool = True,
+        ) -> Exchange:
+            shown = redactor.headers(headers, RESPONSE_HEADERS)
+            exchange = replace(
+                asked,
+                status=status,
+                response_headers=shown,
+                response_body=redactor.body(body, dict(shown).get("content-type", "")),
+                error=None if error is None else redactor.text(error),
+            )
+            if final and not self.recorder.stopping:
+                cassette.add(exchange, place)
+            return exchange
+
+        return keep
+
+    def _what_was_missed(self, asked: Exchange) -> str:
+        """What was asked, and of the closest recorded request the first differences."""
+        who = f"{asked.role}, " if asked.role else ""
+        what = f"cassette of {self.name}: not recorded: {who}{asked.method} {asked.url}"
+        remedy = "record it with cassette=auto, or with cassette=refresh where prompts have changed"
+        if self.cassette is None:
+            return f"{what}; there is no cassette of this name; {remedy}"
+        recorded = list(self.cassette.exchanges())
+        found = closest(asked, recorded, self.cassette.ignored)
+        if found is None:
+            return f"{what}; the cassette is empty: its recording was cut off; {remedy}"
+        differences = "\n  ".join(found[1]) or "nothing: it was asked more often than it was recorded"
+        return f"{what}\n  the closest of {len(recorded)} recorded requests differs in\n  {differences}\n  {remedy}"
+
+
+class RecordedTool:
+    """A tool whose calls are kept as exchanges. One that made requests which are recorded is carried out again."""
+
+    def __init__(self, tool: Tool) -> None:
+        self._tool = tool
+        self.name, self.description = tool.name, tool.description
+        self.parameters, self.data_source = tool.parameters, tool.data_source
+
+    async def run(self, arguments: BaseModel) -> ToolResult:
+        slot = _lent.get()
+        if slot is None:
+            return await self._tool.run(arguments)
+        asked = slot.called(self.name, arguments)
+        found = slot.take(asked)
+        if found is None:
+            return await self._carried_out(arguments, slot.keeping(asked))
+        if found.status == _CARRIED_OUT:
+            return await self._tool.run(arguments)
+        if found.error is not None:
+            raise failure(found)
+        return ToolResult.model_validate_json(found.response_body)
+
+    async def _carried_out(self, arguments: BaseModel, keep: Keep) -> ToolResult:
+        with holding(_requests_of_tool, list[str]()) as requests:
+            try:
+                result = await self._tool.run(arguments)
+            except Exception as error:
+                failed = f"tool/{ToolErrorKind.FAILED}: {self.name}: {type(error).__name__}: {error}"
+                if not requests:
+                    keep(error=named(error) if isinstance(error, ToolError) else failed)
+                raise
+            finally:
+                if requests:
+                    keep(status=_CARRIED_OUT)
+        if requests:
+            return result
+        kept = keep(status=200, headers=_JSON, body=result.model_dump_json().encode())
+        return ToolResult.model_validate_json(kept.response_body)
+
+
+def _is_of_set_up(exchange: Exchange) -> bool:
+    """Whether it says that nobody was there, or that the key was wrong: a further recording need not repeat that."""
+    return exchange.status in _SET_UP or (exchange.error or "").startswith(("ConnectError", "ConnectTimeout"))

@@ -1,0 +1,378 @@
+"""Cassettes on disk: one SQLite file holds those of all samples, each longer text once, compressed together.
+
+A file is read without loading it: a cassette's keys when its sample begins, an exchange when it is asked for. While it
+is written each exchange is a transaction, so that a process that is killed loses what was under way and nothing else.
+"""
+
+import base64
+import hashlib
+import json
+import lzma
+import re
+import sqlite3
+import zlib
+from collections import defaultdict, deque
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import astuple, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, Self
+
+from aiq.cassettes.match import request_key
+from aiq.core.errors import UserError
+
+VERSION: Final = 1
+
+GIVEN_UP: Final = "given up"
+"""The error of an exchange that whoever asked did not wait for, usually because of a time limit of its own."""
+
+BLOCK_BYTES: Final = 2**19
+"""Of items that are compressed together when a file is closed: about ten times smaller than each by itself, and some
+5 ms to read."""
+
+_BLOCKS_HELD: Final = 8  # that were read last: an exchange and its texts were written at about the same time
+_LONG: Final = 100  # characters of a text that is an item of its own
+_REFERENCE, _LITERAL = "\x00:", "\x00="  # what a text that stands elsewhere is written as, and one that looks like it
+_REFERENCES: Final = re.compile(rb'"\\u0000:([0-9]+)"')
+_BODIES: Final = ("request_body", "response_body")
+_STYLES: Final[tuple[dict[str, Any], ...]] = tuple(
+    {"separators": separators, "ensure_ascii": escaped}
+    for separators in ((",", ":"), (", ", ": "))
+    for escaped in (False, True)
+)
+"""How JSON is commonly written. A body in one of these is kept as its value, so that its texts are shared."""
+
+_TABLES: Final = """
+CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS cassettes (id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, whole INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS exchanges (
+    id INTEGER PRIMARY KEY, cassette INTEGER NOT NULL, place INTEGER NOT NULL, key BLOB NOT NULL, digest BLOB NOT NULL,
+    item INTEGER NOT NULL);
+CREATE INDEX IF NOT EXISTS exchanges_of ON exchanges (cassette);
+CREATE TABLE IF NOT EXISTS items (
+    id INTEGER PRIMARY KEY, hash BLOB UNIQUE NOT NULL, data BLOB, block INTEGER, start INTEGER, size INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS blocks (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
+"""
+"""An item is a text or an exchange in JSON: `data` by itself, or `size` bytes from `start` on in an unpacked block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A request and what came of it: an answer (`status`), an answer that broke off (and `error`), or only `error`.
+
+    Bodies are as they were without content encoding, headers those of the allow-lists, secrets are gone. `error` is the
+    name of the failure, a colon, and its message. `role`: who asked a model, empty for other requests. The call of a
+    tool that speaks no HTTP has the method TOOL, its arguments and its result as bodies.
+    """
+
+    method: str
+    url: str
+    request_headers: tuple[tuple[str, str], ...] = ()
+    request_body: bytes = b""
+    status: int | None = None
+    response_headers: tuple[tuple[str, str], ...] = ()
+    response_body: bytes = b""
+    error: str | None = None
+    role: str = ""
+
+    @property
+    def digest(self) -> bytes:
+        """128 bits of SHA-256 over all of it."""
+        return hashlib.sha256(repr(astuple(self)).encode("utf-8", "backslashreplace")).digest()[:16]
+
+
+class Cassette:
+    """The exchanges of one (sample, epoch): equal requests are answered in the order in which they were made."""
+
+    def __init__(self, store: "Store", number: int, name: str) -> None:
+        self.name, self.ignored = name, store.ignored
+        self._store = store
+        self._number = number
+        self._waiting: dict[bytes, deque[int]] = defaultdict(deque)
+        self._places = 0
+        rows = store.rows("SELECT id, key, place FROM exchanges WHERE cassette = ? ORDER BY place, id", number)
+        for row, key, place in rows:
+            self._waiting[key].append(row)
+            self._places = place + 1
+        self._recorded: set[bytes] = set()
+
+    def place(self) -> int:
+        """Where in the order of requests the next one stands."""
+        self._places += 1
+        return self._places - 1
+
+    def take(self, asked: Exchange) -> Exchange | None:
+        """The next recorded exchange of this request; None where there is none (any more)."""
+        waiting = self._waiting.get(request_key(asked, self._store.ignored))
+        if not waiting:
+            return None
+        return self._store.exchange(waiting.popleft())
+
+    def add(self, exchange: Exchange, place: int) -> None:
+        """Keep it; the first of its request that is kept anew takes the place of all earlier ones."""
+        key = request_key(exchange, self._store.ignored)
+        if key not in self._recorded:
+            self._recorded.add(key)
+            self._store.drop(self._waiting.pop(key, ()))
+        self._store.insert(self._number, place, exchange)
+
+    def unused(self) -> int:
+        """How many exchanges nobody has asked for since it was opened."""
+        return sum(map(len, self._waiting.values()))
+
+    def drop_unused(self) -> None:
+        """Forget the exchanges that nobody has asked for since it was opened."""
+        for waiting in self._waiting.values():
+            self._store.drop(waiting)
+        self._waiting.clear()
+
+    def exchanges(self) -> Iterator[Exchange]:
+        """All of them, in the order of requests."""
+        return self._store.exchanges(self.name)
+
+    def mark(self, *, whole: bool) -> None:
+        """Say whether all that belongs to it was recorded."""
+        self._store.write("UPDATE cassettes SET whole = ? WHERE id = ?", int(whole), self._number)
+
+
+class Store:
+    """One file of cassettes. Without `writes` it must be there, and is not changed.
+
+    `about`: what the recording says of itself, JSON values by name. `ignored`: what of a request may vary. Raises
+    UserError for a file that is absent, damaged, in use, or of a later version.
+    """
+
+    def __init__(self, path: Path, *, writes: bool, ignored: Collection[str] = ()) -> None:
+        self.path = path
+        self._opened: dict[str, Cassette] = {}
+        self._changed = self._dropped = False
+        self._block = lru_cache(_BLOCKS_HELD)(self._read_block)
+        if not writes and not path.is_file():
+            raise UserError(f"{path}: there is no such recording; record one with cassette=record")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
+            if writes:
+                self._database.execute("PRAGMA journal_mode=WAL")
+                self._database.executescript("PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=OFF;" + _TABLES)
+            self.about: dict[str, Any] = {
+                name: json.loads(value) for name, value in self._database.execute("SELECT name, value FROM about")
+            }
+        except (OSError, sqlite3.Error, ValueError) as error:
+            raise UserError(f"{path}: is no recording that can be read ({error}); record it anew") from None
+        if self.about.get("version", VERSION) > VERSION:
+            raise UserError(f"{path}: was recorded by a later aiq (format {self.about['version']}); update aiq")
+        if writes and "version" not in self.about:
+            self.describe({"version": VERSION, "ignored": sorted(ignored)})
+        self.ignored = frozenset(self.about.get("ignored", ()))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def describe(self, about: Mapping[str, Any]) -> None:
+        """Say this of the recording, besides what it says already."""
+        for name, value in about.items():
+            if self.about.get(name) != value:
+                self.write("INSERT OR REPLACE INTO about VALUES (?, ?)", name, json.dumps(value, ensure_ascii=False))
+        self.about |= about
+
+    def names(self) -> dict[str, bool]:
+        """Every cassette there is, and whether it is whole."""
+        return {name: bool(whole) for name, whole in self.rows("SELECT name, whole FROM cassettes ORDER BY id")}
+
+    def cassette(self, name: str, *, make: bool = False) -> Cassette | None:
+        """The cassette of that name, opened once; where there is none it is made, or None."""
+        if name not in self._opened:
+            if make:
+                self.write("INSERT OR IGNORE INTO cassettes (name, whole) VALUES (?, 0)", name)
+            for (number,) in self.rows("SELECT id FROM cassettes WHERE name = ?", name):
+                self._opened[name] = Cassette(self, number, name)
+        return self._opened.get(name)
+
+    @property
+    def opened(self) -> Collection[Cassette]:
+        """The cassettes that were asked for."""
+        return self._opened.values()
+
+    def exchanges(self, name: str) -> Iterator[Exchange]:
+        """All exchanges of a cassette, in the order of requests."""
+        query = (
+            "SELECT e.id FROM exchanges e JOIN cassettes c ON c.id = e.cassette WHERE c.name = ? ORDER BY place, e.id"
+        )
+        for (row,) in self.rows(query, name).fetchall():
+            yield self.exchange(row)
+
+    def exchange(self, row: int) -> Exchange:
+        """Raises UserError where it is not what was recorded."""
+        ((item, digest),) = self.rows("SELECT item, digest FROM exchanges WHERE id = ?", row)
+        try:
+            exchange = _unpacked(json.loads(self._item(item)), self._text)
+        except (zlib.error, lzma.LZMAError, ValueError, LookupError, TypeError):
+            exchange = None
+        if exchange is None or exchange.digest != digest:
+            raise UserError(f"{self.path}, exchange {row}: was changed after it was recorded; record it anew")
+        return exchange
+
+    def _text(self, item: str) -> str:
+        return self._item(int(item)).decode("utf-8", "surrogatepass")
+
+    def _item(self, item: int) -> bytes:
+        ((data, block, start, size),) = self.rows("SELECT data, block, start, size FROM items WHERE id = ?", item)
+        return zlib.decompress(data) if block is None else self._block(block)[start : start + size]
+
+    def _read_block(self, block: int) -> bytes:
+        ((data,),) = self.rows("SELECT data FROM blocks WHERE id = ?", block)
+        return lzma.decompress(data)
+
+    def insert(self, cassette: int, place: int, exchange: Exchange) -> int:
+        """The row of the exchange, written with its texts in one transaction."""
+        self.write("BEGIN")
+        packed = json.dumps(_packed(exchange, self._keep_text), separators=(",", ":")).encode()
+        row = self.write(
+            "INSERT INTO exchanges (cassette, place, key, digest, item) VALUES (?, ?, ?, ?, ?)",
+            *(cassette, place, request_key(exchange, self.ignored), exchange.digest, self._keep(packed)),
+        )
+        self.write("COMMIT")
+        return row
+
+    def _keep_text(self, text: str) -> str:
+        return str(self._keep(text.encode("utf-8", "surrogatepass")))
+
+    def _keep(self, data: bytes) -> int:
+        """The item with these bytes, which is written unless there is one."""
+        digest = hashlib.sha256(data).digest()[:16]
+        for (item,) in self.rows("SELECT id FROM items WHERE hash = ?", digest):
+            return int(item)
+        columns = "INSERT INTO items (hash, data, size) VALUES (?, ?, ?)"
+        return self.write(columns, digest, zlib.compress(data), len(data))
+
+    def drop(self, rows: Collection[int]) -> None:
+        for row in rows:
+            self._dropped = True
+            self.write("DELETE FROM exchanges WHERE id = ?", row)
+
+    def rows(self, query: str, *values: object) -> sqlite3.Cursor:
+        """Raises UserError for a damaged file."""
+        try:
+            return self._database.execute(query, values)
+        except sqlite3.Error as error:
+            raise UserError(f"{self.path}: cannot be read ({error}); record it anew") from None
+
+    def write(self, statement: str, *values: object) -> int:
+        """The number of the row that was written. Raises UserError where the disk or another run does not let it."""
+        self._changed = True
+        try:
+            return int(self._database.execute(statement, values).lastrowid or 0)
+        except sqlite3.Error as error:
+            raise UserError(f"{self.path}: cannot be written ({error}); what was recorded before is kept") from None
+
+    def close(self) -> None:
+        """Where anything has changed, forget what nothing needs, compress what is new, and leave one file."""
+        try:
+            if self._changed:
+                self.write("BEGIN IMMEDIATE")
+                if self._dropped:
+                    self._forget()
+                self._pack()
+                self.write("COMMIT")
+                self._database.execute("PRAGMA journal_mode=DELETE")
+                self._database.execute("VACUUM")
+        except sqlite3.OperationalError:
+            pass  # somebody else reads it: larger than it could be, and whole
+        finally:
+            self._database.close()
+
+    def _forget(self) -> None:
+        """Delete the items that no exchange has any more; what is left of their blocks is compressed anew."""
+        needed: set[int] = set()
+        for (item,) in self.rows("SELECT DISTINCT item FROM exchanges").fetchall():
+            needed.update((item, *map(int, _REFERENCES.findall(self._item(item)))))
+        kept, left = defaultdict(list), set()
+        for item, block in self.rows("SELECT id, block FROM items").fetchall():
+            if item in needed:
+                kept[block].append(item)
+            else:
+                left.add(block)
+                self.write("DELETE FROM items WHERE id = ?", item)
+        for block in left - {None}:
+            for item in kept[block]:
+                data = zlib.compress(self._item(item))
+                self.write("UPDATE items SET data = ?, block = NULL WHERE id = ?", data, item)
+            self.write("DELETE FROM blocks WHERE id = ?", block)
+
+    def _pack(self) -> None:
+        """Compress the items that lie by themselves, block by block."""
+        loose = self.rows("SELECT id FROM items WHERE block IS NULL ORDER BY id").fetchall()
+        data, items = bytearray(), []
+        for number, (item,) in enumerate(loose, start=1):
+            items.append((item, len(data)))
+            data += self._item(item)
+            if len(data) >= BLOCK_BYTES or number == len(loose):
+                block = self.write("INSERT INTO blocks (data) VALUES (?)", lzma.compress(data))
+                for packed, start in items:
+                    self.write("UPDATE items SET data = NULL, block = ?, start = ? WHERE id = ?", block, start, packed)
+                data.clear()
+                items.clear()
+
+
+def _packed(exchange: Exchange, kept: Callable[[str], str]) -> dict[str, Any]:
+    """The exchange as JSON, its long texts by what `kept` returns of them."""
+    bodies = {name: _shared(_body(getattr(exchange, name)), kept) for name in _BODIES}
+    plain = {name: value for name in exchange.__slots__ if name not in _BODIES and (value := getattr(exchange, name))}
+    return {**plain, **bodies}
+
+
+def _unpacked(packed: dict[str, Any], text: Callable[[str], str]) -> Exchange:
+    bodies = {name: _bytes(*_whole(packed[name], text)) for name in _BODIES}
+    headers = {name: tuple(map(tuple, packed.get(name, ()))) for name in ("request_headers", "response_headers")}
+    return Exchange(**{**packed, **bodies, **headers})
+
+
+def _body(data: bytes) -> list[Any]:
+    """A body as its JSON value with how it was written, as text, or in base64."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return ["base64", base64.b64encode(data).decode()]
+    if text[:1] in ("{", "["):
+        with suppress(ValueError, RecursionError):
+            value = json.loads(text)
+            for number, style in enumerate(_STYLES):
+                if json.dumps(value, **style) == text:
+                    return [number, value]
+    return ["text", text]
+
+
+def _bytes(form: str | int, value: Any) -> bytes:
+    if form == "base64":
+        return base64.b64decode(value)
+    text = value if isinstance(form, str) else json.dumps(value, **_STYLES[form])
+    return str(text).encode()
+
+
+def _shared(value: Any, kept: Callable[[str], str]) -> Any:
+    """A JSON value with references for its long texts."""
+    if isinstance(value, dict):
+        return {name: _shared(item, kept) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_shared(item, kept) for item in value]
+    if not isinstance(value, str):
+        return value
+    if len(value) >= _LONG:
+        return _REFERENCE + kept(value)
+    return _LITERAL + value if value.startswith("\x00") else value
+
+
+def _whole(value: Any, text: Callable[[str], str]) -> Any:
+    """A JSON value with its texts in the places of references."""
+    if isinstance(value, dict):
+        return {name: _whole(item, text) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_whole(item, text) for item in value]
+    if isinstance(value, str) and value.startswith("\x00"):
+        return text(value[2:]) if value.startswith(_REFERENCE) else value[2:]
+    return value

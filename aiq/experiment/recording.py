@@ -1,0 +1,70 @@
+"""How a run uses a recording: its cassettes opened, its clock and keys as they were, what has changed since said."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from aiq.cassettes.recorder import Recorder, recorded
+from aiq.cassettes.redact import MARK, Redactor, secret_values
+from aiq.core.concurrency import holding
+from aiq.core.settings import RunSettings
+from aiq.llm.models import stand_in
+from aiq.runs.manifest import Manifest
+
+
+@contextmanager
+def without_keys(settings: RunSettings) -> Iterator[None]:
+    """In the block nobody needs a key, where the run is replayed."""
+    with holding(stand_in, MARK if settings.cassette.mode == "replay" else None):
+        yield
+
+
+@contextmanager
+def open_recorder(settings: RunSettings) -> Iterator[Recorder]:
+    """The run's cassettes. Says at its end, on stderr, what was not recorded or not asked for."""
+    redactor = Redactor(secret_values(settings.model_dump(mode="json"), os.environ))
+    recorder = Recorder(settings.cassette, _folder(settings), redactor)
+    try:
+        with without_keys(settings):
+            yield recorder
+    finally:
+        for note in recorder.close():
+            print(f"aiq: {note}", file=sys.stderr)
+
+
+def as_recorded(settings: RunSettings, job: int | None = None) -> RunSettings:
+    """The settings with the clock of the recording, which prompts tell; each `job` of a sweep has a folder of its own.
+
+    Raises UserError for a recording that cannot be read.
+    """
+    if settings.cassette.mode == "off":
+        return settings
+    folder = _folder(settings) / ("" if job is None else str(job))
+    cassette = settings.cassette.model_copy(update={"dir": str(folder)})
+    clock = recorded(cassette.mode, folder).get("clock")
+    changed = {"cassette": cassette, **({"clock": datetime.fromisoformat(clock)} if clock else {})}
+    return settings.model_copy(update=changed)
+
+
+def _folder(settings: RunSettings) -> Path:
+    return Path(settings.cassette.dir or f"cassettes/{settings.name}")
+
+
+def begin_recording(recorder: Recorder, manifest: Manifest) -> None:
+    """Write what is recorded; of a recording that is used, say on stderr which prompts have changed since."""
+    then = recorder.about.get("prompts", {})
+    for name, digest in manifest.hashes.prompts.items():
+        if then.get(name, digest) != digest:
+            print(f"aiq: the prompts of {name} have changed since the recording was made", file=sys.stderr)
+    recorder.describe(
+        {
+            "experiment": manifest.experiment,
+            "overrides": list(manifest.overrides),
+            "clock": manifest.clock,
+            "prompts": dict(manifest.hashes.prompts),
+            "versions": dict(manifest.versions),
+        }
+    )
