@@ -89,7 +89,8 @@ class Session:
     together. `replies`: what its models have answered so far; `open_calls`: how to book those under way;
     `tool_outcomes`: how many calls of a tool ended in `ok` or in which kind of ToolError. In a judge's session
     `sources` are what the agent retrieved, and `answers` what the judges of a run share. `collection_name`: the
-    documents that the question names.
+    documents that the question names. `memory`: an evaluation's name for the attempt, whose
+    conversations are its own; empty where they go on from session to session, as in `aiq chat`.
     """
 
     key: SampleKey
@@ -105,6 +106,7 @@ class Session:
     sources: Registry
     checkpointer: Any = None
     collection_name: str | None = None
+    memory: str = ""
     attempt: int = 1
     spend: UsageLedger = field(default_factory=UsageLedger)
     usage: UsageLedger = field(default_factory=UsageLedger)
@@ -119,6 +121,10 @@ class Session:
     def seed(self, vote: int = 0, subject: str | None = None) -> int:
         """Of model requests. A `subject` takes the place of sample and epoch: then it is the same whoever asks."""
         return derive(self.run_seed, *(self.key if subject is None else (subject,)), vote)
+
+    def thread(self, name: str) -> str:
+        """What the checkpointer calls a conversation."""
+        return f"{name}.{self.memory}" if self.memory else name
 
     def record_usage(self, role: str, usage: Usage) -> None:
         """Book one HTTP exchange; called by the transport only."""

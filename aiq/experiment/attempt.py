@@ -9,11 +9,10 @@ from aiq.agents.base import Agent
 from aiq.citations.registry import worth_keeping
 from aiq.core.errors import AgentError, AiqError, LimitReached, ModelError, UserError, traceback_of
 from aiq.core.events import RunFinished, RunStarted
-from aiq.core.replies import why_cut_off, why_no_answer
+from aiq.core.replies import why_cut_off, why_no_answer, without_thoughts
 from aiq.core.reports import Report, citation_status
 from aiq.core.samples import Sample
 from aiq.core.session import Session
-from aiq.core.thoughts import without_thoughts
 from aiq.experiment.provenance import utc_now
 from aiq.runs.journal import writable
 from aiq.runs.rows import AttemptStatus, RowError, SampleRow, Timing

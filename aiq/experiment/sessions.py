@@ -39,6 +39,7 @@ class Sessions:
     ) -> None:
         self._settings = settings
         self._resources = resources
+        self._run = "/".join(folder.path.parts[-2:])  # a job of a sweep is named by its number
         self._spend = UsageLedger()
         self._spend.record("earlier starts", spent)
         self._events = EventFiles(folder)
@@ -59,6 +60,7 @@ class Sessions:
                 user=make_user(self._settings.user, sample, self._resources.models),
                 events=self._log(write),
                 collection_name=sample.question.collection_name,
+                memory=f"{self._run}.{epoch}.{attempt}",
             )
 
     @contextmanager

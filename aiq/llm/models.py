@@ -9,8 +9,8 @@ from pydantic import JsonValue
 
 from aiq.core.errors import ConfigError, RunAborted
 from aiq.core.models import Message, Reply, ToolRequest
+from aiq.core.replies import without_thoughts
 from aiq.core.settings import LlmSettings
-from aiq.core.thoughts import without_thoughts
 from aiq.llm.calls import ROLE, SUBJECT, USAGE, VOTE
 from aiq.llm.http import SEND_ERRORS, AsyncClient, BaseTransport, Client, Request, Response, failure_text
 from aiq.llm.transport import RETRY, timeouts

@@ -122,7 +122,8 @@ class Bench:
     def another(self, epoch: int = 1, user: User | None = None) -> Session:
         """A session of another turn or epoch of the same run."""
         lent = {name: getattr(self.session, name) for name in ("models", "tools", "limits", "checkpointer")}
-        return make_session(key=SampleKey("s", epoch), run_seed=0, user=user or ApprovingUser(), **lent)
+        own = {"key": SampleKey("s", epoch), "memory": "" if epoch == 1 else str(epoch)}
+        return make_session(run_seed=0, user=user or ApprovingUser(), **own, **lent)
 
 
 @asynccontextmanager
