@@ -39,7 +39,7 @@ class Sessions:
     ) -> None:
         self._settings = settings
         self._resources = resources
-        self._run = "/".join(folder.path.parts[-2:])  # a job of a sweep is named by its number
+        self._run = folder.path.name
         self._spend = UsageLedger()
         self._spend.record("earlier starts", spent)
         self._events = EventFiles(folder)
