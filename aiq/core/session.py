@@ -23,9 +23,9 @@ from aiq.core.events import EventLog, ToolCalled, ToolReturned, call_path, paren
 from aiq.core.models import Models
 from aiq.core.plugins import describe
 from aiq.core.replies import Said
+from aiq.core.run_settings import CitationSettings
 from aiq.core.samples import SampleKey
 from aiq.core.seeds import derive
-from aiq.core.settings import CitationSettings
 from aiq.core.sources import Registry, SourceKind
 from aiq.core.text import whole_value
 from aiq.core.tools import Toolbox, ToolResult, Web

@@ -14,8 +14,9 @@ from pydantic import BaseModel
 
 from aiq.core.errors import ConfigError
 from aiq.core.files import shipped
+from aiq.core.llm_settings import Price, RoleSettings
 from aiq.core.plugins import near, validate
-from aiq.core.settings import Price, RoleSettings, RunSettings
+from aiq.core.run_settings import RunSettings
 
 if TYPE_CHECKING:
     from hydra.core.override_parser.types import Override

@@ -16,10 +16,11 @@ from pydantic import BaseModel
 from aiq.agents.toolkit.structured import read_object, schema_of
 from aiq.core.errors import AiqError
 from aiq.core.events import EventLog
+from aiq.core.llm_settings import Price
 from aiq.core.models import retrying
+from aiq.core.run_settings import RunSettings
 from aiq.core.samples import SampleKey
 from aiq.core.session import ApprovingUser, Session
-from aiq.core.settings import Price, RunSettings
 from aiq.experiment.resources import open_resources
 from aiq.llm.calls import ROLE
 from aiq.llm.models import NO_KEY, read_key

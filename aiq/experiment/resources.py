@@ -18,9 +18,10 @@ from urllib.parse import urlsplit
 from aiq.core import plugins
 from aiq.core.errors import ConfigError, RunAborted
 from aiq.core.files import resolve
+from aiq.core.llm_settings import LlmSettings
 from aiq.core.models import Models
+from aiq.core.run_settings import CheckpointerSettings, RunSettings
 from aiq.core.session import Session
-from aiq.core.settings import CheckpointerSettings, LlmSettings, RunSettings
 from aiq.core.tools import Toolbox, Web
 from aiq.llm.quirks import Forms
 from aiq.llm.route import is_offline

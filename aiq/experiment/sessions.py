@@ -9,9 +9,9 @@ from typing import Final
 from aiq.core.events import Event, EventLog, Recovery
 from aiq.core.models import Message, Models
 from aiq.core.prompts import Prompts
+from aiq.core.run_settings import RunSettings, UserSettings
 from aiq.core.samples import Sample, SampleKey
 from aiq.core.session import ApprovingUser, RejectingUser, Session, User
-from aiq.core.settings import RunSettings, UserSettings
 from aiq.core.usage import Usage, UsageLedger
 from aiq.experiment.resources import Resources
 from aiq.experiment.stores import AnswerStore, PageStore, SharedAnswers

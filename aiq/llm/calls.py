@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from aiq.core.events import ModelCalled
+from aiq.core.llm_settings import LlmSettings
 from aiq.core.replies import read_reply
 from aiq.core.session import Session
-from aiq.core.settings import LlmSettings
 from aiq.core.usage import Usage
 from aiq.llm.http import Headers, Request
 from aiq.llm.prices import PriceList

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from pydantic import JsonValue
 
 from aiq.core.errors import ConfigError, RunAborted
+from aiq.core.llm_settings import LlmSettings
 from aiq.core.models import Message, Reply, ToolRequest
 from aiq.core.replies import without_thoughts
-from aiq.core.settings import LlmSettings
 from aiq.llm.calls import ROLE, SUBJECT, USAGE, VOTE
 from aiq.llm.http import SEND_ERRORS, AsyncClient, BaseTransport, Client, Request, Response, failure_text
 from aiq.llm.transport import RETRY, timeouts

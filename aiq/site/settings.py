@@ -9,7 +9,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from aiq.core.errors import ConfigError
-from aiq.core.settings import Plugin, RunSettings
+from aiq.core.run_settings import RunSettings
+from aiq.core.settings import Plugin
 
 _WIDEST = 44
 """Columns of a setting beside which its comment stands; a longer one does not push the others' comments away."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import httpcore2
 
-from aiq.core.settings import WebSettings
+from aiq.core.run_settings import WebSettings
 from aiq.core.sources import Page
 from aiq.core.tools import Reader
 from aiq.llm.http import URL, AsyncClient, AsyncHTTPTransport

@@ -8,8 +8,9 @@ import pytest
 from pydantic import ValidationError
 
 from aiq.__main__ import main
+from aiq.core.llm_settings import LlmSettings
+from aiq.core.run_settings import UserSettings
 from aiq.core.samples import Question, Sample, SampleKey
-from aiq.core.settings import LlmSettings, UserSettings
 from aiq.datasets.deep_research_bench import BenchSettings, DeepResearchBench
 from aiq.datasets.questions import Questions
 from aiq.experiment.sessions import SIMULATED_USER, make_user

@@ -8,7 +8,8 @@ from pydantic import Field, JsonValue, RootModel, model_validator
 
 from aiq.core.errors import ConfigError, ToolErrorKind
 from aiq.core.plugins import validate
-from aiq.core.settings import SearchSettings, Settings
+from aiq.core.run_settings import SearchSettings
+from aiq.core.settings import Settings
 from aiq.llm.http import URL, AsyncClient, InvalidURL
 from aiq.llm.models import read_key
 from aiq.tools.api import ApiClient

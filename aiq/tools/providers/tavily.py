@@ -5,7 +5,7 @@ The API's own synthesised answer is asked for only where `search.include_answer`
 
 from pydantic import BaseModel
 
-from aiq.core.settings import SearchSettings
+from aiq.core.run_settings import SearchSettings
 from aiq.llm.http import AsyncClient
 from aiq.llm.models import read_key
 from aiq.tools.api import ApiClient
