@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from aiq.agents.base import Agent
@@ -57,7 +57,7 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
         sources=worth_keeping(session.sources.known(), raw or ""),
         audit=report.audit if report else None,
         denied=session.denied,
-        tools=_by_tool(session.tool_outcomes),
+        tools={tool: dict(sorted(outcomes.items())) for tool, outcomes in sorted(session.tool_outcomes.items())},
         citation_status=report.citation_status if report else None,
         usage=session.usage.by_role(),
         timing=Timing(started=started, seconds=round(time.perf_counter() - start, 4)),
@@ -68,14 +68,6 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
     if error is not None and fatal:
         raise error from None
     return row
-
-
-def _by_tool(outcomes: Mapping[tuple[str, str], int]) -> dict[str, dict[str, int]]:
-    """Calls by tool and outcome, both in alphabetical order."""
-    counts: dict[str, dict[str, int]] = {}
-    for (tool, ended), calls in sorted(outcomes.items()):
-        counts.setdefault(tool, {})[ended] = calls
-    return counts
 
 
 def settled(report: Report, session: Session) -> tuple[Report, str | None]:

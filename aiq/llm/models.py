@@ -26,12 +26,14 @@ NO_KEY = "no-key"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def read_key(variable: str, setting: str) -> str:
-    """The key in the environment variable that `setting` names.
+def read_key(variable: str | None, setting: str) -> str:
+    """The key in the environment variable that `setting` names; empty where it names none.
 
     Raises ConfigError when `variable` is no name (it may be the key itself, so it is not repeated), is not set, or
     holds what no HTTP header can.
     """
+    if variable is None:
+        return ""
     if not _VARIABLE.fullmatch(variable):
         raise ConfigError(f"{setting} must be the name of an environment variable that holds the key, not the key")
     key = os.environ.get(variable, "").strip()
@@ -48,7 +50,7 @@ class RunModels:
     def __init__(self, settings: LlmSettings, client: AsyncClient) -> None:
         self._settings = settings
         self._client = client
-        self._key = NO_KEY if settings.api_key_env is None else read_key(settings.api_key_env, "llm.api_key_env")
+        self._key = read_key(settings.api_key_env, "llm.api_key_env") or NO_KEY
         self._chats: dict[str, BaseChatModel] = {}
         self._clients: dict[str, AsyncOpenAI] = {}
 

@@ -2,12 +2,12 @@
 
 import contextlib
 import re
-import signal
 import sys
 from collections.abc import Sequence
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
+from aiq.core.concurrency import interruptible
 from aiq.core.events import Decision, Event, Round, StageChanged, ToolCalled
 from aiq.site.tables import plain_table, show
 
@@ -44,13 +44,11 @@ class Terminal:
 
         Nothing else runs meanwhile: whoever asks has nothing to do without the answer.
         """
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # asyncio's would wait for the line
         try:
-            text = input(prompt if self._typed else "")
+            with interruptible():
+                text = input(prompt if self._typed else "")
         except EOFError:
             raise LeftError from None
-        finally:
-            signal.signal(signal.SIGINT, before)
         if not self._typed:
             print(f"{prompt}{text}", flush=True)
         if text.strip().lower() in _LEAVE:

@@ -55,7 +55,7 @@ class LiveWeb:
         if reader is not None:
             self._check(url)
             asked = reader.address(url)
-            secret = None if reader.key_env is None else read_key(reader.key_env, "reader_key_env")
+            secret = read_key(reader.key_env, "reader_key_env") or None
         transport = GuardedTransport(self._ssl_context, GuardedBackend(self._allowed, self._resolve))
         async with AsyncClient(transport=transport, headers={"user-agent": USER_AGENT}) as client:
             accept = ACCEPT if reader is None else "application/json, text/plain;q=0.9"
