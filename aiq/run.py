@@ -130,14 +130,14 @@ def _unfinished(name: str, overrides: Sequence[str]) -> tuple[RunFolder, list[st
 
     `experiment` and `output_dir` say where `latest` is looked for. Raises UserError for no such run.
     """
-    where = dict.fromkeys(("experiment", "output_dir"), "")
-    where |= {key: value for key, _, value in (text.partition("=") for text in overrides) if key in where}
-    results = where["output_dir"] or "results"
+    places = [text for text in overrides if text.startswith(("experiment=", "output_dir="))]
+    where = dict(text.split("=", 1) for text in places)
+    results = where.get("output_dir") or "results"
     if name != LATEST:
         return find_run(name, results), list(overrides)
-    folder = latest_unfinished(results, where["experiment"] or None)
+    folder = latest_unfinished(results, where.get("experiment"))
     print(f"aiq: going on with {folder.path}", file=sys.stderr)
-    return folder, [text for text in overrides if text.partition("=")[0] not in where]
+    return folder, [text for text in overrides if text not in places]
 
 
 def _reopened(name: str, overrides: Sequence[str]) -> tuple["RunPlan", RunFolder, Manifest]:

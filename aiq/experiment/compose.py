@@ -153,12 +153,8 @@ def _with_own_settings(overrides: Sequence[str]) -> tuple[Any, Sequence[str]]:
 
 def _opened(overrides: Sequence[str], places: Sequence[str]) -> list[str]:
     """The overrides, those of these places and below them so that they may add keys."""
-    return [
-        f"++{text}"
-        if any(re.match(rf"{re.escape(place)}[.=]", text) for place in places) and not _group(text)
-        else text
-        for text in overrides
-    ]
+    within = re.compile(f"(?:{'|'.join(map(re.escape, places))})[.=]")
+    return [f"++{text}" if within.match(text) and not _group(text) else text for text in overrides]
 
 
 def _group(text: str) -> str | None:
