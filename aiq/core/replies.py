@@ -254,19 +254,15 @@ def cut_by(finish_reason: str | None) -> str | None:
     return f"{cause} cut the reply off (finish_reason {finish_reason})"
 
 
-def read_reply(role: str, message: Any, finish_reason: str | None) -> Said:
-    """The message of a chat completion. Content in parts is joined; what is no message says nothing."""
-    given: Mapping[str, Any] = message if isinstance(message, Mapping) else {}
-    content = given.get("content")
-    if isinstance(content, list):
-        content = "".join(str(part.get("text", "")) for part in content if isinstance(part, Mapping))
+def read_reply(role: str, message: Mapping[str, Any], finish_reason: str | None) -> Said:
+    """The message of a chat completion in OpenAI's form."""
     return Said(
         role=role,
-        text=content if isinstance(content, str) else None,
+        text=message.get("content"),
         finish_reason=finish_reason or "",
-        refusal=str(given.get("refusal") or ""),
-        reasoning=bool(given.get("reasoning_content") or given.get("reasoning")),
-        calls_tools=bool(given.get("tool_calls")),
+        refusal=message.get("refusal") or "",
+        reasoning=bool(message.get("reasoning_content") or message.get("reasoning")),
+        calls_tools=bool(message.get("tool_calls")),
     )
 
 

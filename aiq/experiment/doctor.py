@@ -199,12 +199,10 @@ class Examination:
         return Finding(what, "ok" if answer.calls else "note", f"taken; {called}")
 
     def _usage(self, answer: Answer) -> Finding:
-        counts = answer.usage if isinstance(answer.usage, Mapping) else {}
-        reported = isinstance(counts.get("prompt_tokens"), int | float)
         lacking = ", ".join(model for model in self._models if model not in self.settings.llm.prices)
         if lacking and (limit := self.settings.limits.in_money):
             return Finding("usage", "fails", f"{limit} cannot be kept: no price in llm.prices for {lacking}")
-        if not reported:
+        if not answer.usage:
             return Finding("usage", "note", "not reported: what a run costs is unknown")
         if lacking:
             return Finding("usage", "note", f"reported; no price in llm.prices for {lacking}")

@@ -195,7 +195,6 @@ def said(content: Any = None, finish: str = "stop", **message: Any) -> Said:
         (said(None, refusal="I cannot help"), "the model refused: 'I cannot help'"),
         (said(None), "content is null"),
         (said(" \n"), "content is blank"),
-        (said([{"type": "text", "text": ""}]), "content is blank"),
         (said(None, "tool_calls", tool_calls=[{"id": "1"}]), "the model called tools and said nothing"),
     ],
 )
