@@ -1,0 +1,211 @@
+"""Secrets are taken out of whatever is about to be written: URLs, headers, bodies, streams.
+
+A secret is a value that the user's environment holds, or a text in a form that services give their keys. What merely
+looks random (an id, a hash, a DOI) stays: pages are full of it.
+"""
+
+import json
+import re
+from base64 import b64encode
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from html import unescape
+from itertools import accumulate
+from typing import Any
+from urllib.parse import unquote
+
+MARK = "aiq-redacted"
+"""What replaces a secret: unreserved characters, so that URLs, headers and JSON spell it alike."""
+REQUEST_HEADERS = frozenset({"accept", "content-type", "x-aiq-attempt", "x-aiq-role"})
+RESPONSE_HEADERS = frozenset({"content-type", "location", "retry-after*", "x-ratelimit-*", "x-request-id"})
+"""The headers that are kept, in lower case; `*` stands for any ending, or none."""
+
+Span = tuple[int, int, str]  # where a secret begins and ends, and its kind
+Leaf = tuple[int, Any, Any]  # a string in an event: the number of the event's line, what holds the string, the key
+
+_SHORTEST = 8
+"""Characters of the shortest value taken out: shorter ones ("test", "12345") occur by chance in ordinary text."""
+_DIGIT = "(?=[A-Za-z._~+/=-]{0,99}[0-9])"
+"""Drawn keys have digits; words joined by hyphens, such as the `sk-...` of style sheets, do not."""
+_KEYS = {
+    "model key": ("sk-", rf"(?:(?:ant|proj|svcacct|admin|or)-[\w-]{{20,}}|(?:[a-z0-9]+-){{0,3}}{_DIGIT}\w{{20,}})"),
+    "Tavily key": ("tvly-", rf"{_DIGIT}[\w-]{{20,}}"),
+    "NVIDIA key": ("nvapi-", r"[\w-]{40,}"),
+    "Google key": ("AIza", r"[\w-]{35}"),
+    "GitHub token": ("gh", r"(?:[opsur]|ithub_pat)_\w{36,}"),
+    "Slack token": ("xox", r"[a-z][.-][\w-]{20,}"),
+    "AWS key": ("A[KS]IA", "[A-Z0-9]{16}"),
+    "Hugging Face token": ("hf_", "[A-Za-z0-9]{30,}"),
+    "JSON web token": ("eyJ", r"(?<![\w-]eyJ)[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}"),
+}
+"""The documented forms of keys: how they begin, which is never inside a word of ASCII, and go on."""
+_NAMES = (
+    "(?:(?:access|api|app|auth|client|id|private|refresh|secret|security|session|subscription|x-amz|x-amz-security"
+    "|x-api|x-goog)[_-]?)?(?:credential|key|passwd|password|secret|sig|signature|token)"
+)
+_PLACES = {
+    "bearer token": rf"earer +{_DIGIT}([A-Za-z0-9._~+/=-]{{16,}})",
+    "secret in a query": rf"[?&#](?i:{_NAMES})=([A-Za-z0-9._~%+/=!*$:@-]{{{_SHORTEST},}})",
+    "password in a URL": r"://[\w.~%!$&'*+;=-]*:([\w.~%!$&'*+;=:-]+)@",
+}
+"""Where secrets of any form are; the group is the secret."""
+_SHAPES = {
+    kind: re.compile(pattern, re.ASCII)
+    for kind, pattern in ({k: f"{a}(?<![A-Za-z0-9]{a}){b}" for k, (a, b) in _KEYS.items()} | _PLACES).items()
+}
+"""Apart from each other: a pattern that begins with given characters is searched for many times faster."""
+_VALUE = "value of an environment variable"
+_VARIABLES = "(?:API)?KEYS?|CREDENTIALS?|DSN|JWT|PASS(?:PHRASE|WD|WORD)?|PAT|SECRETS?|TOKEN"
+"""A word in the name of a variable that holds a secret (TOKENS is none: those variables are limits)."""
+_HEX = "[0-9a-fA-F]"
+_ENCODED = re.compile(
+    rf"(\\u[dD][89abAB]{_HEX}{{2}}\\u[dD][c-fC-F]{_HEX}{{2}}|\\u{_HEX}{{4}}|\\[\"\\/bfnrt]"
+    rf"|%[0-7]{_HEX}|%[89a-fA-F]{_HEX}(?:%[89a-fA-F]{_HEX})*"
+    rf"|&(?:amp|lt|gt|quot|apos|#[0-9]{{1,7}}|#[xX]{_HEX}{{1,6}});)"
+)
+"""A character as JSON, URLs and HTML may spell it."""
+_NESTED = 3
+"""How deep spellings are read in each other (a URL in HTML in JSON): hostile text nests them without end."""
+
+
+class Redactor:
+    """Takes secrets out, however they are spelled; all else stays as it was. Redacting twice is redacting once."""
+
+    def __init__(self, values: Iterable[str]) -> None:
+        kept = (value for value in values if len(value) >= _SHORTEST and value not in MARK)
+        self._values = tuple(dict.fromkeys(spelling for value in kept for spelling in _spellings(value)))
+
+    def text(self, text: str) -> str:
+        """The text with MARK in place of every secret."""
+        return self._pieces([text])[0]
+
+    def headers(self, pairs: Iterable[tuple[str, str]], allowed: frozenset[str]) -> tuple[tuple[str, str], ...]:
+        """The allowed ones in their order, names in lower case, values redacted."""
+        families = tuple(name[:-1] for name in allowed if name.endswith("*"))
+        lower = [(name.lower(), value) for name, value in pairs]
+        return tuple((n, self.text(value)) for n, value in lower if n in allowed or n.startswith(families))
+
+    def body(self, body: bytes, content_type: str) -> bytes:
+        """Any bytes with MARK in place of every secret, also of one that is split over the events of a stream."""
+        try:
+            text, encoding = body.decode(), "utf-8"
+        except UnicodeDecodeError:
+            text, encoding = body.decode("latin-1"), "latin-1"  # has a character for every byte
+        stream = "event-stream" in content_type or text.startswith("data:") or "\ndata:" in text
+        while (redacted := self.text(self._events(text) if stream else text)) != text:
+            text = redacted
+        return text.encode(encoding)
+
+    def found(self, text: str) -> list[str]:
+        """The kinds of secrets in a text or stream, sorted; no part of a secret."""
+        split = ("".join(holder[key] for _, holder, key in group) for group in _read_events(text.split("\n"))[1])
+        return sorted({kind for part in (text, *split) for _, _, kind in self._find(part)})
+
+    def _events(self, text: str) -> str:
+        """A stream without the secrets that its events spell together; those with a part are written anew, in ASCII."""
+        lines = text.split("\n")
+        events, groups = _read_events(lines)
+        for group in groups:
+            pieces = self._pieces([holder[key] for _, holder, key in group])
+            for (number, holder, key), piece in zip(group, pieces, strict=True):
+                if piece != holder[key]:
+                    holder[key], line = piece, lines[number]
+                    data = json.dumps(events[number], separators=(",", ":"))
+                    lines[number] = line[: line.index("{")] + data + line[len(line.rstrip()) :]
+        return "\n".join(lines)
+
+    def _pieces(self, pieces: list[str]) -> list[str]:
+        """The pieces of a text without its secrets: the first with a part of one gets MARK for all of it."""
+        while spans := self._find("".join(pieces)):  # again: what a secret hid may be another
+            starts, ends = [span[0] for span in spans], [span[1] for span in spans]
+            cut, end = [], 0
+            for piece in pieces:
+                start, end = end, end + len(piece)
+                kept, at = "", 0
+                for first, last, _ in spans[bisect_right(ends, start) : bisect_left(starts, end)]:
+                    kept += piece[at : max(0, first - start)] + (MARK if first >= start else "")
+                    at = last - start
+                cut.append(kept + piece[at:])
+            pieces = cut
+        return pieces
+
+    def _find(self, text: str) -> list[Span]:
+        """Every secret, in order and without overlaps."""
+        spans: list[Span] = []
+        for start, end, kind in sorted(self._scan(text, 0)):
+            if spans and start < spans[-1][1]:
+                spans[-1] = (spans[-1][0], max(end, spans[-1][1]), spans[-1][2])
+            elif text[start:end] != MARK:
+                spans.append((start, end, kind))
+        return spans
+
+    def _scan(self, text: str, depth: int) -> list[Span]:
+        spans = [(*match.span(shape.groups), kind) for kind, shape in _SHAPES.items() for match in shape.finditer(text)]
+        for value in self._values:
+            if value in text:
+                spans += [(*match.span(), _VALUE) for match in re.finditer(re.escape(value), text)]
+        return spans + self._scan_decoded(text, depth + 1) if depth < _NESTED else spans
+
+    def _scan_decoded(self, text: str, depth: int) -> list[Span]:
+        """Where secrets are that only show when what is encoded is read; an encoded character is cut as a whole."""
+        written = _ENCODED.split(text)
+        meant = [_character(part) if number % 2 else part for number, part in enumerate(written)]
+        spans = self._scan("".join(meant), depth) if len(written) > 1 else []
+        starts, places = ([0, *accumulate(map(len, parts))] if spans else [] for parts in (meant, written))
+
+        def place(index: int, after: int) -> int:
+            part = bisect_right(starts, index) - 1
+            return places[part + after] if part % 2 else places[part] + index - starts[part] + after
+
+        return [(place(start, 0), place(end - 1, 1), kind) for start, end, kind in spans]
+
+
+def secret_values(config: Mapping[str, Any], environ: Mapping[str, str]) -> list[str]:
+    """The values of the variables that the config names, under keys ending in `_env`, and of those named as secrets."""
+    named = {holder[key] for _, holder, key in _leaves(config, ()) if str(key).endswith("_env")}
+    secret = re.compile(f"(?<![A-Z])(?:{_VARIABLES})(?![A-Z])", re.IGNORECASE)
+    values = [value.strip() for name, value in sorted(environ.items()) if name in named or secret.search(name)]
+    in_url = _SHAPES["password in a URL"]  # which messages repeat without the rest
+    passwords = [unquote(password) for value in values for password in in_url.findall(value)]
+    return list(dict.fromkeys(filter(None, values + passwords)))
+
+
+def _spellings(value: str) -> Iterator[str]:
+    """A value as forms and base64 write it, which depends on how many bytes are before it; others are decoded."""
+    yield from (value, value.replace(" ", "+"))
+    data = value.encode("utf-8", "surrogateescape")
+    for before in range(3):  # base64 writes three bytes as four characters
+        own = b64encode(bytes(before) + data).decode()[-(-before * 8 // 6) : (before + len(data)) * 8 // 6]
+        yield from (own, own.replace("+", "-").replace("/", "_"))
+
+
+@lru_cache(maxsize=4096)
+def _character(encoded: str) -> str:
+    return unescape(unquote(json.loads(f'"{encoded}"')))  # only one of them applies
+
+
+def _read_events(lines: Sequence[str]) -> tuple[dict[int, Any], Iterable[list[Leaf]]]:
+    """The JSON objects of a stream by line, and their strings: those of one path are the pieces of one text."""
+    events: dict[int, Any] = {}
+    groups: dict[tuple[Any, ...], list[Leaf]] = {}
+    for number, line in enumerate(lines):
+        field, brace, rest = line.partition("{")
+        if brace and field.rstrip() == "data:":
+            with suppress(ValueError, RecursionError):  # no JSON, or nested deeper than a client would read
+                events[number] = json.loads(brace + rest)
+                for path, holder, key in list(_leaves(events[number], ())):
+                    groups.setdefault(path, []).append((number, holder, key))
+    return events, groups.values()
+
+
+def _leaves(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Any, Any]]:
+    """Path, holder and key of every string; objects with an `index`, which may come in any order, are known by that."""
+    if isinstance(value, dict) and isinstance(value.get("index"), int):
+        path = (*(path[:-1] if path and isinstance(path[-1], int) else path), f"index {value['index']}")
+    for key, inner in value.items() if isinstance(value, Mapping) else enumerate(value):
+        if isinstance(inner, str):
+            yield (*path, key), value, key
+        elif isinstance(inner, Mapping | list | tuple):
+            yield from _leaves(inner, (*path, key))
