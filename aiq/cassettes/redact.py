@@ -8,7 +8,7 @@ import json
 import re
 from base64 import b64encode
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from html import unescape
@@ -24,40 +24,33 @@ RESPONSE_HEADERS = frozenset({"content-type", "location", "retry-after*", "x-rat
 
 Span = tuple[int, int, str]  # where a secret begins and ends, and its kind
 Leaf = tuple[int, Any, Any]  # a string in an event: the number of the event's line, what holds the string, the key
-
-_SHORTEST = 8
-"""Characters of the shortest value taken out: shorter ones ("test", "12345") occur by chance in ordinary text."""
-_DIGIT = "(?=[A-Za-z._~+/=-]{0,99}[0-9])"
-"""Drawn keys have digits; words joined by hyphens, such as the `sk-...` of style sheets, do not."""
+_SHORTEST = 8  # characters of a value: shorter ones ("test", "12345") occur by chance in ordinary text
+_DIGIT = "(?=[A-Za-z._~+/=-]{0,99}[0-9])"  # as drawn keys have; the joined words of prose and style sheets have none
 _KEYS = {
-    "model key": ("sk-", rf"(?:(?:ant|proj|svcacct|admin|or)-[\w-]{{20,}}|(?:[a-z0-9]+-){{0,3}}{_DIGIT}\w{{20,}})"),
+    "model key": ("sk-", rf"(?:(?:admin|ant|or|proj|svcacct)-[\w-]{{20}}|(?:[a-z0-9]+-){{0,3}}{_DIGIT}\w{{20}})[\w-]*"),
     "Tavily key": ("tvly-", rf"{_DIGIT}[\w-]{{20,}}"),
     "NVIDIA key": ("nvapi-", r"[\w-]{40,}"),
     "Google key": ("AIza", r"[\w-]{35}"),
-    "GitHub token": ("gh", r"(?:[opsur]|ithub_pat)_\w{36,}"),
+    "GitHub token": ("g", r"(?:h[opsur]|ithub_pat)_\w{36,}"),
     "Slack token": ("xox", r"[a-z][.-][\w-]{20,}"),
     "AWS key": ("A[KS]IA", "[A-Z0-9]{16}"),
     "Hugging Face token": ("hf_", "[A-Za-z0-9]{30,}"),
     "JSON web token": ("eyJ", r"(?<![\w-]eyJ)[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}"),
 }
 """The documented forms of keys: how they begin, which is never inside a word of ASCII, and go on."""
-_NAMES = (
-    "(?:(?:access|api|app|auth|client|id|private|refresh|secret|security|session|subscription|x-amz|x-amz-security"
-    "|x-api|x-goog)[_-]?)?(?:credential|key|passwd|password|secret|sig|signature|token)"
-)
+_OF = "access|api|app|auth|client|id|private|refresh|secret|security|session|subscription|x-amz|x-amz-security|x-goog"
+_NAMES = f"(?:(?:{_OF})[_-]?)?(?:credential|key|passwd|password|secret|sig|signature|token)"
 _PLACES = {
+    "password in a header": r"uthorization\W{1,9}[Bb]asic +([A-Za-z0-9+/_-]{6,}=*)",
     "bearer token": rf"earer +{_DIGIT}([A-Za-z0-9._~+/=-]{{16,}})",
     "secret in a query": rf"[?&#](?i:{_NAMES})=([A-Za-z0-9._~%+/=!*$:@-]{{{_SHORTEST},}})",
     "password in a URL": r"://[\w.~%!$&'*+;=-]*:([\w.~%!$&'*+;=:-]+)@",
 }
 """Where secrets of any form are; the group is the secret."""
-_SHAPES = {
-    kind: re.compile(pattern, re.ASCII)
-    for kind, pattern in ({k: f"{a}(?<![A-Za-z0-9]{a}){b}" for k, (a, b) in _KEYS.items()} | _PLACES).items()
-}
+_FORMS = {kind: f"{start}(?<![A-Za-z0-9]{start}){rest}" for kind, (start, rest) in _KEYS.items()} | _PLACES
+_SHAPES = {kind: re.compile(form, re.ASCII) for kind, form in _FORMS.items()}
 """Apart from each other: a pattern that begins with given characters is searched for many times faster."""
-_VALUE = "value of an environment variable"
-_VARIABLES = "(?:API)?KEYS?|CREDENTIALS?|DSN|JWT|PASS(?:PHRASE|WD|WORD)?|PAT|SECRETS?|TOKEN"
+_VARIABLE = re.compile("(?<![A-Z])((API)?KEYS?|CREDENTIALS?|DSN|JWT|PASS(PHRASE|WD|WORD)?|PAT|SECRETS?|TOKEN)(?![A-Z])")
 """A word in the name of a variable that holds a secret (TOKENS is none: those variables are limits)."""
 _HEX = "[0-9a-fA-F]"
 _ENCODED = re.compile(
@@ -66,8 +59,7 @@ _ENCODED = re.compile(
     rf"|&(?:amp|lt|gt|quot|apos|#[0-9]{{1,7}}|#[xX]{_HEX}{{1,6}});)"
 )
 """A character as JSON, URLs and HTML may spell it."""
-_NESTED = 3
-"""How deep spellings are read in each other (a URL in HTML in JSON): hostile text nests them without end."""
+_NESTED = 3  # how deep spellings are read in each other (a URL in HTML in JSON): hostile text nests them without end
 
 
 class Redactor:
@@ -84,8 +76,8 @@ class Redactor:
     def headers(self, pairs: Iterable[tuple[str, str]], allowed: frozenset[str]) -> tuple[tuple[str, str], ...]:
         """The allowed ones in their order, names in lower case, values redacted."""
         families = tuple(name[:-1] for name in allowed if name.endswith("*"))
-        lower = [(name.lower(), value) for name, value in pairs]
-        return tuple((n, self.text(value)) for n, value in lower if n in allowed or n.startswith(families))
+        kept = ((n, v) for n, v in ((n.lower(), v) for n, v in pairs) if n in allowed or n.startswith(families))
+        return tuple((name, self.text(value)) for name, value in kept)
 
     def body(self, body: bytes, content_type: str) -> bytes:
         """Any bytes with MARK in place of every secret, also of one that is split over the events of a stream."""
@@ -122,8 +114,7 @@ class Redactor:
             starts, ends = [span[0] for span in spans], [span[1] for span in spans]
             cut, end = [], 0
             for piece in pieces:
-                start, end = end, end + len(piece)
-                kept, at = "", 0
+                start, end, kept, at = end, end + len(piece), "", 0
                 for first, last, _ in spans[bisect_right(ends, start) : bisect_left(starts, end)]:
                     kept += piece[at : max(0, first - start)] + (MARK if first >= start else "")
                     at = last - start
@@ -145,7 +136,7 @@ class Redactor:
         spans = [(*match.span(shape.groups), kind) for kind, shape in _SHAPES.items() for match in shape.finditer(text)]
         for value in self._values:
             if value in text:
-                spans += [(*match.span(), _VALUE) for match in re.finditer(re.escape(value), text)]
+                spans += [(*match.span(), "value of a variable") for match in re.finditer(re.escape(value), text)]
         return spans + self._scan_decoded(text, depth + 1) if depth < _NESTED else spans
 
     def _scan_decoded(self, text: str, depth: int) -> list[Span]:
@@ -163,12 +154,10 @@ class Redactor:
 
 
 def secret_values(config: Mapping[str, Any], environ: Mapping[str, str]) -> list[str]:
-    """The values of the variables that the config names, under keys ending in `_env`, and of those named as secrets."""
+    """The values of variables that the config names (keys ending in `_env`) or that are named as secrets are."""
     named = {holder[key] for _, holder, key in _leaves(config, ()) if str(key).endswith("_env")}
-    secret = re.compile(f"(?<![A-Z])(?:{_VARIABLES})(?![A-Z])", re.IGNORECASE)
-    values = [value.strip() for name, value in sorted(environ.items()) if name in named or secret.search(name)]
-    in_url = _SHAPES["password in a URL"]  # which messages repeat without the rest
-    passwords = [unquote(password) for value in values for password in in_url.findall(value)]
+    values = [value.strip() for name, value in environ.items() if name in named or _VARIABLE.search(name.upper())]
+    passwords = [unquote(found) for value in values for found in _SHAPES["password in a URL"].findall(value)]
     return list(dict.fromkeys(filter(None, values + passwords)))
 
 
@@ -186,7 +175,7 @@ def _character(encoded: str) -> str:
     return unescape(unquote(json.loads(f'"{encoded}"')))  # only one of them applies
 
 
-def _read_events(lines: Sequence[str]) -> tuple[dict[int, Any], Iterable[list[Leaf]]]:
+def _read_events(lines: list[str]) -> tuple[dict[int, Any], Iterable[list[Leaf]]]:
     """The JSON objects of a stream by line, and their strings: those of one path are the pieces of one text."""
     events: dict[int, Any] = {}
     groups: dict[tuple[Any, ...], list[Leaf]] = {}
