@@ -16,7 +16,7 @@ from aiq.cassettes.redact import MARK, REQUEST_HEADERS, RESPONSE_HEADERS, Redact
 
 ROOT = Path(__file__).resolve().parents[2]
 NONE = Redactor([])
-SECRET = 'p@ss/wörd+1 & "x"'
+SECRET = 'p@ss/wörd+1 & "密"'
 BODY = "0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX2yZ3aB4cD5eF6gH7iJ8kL9mN0oP1"
 KEYS = {
     "model key": [
@@ -40,6 +40,7 @@ AROUND = ["{}", "密{}。", "<b>{}</b>", '{{"k":"{}"}}', "a={},b", r"\n{}", "%20
 PROSE = [
     "Set OPENAI_API_KEY=sk-... or sk-proj-xxx; a Tavily key begins with tvly-, tvly-YOUR_API_KEY, of AWS with AKIA.",
     "class=sk-toggleable__label-arrow sk-estimator-doc-link-a-long-name task-force-recommendations-2024-final-report",
+    "tvly-the-name-of-a-product-page task-0123456789abcdef0123456789abcdef",
     "10.1038/s41586-021-03819-2 e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
     "5f0c6d3e-9b1a-4a57-8f7e-2f1d3c4b5a69 https://h.com:8080/a@b?page=2&key=3&page_token=CAUQAA12345678&token=abc",
     "A bearer token authenticates whoever presents it; bearer authentication-by-possession. Basic information: below.",
@@ -102,6 +103,7 @@ def test_a_corpus_of_pages_stays_as_it_is() -> None:
         "".join(f"\\u{ord(character):04x}" for character in SECRET),
         json.dumps(json.dumps(SECRET))[1:-1].replace("/", r"\/"),
         json.dumps(f'<a href="/{escape(quote(SECRET))}">'),
+        "".join(f"\\u{ord(character):04x}" for character in quote(quote(SECRET, safe=""))),
     ],
 )
 def test_a_value_is_found_in_every_spelling(spelling: str) -> None:
@@ -137,7 +139,22 @@ def test_short_values_and_the_mark_itself_are_no_secrets() -> None:
     assert Redactor(["1234567", "", MARK, "redacted"]).text(f"1234567 {MARK}") == f"1234567 {MARK}"
 
 
-def test_the_longer_of_two_values_goes_whole() -> None:
+def test_the_first_field_of_a_form_is_one_of_a_query() -> None:
+    body = b"client_secret=abcdefgh&grant_type=x"
+    assert NONE.body(body, "application/x-www-form-urlencoded") == b"client_secret=aiq-redacted&grant_type=x"
+    assert NONE.body(body, "text/plain") == body
+
+
+def test_a_value_within_a_token_takes_all_of_it() -> None:
+    assert Redactor(["s3cret-value"]).text("Bearer 12-s3cret-value-3456789, s3cret-value") == f"Bearer {MARK}, {MARK}"
+
+
+def test_what_becomes_the_form_of_a_key_by_redaction_goes_as_well() -> None:
+    assert Redactor(["abcdefgh1"]).text("<sk-proj-ABCDEFGHabcdefgh1>") == f"<{MARK}>"
+
+
+def test_values_that_overlap_go_whole() -> None:
+    assert Redactor(["abcdefgh-ijkl-mnop", "h-ijkl-m"]).text("<abcdefgh-ijkl-mnop>") == f"<{MARK}>"
     assert Redactor(["abcdefgh", "abcdefgh-ijkl", "h-ijkl-mnop"]).text("<abcdefgh-ijkl-mnop>") == f"<{MARK}>"
 
 
@@ -167,6 +184,7 @@ def test_a_secret_split_over_events_leaves_one_mark_and_the_other_lines(cuts: li
     assert "".join(contents(redacted)) == f"first Grüße: {MARK} und {MARK}!läst"
     assert len(contents(redacted)) == len(pieces) + 2
     lines = body.split("\n")
+    assert redacted.count(b"\r") == body.count("\r")
     assert redacted.decode().split("\n")[:2] + redacted.decode().split("\n")[-5:] == lines[:2] + lines[-5:]
     assert redactor.body(redacted, "") == redacted
 
