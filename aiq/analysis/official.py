@@ -62,13 +62,15 @@ def race_scores(path: Path) -> OfficialScores:
     ]
     if not scored:
         raise DatasetError(f"{path}: the judging of all {len(rows)} tasks failed; there is nothing to aggregate")
-    estimates = {ours: mean_estimate([[line[name]] for line in scored]) for name, ours in RACE_FIGURES.items()}
+    estimates = {
+        ours: mean_estimate([[line[name]] for line in scored], 0.0, 1.0) for name, ours in RACE_FIGURES.items()
+    }
     return OfficialScores(
         kind="race",
         reports=len(rows),
         errors=len(rows) - len(scored),
         official=published(scored),
-        metrics={name: found.within(0.0, 1.0) for name, found in estimates.items() if found},
+        metrics={name: found for name, found in estimates.items() if found},
     )
 
 
@@ -132,13 +134,9 @@ def _fact_metrics(reports: Sequence[Sequence[CitedPage]]) -> dict[str, Estimate]
     counts = [count(pages) for pages in reports]
     judged = [one for one in counts if one.citations]
     estimates = {
-        "fact.citation_accuracy": ratio_estimate([[(one.supported, one.citations)] for one in judged]),
-        "fact.citation_accuracy_per_task": mean_estimate([[one.supported / one.citations] for one in judged]),
-        "fact.citations": mean_estimate([[float(one.citations)] for one in counts]),
-        "fact.effective_citations": mean_estimate([[float(one.supported)] for one in counts]),
+        "fact.citation_accuracy": ratio_estimate([[(one.supported, one.citations)] for one in judged], 0.0, 1.0),
+        "fact.citation_accuracy_per_task": mean_estimate([[one.supported / one.citations] for one in judged], 0.0, 1.0),
+        "fact.citations": mean_estimate([[float(one.citations)] for one in counts], 0.0),
+        "fact.effective_citations": mean_estimate([[float(one.supported)] for one in counts], 0.0),
     }
-    return {
-        name: found.within(0.0, 1.0 if name.startswith("fact.citation_accuracy") else None)
-        for name, found in estimates.items()
-        if found
-    }
+    return {name: found for name, found in estimates.items() if found}

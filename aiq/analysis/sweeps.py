@@ -29,7 +29,10 @@ def difference(first: JobEnd, second: JobEnd, metric: str) -> Difference | None:
     if before is None or after is None or before.estimator != after.estimator:
         return None
     old, new = first.state.by_sample(metric), second.state.by_sample(metric)
-    return paired_ratios(old, new) if before.estimator == "ratio" else paired_means(_values(old), _values(new))
+    span = None if before.low is None or before.high is None else before.high - before.low
+    if before.estimator == "ratio":
+        return paired_ratios(old, new, span)
+    return paired_means(_values(old), _values(new), span)
 
 
 def _values(parts: Mapping[str, list[tuple[float, float]]]) -> dict[str, list[float]]:

@@ -248,12 +248,11 @@ def causes(messages: Iterable[str]) -> dict[str, int]:
 
 
 def estimate(metric: Metric, clusters: Mapping[str, Pairs]) -> Estimate | None:
-    """A metric's estimate from `RunState.by_sample`, its interval cut at the declared bounds; None without scores."""
+    """A metric's estimate from `RunState.by_sample`; None without scores."""
     if metric.estimator == "ratio":
-        found = ratio_estimate(list(clusters.values()))
-    else:
-        found = mean_estimate([[value for value, _ in cluster] for cluster in clusters.values()])
-    return found and found.within(metric.low, metric.high)
+        return ratio_estimate(list(clusters.values()), metric.low, metric.high)
+    values = [[value for value, _ in cluster] for cluster in clusters.values()]
+    return mean_estimate(values, metric.low, metric.high)
 
 
 def _tools(attempts: Iterable[SampleRow]) -> dict[str, Counter[str]]:

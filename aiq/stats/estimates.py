@@ -1,7 +1,7 @@
 """Means, ratios and paired differences with 95 % intervals, from values that come in clusters.
 
-A cluster is a sample: the values (or numerator and denominator) of its epochs, which are not independent. Intervals
-are Student's, with clusters - 1 degrees of freedom; with one cluster there is none.
+A cluster is a sample: the values (or numerator and denominator) of its epochs, which are not independent. With one
+cluster there is no interval.
 """
 
 import math
@@ -10,8 +10,7 @@ from statistics import fmean
 from typing import Literal
 
 from aiq.core.base import Record
-
-Interval = tuple[float, float]
+from aiq.stats.intervals import Interval, difference_interval, mean_interval
 
 Values = Sequence[float]
 """A sample's values, one an epoch."""
@@ -21,22 +20,16 @@ Pairs = Sequence[tuple[float, float]]
 
 
 class Estimate(Record):
-    """`n` counts clusters (samples). `ci95` is None where n < 2."""
+    """`n` counts clusters (samples). `ci95` is None where n < 2, and where nothing tells how they vary."""
 
     mean: float
     ci95: Interval | None
     n: int
     estimator: Literal["mean", "ratio"]
 
-    def within(self, low: float | None, high: float | None) -> "Estimate":
-        """The same with its interval cut at the bounds of what is measured: Student's interval knows of none."""
-        lowest, highest = -math.inf if low is None else low, math.inf if high is None else high
-        cut = self.ci95 and (max(lowest, self.ci95[0]), min(highest, self.ci95[1]))
-        return self.model_copy(update={"ci95": cut})
-
 
 class Difference(Record):
-    """Second minus first, over `n` common samples. `ci95` is None where n < 2."""
+    """Second minus first, over `n` common samples. `ci95` as in `Estimate`."""
 
     mean: float
     ci95: Interval | None
@@ -48,60 +41,73 @@ class Difference(Record):
         return self.ci95 is not None and not self.ci95[0] <= 0 <= self.ci95[1]
 
 
-def mean_estimate(clusters: Sequence[Values]) -> Estimate | None:
-    """Mean over samples of the mean over epochs; None without any value.
+def mean_estimate(clusters: Sequence[Values], low: float | None = None, high: float | None = None) -> Estimate | None:
+    """Mean over samples of the mean over epochs; None without any value. `low`, `high`: bounds of the values.
 
     Its standard error is s / sqrt(n) with s the standard deviation of the n cluster means: the
     cluster-robust error for clusters of equal weight (Miller 2024, "Adding Error Bars to Evals",
     section 2.2, where clusters are of equal size). It is the ratio whose denominators are 1.
     """
-    return _estimate([(fmean(cluster), 1.0) for cluster in clusters if cluster], "mean")
+    return _estimate([(fmean(cluster), 1.0) for cluster in clusters if cluster], "mean", low, high)
 
 
-def ratio_estimate(clusters: Sequence[Pairs]) -> Estimate | None:
+def ratio_estimate(clusters: Sequence[Pairs], low: float | None = None, high: float | None = None) -> Estimate | None:
     """Sum of numerators over sum of denominators; None where the denominators sum to 0.
 
     Linearised (delta method) variance with clusters as units: R = X / Y,
     var(R) = n / (n - 1) * sum((x_i - R y_i)^2) / Y^2 (Cochran 1977, "Sampling Techniques", 2.11 and
     6.4, without the finite population correction).
     """
-    return _estimate([_sums(cluster) for cluster in clusters if cluster], "ratio")
+    return _estimate([_sums(cluster) for cluster in clusters if cluster], "ratio", low, high)
 
 
-def _estimate(totals: Pairs, estimator: Literal["mean", "ratio"]) -> Estimate | None:
+def _estimate(
+    totals: Pairs, estimator: Literal["mean", "ratio"], low: float | None, high: float | None
+) -> Estimate | None:
     if (ratio := _ratio(totals)) is None:
         return None
-    return Estimate(mean=ratio, ci95=_interval(ratio, _residuals(totals, ratio)), n=len(totals), estimator=estimator)
+    interval = mean_interval(ratio, _residuals(totals, ratio), low, high)
+    return Estimate(mean=ratio, ci95=interval, n=len(totals), estimator=estimator)
 
 
-def paired_means(first: Mapping[str, Values], second: Mapping[str, Values]) -> Difference | None:
+def paired_means(
+    first: Mapping[str, Values], second: Mapping[str, Values], span: float | None = None
+) -> Difference | None:
     """Mean over common samples of (mean over epochs in `second` - in `first`); None without common samples.
 
-    The interval is the paired t interval over the samples' differences.
+    `span`: the width of the range of values, where they have one.
     """
-    return _paired(
-        *({sample: (fmean(values), 1.0) for sample, values in of.items() if values} for of in (first, second))
+    before, after = (
+        {sample: (fmean(values), 1.0) for sample, values in of.items() if values} for of in (first, second)
     )
+    return _paired(before, after, span)
 
 
-def paired_ratios(first: Mapping[str, Pairs], second: Mapping[str, Pairs]) -> Difference | None:
+def paired_ratios(
+    first: Mapping[str, Pairs], second: Mapping[str, Pairs], span: float | None = None
+) -> Difference | None:
     """Difference of two ratios of sums over common samples; None where a denominator sums to 0.
 
     Both ratios are linearised as in `ratio_estimate`, and their residuals subtracted sample by
     sample, so that what the two runs share cancels: var = n / (n - 1) * sum(d_i^2) with
     d_i = (x_i - R y_i) / Y of second - of first.
     """
-    return _paired(*({sample: _sums(pairs) for sample, pairs in of.items() if pairs} for of in (first, second)))
+    before, after = ({sample: _sums(pairs) for sample, pairs in of.items() if pairs} for of in (first, second))
+    return _paired(before, after, span)
 
 
-def _paired(first: Mapping[str, tuple[float, float]], second: Mapping[str, tuple[float, float]]) -> Difference | None:
+def _paired(
+    first: Mapping[str, tuple[float, float]], second: Mapping[str, tuple[float, float]], span: float | None
+) -> Difference | None:
     common = sorted(first.keys() & second.keys())
     before, after = [first[sample] for sample in common], [second[sample] for sample in common]
     old, new = _ratio(before), _ratio(after)
     if old is None or new is None:
         return None
-    pairs = zip(_residuals(before, old), _residuals(after, new), strict=True)
-    return Difference(mean=new - old, ci95=_interval(new - old, [b - a for a, b in pairs]), n=len(common))
+    mean, residuals = new - old, zip(_residuals(before, old), _residuals(after, new), strict=True)
+    deviations = [b - a for a, b in residuals]
+    interval = difference_interval(mean, deviations, [mean + deviation for deviation in deviations], span)
+    return Difference(mean=mean, ci95=interval, n=len(common))
 
 
 def _sums(pairs: Pairs) -> tuple[float, float]:
@@ -117,14 +123,3 @@ def _residuals(totals: Pairs, ratio: float) -> list[float]:
     """What each cluster adds to the ratio beyond its expectation, times the number of clusters."""
     share = math.fsum(y for _, y in totals) / len(totals)
     return [(x - ratio * y) / share for x, y in totals]
-
-
-def _interval(center: float, deviations: Sequence[float]) -> Interval | None:
-    """Student's interval of a mean whose n values deviate so from it: center +- t * sqrt(sum(d^2) / (n (n - 1)))."""
-    n = len(deviations)
-    if n < 2:
-        return None
-    from scipy.special import stdtrit  # half a second to import: only where a number is wanted
-
-    half = float(stdtrit(n - 1, 0.975)) * math.sqrt(math.fsum(d * d for d in deviations) / (n * (n - 1)))
-    return center - half, center + half

@@ -1,0 +1,115 @@
+"""Intervals near bounds and for few samples: against the published methods, by symmetry, by simulation."""
+
+import math
+import random
+from collections.abc import Callable
+from statistics import fmean
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import optimize, stats
+
+from aiq.stats.intervals import Interval, difference_interval, mean_interval
+
+shares = st.lists(st.floats(0, 1, allow_nan=False), min_size=2, max_size=30)
+
+
+def of(values: list[float], low: float | None = None, high: float | None = None) -> Interval:
+    mean = fmean(values)
+    found = mean_interval(mean, [value - mean for value in values], low, high)
+    assert found is not None
+    return found
+
+
+def between(first: list[float], second: list[float], span: float | None = 1.0) -> Interval:
+    changes = [b - a for a, b in zip(first, second, strict=True)]
+    mean = fmean(changes)
+    found = difference_interval(mean, [change - mean for change in changes], changes, span)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(("right", "n"), [(0, 8), (8, 8), (0, 100)])
+def test_equal_answers_have_wilsons_interval(right: int, n: int) -> None:
+    found = stats.binomtest(right, n).proportion_ci(method="wilson")
+    assert of([1.0] * right + [0.0] * (n - right), 0, 1) == pytest.approx((found.low, found.high), abs=1e-9)
+
+
+@pytest.mark.parametrize(("right", "n"), [(1, 8), (19, 20), (50, 101)])
+def test_shares_have_wilsons_interval_of_one_sample_less(right: int, n: int) -> None:
+    """As n - 1 is what the variance is divided by: n_eff = p (1 - p) / se^2 = n - 1."""
+    share, q = right / n, stats.norm.ppf(0.975)
+    center, half = share + q**2 / (2 * (n - 1)), q * (share * (1 - share) / (n - 1) + q**2 / (4 * (n - 1) ** 2)) ** 0.5
+    expected = [(center + sign * half) / (1 + q**2 / (n - 1)) for sign in (-1, 1)]
+    assert of([1.0] * right + [0.0] * (n - right), 0, 1) == pytest.approx(expected, abs=1e-9)
+
+
+def test_scores_that_hardly_vary_have_students_interval() -> None:
+    values = [0.5 + 0.001 * number for number in range(-6, 7)]
+    low, high = stats.ttest_1samp(values, 0).confidence_interval()
+    assert of(values, 0, 1) == pytest.approx((low, high), rel=1e-3)
+    assert of(values) == pytest.approx((low, high), rel=1e-12)
+
+
+def test_a_paired_difference_has_tangos_interval() -> None:
+    """At its ends the score statistic is the quantile, with the discordant share that makes the pairs most likely."""
+    worse, better, equal = 5, 2, 33
+    n = worse + better + equal
+    low, high = between([1.0] * worse + [0.0] * (better + equal), [0.0] * worse + [1.0] * better + [0.0] * equal)
+    for end, sign in ((low, 1), (high, -1)):
+
+        def unlikely(fall: float, end: float = end) -> float:
+            rise = fall + end
+            if min(fall, rise, 1 - fall - rise) <= 0:
+                return math.inf
+            return -(better * math.log(rise) + worse * math.log(fall) + equal * math.log(1 - rise - fall))
+
+        fall = optimize.minimize_scalar(unlikely, bounds=(max(0, -end), (1 - end) / 2), method="bounded").x
+        variance = (2 * fall + end - end**2) / (n - 1)
+        assert ((better - worse) / n - end) / variance**0.5 == pytest.approx(sign * stats.norm.ppf(0.975), abs=0.01)
+
+
+@given(shares)
+def test_an_interval_holds_its_mean_lies_in_the_bounds_and_has_a_mirror(values: list[float]) -> None:
+    low, high = of(values, 0, 1)
+    assert 0 <= low <= fmean(values) + 1e-9
+    assert fmean(values) - 1e-9 <= high <= 1
+    assert of([1 - value for value in values], 0, 1) == pytest.approx((1 - high, 1 - low), abs=1e-7)
+    assert of([5 * value - 2 for value in values], -2, 3) == pytest.approx((5 * low - 2, 5 * high - 2), abs=1e-6)
+
+
+@given(shares, st.randoms(use_true_random=False))
+def test_a_difference_holds_its_mean_and_lies_in_the_range(values: list[float], draw: random.Random) -> None:
+    others = [draw.random() for _ in values]
+    low, high = between(values, others)
+    mean = fmean(b - a for a, b in zip(values, others, strict=True))
+    assert -1 <= low <= mean + 1e-6
+    assert mean - 1e-6 <= high <= 1
+    assert between(others, values) == pytest.approx((-high, -low), abs=1e-6)
+
+
+def test_few_clusters_say_nothing() -> None:
+    assert mean_interval(0.5, [0.0], 0, 1) is None
+    assert mean_interval(0.5, [0.0] * 9) is mean_interval(0.5, [0.0] * 9, 0) is None
+    assert difference_interval(0.5, [0.0] * 9, [0.5] * 9, None) is None
+
+
+CASES: dict[str, tuple[Callable[[random.Random], float], float, float | None, float]] = {
+    "a share of 0.9": (lambda draw: float(draw.random() < 0.9), 0.9, 1.0, 0.90),
+    "a share of 0.02": (lambda draw: float(draw.random() < 0.02), 0.02, 1.0, 0.90),
+    "three epochs": (lambda draw: sum(draw.random() < 0.95 for _ in range(3)) / 3, 0.95, 1.0, 0.93),
+    "many zeros": (lambda draw: draw.betavariate(4, 4) * (draw.random() < 0.1), 0.05, 1.0, 0.93),
+    "skewed counts": (lambda draw: float(round(draw.lognormvariate(1, 0.5))), 3.08, None, 0.91),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_they_cover_the_truth_where_students_does_not(case: str) -> None:
+    """At twelve samples; Student's covers 0.72, 0.21, 0.50, 0.56 and 0.92 of these."""
+    draw_one, truth, high, least = CASES[case]
+    draw, covered = random.Random(case), 0
+    for _ in range(600):
+        lowest, highest = of([draw_one(draw) for _ in range(12)], 0, high)
+        covered += lowest <= truth <= highest
+    assert least <= covered / 600
