@@ -231,8 +231,9 @@ class Store:
 
     def exchange(self, row: int) -> Exchange:
         """Raises UserError where it is not what was recorded."""
-        ((item, digest),) = self.rows("SELECT item, digest FROM exchanges WHERE id = ?", row)
+        digest = None
         try:
+            ((item, digest),) = self.rows("SELECT item, digest FROM exchanges WHERE id = ?", row)
             exchange = _unpacked(json.loads(self.item(item)), self._text)
         except (ValueError, LookupError, TypeError, OverflowError, RecursionError):
             exchange = None

@@ -130,7 +130,7 @@ def _wrong(stores: "Mapping[Account, Store]") -> Iterator[str]:
     except UserError as error:
         paths = ", ".join(str(store.path) for store in stores.values())
         yield f"{paths}: its run cannot be composed again, so prompts and samples are not compared: {error}"
-    config = {account: plan.settings.model_dump(mode="json") for account, plan in plans.items()}
+    config = {str(account): plan.settings.model_dump(mode="json") for account, plan in plans.items()}
     redactor = Redactor(secret_values(config, os.environ))
     for account, store in stores.items():
         yield from findings(store, redactor)

@@ -91,19 +91,20 @@ def test_whatever_is_changed_is_found(path: Path, statement: str, said: list[str
 
 
 def test_no_changed_byte_goes_unnoticed_or_ends_in_a_traceback(path: Path) -> None:
-    """But those that say nothing: free space, and counters of SQLite's own."""
+    """But those that say nothing: notes of SQLite's own."""
     whole = path.read_bytes()
+    used = [at for at, byte in enumerate(whole) if byte]
     with Store(path, writes=False) as store:
         recorded = [list(store.exchanges(name)) for name in store.names()]
     drawn, unnoticed = random.Random(13), 0
     for _ in range(150):
-        at = drawn.randrange(len(whole))
+        at = drawn.choice(used)
         path.write_bytes(whole[:at] + bytes([whole[at] ^ (1 << drawn.randrange(8))]) + whole[at + 1 :])
         if not found(path):
             unnoticed += 1
             with Store(path, writes=False) as store:
                 assert [list(store.exchanges(name)) for name in store.names()] == recorded
-    assert unnoticed < 150
+    assert unnoticed < 40
 
 
 @pytest.mark.parametrize("kept", [0, 1, 100, 4096, 9000])
