@@ -21,15 +21,15 @@ def recorded_plans(recorded: Mapping[Account, Mapping[str, Any]]) -> dict[Accoun
     Raises UserError where a run cannot be composed any more.
     """
     agent = recorded.get("agent", {}).get("overrides", ())
+    made = cache(_plan)  # agent and judges are usually of one run
     plans: dict[Account, RunPlan] = {}
     for account, about in recorded.items():
         if own := about.get("overrides"):
             rescored = not any(text.startswith(("experiment=", "name=")) for text in own)
-            plans[account] = _plan(tuple(_changed(_changed(agent, own) if rescored else own, ["cassette=replay"])))
+            plans[account] = made(tuple(_changed(_changed(agent, own) if rescored else own, ["cassette=replay"])))
     return plans
 
 
-@cache
 def _plan(overrides: tuple[str, ...]) -> RunPlan:
     return make_plan(settings_from(compose(overrides)), overrides, options=chosen_options(overrides))
 

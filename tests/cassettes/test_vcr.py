@@ -20,8 +20,8 @@ from aiq.cassettes.redact import MARK, Redactor
 from aiq.cassettes.store import GIVEN_UP, Exchange, Store
 from aiq.cassettes.vcr import Form, exported, file_name, imported
 from aiq.core.errors import UserError
+from aiq.core.run_settings import CassetteSettings
 from aiq.core.samples import SampleKey
-from aiq.core.settings import CassetteSettings
 from aiq.llm.http import AsyncClient, AsyncHTTPTransport
 from tests.llm.endpoint import Endpoint, chunk, completed, error, http, streamed
 from tests.settings import configured

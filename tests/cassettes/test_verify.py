@@ -148,7 +148,7 @@ def test_the_values_of_variables_and_what_a_recording_says_of_its_run(tmp_path: 
         store.forget([])
     assert found(path) == [f"a secret (model key) in the run's settings or a name; revoke it{ANEW.replace(';', ',')}"]
     (value, _) = found(path, secret)
-    assert value.startswith("a/1: a secret (value of an environment variable) in the response's body of 1 exchange; ")
+    assert value.startswith("a/1: a secret (value of a variable) in the response's body of 1 exchange; ")
 
 
 def test_what_was_cut_off_and_what_nothing_refers_to(path: Path) -> None:
