@@ -74,7 +74,7 @@ def _list(args: Namespace) -> int:
     with _opened(args.dir) as stores:
         for account, store in stores.items():
             about = store.about
-            said = [*about.get("overrides", ["imported"]), *([f"clock {about['clock']}"] if "clock" in about else [])]
+            said = [*about.get("overrides", ["of no run"]), *([f"clock {about['clock']}"] if "clock" in about else [])]
             said += [f"aiq {about['versions']['aiq']}"] if "versions" in about else []
             print(f"{store.path} ({store.path.stat().st_size / 1000:,.0f} kB): {', '.join(said)}")
             for name, whole in store.names().items():
@@ -86,19 +86,23 @@ def _list(args: Namespace) -> int:
 
 
 def _verify(args: Namespace) -> int:
-    folders = []
+    from aiq.cassettes.verify import counted
+
+    folders: list[Path] = []
     for given in args.dirs:
-        below = sorted({path.parent for path in given.glob("**/*.sqlite") if path in _files(path.parent).values()})
+        below = {path.parent for path in given.glob("**/*.sqlite") if path in _files(path.parent).values()}
         if not below:
             raise _absent(given)
-        folders += below
-    return max([_verified(folder) for folder in folders])
+        folders += sorted(below)
+    exchanges, wrong = map(sum, zip(*map(_verified, folders), strict=True))
+    checked = f"{counted(len(folders), 'recording')} with {counted(exchanges, 'exchange')}"
+    print(f"{checked}: {counted(wrong, 'finding') if wrong else 'nothing wrong'}")
+    return 1 if wrong else 0
 
 
-def _verified(folder: Path) -> int:
-    """Print what is wrong with a recording, and a summary; the exit code."""
+def _verified(folder: Path) -> tuple[int, int]:
+    """Print what is wrong with a recording; how many exchanges it has that can be read, and how many findings."""
     from aiq.cassettes.store import Store
-    from aiq.cassettes.verify import counted
 
     wrong, exchanges, stores = [], 0, {}
     with ExitStack() as held:
@@ -113,9 +117,7 @@ def _verified(folder: Path) -> int:
                 exchanges += store.rows("SELECT count(*) FROM exchanges")[0][0]
     for line in wrong:
         print(line)
-    cassettes = counted(exchanges, "recorded exchange")
-    print(f"{folder}: {cassettes}, {counted(len(wrong), 'finding') if wrong else 'nothing wrong'}")
-    return 1 if wrong else 0
+    return exchanges, len(wrong)
 
 
 def _wrong(stores: "Mapping[Account, Store]") -> Iterator[str]:
@@ -129,7 +131,7 @@ def _wrong(stores: "Mapping[Account, Store]") -> Iterator[str]:
         plans = recorded_plans({account: store.about for account, store in stores.items() if store.intact})
     except UserError as error:
         paths = ", ".join(str(store.path) for store in stores.values())
-        yield f"{paths}: its run cannot be composed again, so prompts and samples are not compared: {error}"
+        yield f"{paths}: its run cannot be composed again, so its prompts and samples are not compared: {error}"
     config = {str(account): plan.settings.model_dump(mode="json") for account, plan in plans.items()}
     redactor = Redactor(secret_values(config, os.environ))
     for account, store in stores.items():
@@ -157,10 +159,11 @@ def _forget(args: Namespace) -> int:
 
 
 def _sample(cassette: str) -> str:
-    return cassette.rpartition("/")[0]
+    return cassette.rpartition("/")[0] or cassette
 
 
 def _of_samples(store: "Store", samples: Collection[str]) -> list[str]:
+    """The cassettes of these samples; a cassette of none (`shared`) by its own name."""
     return [name for name in store.names() if _sample(name) in samples]
 
 
