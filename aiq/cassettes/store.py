@@ -63,7 +63,7 @@ _CONTENTS: Final = (
     "SELECT * FROM cassettes ORDER BY id",
     "SELECT id, cassette, place, key, digest FROM exchanges ORDER BY id",
 )
-RECORD_ANEW: Final = "restore the file from a copy, or delete it and record it anew with cassette=auto"
+RECORD_ANEW: Final = "record it anew with cassette=auto after deleting the file, or restore it"
 
 
 @dataclass(frozen=True, slots=True)

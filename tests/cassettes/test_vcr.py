@@ -76,6 +76,8 @@ async def ask(base_url: str, client: AsyncClient | None = None) -> list[str]:
 async def test_stock_vcrpy_replays_what_we_recorded(tmp_path: Path, form: Form) -> None:
     async with serving(SCRIPT) as endpoint, recorded("record", tmp_path / "ours") as client:
         assert await ask(endpoint.base_url, client) == SAID
+    with Store(tmp_path / "ours" / "agent.sqlite", writes=False) as store:
+        assert [(each.status, each.error) for each in store.exchanges("s1/1")] == [(200, None)] * 3 + [(429, None)]
     assert main(["cassettes", "export", str(tmp_path / "ours"), str(tmp_path), *(["--json"] * (form == "json"))]) == 0
     cassette = tmp_path / "agent" / f"s1-1.{form}"
     with vcr.VCR(serializer=form).use_cassette(str(cassette), record_mode="none", match_on=MATCH_ON) as played:

@@ -52,7 +52,7 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-ANEW = "; restore the file from a copy, or delete it and record it anew with cassette=auto"
+ANEW = "; record it anew with cassette=auto after deleting the file, or restore it"
 CLOSED = "what it holds was changed after it was closed" + ANEW
 
 
