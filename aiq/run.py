@@ -72,10 +72,7 @@ def finished(overrides: Sequence[str]) -> FinishedRun:
     else:
         plan, earlier = _plan(others), None
         folder = _folder(plan, new_run_id())
-    try:
-        outcome = _executed(plan, folder, earlier)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(_go_on("interrupted", folder)) from None
+    outcome = _executed(plan, folder, earlier)
     if outcome.summary.status == "finished":
         return FinishedRun(folder.path, outcome.summary, outcome.exit_code)
     if outcome.error is None:
@@ -191,13 +188,17 @@ def _go_on(why: str, folder: RunFolder) -> str:
 
 
 def _executed(plan: "RunPlan", folder: RunFolder, earlier: Manifest | None) -> "RunOutcome":
-    """Run, with progress, and write the page."""
+    """Run, with progress, and write the page. A KeyboardInterrupt says how to go on."""
     from aiq.experiment.runner import execute
     from aiq.site.progress import Progress
     from aiq.site.run_page import write_page
 
     with closing(Progress(plan.settings.name, shown=plan.settings.runner.progress)) as progress:
-        outcome = completed(execute(plan, folder, progress, earlier))
+        try:
+            outcome = completed(execute(plan, folder, progress, earlier))
+        except KeyboardInterrupt:
+            begun = folder.manifest_path.exists()
+            raise KeyboardInterrupt(_go_on("interrupted", folder) if begun else "interrupted") from None
     if outcome.changed or not folder.page_path.exists():
         write_page(folder, plan.spec.keys)
     return outcome

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pydantic import ValidationError
 
-from aiq.core.concurrency import holding
-from aiq.core.errors import AiqError, LimitReached, ToolError, ToolErrorKind, traceback_of
+from aiq.core.concurrency import being_cancelled, holding
+from aiq.core.errors import AiqError, LimitReached, ToolError, ToolErrorKind, said, traceback_of
 from aiq.core.events import EventLog, ToolCalled, ToolReturned, call_path, parent_call
 from aiq.core.models import Models
 from aiq.core.plugins import describe
@@ -209,8 +209,10 @@ class Session:
             result = await tool.run(parsed)
         except AiqError:
             raise
-        except Exception as error:
-            raise ToolError(ToolErrorKind.FAILED, f"{name}: {type(error).__name__}: {error}") from error
+        except (Exception, SystemExit, asyncio.CancelledError) as error:
+            if isinstance(error, asyncio.CancelledError) and being_cancelled():
+                raise  # asked for, and no failure of the tool
+            raise ToolError(ToolErrorKind.FAILED, f"{name}: {type(error).__name__}: {said(error)}") from error
         if tool.data_source is None or not result.content.strip():
             return result.model_copy(update={"sources": ()})  # helpers and empty results retrieve nothing
         return result

@@ -77,12 +77,13 @@ class JudgeErrors(Record):
 class Summary(Record):
     """`summary.json`: the numbers of a run. `n` of a metric counts samples, `n_errors` failed attempts.
 
-    `partial`: attempts whose report was cut off, judged by what there was. `citation_statuses`: of the reports.
-    `failures`: attempts by the cause that they ended in, the most frequent ones. `denied`: pages and search results
-    that `web.deny` kept from agents. `tools`: calls by tool and outcome (`ok` or the kind of error). `ranges`: least
-    and greatest value of metrics that have both. `judge_caveats`: what a judge's scores do without. `judge_noise`: of
-    the metrics whose judge judged a report more than once. `cost_usd` is a lower bound where there are
-    `unreported_calls`: calls whose usage the endpoint did not report.
+    `offline`: whether the offline model answered, but in the roles `elsewhere`. `partial`: attempts whose report was
+    cut off, judged by what there was. `citation_statuses`: of the reports. `failures`: attempts by the cause that they
+    ended in, the most frequent ones. `denied`: pages and search results that `web.deny` kept from agents. `tools`:
+    calls by tool and outcome (`ok` or the kind of error). `ranges`: least and greatest value of metrics that have both.
+    `judge_caveats`: what a judge's scores do without. `judge_noise`: of the metrics whose judge judged a report more
+    than once. `cost_usd` is a lower bound where there are `unreported_calls`: calls whose usage the endpoint did not
+    report.
     """
 
     schema_version: Literal[1] = 1
@@ -90,6 +91,7 @@ class Summary(Record):
     experiment: str
     status: RunStatus
     offline: bool
+    elsewhere: tuple[str, ...] = ()
     n_samples: int
     n_attempts: int
     n_errors: int
@@ -128,6 +130,7 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
         experiment=manifest.experiment,
         status=manifest.status,
         offline=manifest.offline,
+        elsewhere=manifest.elsewhere,
         n_samples=len({key.sample_id for key in figures.attempts}),
         n_attempts=len(attempts),
         n_errors=statuses.get("failed", 0),

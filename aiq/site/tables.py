@@ -19,8 +19,8 @@ from aiq.stats.noise import RunNoise
 OFFLINE_NOTE = "Made with the offline model: these numbers test the harness, they do not measure an agent."
 JUDGED_OFFLINE_NOTE = "Judged by the offline stack: these scores test the harness, they do not measure an agent."
 NOT_MEASURED_NOTE = (
-    "The agent made no model call through its session. If it asked a model by a client of its own, nothing of that was "
-    "measured: no call, token, cost or limit."
+    "The agent made no model call through its session; what a client of its own may have called is not measured: "
+    "no call, token, cost or limit."
 )
 NOTHING_SCORED = "nothing was scored: judge=[] names no judge"
 NOISE_HEADINGS = ("sd", "votes", "orders", "members", "first - swapped", "se of the mean", "judgements")
@@ -94,13 +94,14 @@ def spend_line(used: Usage) -> str:
 
 def notes(summary: Summary) -> Iterator[str]:
     """What a reader of the numbers must know of the models and the web behind them."""
-    calls = {account: usage.total.calls for account, usage in summary.usage.items()}
-    if calls.get("agent") == 0 and summary.statuses.get("completed"):
+    asked = {
+        account: [role for role, used in usage.roles.items() if used.calls] for account, usage in summary.usage.items()
+    }
+    offline = [account for account, roles in asked.items() if summary.offline and {*roles} - {*summary.elsewhere}]
+    if asked.get("agent") == [] and summary.statuses.keys() - {"cancelled"}:
         yield NOT_MEASURED_NOTE
-        if summary.offline and calls.get("judge"):
-            yield JUDGED_OFFLINE_NOTE
-    elif summary.offline:
-        yield OFFLINE_NOTE
+    if offline:
+        yield OFFLINE_NOTE if "agent" in offline else JUDGED_OFFLINE_NOTE
     if summary.denied:
         yield f"web.deny kept {summary.denied} pages or search results from agents."
     for tool, outcomes in summary.tools.items():
