@@ -17,8 +17,8 @@ from aiq.cassettes.store import Cassette, Exchange, Store
 from aiq.cassettes.transport import CassetteTransport, Keep, failure, named
 from aiq.core.concurrency import holding
 from aiq.core.errors import RunAborted, ToolError, ToolErrorKind, UserError
+from aiq.core.run_settings import CassetteSettings
 from aiq.core.samples import SampleKey
-from aiq.core.settings import CassetteSettings
 from aiq.core.tools import Tool, ToolResult
 from aiq.llm.http import AsyncBaseTransport, Request
 
@@ -126,13 +126,18 @@ class Recorder:
         self.stopping = True
 
     def finish(self) -> None:
-        """The run has done all its work from the first sample to the last, so what it did not ask for is of no use."""
-        cassettes = [cassette for store in self._stores.values() for cassette in store.opened]
-        self._unused = sum(cassette.unused() for cassette in cassettes)
-        for cassette in cassettes if self.writes else ():
-            cassette.mark(whole=True)
-            if self._prunes:
+        """The run has done all its work from the first sample to the last, so what it did not ask for is of no use.
+
+        What the judges share may be of use to samples that this run did not take.
+        """
+        for store in self._stores.values():
+            opened = {cassette.name for cassette in store.opened}
+            own = [cassette for cassette in store.opened if cassette.name != SHARED or opened == store.names().keys()]
+            self._unused += sum(cassette.unused() for cassette in own)
+            for cassette in own if self._prunes else ():
                 cassette.drop_unused()
+            for cassette in store.opened if self.writes else ():
+                cassette.mark(whole=True)
 
     def close(self) -> list[str]:
         """End it; what is to be said."""

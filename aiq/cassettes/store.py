@@ -85,7 +85,7 @@ class Exchange:
 class Cassette:
     """The exchanges of one (sample, epoch): equal requests are answered in the order in which they were made."""
 
-    def __init__(self, store: "Store", number: int, name: str) -> None:
+    def __init__(self, store: "Store", number: int, name: str, *, whole: bool) -> None:
         self.name, self.ignored = name, store.ignored
         self._store = store
         self._number = number
@@ -96,6 +96,7 @@ class Cassette:
             self._waiting[key].append(row)
             self._places = place + 1
         self._recorded: set[bytes] = set()
+        self._whole = whole
 
     def place(self) -> int:
         """Where in the order of requests the next one stands."""
@@ -111,6 +112,7 @@ class Cassette:
 
     def add(self, exchange: Exchange, place: int) -> None:
         """Keep it; the first of its request that is kept anew takes the place of all earlier ones."""
+        self.mark(whole=False)
         key = request_key(exchange, self._store.ignored)
         if key not in self._recorded:
             self._recorded.add(key)
@@ -133,7 +135,9 @@ class Cassette:
 
     def mark(self, *, whole: bool) -> None:
         """Say whether all that belongs to it was recorded."""
-        self._store.write("UPDATE cassettes SET whole = ? WHERE id = ?", int(whole), self._number)
+        if whole != self._whole:
+            self._whole = whole
+            self._store.write("UPDATE cassettes SET whole = ? WHERE id = ?", int(whole), self._number)
 
 
 class Store:
@@ -147,6 +151,7 @@ class Store:
         self.path = path
         self._opened: dict[str, Cassette] = {}
         self._changed = self._dropped = False
+        self._to_say: dict[str, Any] = {}
         self._block = lru_cache(_BLOCKS_HELD)(self._read_block)
         if not writes and not path.is_file():
             raise UserError(f"{path}: there is no such recording; record one with cassette=record")
@@ -154,8 +159,7 @@ class Store:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
             if writes:
-                self._database.execute("PRAGMA journal_mode=WAL")
-                self._database.executescript("PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=OFF;" + _TABLES)
+                self._database.executescript(_TABLES)
             self.about: dict[str, Any] = {
                 name: json.loads(value) for name, value in self._database.execute("SELECT name, value FROM about")
             }
@@ -174,11 +178,18 @@ class Store:
         self.close()
 
     def describe(self, about: Mapping[str, Any]) -> None:
-        """Say this of the recording, besides what it says already."""
-        for name, value in about.items():
-            if self.about.get(name) != value:
-                self.write("INSERT OR REPLACE INTO about VALUES (?, ?)", name, json.dumps(value, ensure_ascii=False))
-        self.about |= about
+        """Say this of the recording, besides what it says already, as soon as anything of it changes."""
+        changed = {name: value for name, value in about.items() if self.about.get(name) != value}
+        new = "clock" not in self.about
+        self.about |= changed
+        self._to_say |= changed
+        if new or self._changed:
+            self._say()
+
+    def _say(self) -> None:
+        said, self._to_say = self._to_say, {}
+        for name, value in said.items():
+            self.write("INSERT OR REPLACE INTO about VALUES (?, ?)", name, json.dumps(value, ensure_ascii=False))
 
     def names(self) -> dict[str, bool]:
         """Every cassette there is, and whether it is whole."""
@@ -187,10 +198,11 @@ class Store:
     def cassette(self, name: str, *, make: bool = False) -> Cassette | None:
         """The cassette of that name, opened once; where there is none it is made, or None."""
         if name not in self._opened:
-            if make:
-                self.write("INSERT OR IGNORE INTO cassettes (name, whole) VALUES (?, 0)", name)
-            for (number,) in self.rows("SELECT id FROM cassettes WHERE name = ?", name):
-                self._opened[name] = Cassette(self, number, name)
+            for number, whole in self.rows("SELECT id, whole FROM cassettes WHERE name = ?", name):
+                self._opened[name] = Cassette(self, number, name, whole=bool(whole))
+        if name not in self._opened and make:
+            number = self.write("INSERT INTO cassettes (name, whole) VALUES (?, 0)", name)
+            self._opened[name] = Cassette(self, number, name, whole=False)
         return self._opened.get(name)
 
     @property
@@ -264,7 +276,11 @@ class Store:
 
     def write(self, statement: str, *values: object) -> int:
         """The number of the row that was written. Raises UserError where the disk or another run does not let it."""
-        self._changed = True
+        if not self._changed:
+            self._changed = True
+            self._database.execute("PRAGMA journal_mode=WAL")
+            self._database.execute("PRAGMA synchronous=NORMAL")
+            self._say()
         try:
             return int(self._database.execute(statement, values).lastrowid or 0)
         except sqlite3.Error as error:
@@ -281,8 +297,8 @@ class Store:
                 self.write("COMMIT")
                 self._database.execute("PRAGMA journal_mode=DELETE")
                 self._database.execute("VACUUM")
-        except sqlite3.OperationalError:
-            pass  # somebody else reads it: larger than it could be, and whole
+        except (UserError, sqlite3.Error):
+            pass  # somebody else reads it, or the disk is full: it stays larger than it could be, and whole
         finally:
             self._database.close()
 
