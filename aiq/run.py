@@ -5,7 +5,7 @@ From Python, `aiq.run(["experiment=...", ...])`: this module can be called.
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from types import ModuleType
@@ -168,7 +168,17 @@ def carry_out(plan: "RunPlan", folder: RunFolder, earlier: Manifest | None = Non
     elif outcome.exit_code == 3:
         for excess in outcome.state.excesses():
             print(f"aiq: {excess}, more than runner.max_error_rate allows (exit code 3)", file=sys.stderr)
+        for what, setting in _again(outcome):
+            print(f"aiq: {what} again with: aiq run resume={folder.path}{setting}", file=sys.stderr)
     return outcome
+
+
+def _again(outcome: "RunOutcome") -> Iterator[tuple[str, str]]:
+    """What of a finished run can be tried again, and the setting that this takes."""
+    if outcome.summary.unjudged:
+        yield "what is not judged is tried", ""
+    if "failed" in outcome.summary.statuses:
+        yield "failed attempts are made", " runner.retry_failed=true"
 
 
 def _stopped(outcome: "RunOutcome", folder: RunFolder) -> str:

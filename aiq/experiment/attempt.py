@@ -59,6 +59,7 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
         audit=report.audit if report else None,
         denied=session.denied,
         tools={tool: dict(sorted(outcomes.items())) for tool, outcomes in sorted(session.tool_outcomes.items())},
+        outages={tool: writable(" ".join(why.split())[:500]) for tool, why in sorted(session.outages.items())},
         citation_status=report.citation_status if report else None,
         usage=session.usage.by_role(),
         timing=Timing(started=started, seconds=round(time.perf_counter() - start, 4)),

@@ -80,10 +80,10 @@ class Summary(Record):
     `offline`: whether the offline model answered, but in the roles `elsewhere`. `partial`: attempts whose report was
     cut off, judged by what there was. `citation_statuses`: of the reports. `failures`: attempts by the cause that they
     ended in, the most frequent ones. `denied`: pages and search results that `web.deny` kept from agents. `tools`:
-    calls by tool and outcome (`ok` or the kind of error). `ranges`: least and greatest value of metrics that have both.
-    `judge_caveats`: what a judge's scores do without. `judge_noise`: of the metrics whose judge judged a report more
-    than once. `cost_usd` is a lower bound where there are `unreported_calls`: calls whose usage the endpoint did not
-    report.
+    calls by tool and outcome (`ok` or the kind of error); `outages`: by tool, the first error of the service behind it.
+    `ranges`: least and greatest value of metrics that have both. `judge_caveats`: what a judge's scores do without.
+    `judge_noise`: of the metrics whose judge judged a report more than once. `cost_usd` is a lower bound where there
+    are `unreported_calls`: calls whose usage the endpoint did not report.
     """
 
     schema_version: Literal[1] = 1
@@ -105,6 +105,7 @@ class Summary(Record):
     failures: Mapping[str, int] = Field(default_factory=dict)
     denied: int = 0
     tools: Mapping[str, Mapping[str, int]] = Field(default_factory=dict)
+    outages: Mapping[str, str] = Field(default_factory=dict)
     judge_errors: Mapping[str, JudgeErrors]
     judge_caveats: Mapping[str, Caveat] = Field(default_factory=dict)
     judge_noise: Mapping[str, RunNoise] = Field(default_factory=dict)
@@ -114,6 +115,11 @@ class Summary(Record):
     cost_usd: float | None
     unreported_calls: int = 0
     timing: TimingSummary
+
+    @property
+    def unjudged(self) -> bool:
+        """Whether a judge has failed on a report, or on a part of one, that a resume lets it judge again."""
+        return bool(self.judge_errors) or any(lack.retry for lack in self.judge_caveats.values())
 
 
 def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summary:
@@ -148,7 +154,8 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
         ),
         failures=causes(str(attempt.error) for attempt in attempts if attempt.error),
         denied=sum(attempt.denied for attempt in attempts),
-        tools=_tools(attempts),
+        tools=state.tools(),
+        outages=state.outages(),
         judge_errors={name: JudgeErrors(n=len(why), causes=causes(why)) for name, why in state.judge_errors().items()},
         judge_caveats=state.caveats(),
         judge_noise=figures.noise(),
@@ -257,14 +264,6 @@ def estimate(metric: Metric, clusters: Mapping[str, Pairs]) -> Estimate | None:
     else:
         found = mean_estimate([[value for value, _ in cluster] for cluster in clusters.values()])
     return found and found.within(metric.low, metric.high)
-
-
-def _tools(attempts: Iterable[SampleRow]) -> dict[str, Counter[str]]:
-    counts: dict[str, Counter[str]] = {}
-    for attempt in attempts:
-        for tool, outcomes in attempt.tools.items():
-            counts.setdefault(tool, Counter()).update(outcomes)
-    return dict(sorted(counts.items()))
 
 
 def _citation_statuses(attempts: Iterable[SampleRow]) -> dict[str, int]:

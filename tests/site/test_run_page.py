@@ -94,8 +94,8 @@ def test_a_run_without_judges_says_so_and_one_with_a_real_model_has_no_banner(tm
         (0, 0, True, "", ["no model call through its session"], "offline"),
         (0, 2, False, "", ["no model call through its session"], "offline"),
         (3, 2, False, "", [], "session"),
-        (3, 2, True, "own.agent", ["Judged by the offline stack"], "session"),
-        (3, 0, True, "own.agent", [], ""),
+        (3, 2, True, "agent.own", ["Judged by the offline stack"], "session"),
+        (3, 0, True, "agent.own", [], ""),
         (3, 2, True, "judge.own", ["Made with the offline model"], "session"),
         (0, 2, True, "judge.own", ["no model call through its session"], "offline"),
     ],
@@ -103,7 +103,10 @@ def test_a_run_without_judges_says_so_and_one_with_a_real_model_has_no_banner(tm
 def test_the_notes_say_whose_models_made_the_numbers_and_what_was_not_measured(
     agent: int, judge: int, offline: bool, elsewhere: str, told: list[str], untold: str
 ) -> None:
-    usage = {"agent": {"roles": {"own.agent": {"calls": agent}}}, "judge": {"roles": {"judge.own": {"calls": judge}}}}
+    calls = {"agent": agent, "judge": judge}
+    usage = {
+        who: {"total": {"calls": n}, "roles": {f"{who}.own": {"calls": n}} if n else {}} for who, n in calls.items()
+    }
     changed = {"usage": usage, "offline": offline, "elsewhere": [elsewhere]}
     said = list(notes(Summary.model_validate(RUN["summary"] | changed)))
     assert len(said) == len(told)
