@@ -5,7 +5,7 @@ import importlib
 import importlib.metadata
 import json
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +15,7 @@ from aiq import __version__
 from aiq.agents.base import OwnModels
 from aiq.core.files import resolve
 from aiq.core.llm_settings import LlmSettings
-from aiq.experiment.resources import is_offline_model
+from aiq.experiment.resources import is_offline_model, is_offline_name
 from aiq.experiment.sessions import user_prompt_hash
 from aiq.judges.base import Judge
 from aiq.runs.manifest import DatasetIdentity, Hashes, Manifest
@@ -51,6 +51,7 @@ def new_manifest(plan: "RunPlan", run_id: str) -> Manifest:
         ),
         clock=settings.clock.isoformat(),
         offline=is_offline_model(settings),
+        elsewhere=tuple(role for role, model in _own_models(plan).items() if not is_offline_name(model)),
         versions=_package_versions(),
         git_revision=_git_revision(),
         sweep=plan.sweep,
@@ -96,8 +97,12 @@ def models_of(plan: "RunPlan", used_roles: Iterable[str] = ()) -> dict[str, str]
     models = {role: llm.role(role).model or llm.model for role in (*llm.roles, *used_roles)}
     for judge in (planned.judge for planned in plan.judges):
         models |= {role: ", ".join(models_of_role(judge, llm, role)) for role in judge.roles}
-    models |= plan.agent.models if isinstance(plan.agent, OwnModels) else {}
-    return {"default": llm.model, **dict(sorted(models.items()))}
+    return {"default": llm.model, **dict(sorted({**models, **_own_models(plan)}.items()))}
+
+
+def _own_models(plan: "RunPlan") -> Mapping[str, str]:
+    """Model by role where the agent reaches it by itself."""
+    return plan.agent.models if isinstance(plan.agent, OwnModels) else {}
 
 
 def models_of_role(judge: Judge, llm: LlmSettings, role: str) -> tuple[str, ...]:

@@ -299,5 +299,5 @@ def test_an_agent_that_asks_no_model_is_said_to_be_unmeasured(
     here: Workplace, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("limit=1") == 0
-    assert "The agent made no model call through its session." in capsys.readouterr().out
-    assert "The agent made no model call through its session." in (here.only_run() / "index.html").read_text()
+    assert "The agent made no model call through its session;" in capsys.readouterr().out
+    assert "The agent made no model call through its session;" in (here.only_run() / "index.html").read_text()
