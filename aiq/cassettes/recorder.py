@@ -1,7 +1,7 @@
 """The cassettes of a run: whose work is under way, what its mode allows, and what is to be said at its end."""
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -54,17 +54,27 @@ class Recorder:
 
     `record` makes every exchange anew; `replay` makes none; `auto` makes those that are not recorded; `refresh` does
     too, and at the end of a whole run forgets, as `record` does, what was not asked for. Raises UserError for a
-    recording that is not there or cannot be read.
+    recording that is not there or cannot be read. `option` is how a mode is chosen and `way` through what everything is
+    asked for, both for messages.
     """
 
-    def __init__(self, settings: CassetteSettings, folder: Path, redactor: Redactor) -> None:
-        mode, self.redactor = settings.mode, redactor
+    def __init__(
+        self,
+        settings: CassetteSettings,
+        folder: Path,
+        redactor: Redactor,
+        *,
+        accounts: Sequence[Account] = get_args(Account),
+        option: str = "cassette=",
+        way: str = "the session (session.openai and its tools)",
+    ) -> None:
+        mode, self.redactor, self.option = settings.mode, redactor, option
         self.on, self.replays = mode != "off", mode == "replay"
         self.reads, self.writes = mode in _READ, mode in ("record", "auto", "refresh")
         self._prunes = mode in ("record", "refresh")
         self._guard = Guard(forbids=self.replays)
         self._problem: CassetteMiss | None = None
-        self._folder = folder
+        self._folder, self._accounts, self._way = folder, accounts, way
         self.stopping = False
         self._unused = 0
         self._stores: dict[str, Store] = {}
@@ -74,7 +84,7 @@ class Recorder:
             self._held.enter_context(self._guard)
 
     def _open(self, ignored: Collection[str]) -> None:
-        for account in get_args(Account):
+        for account in self._accounts:
             path = self._folder / f"{account}.sqlite"
             if self.writes or path.is_file():
                 self._stores[account] = self._held.enter_context(Store(path, writes=self.writes, ignored=ignored))
@@ -91,35 +101,46 @@ class Recorder:
         for store in self._stores.values() if self.writes else ():
             store.describe(about)
 
-    def transport(self, inner: AsyncBaseTransport) -> AsyncBaseTransport:
-        """`inner` behind the cassettes."""
-        return CassetteTransport(inner, self._lent) if self.on else inner
+    def transport(self, inner: AsyncBaseTransport, slot: "_Slot | None" = None) -> AsyncBaseTransport:
+        """`inner` behind the cassettes: that of `slot`, or of the work that asks."""
+        return CassetteTransport(inner, (lambda: slot) if slot else self._lent) if self.on else inner
 
     def tool(self, tool: Tool) -> Tool:
         """A tool that speaks no HTTP through the run's client, behind the cassettes."""
         return RecordedTool(tool) if self.on else tool
 
+    def slot(self, account: Account, name: str, label: str) -> "_Slot | None":
+        """The cassette of that name, for work that errors call `label`; None where nothing is recorded or replayed."""
+        return _Slot(self, self.cassette(account, name), label) if self.on else None
+
     @contextmanager
     def lent(self, account: Account, key: SampleKey) -> Iterator[None]:
-        """What is asked of the outside in the block belongs to this sample and epoch.
+        """What is asked of the outside in the block belongs to this sample and epoch. Raises as `lending` does."""
+        name = cassette_name(key)
+        with self.lending(self.slot(account, name, f"{name} ({account})")) as slot:
+            yield
+        if slot and slot.cassette is not None and self.writes and not self.stopping:
+            slot.cassette.mark(whole=True)
+
+    @contextmanager
+    def lending(self, slot: "_Slot | None") -> Iterator["_Slot | None"]:
+        """What is asked of the outside in the block is asked of this slot.
 
         Raises CassetteMiss at its end where something was asked for in vain, whatever the asker made of that.
         """
-        if not self.on:
-            yield
-            return
-        name = cassette_name(key)
-        with holding(_lent, _Slot(self, self.cassette(account, name), f"{name} ({account})")) as slot:
-            yield
+        with holding(_lent, slot):
+            yield slot
+        if slot and (missed := self.missed(slot.name)):
+            raise missed
+
+    def missed(self, name: str) -> CassetteMiss | None:
+        """What was asked for in vain until now, by work that errors call `name`."""
         if self.replays and self._guard.connections:
-            raise self.miss(
-                f"{slot.name}: a connection was asked for ({', '.join(self._guard.connections)}) that does not go "
-                "through the session, so no cassette can hold it; use session.openai and the session's tools"
+            return self.miss(
+                f"{name}: a connection was asked for ({', '.join(self._guard.connections)}) that does not go through "
+                f"{self._way}, so no cassette can hold it"
             )
-        if self._problem is not None:
-            raise self._problem
-        if slot.cassette is not None and self.writes and not self.stopping:
-            slot.cassette.mark(whole=True)
+        return self._problem
 
     def stop(self) -> None:
         """Keep nothing from now on: what is under way is being cancelled."""
@@ -143,16 +164,16 @@ class Recorder:
         """End it; what is to be said."""
         notes = []
         if self._unused and not self._prunes:
-            notes.append(f"{self._unused} recorded exchanges were not asked for; cassette=refresh forgets them")
+            notes.append(f"{self._unused} recorded exchanges were not asked for; {self.option}refresh forgets them")
         if self.writes and self._guard.connections:
             where = ", ".join(f"{place} ({times})" for place, times in sorted(self._guard.connections.items()))
-            notes.append(f"these connections did not go through the session and are not recorded: {where}")
+            notes.append(f"these connections did not go through {self._way} and are not recorded: {where}")
         self._held.close()
         return [f"{self._folder}: {note}" for note in notes]
 
     def cassette(self, account: Account, name: str) -> Cassette | None:
         if account not in self._stores:
-            raise UserError(f"{self._folder}: no {account}.sqlite is recorded there; add it with cassette=auto")
+            raise UserError(f"{self._folder}: no {account}.sqlite is recorded there; add it with {self.option}auto")
         return self._stores[account].cassette(name, make=self.writes)
 
     def _lent(self) -> "_Slot | None":
@@ -256,7 +277,8 @@ class _Slot:
         """What was asked, and of the closest recorded request the first differences."""
         who = f"{asked.role}, " if asked.role else ""
         what = f"cassette of {self.name}: not recorded: {who}{asked.method} {asked.url}"
-        remedy = "record it with cassette=auto, or with cassette=refresh where prompts have changed"
+        option = self.recorder.option
+        remedy = f"record it with {option}auto, or with {option}refresh where prompts have changed"
         if self.cassette is None:
             return f"{what}; there is no cassette of this name; {remedy}"
         recorded = list(self.cassette.exchanges())
