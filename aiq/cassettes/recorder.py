@@ -17,8 +17,8 @@ from aiq.cassettes.store import Cassette, Exchange, Store
 from aiq.cassettes.transport import CassetteTransport, Keep, failure, named
 from aiq.core.concurrency import holding
 from aiq.core.errors import RunAborted, ToolError, ToolErrorKind, UserError
+from aiq.core.run_settings import CassetteSettings
 from aiq.core.samples import SampleKey
-from aiq.core.settings import CassetteSettings
 from aiq.core.tools import Tool, ToolResult
 from aiq.llm.http import AsyncBaseTransport, Request
 
