@@ -20,8 +20,8 @@ from aiq.core.concurrency import holding
 from aiq.core.errors import ConfigError, UserError
 from aiq.core.events import EventLog
 from aiq.core.reports import Report
+from aiq.core.run_settings import CassetteSettings, RunSettings
 from aiq.core.samples import Question, Sample, SampleKey
-from aiq.core.settings import CassetteSettings, RunSettings
 from aiq.experiment import compose
 from aiq.experiment.attempt import outcome, settled
 from aiq.experiment.plan import check_data_sources, collections_of, with_documents

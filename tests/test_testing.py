@@ -11,7 +11,7 @@ import pytest
 from aiq.cassettes.recorder import CassetteMiss
 from aiq.cassettes.store import Store
 from aiq.core.errors import UserError
-from aiq.core.settings import CassetteSettings
+from aiq.core.run_settings import CassetteSettings
 from aiq.pytest_plugin import _MODES
 from aiq.testing import AiqCassette, Mode, safe_name
 from tests.echo import Endpoint, running
