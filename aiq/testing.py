@@ -69,10 +69,13 @@ class AiqCassette:
             self._settings, folder, Redactor(()), accounts=("agent",), option=f"pytest {_OPTION}", way=way
         )
         then = self._recorder.about.get("ignored", [])
-        if self._recorder.on and then != sorted(ignored):
+        try:
+            if self._recorder.on and then != sorted(ignored):
+                raise UserError(f"{folder} was recorded with ignored={then}; delete it and record it anew")
+            self._slot = self._recorder.slot("agent", _NAME, test)
+        except UserError:
             self.close(passed=False)
-            raise UserError(f"{folder} was recorded with ignored={then}; delete it and record it anew")
-        self._slot = self._recorder.slot("agent", _NAME, test)
+            raise
         self._asked: Counter[str] = Counter()
         clock = self._recorder.about.get("clock") if self._recorder.reads else None
         self._clock = datetime.fromisoformat(clock) if clock else None
@@ -100,6 +103,7 @@ class AiqCassette:
         Raises ConfigError where it is not set.
         """
         self._named[f"{variable}_env"] = variable
+        self._redact()
         with holding(stand_in, MARK if self._recorder.replays else None):
             return read_key(variable, "aiq_cassette.key")
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
@@ -142,6 +143,13 @@ async def test_research_is_a_session_of_aiq_with_the_clock_of_its_recording(
     assert len(endpoint.new()) == 3
     with Store(tmp_path / "kept" / "agent.sqlite", writes=False) as store:
         assert not [exchange for exchange in store.exchanges("test/1") if "like-no-key" in repr(exchange)]
+
+
+def test_a_recording_that_cannot_be_read_leaves_the_network_alone(tmp_path: Path) -> None:
+    (tmp_path / "agent.sqlite").write_bytes(b"no database" * 100)
+    with pytest.raises(UserError, match="agent.sqlite: is no recording that can be read"):
+        AiqCassette(tmp_path, "t", "replay")
+    socket.socket().close()
 
 
 @pytest.mark.slow
