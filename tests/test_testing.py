@@ -147,7 +147,7 @@ async def test_research_is_a_session_of_aiq_with_the_clock_of_its_recording(
 
 def test_a_recording_that_cannot_be_read_leaves_the_network_alone(tmp_path: Path) -> None:
     (tmp_path / "agent.sqlite").write_bytes(b"no database" * 100)
-    with pytest.raises(UserError, match="agent.sqlite: is no recording that can be read"):
+    with pytest.raises(UserError, match=r"agent\.sqlite: is no recording that can be read"):
         AiqCassette(tmp_path, "t", "replay")
     socket.socket().close()
 
