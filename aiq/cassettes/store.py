@@ -13,13 +13,12 @@ import sqlite3
 import zlib
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import astuple, dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Self
 
-from aiq.cassettes.match import request_key
+from aiq.cassettes.match import json_value, request_key
 from aiq.core.errors import UserError
 
 VERSION: Final = 1
@@ -354,12 +353,10 @@ def _body(data: bytes) -> list[Any]:
         text = data.decode()
     except UnicodeDecodeError:
         return ["base64", base64.b64encode(data).decode()]
-    if text[:1] in ("{", "["):
-        with suppress(ValueError, RecursionError):
-            value = json.loads(text)
-            for number, style in enumerate(_STYLES):
-                if json.dumps(value, **style) == text:
-                    return [number, value]
+    if (value := json_value(text)) is not None:
+        for number, style in enumerate(_STYLES):
+            if json.dumps(value, **style) == text:
+                return [number, value]
     return ["text", text]
 
 
