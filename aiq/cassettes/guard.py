@@ -12,6 +12,9 @@ from typing import Any, Final, Self
 ours: ContextVar[bool] = ContextVar("ours", default=False)
 """Whether the running code is the run's client, whose exchanges are in the cassettes."""
 
+aside: ContextVar[Counter[str] | None] = ContextVar("aside", default=None)
+"""Where the connections of the running code are counted, if not by the guard: it is recorded by other means."""
+
 _INTERNET: Final = (socket.AF_INET, socket.AF_INET6)
 _LOOK_UPS: Final = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"})
 _PROCESSES: Final = frozenset(
@@ -60,7 +63,8 @@ class Guard:
             raise Forbidden(f"a replay starts no process, and this asks for {args[0] if args else event}")
 
     def _note(self, where: str) -> None:
-        self.connections[where] += 1
+        counts = aside.get()
+        (self.connections if counts is None else counts)[where] += 1
 
 
 def _heard(event: str, args: tuple[Any, ...]) -> None:

@@ -24,7 +24,10 @@ from aiq.core.errors import UserError
 VERSION: Final = 1
 
 GIVEN_UP: Final = "given up"
-"""The error of an exchange that whoever asked did not wait for, usually because of a time limit of its own."""
+"""The error of an exchange that whoever asked did not wait for; after a colon how many seconds a replay is to wait."""
+
+TIME_UP: Final = "time up"
+"""The error of an exchange under way when `limits.sample_seconds` were up."""
 
 BLOCK_BYTES: Final = 2**19
 """Of items that are compressed together when a file is closed: about ten times smaller than each by itself, and some
@@ -102,12 +105,19 @@ class Cassette:
         self._places += 1
         return self._places - 1
 
-    def take(self, asked: Exchange) -> Exchange | None:
-        """The next recorded exchange of this request; None where there is none (any more)."""
+    def take(self, asked: Exchange, unless: Callable[[Exchange], bool] | None = None) -> Exchange | None:
+        """The next recorded exchange of this request; None where there is none (any more).
+
+        Those of which `unless` holds are passed over, and forgotten.
+        """
         waiting = self._waiting.get(request_key(asked, self._store.ignored))
-        if not waiting:
-            return None
-        return self._store.exchange(waiting.popleft())
+        while waiting:
+            row = waiting.popleft()
+            exchange = self._store.exchange(row)
+            if unless is None or not unless(exchange):
+                return exchange
+            self._store.drop([row])
+        return None
 
     def add(self, exchange: Exchange, place: int) -> None:
         """Keep it; the first of its request that is kept anew takes the place of all earlier ones."""
@@ -241,13 +251,18 @@ class Store:
 
     def insert(self, cassette: int, place: int, exchange: Exchange) -> int:
         """The row of the exchange, written with its texts in one transaction."""
+        key = request_key(exchange, self.ignored)
         self.write("BEGIN")
-        packed = json.dumps(_packed(exchange, self._keep_text), separators=(",", ":")).encode()
-        row = self.write(
-            "INSERT INTO exchanges (cassette, place, key, digest, item) VALUES (?, ?, ?, ?, ?)",
-            *(cassette, place, request_key(exchange, self.ignored), exchange.digest, self._keep(packed)),
-        )
-        self.write("COMMIT")
+        try:
+            packed = json.dumps(_packed(exchange, self._keep_text), separators=(",", ":")).encode()
+            row = self.write(
+                "INSERT INTO exchanges (cassette, place, key, digest, item) VALUES (?, ?, ?, ?, ?)",
+                *(cassette, place, key, exchange.digest, self._keep(packed)),
+            )
+            self.write("COMMIT")
+        except BaseException:
+            self._database.rollback()
+            raise
         return row
 
     def _keep_text(self, text: str) -> str:

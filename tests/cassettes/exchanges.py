@@ -22,7 +22,12 @@ def asked(body: Any = b"", url: str = CHAT, method: str = "POST") -> Exchange:
 def answered(body: Any, answer: str, **more: Any) -> Exchange:
     request = asked(body)
     return Exchange(
-        request.method, request.url, request_body=request.request_body, status=200, response_body=answer.encode(), **more
+        request.method,
+        request.url,
+        request_body=request.request_body,
+        status=200,
+        response_body=answer.encode(),
+        **more,
     )
 
 

@@ -11,7 +11,8 @@ from aiq.cassettes.match import SHOWN, canonical_url, closest, request_key
 from tests.cassettes.exchanges import asked
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
 )
 
 
