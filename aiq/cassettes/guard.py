@@ -53,6 +53,8 @@ class Guard:
         """Take note of an audit event, or raise Forbidden."""
         if event == "socket.connect" and args[0].family in _INTERNET and not ours.get():
             self._note(f"{args[1][0]}:{args[1][1]}")
+            if self.forbids:
+                raise Forbidden("a replay opens no connection")
         elif self.forbids and event in _LOOK_UPS:
             self._note(str(args[0]))
             raise Forbidden(f"a replay looks up no address, and this asks for {args[0]}")

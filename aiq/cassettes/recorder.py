@@ -5,7 +5,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from aiq.cassettes.guard import Guard, aside
 from aiq.cassettes.match import closest
 from aiq.cassettes.redact import REQUEST_HEADERS, RESPONSE_HEADERS, Redactor
-from aiq.cassettes.store import Cassette, Exchange, Store
+from aiq.cassettes.store import Cassette, Exchange, NoRecording, Store
 from aiq.cassettes.transport import CassetteTransport, Keep, fail, failure, given_up, named
 from aiq.core.concurrency import holding
 from aiq.core.errors import AiqError, RunAborted, ToolError, ToolErrorKind, UserError
@@ -79,7 +79,7 @@ class Recorder:
     def _open(self, ignored: Collection[str]) -> None:
         for account in get_args(Account):
             path = self._folder / f"{account}.sqlite"
-            if self.writes or path.is_file():
+            with suppress(NoRecording):
                 self._stores[account] = self._held.enter_context(Store(path, writes=self.writes, ignored=ignored))
         if not self._stores:
             raise UserError(f"cassette.dir={self._folder}: nothing is recorded there; record with cassette=record")
@@ -190,9 +190,8 @@ def recorded(mode: str, folder: Path) -> dict[str, Any]:
     """What the recording that a run is to use says of itself; nothing where it begins one."""
     paths = (folder / f"{account}.sqlite" for account in get_args(Account))
     for path in paths if mode in _READ else ():
-        if path.is_file():
-            with Store(path, writes=False) as store:
-                return store.about
+        with suppress(NoRecording), Store(path, writes=False) as store:
+            return store.about
     return {}
 
 

@@ -59,6 +59,10 @@ CREATE TABLE IF NOT EXISTS blocks (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
 """An item is a text or an exchange in JSON: `data` by itself, or `size` bytes from `start` on in an unpacked block."""
 
 
+class NoRecording(UserError):
+    """There is no file, or one whose making was killed before anything was in it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Exchange:
     """A request and what came of it: an answer (`status`), an answer that broke off (and `error`), or only `error`.
@@ -153,7 +157,7 @@ class Store:
     """One file of cassettes. Without `writes` it must be there, and is not changed.
 
     `about`: what the recording says of itself, JSON values by name. `ignored`: what of a request may vary. Raises
-    UserError for a file that is absent, damaged, in use, or of a later version.
+    UserError for a file that is absent (NoRecording), damaged, in use, or of a later version.
     """
 
     def __init__(self, path: Path, *, writes: bool, ignored: Collection[str] = ()) -> None:
@@ -162,13 +166,17 @@ class Store:
         self._changed = self._dropped = False
         self._to_say: dict[str, Any] = {}
         self._block = lru_cache(_BLOCKS_HELD)(self._read_block)
+        absent = NoRecording(f"{path}: there is no such recording; record one with cassette=record")
         if not writes and not path.is_file():
-            raise UserError(f"{path}: there is no such recording; record one with cassette=record")
+            raise absent
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
             if writes:
-                self._database.executescript(_TABLES)
+                self._database.executescript(f"BEGIN IMMEDIATE; {_TABLES} COMMIT;")
+            elif not self._database.execute("SELECT 1 FROM sqlite_master").fetchone():
+                self._database.close()
+                raise absent
             self.about: dict[str, Any] = {
                 name: json.loads(value) for name, value in self._database.execute("SELECT name, value FROM about")
             }

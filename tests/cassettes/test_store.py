@@ -245,7 +245,11 @@ def test_what_was_changed_after_it_was_recorded_is_noticed(path: Path, table: st
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(None, "record one with cassette=record"), (b"no database" * 100, "record it anew"), (b"", "record it anew")],
+    [
+        (None, "record one with cassette=record"),
+        (b"no database" * 100, "record it anew"),
+        (b"", "record one with cassette=record"),
+    ],
 )
 def test_a_file_that_is_not_there_or_no_recording_is_said_with_the_remedy(
     tmp_path: Path, content: bytes | None, said: str
