@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from aiq.agents.base import AsksUser, Checked
 from aiq.cassettes.recorder import CassetteMiss, Recorder, cassette_name
-from aiq.cassettes.redact import MARK, Redactor, secret_values
+from aiq.cassettes.redact import Redactor, secret_values
 from aiq.core import plugins
 from aiq.core.concurrency import holding
 from aiq.core.errors import ConfigError, UserError
@@ -25,7 +25,7 @@ from aiq.core.samples import Question, Sample, SampleKey
 from aiq.experiment import compose
 from aiq.experiment.attempt import outcome, settled
 from aiq.experiment.plan import check_data_sources, collections_of, with_documents
-from aiq.experiment.recording import without_keys
+from aiq.experiment.recording import STAND_IN, without_keys
 from aiq.experiment.resources import Resources, open_resources
 from aiq.experiment.sessions import make_user
 from aiq.llm.http import AsyncBaseTransport, AsyncClient, Limits
@@ -104,7 +104,7 @@ class AiqCassette:
         """
         self._named[f"{variable}_env"] = variable
         self._redact()
-        with holding(stand_in, MARK if self._recorder.replays else None):
+        with holding(stand_in, STAND_IN if self._recorder.replays else None):
             return read_key(variable, "aiq_cassette.key")
 
     def openai(self, *, base_url: str | None = None, api_key: str | None = None, **options: Any) -> "AsyncOpenAI":
@@ -178,7 +178,7 @@ class AiqCassette:
 
     def _redact(self) -> None:
         """From now on keep out what the environment holds by now, and the keys that are known by now."""
-        self._recorder.redactor = Redactor([*self._given, *secret_values(self._named, os.environ)])
+        self._recorder.redactor = Redactor([STAND_IN, *self._given, *secret_values(self._named, os.environ)])
 
     @property
     def missed(self) -> CassetteMiss | None:

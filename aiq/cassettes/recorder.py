@@ -1,8 +1,11 @@
 """The cassettes of a run: whose work is under way, what its mode allows, and what is to be said at its end."""
 
+import asyncio
 import json
+import time
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
@@ -10,13 +13,13 @@ from typing import Any, Final, Literal, get_args
 
 from pydantic import BaseModel
 
-from aiq.cassettes.guard import Guard
+from aiq.cassettes.guard import Guard, aside
 from aiq.cassettes.match import closest
 from aiq.cassettes.redact import REQUEST_HEADERS, RESPONSE_HEADERS, Redactor
-from aiq.cassettes.store import Cassette, Exchange, Store
-from aiq.cassettes.transport import CassetteTransport, Keep, failure, named
+from aiq.cassettes.store import Cassette, Exchange, NoRecording, Store
+from aiq.cassettes.transport import CassetteTransport, Keep, fail, failure, given_up, named
 from aiq.core.concurrency import holding
-from aiq.core.errors import RunAborted, ToolError, ToolErrorKind, UserError
+from aiq.core.errors import AiqError, RunAborted, ToolError, ToolErrorKind, UserError
 from aiq.core.run_settings import CassetteSettings
 from aiq.core.samples import SampleKey
 from aiq.core.tools import Tool, ToolResult
@@ -86,7 +89,7 @@ class Recorder:
     def _open(self, ignored: Collection[str]) -> None:
         for account in self._accounts:
             path = self._folder / f"{account}.sqlite"
-            if self.writes or path.is_file():
+            with suppress(NoRecording):
                 self._stores[account] = self._held.enter_context(Store(path, writes=self.writes, ignored=ignored))
         if not self._stores:
             raise UserError(f"cassette.dir={self._folder}: nothing is recorded there; record with cassette=record")
@@ -141,6 +144,10 @@ class Recorder:
                 f"{self._way}, so no cassette can hold it"
             )
         return self._problem
+
+    def noted(self, connections: Mapping[str, int]) -> None:
+        """These did not go through the session either."""
+        self._guard.connections.update(connections)
 
     def stop(self) -> None:
         """Keep nothing from now on: what is under way is being cancelled."""
@@ -204,9 +211,8 @@ def recorded(mode: str, folder: Path) -> dict[str, Any]:
     """What the recording that a run is to use says of itself; nothing where it begins one."""
     paths = (folder / f"{account}.sqlite" for account in get_args(Account))
     for path in paths if mode in _READ else ():
-        if path.is_file():
-            with Store(path, writes=False) as store:
-                return store.about
+        with suppress(NoRecording), Store(path, writes=False) as store:
+            return store.about
     return {}
 
 
@@ -240,12 +246,15 @@ class _Slot:
         recorder = self.recorder
         if not recorder.reads:
             return None
-        found = None if self.cassette is None else self.cassette.take(asked)
-        while found is not None and not recorder.replays and _is_of_set_up(found):
-            found = self.cassette.take(asked) if self.cassette else None
+        unless = None if recorder.replays else _is_of_set_up
+        found = None if self.cassette is None else self.cassette.take(asked, unless)
         if found is None and recorder.replays:
             raise recorder.miss(self._what_was_missed(asked))
         return found
+
+    @property
+    def used_up(self) -> bool:
+        return self.cassette is not None and not self.cassette.unused()
 
     def keeping(self, asked: Exchange) -> Keep:
         assert self.cassette is not None
@@ -304,29 +313,48 @@ class RecordedTool:
         asked = slot.called(self.name, arguments)
         found = slot.take(asked)
         if found is None:
-            return await self._carried_out(arguments, slot.keeping(asked))
+            return await self._carried_out(arguments, slot)
         if found.status == _CARRIED_OUT:
             return await self._tool.run(arguments)
-        if found.error is not None:
-            raise failure(found)
+        await fail(found, slot)
         return ToolResult.model_validate_json(found.response_body)
 
-    async def _carried_out(self, arguments: BaseModel, keep: Keep) -> ToolResult:
-        with holding(_requests_of_tool, list[str]()) as requests:
+    async def _carried_out(self, arguments: BaseModel, slot: _Slot) -> ToolResult:
+        """Its result or failure as a replay will bring it. Connections of its own are of no interest, unless the replay
+        carries it out again: where it has made requests, and where it met what no tool decides (a limit).
+        """
+        keep, start, outer = slot.keeping(slot.called(self.name, arguments)), time.monotonic(), _requests_of_tool.get()
+        with holding(_requests_of_tool, list[str]()) as requests, holding(aside, Counter[str]()) as connections:
+            ended: dict[str, Any] = {"status": _CARRIED_OUT}
             try:
                 result = await self._tool.run(arguments)
-            except Exception as error:
-                failed = f"tool/{ToolErrorKind.FAILED}: {self.name}: {type(error).__name__}: {error}"
-                if not requests:
-                    keep(error=named(error) if isinstance(error, ToolError) else failed)
+                ended = {"status": 200, "headers": _JSON, "body": result.model_dump_json().encode()}
+            except asyncio.CancelledError:
+                ended = {"error": given_up(start)}
                 raise
+            except Exception as error:
+                if isinstance(error, ToolError) or not isinstance(error, AiqError):
+                    ended = {"error": self._failed(error)}
+                if requests or "error" not in ended:
+                    raise
             finally:
                 if requests:
-                    keep(status=_CARRIED_OUT)
+                    ended = {"status": _CARRIED_OUT}
+                    slot.recorder.noted(connections)
+                    if outer is not None:
+                        outer.extend(requests)
+                kept = keep(**ended)
         if requests:
             return result
-        kept = keep(status=200, headers=_JSON, body=result.model_dump_json().encode())
+        if kept.error is not None:
+            raise failure(kept)
         return ToolResult.model_validate_json(kept.response_body)
+
+    def _failed(self, error: Exception) -> str:
+        """As the session shows it."""
+        if isinstance(error, ToolError):
+            return named(error)
+        return f"tool/{ToolErrorKind.FAILED}: {self.name}: {type(error).__name__}: {error}"
 
 
 def _is_of_set_up(exchange: Exchange) -> bool:
