@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from aiq.agents.base import AsksUser, Checked
-from aiq.cassettes.recorder import CassetteMiss, Recorder, cassette_name
+from aiq.cassettes.recorder import CassetteMiss, Recorder, Wording, cassette_name
 from aiq.cassettes.redact import Redactor, secret_values
 from aiq.core import plugins
 from aiq.core.concurrency import holding
@@ -39,6 +39,7 @@ Mode = Literal["off", "record", "replay", "auto", "refresh"]
 
 _NAME: Final = cassette_name(SampleKey("test", 1))  # the same in every test, so that a recording can be renamed with it
 _OPTION: Final = "--aiq-cassette="
+_WORDING: Final = Wording(f"pytest {_OPTION}", "aiq_cassette", "its client, openai() or research()")
 _KEPT: Final = "agent.sqlite"
 _LONGEST_NAME: Final = 60
 
@@ -62,12 +63,9 @@ class AiqCassette:
         self._settings = CassetteSettings(mode=mode, dir=str(folder), ignored=tuple(ignored))
         if mode == "replay" and not (folder / _KEPT).is_file():
             raise UserError(f"nothing is recorded in {folder}; record it with pytest {_OPTION}record")
-        way = "aiq_cassette (its client, openai or research)"
         self._named: dict[str, Any] = {}
         self._given: list[str] = []
-        self._recorder = Recorder(
-            self._settings, folder, Redactor(()), accounts=("agent",), option=f"pytest {_OPTION}", way=way
-        )
+        self._recorder = Recorder(self._settings, folder, Redactor(()), accounts=("agent",), wording=_WORDING)
         then = self._recorder.about.get("ignored", [])
         try:
             if self._recorder.on and then != sorted(ignored):

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 from pydantic import BaseModel
 
@@ -47,6 +47,14 @@ class CassetteMiss(RunAborted):
     """A replay asked for what was not recorded, or for a connection of its own."""
 
 
+class Wording(NamedTuple):
+    """What messages say: how a mode is chosen, through what everything is to be asked for, and what that offers."""
+
+    option: str = "cassette="
+    way: str = "the session"
+    use: str = "session.openai and the session's tools"
+
+
 def cassette_name(key: SampleKey) -> str:
     """`SAMPLE/EPOCH`."""
     return f"{key.sample_id}/{key.epoch}"
@@ -57,8 +65,7 @@ class Recorder:
 
     `record` makes every exchange anew; `replay` makes none; `auto` makes those that are not recorded; `refresh` does
     too, and at the end of a whole run forgets, as `record` does, what was not asked for. Raises UserError for a
-    recording that is not there or cannot be read. `option` is how a mode is chosen and `way` through what everything is
-    asked for, both for messages.
+    recording that is not there or cannot be read.
     """
 
     def __init__(
@@ -68,16 +75,15 @@ class Recorder:
         redactor: Redactor,
         *,
         accounts: Sequence[Account] = get_args(Account),
-        option: str = "cassette=",
-        way: str = "the session (session.openai and its tools)",
+        wording: Wording = Wording(),  # noqa: B008  immutable
     ) -> None:
-        mode, self.redactor, self.option = settings.mode, redactor, option
+        mode, self.redactor, self.wording = settings.mode, redactor, wording
         self.on, self.replays = mode != "off", mode == "replay"
         self.reads, self.writes = mode in _READ, mode in ("record", "auto", "refresh")
         self._prunes = mode in ("record", "refresh")
         self._guard = Guard(forbids=self.replays)
         self._problem: CassetteMiss | None = None
-        self._folder, self._accounts, self._way = folder, accounts, way
+        self._folder, self._accounts = folder, accounts
         self.stopping = False
         self._unused = 0
         self._stores: dict[str, Store] = {}
@@ -141,7 +147,7 @@ class Recorder:
         if self.replays and self._guard.connections:
             return self.miss(
                 f"{name}: a connection was asked for ({', '.join(self._guard.connections)}) that does not go through "
-                f"{self._way}, so no cassette can hold it"
+                f"{self.wording.way}, so no cassette can hold it; use {self.wording.use}"
             )
         return self._problem
 
@@ -171,16 +177,20 @@ class Recorder:
         """End it; what is to be said."""
         notes = []
         if self._unused and not self._prunes:
-            notes.append(f"{self._unused} recorded exchanges were not asked for; {self.option}refresh forgets them")
+            notes.append(
+                f"{self._unused} recorded exchanges were not asked for; {self.wording.option}refresh forgets them"
+            )
         if self.writes and self._guard.connections:
             where = ", ".join(f"{place} ({times})" for place, times in sorted(self._guard.connections.items()))
-            notes.append(f"these connections did not go through {self._way} and are not recorded: {where}")
+            notes.append(f"these connections did not go through {self.wording.way} and are not recorded: {where}")
         self._held.close()
         return [f"{self._folder}: {note}" for note in notes]
 
     def cassette(self, account: Account, name: str) -> Cassette | None:
         if account not in self._stores:
-            raise UserError(f"{self._folder}: no {account}.sqlite is recorded there; add it with {self.option}auto")
+            raise UserError(
+                f"{self._folder}: no {account}.sqlite is recorded there; add it with {self.wording.option}auto"
+            )
         return self._stores[account].cassette(name, make=self.writes)
 
     def _lent(self) -> "_Slot | None":
@@ -286,7 +296,7 @@ class _Slot:
         """What was asked, and of the closest recorded request the first differences."""
         who = f"{asked.role}, " if asked.role else ""
         what = f"cassette of {self.name}: not recorded: {who}{asked.method} {asked.url}"
-        option = self.recorder.option
+        option = self.recorder.wording.option
         remedy = f"record it with {option}auto, or with {option}refresh where prompts have changed"
         if self.cassette is None:
             return f"{what}; there is no cassette of this name; {remedy}"
