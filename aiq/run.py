@@ -46,14 +46,11 @@ def run(args: Namespace) -> int:
     if not args.multirun:
         sweep.refuse(others)
     jobs = sweep.split(others) if args.multirun else [sweep.Job(tuple(others), {})]
-    if resumed:
-        return carry_out(*_reopened(resumed[0], others)).exit_code
     if args.cfg:
         return _show_config(jobs)
     if args.multirun:
         return _sweep(jobs)
-    plan = _plan(others)
-    return carry_out(plan, _folder(plan, new_run_id())).exit_code
+    return carry_out(*_chosen(resumed, others)).exit_code
 
 
 def finished(overrides: Sequence[str]) -> FinishedRun:
@@ -67,11 +64,7 @@ def finished(overrides: Sequence[str]) -> FinishedRun:
     plugins.search_here()
     resumed, others = _parted(overrides)
     sweep.refuse(others)
-    if resumed:
-        plan, folder, earlier = _reopened(resumed[0], others)
-    else:
-        plan, earlier = _plan(others), None
-        folder = _folder(plan, new_run_id())
+    plan, folder, earlier = _chosen(resumed, others)
     try:
         outcome = _executed(plan, folder, earlier)
     except KeyboardInterrupt:
@@ -89,6 +82,14 @@ def _parted(overrides: Sequence[str]) -> tuple[list[str], list[str]]:
     if len(resumed) > 1:
         raise UserError(_RESUMED_ALONE)
     return resumed, [text for text in overrides if not text.startswith(_RESUME)]
+
+
+def _chosen(resumed: Sequence[str], overrides: Sequence[str]) -> tuple["RunPlan", RunFolder, Manifest | None]:
+    """The run to resume, or else a new one."""
+    if resumed:
+        return _reopened(resumed[0], overrides)
+    plan = _plan(overrides)
+    return plan, _folder(plan, new_run_id()), None
 
 
 def _show_config(jobs: Sequence[sweep.Job]) -> int:
@@ -129,14 +130,14 @@ def _unfinished(name: str, overrides: Sequence[str]) -> tuple[RunFolder, list[st
 
     `experiment` and `output_dir` say where `latest` is looked for. Raises UserError for no such run.
     """
-    where = dict.fromkeys(("experiment", "output_dir"), "")
-    where |= {key: value for key, _, value in (text.partition("=") for text in overrides) if key in where}
-    results = where["output_dir"] or "results"
+    places = [text for text in overrides if text.startswith(("experiment=", "output_dir="))]
+    where = dict(text.split("=", 1) for text in places)
+    results = where.get("output_dir") or "results"
     if name != LATEST:
         return find_run(name, results), list(overrides)
-    folder = latest_unfinished(results, where["experiment"] or None)
+    folder = latest_unfinished(results, where.get("experiment"))
     print(f"aiq: going on with {folder.path}", file=sys.stderr)
-    return folder, [text for text in overrides if text.partition("=")[0] not in where]
+    return folder, [text for text in overrides if text not in places]
 
 
 def _reopened(name: str, overrides: Sequence[str]) -> tuple["RunPlan", RunFolder, Manifest]:

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from aiq.core.plugins import load
-from aiq.core.settings import RunSettings
+from aiq.core.run_settings import RunSettings
 from aiq.experiment.compose import config_of_options
 from aiq.site.settings import in_yaml, section
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from aiq.citations.registry import SourceRegistry
 from aiq.core.events import EventLog
+from aiq.core.run_settings import CitationSettings
 from aiq.core.samples import SampleKey
 from aiq.core.session import ApprovingUser, Session
-from aiq.core.settings import CitationSettings
 from aiq.core.usage import Limits
 from tests.settings import configured
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from aiq.core.errors import ConfigError
 from aiq.core.plugins import load
-from aiq.core.settings import DatasetSettings, RunSettings
+from aiq.core.run_settings import DatasetSettings, RunSettings
 from aiq.experiment.compose import config_of_options, options
 from aiq.site.settings import section
 

@@ -2,7 +2,7 @@
 
 from aiq.citations.files import AuditCase
 from aiq.core.errors import UserError
-from aiq.core.settings import CitationSettings
+from aiq.core.run_settings import CitationSettings
 from aiq.runs.folder import RunFolder, natural
 from aiq.runs.reader import read_samples
 

@@ -20,8 +20,8 @@ from aiq.cassettes.store import Cassette, Exchange, NoRecording, Store
 from aiq.cassettes.transport import CassetteTransport, Keep, fail, failure, given_up, named
 from aiq.core.concurrency import holding
 from aiq.core.errors import AiqError, RunAborted, ToolError, ToolErrorKind, UserError
+from aiq.core.run_settings import CassetteSettings
 from aiq.core.samples import SampleKey
-from aiq.core.settings import CassetteSettings
 from aiq.core.tools import Tool, ToolResult
 from aiq.llm.http import AsyncBaseTransport, Request
 

@@ -1,14 +1,14 @@
 """Secrets are taken out of whatever is about to be written: URLs, headers, bodies, streams.
 
-A secret is a value that the user's environment holds, or a text in one of the forms that services give their keys.
-What merely looks random (an id, a hash, a DOI) stays: pages are full of it.
+A secret is a value that the user's environment holds, or a text in a form that services give their keys. What merely
+looks random (an id, a hash, a DOI) stays: pages are full of it.
 """
 
 import json
 import re
 from base64 import b64encode
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from html import unescape
@@ -22,63 +22,48 @@ REQUEST_HEADERS = frozenset({"accept", "content-type", "x-aiq-attempt", "x-aiq-r
 RESPONSE_HEADERS = frozenset({"content-type", "location", "retry-after*", "x-ratelimit-*", "x-request-id"})
 """The headers that are kept, in lower case; `*` stands for any ending, or none."""
 
-Span = tuple[int, int, str]
-"""Start and end of a secret in a text, and its kind."""
-Leaf = tuple[int, Any, Any]
-"""A string in an event: the number of the event's line, and what holds the string under which key."""
-
-_SHORTEST = 8
-"""Characters of the shortest value taken out: shorter ones ("test", "12345") occur by chance in ordinary text."""
-_DIGIT = "(?=[A-Za-z._~+/=-]{0,99}[0-9])"
-"""Drawn keys have digits; words joined by hyphens, such as the `sk-...` of style sheets, do not."""
+Span = tuple[int, int, str]  # where a secret begins and ends, and its kind
+Leaf = tuple[int, Any, Any]  # a string in an event: the number of the event's line, what holds the string, the key
+_SHORTEST = 8  # characters of a value: shorter ones ("test", "12345") occur by chance in ordinary text
+_DIGIT = "(?=[A-Za-z._~+/=-]{0,99}[0-9])"  # as drawn keys have; the joined words of prose and style sheets have none
 _KEYS = {
-    "model key": rf"sk-(?:(?:ant|proj|svcacct|admin|or)-[\w-]{{20,}}|(?:[a-z0-9]+-){{0,3}}{_DIGIT}\w{{20,}})",
-    "Tavily key": rf"tvly-{_DIGIT}[\w-]{{20,}}",
-    "NVIDIA key": r"nvapi-[\w-]{40,}",
-    "Google key": r"AIza[\w-]{35}",
-    "GitHub token": r"(?:gh[opsur]_|github_pat_)\w{36,}",
-    "Slack token": r"xox[a-z][.-][\w-]{20,}",
-    "AWS key": r"A[KS]IA[A-Z0-9]{16}",
-    "Hugging Face token": r"hf_[A-Za-z0-9]{30,}",
-    "JSON web token": r"eyJ(?<![\w-]eyJ)[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}",
+    "model key": ("sk-", rf"(?:(?:admin|ant|or|proj|svcacct)-[\w-]{{20}}|(?:[a-z0-9]+-){{0,3}}{_DIGIT}\w{{20}})[\w-]*"),
+    "Tavily key": ("tvly-", rf"{_DIGIT}[\w-]{{20,}}"),
+    "NVIDIA key": ("nvapi-", r"[\w-]{40,}"),
+    "Google key": ("AIza", r"[\w-]{35}"),
+    "GitHub token": ("g", r"(?:h[opsur]|ithub_pat)_\w{36,}"),
+    "Slack token": ("xox", r"[a-z][.-][\w-]{20,}"),
+    "AWS key": ("A[KS]IA", "[A-Z0-9]{16}"),
+    "Hugging Face token": ("hf_", "[A-Za-z0-9]{30,}"),
+    "JSON web token": ("eyJ", r"(?<![\w-]eyJ)[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}"),
 }
-"""The documented forms of keys. None begins inside a word of ASCII (Chinese text has no spaces)."""
-_NAMES = (
-    "(?:(?:access|api|app|auth|client|id|private|refresh|secret|security|session|subscription|x-amz|x-amz-security"
-    "|x-api|x-goog)[_-]?)?(?:credential|key|passwd|password|secret|sig|signature|token)"
-)
+"""The documented forms of keys: how they begin, which is never inside a word of ASCII, and go on."""
+_OF = "access|api|app|auth|client|id|private|refresh|secret|security|session|subscription|x-amz|x-amz-security|x-goog"
+_NAMES = f"(?:(?:{_OF})[_-]?)?(?:credential|key|passwd|password|secret|sig|signature|token)"
 _PLACES = {
+    "password in a header": r"uthorization\W{1,9}[Bb]asic +([A-Za-z0-9+/_-]{6,}=*)",
     "bearer token": rf"earer +{_DIGIT}([A-Za-z0-9._~+/=-]{{16,}})",
-    "secret in a query": rf"(?<![^?&#])(?i:{_NAMES})=([A-Za-z0-9._~%+/=!*$:@-]{{{_SHORTEST},}})",
+    "secret in a query": rf"[?&#](?i:{_NAMES})=([A-Za-z0-9._~%+/=!*$:@-]{{{_SHORTEST},}})",
     "password in a URL": r"://[\w.~%!$&'*+;=-]*:([\w.~%!$&'*+;=:-]+)@",
 }
 """Where secrets of any form are; the group is the secret."""
-_VALUE = "value of an environment variable"
-_KINDS = (*_KEYS, *_PLACES)
-_SHAPES = re.compile(
-    "|".join((f"(?<![A-Za-z0-9])(?:{'|'.join(f'{form}()' for form in _KEYS.values())})", *_PLACES.values())), re.ASCII
-)
-"""A group for each kind, in their order; that of a key is empty: all of the match is the secret."""
-_VARIABLE = re.compile(
-    "(?<![A-Z])(?:(?:API)?KEYS?|CREDENTIALS?|DSN|JWT|PASS(?:PHRASE|WD|WORD)?|PAT|SECRETS?|TOKEN)(?![A-Z])",
-    re.IGNORECASE,
-)
+_FORMS = {kind: f"{start}(?<![A-Za-z0-9]{start}){rest}" for kind, (start, rest) in _KEYS.items()} | _PLACES
+_SHAPES = {kind: re.compile(form, re.ASCII) for kind, form in _FORMS.items()}
+"""Apart from each other: a pattern that begins with given characters is searched for many times faster."""
+_VARIABLE = re.compile("(?<![A-Z])((API)?KEYS?|CREDENTIALS?|DSN|JWT|PASS(PHRASE|WD|WORD)?|PAT|SECRETS?|TOKEN)(?![A-Z])")
 """A word in the name of a variable that holds a secret (TOKENS is none: those variables are limits)."""
+_HEX = "[0-9a-fA-F]"
 _ENCODED = re.compile(
-    r"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\[\"\\/bfnrt]"
-    r"|%[0-7][0-9a-fA-F]|%[89a-fA-F][0-9a-fA-F](?:%[89a-fA-F][0-9a-fA-F])*"
-    r"|&(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});)"
+    rf"(\\u[dD][89abAB]{_HEX}{{2}}\\u[dD][c-fC-F]{_HEX}{{2}}|\\u{_HEX}{{4}}|\\[\"\\/bfnrt]"
+    rf"|%[0-7]{_HEX}|%[89a-fA-F]{_HEX}(?:%[89a-fA-F]{_HEX})*"
+    rf"|&(?:amp|lt|gt|quot|apos|#[0-9]{{1,7}}|#[xX]{_HEX}{{1,6}});)"
 )
 """A character as JSON, URLs and HTML may spell it."""
-_NESTED = 3
-"""How deep spellings are read in each other (a URL in HTML in JSON): hostile text nests them without end."""
+_NESTED = 3  # how deep spellings are read in each other (a URL in HTML in JSON): hostile text nests them without end
 
 
 class Redactor:
-    """Takes secrets out: the given values, also as JSON, URLs, HTML and base64 spell them, and the known forms.
-
-    What holds no secret comes back as it was; redacting twice is redacting once.
-    """
+    """Takes secrets out, however they are spelled; all else stays as it was. Redacting twice is redacting once."""
 
     def __init__(self, values: Iterable[str]) -> None:
         kept = (value for value in values if len(value) >= _SHORTEST and value not in MARK)
@@ -91,22 +76,19 @@ class Redactor:
     def headers(self, pairs: Iterable[tuple[str, str]], allowed: frozenset[str]) -> tuple[tuple[str, str], ...]:
         """The allowed ones in their order, names in lower case, values redacted."""
         families = tuple(name[:-1] for name in allowed if name.endswith("*"))
-        lower = [(name.lower(), value) for name, value in pairs]
-        return tuple((n, self.text(value)) for n, value in lower if n in allowed or n.startswith(families))
+        kept = ((n, v) for n, v in ((n.lower(), v) for n, v in pairs) if n in allowed or n.startswith(families))
+        return tuple((name, self.text(value)) for name, value in kept)
 
     def body(self, body: bytes, content_type: str) -> bytes:
-        """Any bytes with MARK in place of every secret, also of one that is split over events of a stream.
-
-        An event with a part of such a secret is written anew, as ASCII JSON.
-        """
+        """Any bytes with MARK in place of every secret, also of one that is split over the events of a stream."""
+        query = "?" if "form-urlencoded" in content_type else ""  # which a form is, but for this
         try:
-            text, encoding = body.decode(), "utf-8"
+            text, encoding = query + body.decode(), "utf-8"
         except UnicodeDecodeError:
-            text, encoding = body.decode("latin-1"), "latin-1"  # has a character for every byte
-        stream = "event-stream" in content_type or text.startswith("data:") or "\ndata:" in text
-        while (redacted := self.text(self._events(text) if stream else text)) != text:
+            text, encoding = query + body.decode("latin-1"), "latin-1"  # has a character for every byte
+        while (redacted := self.text(self._events(text) if "data:" in text else text)) != text:
             text = redacted
-        return text.encode(encoding)
+        return text.removeprefix(query).encode(encoding)
 
     def found(self, text: str) -> list[str]:
         """The kinds of secrets in a text or stream, sorted; no part of a secret."""
@@ -114,7 +96,7 @@ class Redactor:
         return sorted({kind for part in (text, *split) for _, _, kind in self._find(part)})
 
     def _events(self, text: str) -> str:
-        """A stream without the secrets in what its events say together."""
+        """A stream without the secrets that its events spell together; those with a part are written anew, in ASCII."""
         lines = text.split("\n")
         events, groups = _read_events(lines)
         for group in groups:
@@ -132,8 +114,7 @@ class Redactor:
             starts, ends = [span[0] for span in spans], [span[1] for span in spans]
             cut, end = [], 0
             for piece in pieces:
-                start, end = end, end + len(piece)
-                kept, at = "", 0
+                start, end, kept, at = end, end + len(piece), "", 0
                 for first, last, _ in spans[bisect_right(ends, start) : bisect_left(starts, end)]:
                     kept += piece[at : max(0, first - start)] + (MARK if first >= start else "")
                     at = last - start
@@ -152,13 +133,10 @@ class Redactor:
         return spans
 
     def _scan(self, text: str, depth: int) -> list[Span]:
-        spans = []
-        for match in _SHAPES.finditer(text):
-            group = match.lastindex or 0
-            spans.append((*match.span(group if match[group] else 0), _KINDS[group - 1]))
+        spans = [(*match.span(shape.groups), kind) for kind, shape in _SHAPES.items() for match in shape.finditer(text)]
         for value in self._values:
-            if value in text:  # several times faster than one pattern of all values
-                spans += [(*match.span(), _VALUE) for match in re.finditer(re.escape(value), text)]
+            if value in text:
+                spans += [(*match.span(), "value of a variable") for match in re.finditer(re.escape(value), text)]
         return spans + self._scan_decoded(text, depth + 1) if depth < _NESTED else spans
 
     def _scan_decoded(self, text: str, depth: int) -> list[Span]:
@@ -176,13 +154,10 @@ class Redactor:
 
 
 def secret_values(config: Mapping[str, Any], environ: Mapping[str, str]) -> list[str]:
-    """The values of the variables that the config names (under keys ending in `_env`) and of those named as secrets.
-
-    The password in a value that is a URL is one too: messages repeat it without the rest.
-    """
+    """The values of variables that the config names (keys ending in `_env`) or that are named as secrets are."""
     named = {holder[key] for _, holder, key in _leaves(config, ()) if str(key).endswith("_env")}
-    values = [value.strip() for name, value in sorted(environ.items()) if name in named or _VARIABLE.search(name)]
-    passwords = [unquote(found[1]) for value in values for found in re.finditer(_PLACES["password in a URL"], value)]
+    values = [value.strip() for name, value in environ.items() if name in named or _VARIABLE.search(name.upper())]
+    passwords = [unquote(found) for value in values for found in _SHAPES["password in a URL"].findall(value)]
     return list(dict.fromkeys(filter(None, values + passwords)))
 
 
@@ -197,12 +172,10 @@ def _spellings(value: str) -> Iterator[str]:
 
 @lru_cache(maxsize=4096)
 def _character(encoded: str) -> str:
-    if encoded.startswith("\\"):
-        return str(json.loads(f'"{encoded}"'))
-    return unescape(unquote(encoded))
+    return unescape(unquote(json.loads(f'"{encoded}"')))  # only one of them applies
 
 
-def _read_events(lines: Sequence[str]) -> tuple[dict[int, Any], Iterable[list[Leaf]]]:
+def _read_events(lines: list[str]) -> tuple[dict[int, Any], Iterable[list[Leaf]]]:
     """The JSON objects of a stream by line, and their strings: those of one path are the pieces of one text."""
     events: dict[int, Any] = {}
     groups: dict[tuple[Any, ...], list[Leaf]] = {}
@@ -217,9 +190,7 @@ def _read_events(lines: Sequence[str]) -> tuple[dict[int, Any], Iterable[list[Le
 
 
 def _leaves(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Any, Any]]:
-    """Path, holder and key of every string. An object that has an `index` is known by it, not by its place in a list:
-    choices, tool calls and parts come in any order.
-    """
+    """Path, holder and key of every string; objects with an `index`, which may come in any order, are known by that."""
     if isinstance(value, dict) and isinstance(value.get("index"), int):
         path = (*(path[:-1] if path and isinstance(path[-1], int) else path), f"index {value['index']}")
     for key, inner in value.items() if isinstance(value, Mapping) else enumerate(value):

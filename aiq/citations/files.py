@@ -21,7 +21,7 @@ from aiq.core.errors import UserError
 from aiq.core.files import Files, jsonl_rows
 from aiq.core.plugins import describe
 from aiq.core.reports import MatchLevel, RemovedCitation, ValidCitation
-from aiq.core.settings import CitationSettings
+from aiq.core.run_settings import CitationSettings
 from aiq.core.sources import Source, SourceKind
 
 RowT = TypeVar("RowT", bound=BaseModel)

@@ -8,7 +8,7 @@ from aiq.citations.match import SourceIndex
 from aiq.citations.parse import parse_report
 from aiq.citations.repair import Edit, apply_edits, new_numbers, repair
 from aiq.core.reports import Audit, RemovedCitation, ValidCitation
-from aiq.core.settings import CitationSettings
+from aiq.core.run_settings import CitationSettings
 from aiq.core.sources import Source
 
 _MOST_ROUNDS = 8

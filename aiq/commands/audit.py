@@ -20,7 +20,7 @@ from aiq.core.errors import UserError
 
 if TYPE_CHECKING:
     from aiq.citations.files import AuditCase, AuditedReport
-    from aiq.core.settings import CitationSettings
+    from aiq.core.run_settings import CitationSettings
 
 
 def add_arguments(parser: ArgumentParser) -> None:

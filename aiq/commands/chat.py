@@ -26,9 +26,9 @@ from aiq.agents.base import Agent, Checked, Resumable
 from aiq.core.errors import AiqError, ConfigError, UserError
 from aiq.core.events import EventLog
 from aiq.core.reports import Audit, Report
+from aiq.core.run_settings import RunSettings
 from aiq.core.samples import Question, Sample, SampleKey
 from aiq.core.session import Session
-from aiq.core.settings import RunSettings
 from aiq.core.usage import UsageLedger
 from aiq.site.chat import LeftError, Terminal, printable, show_progress, show_thread, show_threads
 

@@ -11,7 +11,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # `--help` needs none of it
-    from aiq.core.settings import RunSettings
+    from aiq.core.run_settings import RunSettings
     from aiq.experiment.doctor import Finding
 
 _WIDTH = 80

@@ -12,7 +12,7 @@ from aiq.core.errors import AiqError, ConfigError, UserError
 from aiq.site.chat import printable
 
 if TYPE_CHECKING:
-    from aiq.core.settings import RunSettings
+    from aiq.core.run_settings import RunSettings
     from aiq.tools.knowledge.store import Collection
 
 

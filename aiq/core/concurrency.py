@@ -67,7 +67,7 @@ def completed(work: Coroutine[Any, Any, T]) -> T:
         place.set_result((asyncio.get_running_loop(), asyncio.current_task()))
         return await work
 
-    with ThreadPoolExecutor(1) as pool, _interruptible():
+    with ThreadPoolExecutor(1) as pool, interruptible():
         done = pool.submit(asyncio.run, stoppable())
         try:
             return done.result()
@@ -80,8 +80,8 @@ def completed(work: Coroutine[Any, Any, T]) -> T:
 
 
 @contextmanager
-def _interruptible() -> Iterator[None]:
-    """Ctrl-C raises KeyboardInterrupt in the block; the loop that waits for it would only cancel a task that blocks."""
+def interruptible() -> Iterator[None]:
+    """Ctrl-C raises KeyboardInterrupt in a block of an event loop, which would only cancel the task that blocks it."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,12 +1,208 @@
-"""What the replies of models are worth as answers: blank ones, tool calls written as text, those that were cut off."""
+"""What of a model's reply is an answer: no thoughts, no tool call written as text, nothing blank or cut off.
 
+Thoughts are what a reply has between tags of any usual spelling, wherever those are not code. A reply may begin within
+its thoughts (the endpoint's template wrote the opening tag), so that a closing tag alone ends them. A tool call that a
+model wrote out as text is run by nobody and answers nothing.
+"""
+
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aiq.core.call_text import is_tool_call
-from aiq.core.thoughts import ends_in_thought, without_thoughts
+_MARK = re.compile(r"\[\d+\]")
+
+_NAME = r"(?:think(?:ing)?|thoughts?|reasoning)"
+_OPEN = rf"<(?:\w+:)?{_NAME}(?:\s[^<>\n]*)?>|<\|(?:begin_of_|start_)?{_NAME}\|>|◁{_NAME}▷|(?-i:\[THINK\])"
+_CLOSE = rf"</(?:\w+:)?{_NAME}\s*>|<\|(?:end_of_|end_|/){_NAME}\|>|◁/{_NAME}▷|(?-i:\[/THINK\])"
+_CODE = r"^[ \t]*(?P<fence>```+|~~~+).*?(?:^[ \t]*(?P=fence)[ \t]*$|\Z)|(?<!`)(?P<tick>`{1,2})(?!`)[^`\n]+(?P=tick)"
+_FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL
+
+CODE = re.compile(_CODE, _FLAGS)
+"""Fenced code and code spans of Markdown; what they show is no markup of the model's."""
+
+_TAG = re.compile(f"{_OPEN}|{_CLOSE}", _FLAGS)
+_CLOSING = re.compile(_CLOSE, _FLAGS)
+_TOKEN = re.compile(f"(?:{_CODE})|(?P<open>{_OPEN})|(?P<close>{_CLOSE})", _FLAGS)
+
+_JOINED = re.compile(r"\W*|\s\w+\s")
+"""Between two tags of one line: nothing, or one word as in `<think> and </think>`. Then a sentence names the tags."""
+
+_QUOTES = "\"'“”‘’«»"
+_GOES_ON = re.compile(r"[ \t]+\w")
+_PARAGRAPH_ENDS = re.compile(r"[ \t]*\n[ \t]*\n")
+
+
+def without_thoughts(text: str) -> str:
+    """The text without its closed thoughts; one that never ends stays, see `ends_in_thought`."""
+    return _read(text)[0] if _TAG.search(text) else text
+
+
+def ends_in_thought(text: str) -> bool:
+    """Whether a thought begins on a line of its own and never ends."""
+    return _read(text)[1]
+
+
+def _read(text: str) -> tuple[str, bool]:
+    """(the text without closed thoughts, whether one is left open)."""
+    last = max((found.start() for found in _CLOSING.finditer(text)), default=-1)
+    kept: list[str] = []
+    position = search = 0
+    unfinished = False
+    while found := _TOKEN.search(text, search):
+        start, search = found.span()
+        if found["close"] and _ends_a_thought(text, start, search):
+            kept, position = [], search
+        elif found["open"] and not _quoted(text, start, search):
+            before = text[position:start]
+            first = not text[text.rfind("\n", 0, start) + 1 : start].strip()  # of its line
+            close = _CLOSING.search(text, search) if search <= last else None
+            if close is None:
+                if first and not unfinished:  # a paragraph of a report may begin with the tag's name
+                    unfinished = not ("".join([*kept, before]).strip() and _GOES_ON.match(text, search))
+                continue
+            inside, search = text[search : close.start()], close.end()
+            if _is_thought(inside, first, bool(_GOES_ON.match(text, search))):
+                kept.append(before.rstrip(" \t") if text[search : search + 1].isspace() else before)
+                position = search
+    if not position:
+        return text, unfinished
+    return "".join([*kept, text[position:]]).strip(), unfinished
+
+
+def _is_thought(inside: str, first: bool, goes_on: bool) -> bool:
+    """Whether what two tags enclose is no part of a sentence about them. `goes_on`: their line does after them."""
+    joined = _JOINED.fullmatch(inside) is not None
+    if first:
+        return not (joined and goes_on and inside.strip())
+    return "\n\n" not in inside and not joined
+
+
+def _quoted(text: str, start: int, end: int) -> bool:
+    return start > 0 and end < len(text) and text[start - 1] in _QUOTES and text[end] in _QUOTES
+
+
+def _ends_a_thought(text: str, start: int, end: int) -> bool:
+    """Whether a closing tag without an opening one is real: a tag that a sentence mentions has words around it."""
+    line = text[text.rfind("\n", 0, start) + 1 : start]
+    said = line.rstrip(" \t")
+    directly = said == line and said[-1:].isalnum()
+    return not said or directly or said[-1] in ".!?…。！？" or _PARAGRAPH_ENDS.match(text, end) is not None
+
+
+ANNOUNCEMENT = 200
+"""Characters. So much before a tool call announces it (`Let me search.`); a longer text is an answer."""
+
+_CALL_TAG = re.compile(
+    r"<[|｜/]*(?:[\w▁]*[_▁:])?(?:tool|function|invoke|parameter|python_tag)s?(?:call\w*|[^a-z<>\n][^<>\n]{0,200})?(?:>|\Z)"
+    r"|\[/?TOOL_[A-Z_]+\]",
+    re.IGNORECASE,
+)
+"""As any model spells it: `<tool_call>`, `<function=NAME>`, `<|python_tag|>`, `<｜tool▁calls▁begin｜>`."""
+
+_MENTIONED_BEFORE = re.compile(r"\w[ \t]+[\"'“(]?\Z")
+_CALLED_AFTER = re.compile(r"\s*[\[{<]")
+_MENTIONED_AFTER = re.compile(r"[ \t]+[a-z]+[ \t]+[a-z]")
+
+_ARGUMENTS = re.compile(
+    r"[\s\[{(]{0,9}(?:[\"']?[\w./-]+[\"']?\s*[:,]\s*(?:[\[{]\s*)?){0,12}[\"']"
+    r"(?:(?:arguments|parameters|args)[\"']\s*:\s*(?=[\"']?\s*\{|[\"']?\Z)|(?:tool_input|action_input)[\"']\s*:\s*)"
+)
+"""The beginning of what is left of a call in JSON, up to its arguments, which are an object or the JSON of one."""
+
+_NAMED = re.compile(
+    r"[\s\[{]*[\"'](?:(?:tool|tool_name|function|function_name|function_call|tool_calls?)[\"']\s*:\s*(?:[\[{]|[\"']?[a-z_]|\Z)"
+    r"|name[\"']\s*:\s*(?:[\"'](?:[a-z_][\w.:/-]*(?:[\"'](?:\s*,\s*[\"']?\w*)?)?)?)?\s*\Z)"
+)
+"""The beginning of what is left of a call in JSON where that breaks off before its arguments."""
+
+_NAME_KEYS = (
+    *("tool_calls", "tool_call", "function_call", "function"),
+    *("tool", "tool_name", "function_name", "name", "action"),
+)
+_ARGUMENT_KEYS = ("arguments", "parameters", "args", "tool_input", "action_input")
+_TOOL_NAME = re.compile(r"[A-Za-z_][\w.:/-]*")
+
+_WORDED = re.compile(
+    r"\[?\s*(?!print\(\s*[\"'])(?:print\()?[A-Za-z_][\w.]*\((?:\s*\w+\s*=|\s*[\"'])[^\n]*\)\s*\]?"  # of Python
+    r"|(?:Thought:[^\n]*\n+)?Action:[^\n]+\n\s*Action Input:(?!.*Final Answer:).*",  # of ReAct
+    re.DOTALL,
+)
+_FENCED = re.compile(r"(```+|~~~+)[^\n`]*\n(.*?)\n?[ \t]*\1?", re.DOTALL)
+
+
+def is_tool_call(text: str) -> bool:
+    """Whether a text is a tool call (or a piece of one) that the model wrote out, and nothing else.
+
+    One fence around all of it, and a few words that announce the call, are part of it; words after it are an answer.
+    """
+    text = text.strip()
+    if fenced := _FENCED.fullmatch(text):
+        text = fenced[2].strip()
+    shown = CODE.sub(lambda code: " " * len(code[0]), text)
+    if tags := [tag for tag in _CALL_TAG.finditer(shown) if not _mentioned(text, tag)]:
+        before, after = text[: tags[0].start()].strip(), text[tags[-1].end() :]
+        closed = re.search(r"/|end", tags[-1][0], re.IGNORECASE)
+        announced = len(before) <= ANNOUNCEMENT and not _MARK.search(before)
+        return (announced or _in_json(before)) and not (closed and _says(after))
+    return _in_json(text) or _WORDED.fullmatch(text) is not None
+
+
+def _mentioned(text: str, tag: re.Match[str]) -> bool:
+    """Whether a sentence names the tag: it goes on around it, and no call follows."""
+    before, after = text[max(0, tag.start() - 9) : tag.start()], text[tag.end() : tag.end() + 99]
+    if _CALLED_AFTER.match(after):
+        return False
+    return bool(_MENTIONED_BEFORE.search(before) or _MENTIONED_AFTER.match(after))
+
+
+def _in_json(text: str) -> bool:
+    """Whether it is a call in JSON, several, or a piece of one."""
+    if text[:1] in ("{", "[") and (whole := _json(text, 0)):
+        value, end = whole
+        calls = value if isinstance(value, list) else [value]
+        return bool(calls) and all(map(_is_call, calls)) and not _says(text[end:])
+    if found := _ARGUMENTS.match(text):
+        given = _json(text, found.end())
+        return given is None or not _says(text[given[1] :])
+    return _NAMED.match(text) is not None
+
+
+def _is_call(value: Any) -> bool:
+    """Whether a JSON value is a call: an object that names a tool, or is nothing but the arguments of one."""
+    if not isinstance(value, dict):
+        return False
+    key = next((key for key in _NAME_KEYS if key in value), "")
+    named, given = value.get(key), next((value[name] for name in _ARGUMENT_KEYS if name in value), None)
+    if isinstance(named, dict | list):
+        return all(map(_is_call, named if isinstance(named, list) else [named]))
+    takes = isinstance(given, dict) or (isinstance(given, str) and given.lstrip()[:1] in ("", "{"))
+    if not key:
+        return takes and not value.keys() - {"id", "type", *_ARGUMENT_KEYS}
+    if not isinstance(named, str) or not _TOOL_NAME.fullmatch(named):
+        return False
+    if "action_input" in value or "tool_input" in value or (takes and "arguments" in value):
+        return True
+    if key == "action" or named[0].isupper():  # a name that an answer states (`Oslo`, `BERT`) begins with a capital
+        return False
+    return takes or key != "name" or not value.keys() - {key, "id", "type"}
+
+
+def _json(text: str, start: int) -> tuple[Any, int] | None:
+    """The JSON value that begins here and where it ends; None where it is broken off."""
+    try:
+        return json.JSONDecoder(strict=False).raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _says(rest: str) -> bool:
+    """Whether what follows a call has words of an answer, and is no further call."""
+    rest = rest.lstrip('}]);," \t\r\n')
+    further = (_CALL_TAG, _ARGUMENTS, _NAMED)
+    return re.search(r"\w", rest) is not None and not any(call.match(rest) for call in further)
+
 
 CUT = frozenset({"length", "max_tokens", "model_length"})
 FILTERED = frozenset({"content_filter", "safety"})
@@ -16,7 +212,6 @@ _TAIL = 20
 """Words at a reply's end by which it is found in a report."""
 
 _SHOWN = 80
-_MARK = re.compile(r"\[\d+\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +254,15 @@ def cut_by(finish_reason: str | None) -> str | None:
     return f"{cause} cut the reply off (finish_reason {finish_reason})"
 
 
-def read_reply(role: str, message: Any, finish_reason: str | None) -> Said:
-    """The message of a chat completion. Content in parts is joined; what is no message says nothing."""
-    given: Mapping[str, Any] = message if isinstance(message, Mapping) else {}
-    content = given.get("content")
-    if isinstance(content, list):
-        content = "".join(str(part.get("text", "")) for part in content if isinstance(part, Mapping))
+def read_reply(role: str, message: Mapping[str, Any], finish_reason: str | None) -> Said:
+    """The message of a chat completion in OpenAI's form."""
     return Said(
         role=role,
-        text=content if isinstance(content, str) else None,
+        text=message.get("content"),
         finish_reason=finish_reason or "",
-        refusal=str(given.get("refusal") or ""),
-        reasoning=bool(given.get("reasoning_content") or given.get("reasoning")),
-        calls_tools=bool(given.get("tool_calls")),
+        refusal=message.get("refusal") or "",
+        reasoning=bool(message.get("reasoning_content") or message.get("reasoning")),
+        calls_tools=bool(message.get("tool_calls")),
     )
 
 

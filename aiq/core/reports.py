@@ -1,5 +1,6 @@
 """What an agent answers, what verification did to its citations, and what a judge says of it. Data only."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
@@ -94,8 +95,7 @@ class Caveat(Record):
         return sum(self.reasons.values())
 
     def __add__(self, other: "Caveat") -> "Caveat":
-        names = dict.fromkeys([*self.reasons, *other.reasons])
-        reasons = {name: self.reasons.get(name, 0) + other.reasons.get(name, 0) for name in names}
+        reasons = Counter(self.reasons) + Counter(other.reasons)
         return self.model_copy(
             update={"of": self.of + other.of, "reasons": reasons, "first": self.first or other.first}
         )

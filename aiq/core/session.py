@@ -7,7 +7,7 @@ import asyncio
 import itertools
 import json
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -23,9 +23,9 @@ from aiq.core.events import EventLog, ToolCalled, ToolReturned, call_path, paren
 from aiq.core.models import Models
 from aiq.core.plugins import describe
 from aiq.core.replies import Said
+from aiq.core.run_settings import CitationSettings
 from aiq.core.samples import SampleKey
 from aiq.core.seeds import derive
-from aiq.core.settings import CitationSettings
 from aiq.core.sources import Registry, SourceKind
 from aiq.core.text import whole_value
 from aiq.core.tools import Toolbox, ToolResult, Web
@@ -87,9 +87,10 @@ class Session:
 
     `now` is the run's frozen clock. `attempt` counts from 1. `spend` is what the whole run has spent, agents and judges
     together. `replies`: what its models have answered so far; `open_calls`: how to book those under way;
-    `tool_outcomes`: how many calls of a tool ended in `ok` or in which kind of ToolError. In a judge's session
+    `tool_outcomes`: by tool, how many calls ended in `ok` or in which kind of ToolError. In a judge's session
     `sources` are what the agent retrieved, and `answers` what the judges of a run share. `collection_name`: the
-    documents that the question names.
+    documents that the question names. `memory`: an evaluation's name for the attempt, whose
+    conversations are its own; empty where they go on from session to session, as in `aiq chat`.
     """
 
     key: SampleKey
@@ -105,13 +106,14 @@ class Session:
     sources: Registry
     checkpointer: Any = None
     collection_name: str | None = None
+    memory: str = ""
     attempt: int = 1
     spend: UsageLedger = field(default_factory=UsageLedger)
     usage: UsageLedger = field(default_factory=UsageLedger)
     answers: Answers = field(default_factory=Answers)
     replies: list[Said] = field(default_factory=list)
     open_calls: dict[object, Callable[[str], object]] = field(default_factory=dict)
-    tool_outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    tool_outcomes: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     _drafts: list[str] = field(default_factory=list)
     _tool_calls: Iterator[int] = field(default_factory=itertools.count)
     _denied: list[int] = field(default_factory=list)
@@ -120,6 +122,10 @@ class Session:
     def seed(self, vote: int = 0, subject: str | None = None) -> int:
         """Of model requests. A `subject` takes the place of sample and epoch: then it is the same whoever asks."""
         return derive(self.run_seed, *(self.key if subject is None else (subject,)), vote)
+
+    def thread(self, name: str) -> str:
+        """What the checkpointer calls a conversation."""
+        return f"{name}.{self.memory}" if self.memory else name
 
     def record_usage(self, role: str, usage: Usage) -> None:
         """Book one HTTP exchange; called by the transport only."""
@@ -189,10 +195,10 @@ class Session:
             trace = traceback_of(error.__cause__) if error.kind is ToolErrorKind.FAILED else None
             returned(str(error), str(error), "echoed", success=False, error=error.kind, traceback=trace)
             self._denied.append(error.kind is ToolErrorKind.DENIED)
-            self.tool_outcomes[name, error.kind] += 1
+            self.tool_outcomes[name][error.kind] += 1
             raise
         self._denied.append(result.denied)
-        self.tool_outcomes[name, "ok"] += 1
+        self.tool_outcomes[name]["ok"] += 1
         for rank, source in enumerate(result.sources):
             self.sources.add(source.model_copy(update=call), (*path, rank))
         shown = "\n".join([result.content, *(source.text for source in result.sources)])

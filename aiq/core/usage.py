@@ -95,13 +95,9 @@ class Limits(Record):
 
     def check(self, sample: UsageLedger, run: UsageLedger) -> None:
         """Raises LimitReached when one more model call would start beyond a limit."""
-        reached = {
-            "sample_model_calls": sample.total().calls + sample.in_flight,
-            "sample_usd": sample.total().counted_usd + sample.in_flight_usd,
-            "run_usd": run.total().counted_usd + run.in_flight_usd,
-        }
-        ledgers = {"sample_usd": sample, "run_usd": run}
-        for name, value in reached.items():
-            bound = getattr(self, name)
-            if bound is not None and value >= bound:
-                raise LimitReached(f"limits.{name}", bound, ledgers[name].guesses() if name in ledgers else "")
+        calls = self.sample_model_calls
+        if calls is not None and sample.total().calls + sample.in_flight >= calls:
+            raise LimitReached("limits.sample_model_calls", calls)
+        for name, bound, ledger in (("sample_usd", self.sample_usd, sample), ("run_usd", self.run_usd, run)):
+            if bound is not None and ledger.total().counted_usd + ledger.in_flight_usd >= bound:
+                raise LimitReached(f"limits.{name}", bound, ledger.guesses())

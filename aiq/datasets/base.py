@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -39,7 +40,7 @@ class SourceSettings(Settings):
     hub_config: str | None = Field(description="the configuration of `hub`, where it has several")
 
 
-class DatasetSource:
+class DatasetSource(ABC):
     """Reads one format. `columns` are those that a CSV's header must have; `form` says what `dataset.path` names."""
 
     Settings: ClassVar[type[SourceSettings]] = SourceSettings
@@ -55,9 +56,9 @@ class DatasetSource:
         """Of all files read; complete once `samples` is exhausted."""
         return self.files.fingerprint
 
+    @abstractmethod
     def samples(self) -> Iterator[Sample]:
         """All samples in the order of the rows. Raises DatasetError naming file, row and remedy."""
-        raise NotImplementedError
 
     def path(self) -> Path:
         if self.settings.path is None:

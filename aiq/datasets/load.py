@@ -7,9 +7,9 @@ from pydantic import ValidationError
 from aiq.core.errors import AiqError, DatasetError
 from aiq.core.files import Files
 from aiq.core.plugins import describe, failure
+from aiq.core.run_settings import DatasetSettings
 from aiq.core.samples import Sample
 from aiq.core.seeds import derive
-from aiq.core.settings import DatasetSettings
 from aiq.datasets.base import Dataset, DatasetSource, read_truth
 
 _TAGS = {"split": ("split",), "language": ("language",), "type": ("fact_type", "topic", "type")}

@@ -2,18 +2,17 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from aiq.agents.base import Agent
 from aiq.citations.registry import worth_keeping
 from aiq.core.errors import AgentError, AiqError, LimitReached, ModelError, UserError, traceback_of
 from aiq.core.events import RunFinished, RunStarted
-from aiq.core.replies import why_cut_off, why_no_answer
+from aiq.core.replies import why_cut_off, why_no_answer, without_thoughts
 from aiq.core.reports import Report, citation_status
 from aiq.core.samples import Sample
 from aiq.core.session import Session
-from aiq.core.thoughts import without_thoughts
 from aiq.experiment.provenance import utc_now
 from aiq.runs.journal import writable
 from aiq.runs.rows import AttemptStatus, RowError, SampleRow, Timing
@@ -58,7 +57,7 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
         sources=worth_keeping(session.sources.known(), raw or ""),
         audit=report.audit if report else None,
         denied=session.denied,
-        tools=_by_tool(session.tool_outcomes),
+        tools={tool: dict(sorted(outcomes.items())) for tool, outcomes in sorted(session.tool_outcomes.items())},
         citation_status=report.citation_status if report else None,
         usage=session.usage.by_role(),
         timing=Timing(started=started, seconds=round(time.perf_counter() - start, 4)),
@@ -69,14 +68,6 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
     if error is not None and fatal:
         raise error from None
     return row
-
-
-def _by_tool(outcomes: Mapping[tuple[str, str], int]) -> dict[str, dict[str, int]]:
-    """Calls by tool and outcome, both in alphabetical order."""
-    counts: dict[str, dict[str, int]] = {}
-    for (tool, ended), calls in sorted(outcomes.items()):
-        counts.setdefault(tool, {})[ended] = calls
-    return counts
 
 
 def settled(report: Report, session: Session) -> tuple[Report, str | None]:

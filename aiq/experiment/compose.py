@@ -14,8 +14,9 @@ from pydantic import BaseModel
 
 from aiq.core.errors import ConfigError
 from aiq.core.files import shipped
+from aiq.core.llm_settings import Price, RoleSettings
 from aiq.core.plugins import near, validate
-from aiq.core.settings import Price, RoleSettings, RunSettings
+from aiq.core.run_settings import RunSettings
 
 if TYPE_CHECKING:
     from hydra.core.override_parser.types import Override
@@ -152,12 +153,8 @@ def _with_own_settings(overrides: Sequence[str]) -> tuple[Any, Sequence[str]]:
 
 def _opened(overrides: Sequence[str], places: Sequence[str]) -> list[str]:
     """The overrides, those of these places and below them so that they may add keys."""
-    return [
-        f"++{text}"
-        if any(re.match(rf"{re.escape(place)}[.=]", text) for place in places) and not _group(text)
-        else text
-        for text in overrides
-    ]
+    within = re.compile(f"(?:{'|'.join(map(re.escape, places))})[.=]")
+    return [f"++{text}" if within.match(text) and not _group(text) else text for text in overrides]
 
 
 def _group(text: str) -> str | None:

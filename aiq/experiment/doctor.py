@@ -16,10 +16,11 @@ from pydantic import BaseModel
 from aiq.agents.toolkit.structured import read_object, schema_of
 from aiq.core.errors import AiqError
 from aiq.core.events import EventLog
+from aiq.core.llm_settings import Price
 from aiq.core.models import retrying
+from aiq.core.run_settings import RunSettings
 from aiq.core.samples import SampleKey
 from aiq.core.session import ApprovingUser, Session
-from aiq.core.settings import Price, RunSettings
 from aiq.experiment.resources import open_resources
 from aiq.llm.calls import ROLE
 from aiq.llm.models import NO_KEY, read_key
@@ -30,15 +31,8 @@ from aiq.tools.search import WebSearch
 Level = Literal["ok", "note", "fails"]
 
 _ROLE: Final = "doctor"
-_PLAIN: Final[Mapping[str, Any]] = {
-    "seed": False,
-    "temperature": False,
-    "structured": "prose",
-    "parallel_tool_calls": False,
-    "stream_usage": False,
-    "null_content": False,
-    "message_name": False,
-}
+_SWITCHES: Final = ("seed", "temperature", "parallel_tool_calls", "stream_usage", "null_content", "message_name")
+_PLAIN: Final[Mapping[str, Any]] = {**dict.fromkeys(_SWITCHES, False), "structured": "prose"}
 """Quirks with which a request has nothing but model and messages."""
 
 _ADVICE: Final = re.compile(r"; llm\.quirks\.| \(llm\.model=")
@@ -46,6 +40,7 @@ _ENOUGH: Final = 300  # tokens of a reply, where more would only cost time
 _FEW: Final = 16
 _FREE: Final = Price(input=0, output=0)
 _STATE: Final = "City: Oslo. Weather: rain. State that in JSON."
+_SEVERAL: Final = "What is the weather in Oslo and in Rome? Look both up at once."
 _WEATHER: Final = {
     "type": "function",
     "function": {
@@ -156,17 +151,15 @@ class Examination:
             other = "" if model in answer.model or not answer.model else f"; the endpoint calls it {answer.model}"
             yield Finding("model", "note" if other else "ok", f"{model} says {answer.text.strip()[:40]!r}{other}")
         yield self._usage(answer)
-        for check in (
-            self._reply_limit,
-            self._seed,
-            self._temperature,
-            self._tools,
-            self._tool_results,
-            self._parallel_tools,
-            self._structured,
-            self._streaming,
-        ):
-            yield await check()
+        yield await self._reply_limit()
+        yield await self._switch("seed", "seed")
+        yield await self._switch("temperature", "temperature", temperature=0)
+        yield await self._tools()
+        yield await self._tool_results()
+        several: dict[str, Any] = {"tools": [_WEATHER], "parallel_tool_calls": True}
+        yield await self._switch("parallel_tool_calls", "parallel tools", _SEVERAL, **several)
+        yield await self._structured()
+        yield await self._streaming()
 
     async def _ask(
         self, said: str | Sequence[Mapping[str, Any]], quirks: Mapping[str, Any] | None = None, /, **body: Any
@@ -177,7 +170,7 @@ class Examination:
             "quirks": llm.quirks.model_copy(update={**_PLAIN, **(quirks or {})}),
             "prices": dict.fromkeys(self._models, _FREE),  # else each call would warn
         }
-        key = NO_KEY if llm.api_key_env is None else read_key(llm.api_key_env, "llm.api_key_env")
+        key = read_key(llm.api_key_env, "llm.api_key_env") or NO_KEY
         messages = [{"role": "user", "content": said}] if isinstance(said, str) else said
         asked = {"model": llm.model, "messages": messages, **self._limit, **body}
         forms = Forms()
@@ -206,12 +199,10 @@ class Examination:
         return Finding(what, "ok" if answer.calls else "note", f"taken; {called}")
 
     def _usage(self, answer: Answer) -> Finding:
-        counts = answer.usage if isinstance(answer.usage, Mapping) else {}
-        reported = isinstance(counts.get("prompt_tokens"), int | float)
         lacking = ", ".join(model for model in self._models if model not in self.settings.llm.prices)
         if lacking and (limit := self.settings.limits.in_money):
             return Finding("usage", "fails", f"{limit} cannot be kept: no price in llm.prices for {lacking}")
-        if not reported:
+        if not answer.usage:
             return Finding("usage", "note", "not reported: what a run costs is unknown")
         if lacking:
             return Finding("usage", "note", f"reported; no price in llm.prices for {lacking}")
@@ -232,12 +223,6 @@ class Examination:
                 return Finding("reply limit", "fails" if setting else "ok", problem or f"{name} is kept", setting)
             problem = problem or f"{name} is ignored"
         return Finding("reply limit", "note", f"{problem}: llm.max_tokens has no effect")
-
-    async def _seed(self) -> Finding:
-        return await self._switch("seed", "seed")
-
-    async def _temperature(self) -> Finding:
-        return await self._switch("temperature", "temperature", temperature=0)
 
     async def _tools(self) -> Finding:
         try:
@@ -269,12 +254,6 @@ class Examination:
             changed = tuple(f"llm.quirks.{switch}=false" for switch in tried if tried[switch] != given[switch])
             return Finding("tool results", "fails" if changed else "ok", problem or "taken", changed)
         return Finding("tool results", "fails", problem)
-
-    async def _parallel_tools(self) -> Finding:
-        said = "What is the weather in Oslo and in Rome? Look both up at once."
-        return await self._switch(
-            "parallel_tool_calls", "parallel tools", said, tools=[_WEATHER], parallel_tool_calls=True
-        )
 
     async def _structured(self) -> Finding:
         given, problem, settings = self.settings.llm.quirks.structured, "", tuple[str, ...]()

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aiq.agents.base import Agent
 from aiq.core.errors import ConfigError
+from aiq.core.run_settings import KnowledgeSettings, RunSettings
 from aiq.core.samples import Document, Sample, SampleKey
-from aiq.core.settings import KnowledgeSettings, Plugin, RunSettings
+from aiq.core.settings import Plugin
 from aiq.core.tools import Toolbox
 from aiq.experiment.provenance import digest_of, models_of_role
 from aiq.experiment.recording import without_keys

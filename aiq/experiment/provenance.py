@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from aiq import __version__
 from aiq.agents.base import OwnModels
 from aiq.core.files import resolve
-from aiq.core.settings import LlmSettings
+from aiq.core.llm_settings import LlmSettings
 from aiq.experiment.resources import is_offline_model
 from aiq.experiment.sessions import user_prompt_hash
 from aiq.judges.base import Judge

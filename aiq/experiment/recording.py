@@ -10,7 +10,7 @@ from pathlib import Path
 from aiq.cassettes.recorder import Recorder, recorded
 from aiq.cassettes.redact import Redactor, secret_values
 from aiq.core.concurrency import holding
-from aiq.core.settings import RunSettings
+from aiq.core.run_settings import RunSettings
 from aiq.llm.models import stand_in
 from aiq.runs.manifest import Manifest
 

@@ -19,9 +19,10 @@ from aiq.cassettes.recorder import Recorder
 from aiq.core import plugins
 from aiq.core.errors import ConfigError, RunAborted
 from aiq.core.files import resolve
+from aiq.core.llm_settings import LlmSettings
 from aiq.core.models import Models
+from aiq.core.run_settings import CheckpointerSettings, RunSettings
 from aiq.core.session import Session
-from aiq.core.settings import CheckpointerSettings, LlmSettings, RunSettings
 from aiq.core.tools import Toolbox, Web
 from aiq.experiment.recording import open_recorder
 from aiq.llm.quirks import Forms

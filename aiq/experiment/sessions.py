@@ -9,9 +9,9 @@ from typing import Final
 from aiq.core.events import Event, EventLog, Recovery
 from aiq.core.models import Message, Models
 from aiq.core.prompts import Prompts
+from aiq.core.run_settings import RunSettings, UserSettings
 from aiq.core.samples import Sample, SampleKey
 from aiq.core.session import ApprovingUser, RejectingUser, Session, User
-from aiq.core.settings import RunSettings, UserSettings
 from aiq.core.usage import Usage, UsageLedger
 from aiq.experiment.resources import Resources
 from aiq.experiment.stores import AnswerStore, PageStore, SharedAnswers
@@ -39,6 +39,7 @@ class Sessions:
     ) -> None:
         self._settings = settings
         self._resources = resources
+        self._run = folder.path.name
         self._spend = UsageLedger()
         self._spend.record("earlier starts", spent)
         self._events = EventFiles(folder)
@@ -60,6 +61,7 @@ class Sessions:
                 user=make_user(self._settings.user, sample, self._resources.models),
                 events=self._log(write),
                 collection_name=sample.question.collection_name,
+                memory=f"{self._run}.{epoch}.{attempt}",
             )
 
     @contextmanager

@@ -115,8 +115,7 @@ class Fact(Judge):
 
     def check(self, samples: Sequence[Sample]) -> None:
         """Takes every sample. Raises ConfigError where the reader's key is not there."""
-        if self.settings.reader_key_env is not None:
-            read_key(self.settings.reader_key_env, "judge.fact.reader_key_env")
+        read_key(self.settings.reader_key_env, "judge.fact.reader_key_env")
 
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
         settings, spoken = self.settings, language(sample)

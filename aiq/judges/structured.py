@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
 
-from aiq.core import thoughts
+from aiq.core import replies
 from aiq.core.errors import JudgeError
 from aiq.core.events import Recovery
 from aiq.core.models import Message
@@ -148,9 +148,9 @@ def read_list(form: type[T], text: str) -> list[T]:
 
 def without_thoughts(text: str) -> str:
     """The answer without its thoughts; raises Unusable where they never end."""
-    if thoughts.ends_in_thought(text):
+    if replies.ends_in_thought(text):
         raise Unusable("it ends within its thoughts")
-    return thoughts.without_thoughts(text)
+    return replies.without_thoughts(text)
 
 
 def _validated(form: type[T], value: JsonValue) -> T:

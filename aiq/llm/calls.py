@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from aiq.core.events import ModelCalled
+from aiq.core.llm_settings import LlmSettings
 from aiq.core.replies import read_reply
 from aiq.core.session import Session
-from aiq.core.settings import LlmSettings
 from aiq.core.usage import Usage
 from aiq.llm.http import Headers, Request
 from aiq.llm.prices import PriceList
@@ -144,7 +144,7 @@ class Exchange:
         self._open = True
         session.open_calls[self] = self.lost
 
-    def answered(self, message: Any, finish_reason: object, reported: Any) -> Usage:
+    def answered(self, message: Mapping[str, Any], finish_reason: object, reported: Any) -> Usage:
         """A reply came, whatever its use; `reported` is its `usage` object. Returns what it is booked as."""
         finish_reason = None if finish_reason is None else str(finish_reason)
         if self._open:

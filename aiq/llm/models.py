@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from pydantic import JsonValue
 
 from aiq.core.errors import ConfigError, RunAborted
+from aiq.core.llm_settings import LlmSettings
 from aiq.core.models import Message, Reply, ToolRequest
-from aiq.core.settings import LlmSettings
-from aiq.core.thoughts import without_thoughts
+from aiq.core.replies import without_thoughts
 from aiq.llm.calls import ROLE, SUBJECT, USAGE, VOTE
 from aiq.llm.http import SEND_ERRORS, AsyncClient, BaseTransport, Client, Request, Response, failure_text
 from aiq.llm.transport import RETRY, timeouts
@@ -30,12 +30,14 @@ stand_in: ContextVar[str | None] = ContextVar("stand_in", default=None)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def read_key(variable: str, setting: str) -> str:
-    """The key in the environment variable that `setting` names.
+def read_key(variable: str | None, setting: str) -> str:
+    """The key in the environment variable that `setting` names; empty where it names none.
 
     Raises ConfigError when `variable` is no name (it may be the key itself, so it is not repeated), is not set, or
     holds what no HTTP header can.
     """
+    if variable is None:
+        return ""
     if (given := stand_in.get()) is not None:
         return given
     if not _VARIABLE.fullmatch(variable):
@@ -54,7 +56,7 @@ class RunModels:
     def __init__(self, settings: LlmSettings, client: AsyncClient) -> None:
         self._settings = settings
         self._client = client
-        self._key = NO_KEY if settings.api_key_env is None else read_key(settings.api_key_env, "llm.api_key_env")
+        self._key = read_key(settings.api_key_env, "llm.api_key_env") or NO_KEY
         self._chats: dict[str, BaseChatModel] = {}
         self._clients: dict[str, AsyncOpenAI] = {}
 

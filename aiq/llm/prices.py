@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from aiq.core.settings import LlmSettings
+from aiq.core.llm_settings import LlmSettings
 from aiq.core.usage import Usage
 
 MOST_TOKENS = 100_000_000

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from aiq.core.settings import QuirkSettings
+from aiq.core.llm_settings import QuirkSettings
 
 FORMS: Final = ("json_schema", "json_object", "prose")
 """Of structured output, the strictest first; the names of the first two are OpenAI's."""

@@ -4,8 +4,8 @@ import asyncio
 import time
 from email.utils import mktime_tz, parsedate_tz
 
+from aiq.core.llm_settings import RetrySettings
 from aiq.core.seeds import derive
-from aiq.core.settings import RetrySettings
 from aiq.llm.http import Headers
 
 RETRY_STATUS = frozenset({None, 200, 408, 409, 429})

@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 from aiq.core.errors import AiqError, ModelError, RunAborted
 from aiq.core.events import Recovery
+from aiq.core.llm_settings import LlmSettings
 from aiq.core.models import retries_of_calls
 from aiq.core.session import Session, current
-from aiq.core.settings import LlmSettings
 from aiq.core.text import whole_json
 from aiq.llm.calls import USAGE, Exchange, Failure, ModelCall, is_chat, read_call
 from aiq.llm.http import (

@@ -10,7 +10,7 @@ from typing import IO
 
 from aiq.core.errors import ConfigError, RunAborted
 from aiq.core.files import resolve, shipped
-from aiq.core.settings import OfflineSettings
+from aiq.core.run_settings import OfflineSettings
 from aiq.offline.faults import check
 
 START_SECONDS = 60.0

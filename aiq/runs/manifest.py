@@ -11,8 +11,9 @@ from aiq.core.base import Record
 from aiq.core.errors import UserError
 from aiq.core.plugins import describe
 from aiq.core.reports import Metric
+from aiq.core.run_settings import RunnerSettings
 from aiq.core.samples import SampleKey
-from aiq.core.settings import RunnerSettings, Settings
+from aiq.core.settings import Settings
 
 SettingsT = TypeVar("SettingsT", bound=Settings)
 RunStatus = Literal["running", "finished", "interrupted", "failed"]

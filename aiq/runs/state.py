@@ -68,17 +68,20 @@ class RunState:
 
     def judged(self, key: SampleKey, judge: JudgeSpec) -> bool:
         """Whether each metric of the judge has a score or a reason; errors and missing parts are worth another try."""
-        scores = [self.score(key, metric.name) for metric in judge.metrics]
-        if not all(found is not None and found.status != "error" for found in scores):
+        scores = self._scored(key, judge)
+        if len(scores) < len(judge.metrics) or any(found.status == "error" for found in scores):
             return False
         caveat = self._caveat(key, judge)
         return caveat is None or not (caveat.retry and caveat.n)
 
+    def _scored(self, key: SampleKey, judge: JudgeSpec) -> list[ScoreRow]:
+        """The judge's scores of the key's last attempt."""
+        return [found for metric in judge.metrics if (found := self.score(key, metric.name)) is not None]
+
     def _caveat(self, key: SampleKey, judge: JudgeSpec) -> Caveat | None:
         """What the judge's scores of the key's last attempt do without."""
-        scores = (self.score(key, metric.name) for metric in judge.metrics)
-        found = next((score.detail[CAVEAT] for score in scores if score is not None and CAVEAT in score.detail), None)
-        return None if found is None else Caveat.model_validate(found)
+        details = (found.detail for found in self._scored(key, judge))
+        return next((Caveat.model_validate(detail[CAVEAT]) for detail in details if CAVEAT in detail), None)
 
     def caveats(self) -> dict[str, Caveat]:
         """By judge: what its scores do without, over all keys; judges that miss nothing are absent."""
@@ -98,8 +101,7 @@ class RunState:
 
     def judge_error(self, key: SampleKey, judge: JudgeSpec) -> str | None:
         """The error of the judge on this key's last attempt, if it failed."""
-        scores = (self.score(key, metric.name) for metric in judge.metrics)
-        return next((found.why for found in scores if found is not None and found.status == "error"), None)
+        return next((found.why for found in self._scored(key, judge) if found.status == "error"), None)
 
     def judge_errors(self) -> dict[str, list[str]]:
         """By judge: what it failed on, in the order of the keys; judges without failures are absent."""

@@ -61,13 +61,8 @@ def print_sweep(ends: Sequence[JobEnd]) -> None:
     table.caption_justify = "left"
     for column in table.columns[len(axes) : len(axes) + len(metrics)]:
         column.overflow = "fold"
-    show(table)
-    show(
-        *(
-            Text(note, style="yellow")
-            for note in dict.fromkeys(n for end in known if end.summary for n in notes(end.summary))
-        )
-    )
+    said = dict.fromkeys(note for end in known if end.summary for note in notes(end.summary))
+    show(table, *(Text(note, style="yellow") for note in said))
 
 
 def _job_cells(end: JobEnd, metrics: Sequence[str], first: JobEnd | None) -> list[object]:

@@ -2,12 +2,12 @@
 
 import contextlib
 import re
-import signal
 import sys
 from collections.abc import Sequence
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
+from aiq.core.concurrency import interruptible
 from aiq.core.events import Decision, Event, Round, StageChanged, ToolCalled
 from aiq.site.tables import plain_table, show
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from aiq.agents.toolkit.conversation import Thread  # loads LangGraph
 
 _LEAVE = frozenset({"exit", "quit", ":q"})
+_WIDTH = 88
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -43,13 +44,11 @@ class Terminal:
 
         Nothing else runs meanwhile: whoever asks has nothing to do without the answer.
         """
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # asyncio's would wait for the line
         try:
-            text = input(prompt if self._typed else "")
+            with interruptible():
+                text = input(prompt if self._typed else "")
         except EOFError:
             raise LeftError from None
-        finally:
-            signal.signal(signal.SIGINT, before)
         if not self._typed:
             print(f"{prompt}{text}", flush=True)
         if text.strip().lower() in _LEAVE:
@@ -75,18 +74,15 @@ def show_thread(thread: "Thread") -> None:
 
 def show_threads(threads: "Sequence[Thread]") -> None:
     """A table with a line for each thread: its name, when it changed, how long it is, what is open, how it began."""
-    rows = [
-        (
-            printable(thread.name),
-            thread.changed[:16].replace("T", " "),
-            str(len(thread.turns)),
-            _open(thread),
-            shorten(printable(thread.turns[0].text), 30, placeholder=" ...") if thread.turns else "",
-        )
-        for thread in threads
-    ]
-    show(plain_table(("thread", "changed (UTC)", "messages", "open", "began with"), rows, left=5))
-    print("\nno conversation is kept here" if not rows else "\ngo on with: aiq chat ... --thread NAME")
+    rows = [("thread", "changed (UTC)", "turns", "open")]
+    for thread in threads:
+        changed = thread.changed[:16].replace("T", " ")
+        rows.append((printable(thread.name), changed, str(len(thread.turns)), _open(thread)))
+    room = max(20, _WIDTH - sum(max(map(len, column)) + 2 for column in zip(*rows, strict=True)))
+    began = [printable(thread.turns[0].text) if thread.turns else "" for thread in threads]
+    shown = [(*row, shorten(text, room, placeholder="…")) for row, text in zip(rows[1:], began, strict=True)]
+    show(plain_table((*rows[0], "began with"), shown, left=5))
+    print("\ngo on with: aiq chat ... --thread NAME" if shown else "\nno conversation is kept here")
 
 
 def _open(thread: "Thread") -> str:

@@ -42,15 +42,8 @@ def write_page(folder: RunFolder, order: Sequence[SampleKey] = ()) -> Path:
         return good and not row.partial, places.get(row.key, len(places)), natural(row.sample_id), row.epoch
 
     templates = environment()
-    cells = (number, interval, dollars, noise_cells, bar, rounded, missing_metrics)
-    templates.filters |= {cell.__name__: cell for cell in cells}
-    templates.filters |= {
-        "citations": citations,
-        "score_value": score_value,
-        "score_note": score_note,
-        "markdown": render,
-        "json": _json,
-    }
+    cells = (number, interval, dollars, noise_cells, bar, rounded, score_value, score_note, citations, missing_metrics)
+    templates.filters |= {"markdown": render, "json": _json, **{cell.__name__: cell for cell in cells}}
     page = templates.get_template("run.html.j2").render(
         manifest=manifest,
         summary=summary,

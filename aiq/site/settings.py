@@ -9,7 +9,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from aiq.core.errors import ConfigError
-from aiq.core.settings import Plugin, RunSettings
+from aiq.core.run_settings import RunSettings
+from aiq.core.settings import Plugin
 
 _WIDEST = 44
 """Columns of a setting beside which its comment stands; a longer one does not push the others' comments away."""
@@ -50,11 +51,11 @@ def _lines(config: Mapping[str, Any], kind: type[BaseModel] | None, values: Any,
 
 def _with_defaults(given: Mapping[str, Any], all_of_them: Mapping[str, Any]) -> dict[str, Any]:
     """What is given, and what a class has defaults for."""
-    filled = {**all_of_them, **given}
+    filled = {**given, **all_of_them, **given}  # in the order in which they are given
     for name, value in given.items():
         if isinstance(value, Mapping) and isinstance(below := all_of_them.get(name), Mapping):
             filled[name] = _with_defaults(value, below)
-    return {name: filled[name] for name in (*given, *(set_ for set_ in all_of_them if set_ not in given))}
+    return filled
 
 
 def section(field: FieldInfo | None) -> type[BaseModel] | None:

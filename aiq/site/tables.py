@@ -74,7 +74,7 @@ class Spent(Protocol):
 def dollars(spent: Spent) -> str:
     """A cost; where the endpoint did not report the usage of some calls, the least that it can be, and how many."""
     cost, unreported = spent.cost_usd, spent.unreported_calls
-    lacking = f"{unreported:,} {'call' if unreported == 1 else 'calls'} unreported" if unreported else ""
+    lacking = f"{_counted(unreported, 'call')} unreported" if unreported else ""
     if cost is None:
         return f"cost unknown (no price{', ' if lacking else ''}{lacking})"
     known = f"${cost:.4f}" if 0 < cost < 0.1 else f"${cost:.2f}"
@@ -82,7 +82,7 @@ def dollars(spent: Spent) -> str:
 
 
 def _counted(n: int, noun: str) -> str:
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def spend_line(used: Usage) -> str:
@@ -184,8 +184,10 @@ def _metrics(summary: Summary, reliability: Mapping[str, str]) -> Table:
         [name, found.mean, interval(found), found.n, found.estimator, reliability[name]]
         for name, found in summary.metrics.items()
     ]
-    if (failures := summary.agent_failures).failed:
-        headings.append(f"failures {'excluded' if failures.alternative == 'exclude' else 'as worst'}")
+    failures = summary.agent_failures
+    if failures.failed and failures.metrics:
+        other_rule = "excluded" if failures.alternative == "exclude" else "as worst"
+        headings[-1:] = ["judge\nreliability", f"failures\n{other_rule}"]
         for row in rows:
             other = failures.metrics.get(str(row[0]))
             row.append(other.mean if other else "")
@@ -226,7 +228,7 @@ def _spend(summary: Summary) -> Table:
     accounts = {account: usage.total for account, usage in summary.usage.items()}
     accounts["total"] = sum(accounts.values(), Usage())
     rows = [
-        (name, *(f"{count:,}" for count in (one.calls, one.input_tokens, one.output_tokens)), dollars(one))
+        (name, f"{one.calls:,}", f"{one.input_tokens:,}", f"{one.output_tokens:,}", dollars(one).removeprefix("cost "))
         for name, one in accounts.items()
     ]
-    return plain_table(("account", "model calls", "input tokens", "output tokens", "cost"), rows)
+    return plain_table(("account", "calls", "input tokens", "output tokens", "cost"), rows)

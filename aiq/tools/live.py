@@ -12,7 +12,7 @@ from typing import Any
 
 import httpcore2
 
-from aiq.core.settings import WebSettings
+from aiq.core.run_settings import WebSettings
 from aiq.core.sources import Page
 from aiq.core.tools import Reader
 from aiq.llm.http import URL, AsyncClient, AsyncHTTPTransport, Over
@@ -59,7 +59,7 @@ class LiveWeb:
         if reader is not None:
             self._check(url)
             asked = reader.address(url)
-            secret = None if reader.key_env is None else read_key(reader.key_env, "reader_key_env")
+            secret = read_key(reader.key_env, "reader_key_env") or None
         transport = self._over(GuardedTransport(self._ssl_context, GuardedBackend(self._allowed, self._resolve)))
         async with AsyncClient(transport=transport, headers={"user-agent": USER_AGENT}) as client:
             accept = ACCEPT if reader is None else "application/json, text/plain;q=0.9"

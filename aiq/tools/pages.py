@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from aiq.core.base import Record
 from aiq.core.errors import ToolError, ToolErrorKind
-from aiq.core.settings import WebSettings
+from aiq.core.run_settings import WebSettings
 from aiq.core.sources import Page
 from aiq.llm.http import BOUNDS, SEND_ERRORS, URL, AsyncClient, Bounds, InvalidURL, Response
 from aiq.tools.blocks import safe_url

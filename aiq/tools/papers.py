@@ -6,7 +6,7 @@ from typing import Protocol
 from pydantic import BaseModel, Field, model_validator
 
 from aiq.core.base import Record
-from aiq.core.settings import PapersSettings
+from aiq.core.run_settings import PapersSettings
 from aiq.core.sources import Source
 from aiq.core.tools import ToolResult
 from aiq.llm.http import AsyncClient

@@ -6,7 +6,7 @@ from typing import Protocol
 from pydantic import BaseModel, Field
 
 from aiq.core.base import Record
-from aiq.core.settings import SearchSettings
+from aiq.core.run_settings import SearchSettings
 from aiq.core.tools import ToolResult
 from aiq.llm.http import AsyncClient
 from aiq.tools.blocks import SEPARATOR, Words, document, harmless, retrieved

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from aiq.core.errors import ConfigError
 from aiq.core.plugins import load
-from aiq.core.settings import PapersSettings, RunSettings, SearchSettings
+from aiq.core.run_settings import PapersSettings, RunSettings, SearchSettings
 from aiq.core.tools import Tool, Toolbox, ToolResult, Web
 from aiq.llm.http import AsyncClient, Over
 from aiq.tools import providers

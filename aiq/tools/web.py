@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel, Field
 
 from aiq.core.errors import ToolError, ToolErrorKind
-from aiq.core.settings import WebSettings
+from aiq.core.run_settings import WebSettings
 from aiq.core.sources import Page
 from aiq.core.tools import Reader, ToolResult, Web
 from aiq.llm.http import URL, AsyncClient, InvalidURL

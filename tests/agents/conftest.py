@@ -15,9 +15,10 @@ from aiq.agents.ai_q.agent import AiqAgent
 from aiq.agents.ai_q.settings import AiqSettings
 from aiq.agents.base import Resumable
 from aiq.core.events import Event, EventLog
+from aiq.core.llm_settings import LlmSettings, RetrySettings
+from aiq.core.run_settings import CheckpointerSettings
 from aiq.core.samples import Question, SampleKey
 from aiq.core.session import ApprovingUser, Session, User
-from aiq.core.settings import CheckpointerSettings, LlmSettings, RetrySettings
 from aiq.core.sources import Source
 from aiq.core.tools import Toolbox, ToolResult
 from aiq.experiment.resources import open_checkpointer
@@ -122,7 +123,8 @@ class Bench:
     def another(self, epoch: int = 1, user: User | None = None) -> Session:
         """A session of another turn or epoch of the same run."""
         lent = {name: getattr(self.session, name) for name in ("models", "tools", "limits", "checkpointer")}
-        return make_session(key=SampleKey("s", epoch), run_seed=0, user=user or ApprovingUser(), **lent)
+        own = {"key": SampleKey("s", epoch), "memory": "" if epoch == 1 else str(epoch)}
+        return make_session(run_seed=0, user=user or ApprovingUser(), **own, **lent)
 
 
 @asynccontextmanager

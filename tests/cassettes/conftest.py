@@ -13,10 +13,11 @@ from aiq.cassettes.recorder import Account, Recorder
 from aiq.cassettes.redact import Redactor
 from aiq.core.errors import AiqError
 from aiq.core.events import Event, EventLog
+from aiq.core.llm_settings import LlmSettings
 from aiq.core.models import Message
+from aiq.core.run_settings import CassetteSettings, WebSettings
 from aiq.core.samples import SampleKey
 from aiq.core.session import Session
-from aiq.core.settings import CassetteSettings, LlmSettings, WebSettings
 from aiq.core.tools import Tool, Toolbox
 from aiq.core.usage import Limits
 from aiq.llm.models import RunModels

@@ -4,7 +4,7 @@ from aiq.citations.audit import ReportAudit, audit_report
 from aiq.citations.match import SourceIndex
 from aiq.citations.parse import parse_report
 from aiq.citations.verify import verify
-from aiq.core.settings import CitationSettings
+from aiq.core.run_settings import CitationSettings
 from aiq.core.sources import Source
 from tests.settings import configured
 

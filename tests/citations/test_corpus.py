@@ -11,7 +11,7 @@ import pytest
 from aiq.citations.match import SourceIndex
 from aiq.citations.repair import apply_edits
 from aiq.citations.verify import Verified, verify, verify_against
-from aiq.core.settings import CitationSettings
+from aiq.core.run_settings import CitationSettings
 from aiq.core.sources import Source
 from tests.citations.rows import rows
 from tests.settings import configured

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiq.citations.documents import DocumentIndex, DocumentKey, looks_like_document, named_documents, parse_key
-from aiq.core.settings import CitationSettings
+from aiq.core.run_settings import CitationSettings
 from aiq.core.sources import Source
 from tests.citations.rows import rows
 from tests.settings import configured

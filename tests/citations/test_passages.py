@@ -11,7 +11,7 @@ from aiq.citations.files import AuditCase, audited
 from aiq.citations.match import SourceIndex
 from aiq.citations.parse import parse_report
 from aiq.citations.passages import SourceSentences, cited_passages, cited_statements
-from aiq.core.settings import CitationSettings
+from aiq.core.run_settings import CitationSettings
 from aiq.core.sources import Source
 from tests.settings import configured
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from aiq.citations.sanitise import broken_rule
 from aiq.citations.urls import parse_url
 from aiq.citations.verify import verify
-from aiq.core.settings import CitationSettings
+from aiq.core.run_settings import CitationSettings
 from aiq.core.sources import Source
 from tests.citations.fuzzing import fragments
 from tests.citations.fuzzing.case import CORPUS, Case, read_case

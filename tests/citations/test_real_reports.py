@@ -10,7 +10,7 @@ import pytest
 
 from aiq.citations.parse import ParsedReport, parse_report
 from aiq.citations.verify import verify
-from aiq.core.settings import CitationSettings
+from aiq.core.run_settings import CitationSettings
 from aiq.core.sources import Source
 from tests.settings import configured
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from aiq.citations.registry import SourceRegistry, worth_keeping
 from aiq.citations.verify import verify
 from aiq.core.errors import ToolError, ToolErrorKind
-from aiq.core.settings import CitationSettings
+from aiq.core.run_settings import CitationSettings
 from aiq.core.sources import Registry, Source, SourceKind
 from aiq.core.tools import Toolbox, ToolResult
 from tests.sessions import make_session

@@ -8,7 +8,7 @@ import pytest
 from aiq.citations.sanitise import KnownHosts, broken_rule, skeleton
 from aiq.citations.urls import canonical_host, rules
 from aiq.citations.verify import verify
-from aiq.core.settings import CitationSettings
+from aiq.core.run_settings import CitationSettings
 from tests.citations.rows import rows
 from tests.settings import configured
 

@@ -6,7 +6,7 @@ import pytest
 
 from aiq.citations.repair import apply_edits
 from aiq.citations.verify import verify
-from aiq.core.settings import CitationSettings
+from aiq.core.run_settings import CitationSettings
 from aiq.core.sources import Source
 from tests.settings import configured
 

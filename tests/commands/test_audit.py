@@ -12,7 +12,7 @@ import pytest
 
 from aiq.__main__ import main
 from aiq.citations.repair import Edit, apply_edits
-from aiq.core.settings import CitationSettings
+from aiq.core.run_settings import CitationSettings
 from aiq.core.sources import Source
 from aiq.runs.folder import RunFolder
 from aiq.runs.journal import Journal

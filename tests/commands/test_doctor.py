@@ -1,17 +1,15 @@
 """`aiq doctor` on endpoints that take everything, refuse what they do not know, or are away."""
 
-import json
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from email.message import Message
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from aiq.__main__ import main
-from tests.llm.endpoint import USAGE, chunk, completed, error, http, streamed
+from tests.llm.endpoint import USAGE, Threaded, chunk, completed, error, http, streamed
 
 CHECKS = [
     *("output_dir", "endpoint, key", "model", "usage", "reply limit", "seed", "temperature", "tools"),
@@ -32,6 +30,10 @@ class Model:
     json: bool = True
     port: int = 0
     bodies: list[dict[str, Any]] = field(default_factory=list)
+
+    def listed(self, headers: Message) -> bytes:
+        given = headers["authorization"] == f"Bearer {self.key}"
+        return http(200, {"data": []}) if self.key is None or given else error(401)
 
     def answer(self, body: dict[str, Any]) -> bytes:
         self.bodies.append(body)
@@ -59,28 +61,14 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
     servers = []
 
     def start(model: Model) -> list[str]:
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                given = self.headers["authorization"] == f"Bearer {model.key}"
-                self.wfile.write(http(200, {"data": []}) if model.key is None or given else error(401))
-
-            def do_POST(self) -> None:
-                self.wfile.write(model.answer(json.loads(self.rfile.read(int(self.headers["content-length"])))))
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        servers.append(server)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        model.port = model.port or server.server_address[1]
+        servers.append(Threaded(model.listed, model.answer))
+        model.port = model.port or servers[-1].port
         local = ["search=corpus", "search.corpus=pages.jsonl", "web=corpus", "llm.retry.first_seconds=0"]
         return [*local, "llm=vllm", "llm.model=m", f"llm.base_url=http://127.0.0.1:{model.port}/v1"]
 
     yield start
     for server in servers:
-        server.shutdown()
-        server.server_close()
+        server.close()
 
 
 def read(text: str) -> tuple[dict[str, str], list[str]]:

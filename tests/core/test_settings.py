@@ -5,8 +5,10 @@ import pytest
 from pydantic import ValidationError
 
 from aiq.core.errors import ConfigError
+from aiq.core.llm_settings import LlmSettings
 from aiq.core.plugins import validate
-from aiq.core.settings import LlmSettings, Plugin, RunSettings
+from aiq.core.run_settings import RunSettings
+from aiq.core.settings import Plugin
 from tests.settings import configured
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from aiq.core.settings import DatasetSettings
+from aiq.core.run_settings import DatasetSettings
 from aiq.datasets import Dataset, load
 from tests.settings import configured
 

@@ -12,8 +12,8 @@ import pytest
 import aiq
 from aiq.core.errors import DatasetError
 from aiq.core.files import resolve, shipped
+from aiq.core.run_settings import DatasetSettings
 from aiq.core.samples import Question, Sample
-from aiq.core.settings import DatasetSettings
 from aiq.datasets import Dataset, load
 from aiq.datasets.load import select
 from tests.datasets.conftest import DRB, FRESHQA, OWN, loaded

@@ -5,11 +5,9 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ import pytest
 
 from aiq.__main__ import main
 from tests.experiment.postgres import dsn as dsn
-from tests.llm.endpoint import completed, error, http
+from tests.llm.endpoint import Threaded, completed, error, http
 
 HERE = Path(__file__).parent
 USAGE = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
@@ -71,35 +69,18 @@ class Endpoint:
         self.refusal = error(401, "wrong key")
         self.unknown: tuple[str, ...] = ()  # models that are not there: 404
         self.refuse_all = False
-        endpoint = self
+        server = Threaded(lambda _: error(401) if self.refuse_all else http(200, {"data": []}), self._answered)
+        self.base_url, self.close = f"http://127.0.0.1:{server.port}/v1", server.close
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                self.wfile.write(error(401) if endpoint.refuse_all else http(200, {"object": "list", "data": []}))
-
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                text = body["messages"][-1]["content"]
-                endpoint.asked.append(text)
-                if body["model"] in endpoint.unknown:
-                    self.wfile.write(error(404, "no such model"))
-                elif endpoint.refuse_from is not None and len(endpoint.asked) > endpoint.refuse_from:
-                    self.wfile.write(endpoint.refusal)
-                else:
-                    said = endpoint.answer(text)
-                    self.wfile.write(http(200, said if isinstance(said, dict) else completed(said, endpoint.usage)))
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-
-    @property
-    def base_url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+    def _answered(self, body: Any) -> bytes:
+        text = body["messages"][-1]["content"]
+        self.asked.append(text)
+        if body["model"] in self.unknown:
+            return error(404, "no such model")
+        if self.refuse_from is not None and len(self.asked) > self.refuse_from:
+            return self.refusal
+        said = self.answer(text)
+        return http(200, said if isinstance(said, dict) else completed(said, self.usage))
 
 
 @dataclass

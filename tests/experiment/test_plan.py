@@ -10,8 +10,8 @@ import pytest
 
 from aiq.__main__ import main
 from aiq.core.errors import UserError
+from aiq.core.run_settings import KnowledgeSettings
 from aiq.core.samples import Document, Question, Sample
-from aiq.core.settings import KnowledgeSettings
 from aiq.core.tools import Toolbox
 from aiq.experiment.plan import check_data_sources, collections_of, with_documents
 from aiq.tools.toolbox import Think

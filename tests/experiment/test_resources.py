@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from aiq.__main__ import main
 from aiq.core.errors import ConfigError, RunAborted
-from aiq.core.settings import CheckpointerSettings
+from aiq.core.run_settings import CheckpointerSettings
 from aiq.experiment.resources import open_checkpointer
 from tests.settings import configured
 

@@ -8,8 +8,9 @@ import pytest
 from pydantic import ValidationError
 
 from aiq.__main__ import main
+from aiq.core.llm_settings import LlmSettings
+from aiq.core.run_settings import UserSettings
 from aiq.core.samples import Question, Sample, SampleKey
-from aiq.core.settings import LlmSettings, UserSettings
 from aiq.datasets.deep_research_bench import BenchSettings, DeepResearchBench
 from aiq.datasets.questions import Questions
 from aiq.experiment.sessions import SIMULATED_USER, make_user
@@ -149,3 +150,18 @@ def test_a_run_with_a_simulated_user(tmp_path: Path) -> None:
     assert all("hidden" not in json.dumps(call["messages"]) for call in calls)
     before = [call for call in calls if call["seq"] < next(c["seq"] for c in calls if c["role"] == SIMULATED_USER)]
     assert all("fishing" not in json.dumps(call["messages"]) for call in before)
+
+
+def test_an_evaluation_recalls_no_earlier_run_from_a_file_that_both_use(tmp_path: Path) -> None:
+    file, results = tmp_path / "questions.jsonl", tmp_path / "results"
+    file.write_text(json.dumps({"question": "Who is the mayor of Brackwater?", "thread_id": "t"}) + "\n")
+    kept = ["checkpointer=sqlite", f"checkpointer.path={tmp_path}/c.db", f"output_dir={results}", "epochs=2"]
+    asked = ["dataset=questions", f"dataset.path={file}", "judge=[]", "agent.enable_escalation=false"]
+    for _ in range(2):
+        assert main(["run", "experiment=full_freshqa", *asked, *kept, "runner.progress=false"]) == 0
+    shown = []
+    for run in sorted((results / "full_freshqa").iterdir()):
+        for epoch in (1, 2):
+            events = read_events(RunFolder(run), SampleKey("1", epoch), 1)
+            shown.append(next(event["messages"] for event in events if event["type"] == "model_called"))
+    assert shown == [shown[0]] * 4

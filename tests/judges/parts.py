@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aiq.core.errors import ToolError, ToolErrorKind
+from aiq.core.llm_settings import LlmSettings
 from aiq.core.reports import Report, Score
 from aiq.core.samples import Criterion, Question, Rubric, Sample, SampleKey
 from aiq.core.session import Session
-from aiq.core.settings import LlmSettings
 from aiq.core.sources import Page
 from aiq.core.tools import Reader
 from aiq.judges.base import Judge

@@ -8,9 +8,9 @@ import pytest
 from pydantic import ValidationError
 
 from aiq.core.errors import JudgeError
+from aiq.core.llm_settings import LlmSettings
 from aiq.core.reports import Score
 from aiq.core.samples import Rubric
-from aiq.core.settings import LlmSettings
 from aiq.experiment.provenance import models_of_role
 from aiq.judges.race import Race, RaceSettings
 from tests.judges.parts import RUBRIC, TASK, as_report, card, judged

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from aiq.core.events import Event, EventLog, ModelCalled
+from aiq.core.llm_settings import LlmSettings
 from aiq.core.models import Message, Reply
 from aiq.core.session import Session
-from aiq.core.settings import LlmSettings
 from aiq.core.usage import Limits
 from aiq.llm.models import RunModels
 from aiq.llm.transport import open_client

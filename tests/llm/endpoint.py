@@ -3,7 +3,11 @@
 import asyncio
 import contextlib
 import json
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from email.message import Message
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 CUT = b""
@@ -53,6 +57,30 @@ class Endpoint:
                     await writer.drain()
         finally:
             writer.close()
+
+
+class Threaded:
+    """A server in a thread; raw HTTP bytes are what `get` says to a request's headers and `post` to its JSON."""
+
+    def __init__(self, get: Callable[[Message], bytes], post: Callable[[Any], bytes]) -> None:
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self.wfile.write(get(self.headers))
+
+            def do_POST(self) -> None:
+                self.wfile.write(post(json.loads(self.rfile.read(int(self.headers["content-length"])))))
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.port = self._server.server_port
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
 
 
 def http(status: int, body: bytes | object, **headers: str) -> bytes:

@@ -8,9 +8,9 @@ from langgraph.graph import START, StateGraph
 from openai import AsyncOpenAI
 
 from aiq.core.errors import ConfigError, LimitReached, ModelError, RunAborted
+from aiq.core.llm_settings import LlmSettings
 from aiq.core.models import Message, ToolRequest
 from aiq.core.samples import SampleKey
-from aiq.core.settings import LlmSettings
 from aiq.core.usage import Limits, Usage
 from aiq.llm.models import RunModels
 from aiq.llm.transport import open_client

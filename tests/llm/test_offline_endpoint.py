@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from aiq.core.settings import OfflineSettings
+from aiq.core.run_settings import OfflineSettings
 from aiq.offline.launch import OfflineStack
 from tests.llm.endpoint import OK
 from tests.settings import configured

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from aiq.core.errors import LimitReached, ModelError
-from aiq.core.settings import LlmSettings
+from aiq.core.llm_settings import LlmSettings
 from aiq.core.usage import Limits
 from aiq.llm.prices import PriceList, plain_usage
 from tests.llm.endpoint import OK, completed, http

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from aiq.core.settings import RetrySettings
+from aiq.core.llm_settings import RetrySettings
 from aiq.llm.http import Headers
 from aiq.llm.retry import next_wait, retry_after
 from tests.settings import configured

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from aiq.core.errors import ConfigError
-from aiq.core.settings import LlmSettings
+from aiq.core.llm_settings import LlmSettings
 from aiq.llm.http import ConnectError
 from aiq.llm.route import is_offline
 from aiq.llm.transport import RETRY, open_client

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aiq.core.settings import OfflineSettings
+from aiq.core.run_settings import OfflineSettings
 from aiq.offline.launch import OfflineStack
 from tests.conftest import port_of_stack
 from tests.settings import configured

@@ -12,7 +12,7 @@ import pytest
 
 from aiq.__main__ import main
 from aiq.core.errors import ConfigError, RunAborted
-from aiq.core.settings import OfflineSettings
+from aiq.core.run_settings import OfflineSettings
 from aiq.offline.launch import OfflineStack
 from tests.settings import configured
 

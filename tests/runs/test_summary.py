@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from aiq.core.reports import CAVEAT, Caveat, Metric
+from aiq.core.run_settings import RunnerSettings
 from aiq.core.samples import SampleKey
-from aiq.core.settings import RunnerSettings
 from aiq.runs.manifest import JudgeSpec, RunSpec
 from aiq.runs.rows import SampleRow, ScoreRow, Timing
 from aiq.runs.state import RunState

@@ -3,7 +3,7 @@
 import pytest
 
 from aiq.citations.files import AuditCase, audited
-from aiq.core.settings import CitationSettings
+from aiq.core.run_settings import CitationSettings
 from aiq.core.sources import Source
 from aiq.site.audit_page import audit_page
 from tests.settings import configured

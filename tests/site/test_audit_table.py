@@ -7,7 +7,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from aiq.citations.files import AuditCase, audited
-from aiq.core.settings import CitationSettings
+from aiq.core.run_settings import CitationSettings
 from aiq.core.sources import Source
 from aiq.site.audit_table import print_audit, shortened
 from tests.settings import configured

@@ -6,12 +6,18 @@ from typing import Any
 
 import pytest
 
+from aiq.agents.toolkit.conversation import Thread
+from aiq.core.samples import Turn
 from aiq.core.usage import Usage
+from aiq.runs.folder import RunFolder
+from aiq.runs.manifest import Manifest
 from aiq.runs.rows import ScoreRow
 from aiq.runs.summary import Summary
-from aiq.site.tables import dollars, missing_metrics, rounded, score_value
+from aiq.site.chat import show_threads
+from aiq.site.tables import dollars, missing_metrics, print_summary, rounded, score_value
 
-SUMMARY = json.loads(Path(__file__).with_name("run.json").read_text(encoding="utf-8"))["summary"]
+RUN = json.loads(Path(__file__).with_name("run.json").read_text(encoding="utf-8"))
+SUMMARY = RUN["summary"]
 
 
 def test_numbers_are_rounded_wherever_they_are_in_json() -> None:
@@ -58,3 +64,29 @@ def test_metrics_without_a_number_are_a_line_a_reason() -> None:
         f"no race.*, fact.a, fact.b, world.coverage, citations.valid_rate: {why}",
         "no citations.kept: there are no sources",
     ]
+
+
+@pytest.mark.parametrize("excluded", [True, False])
+def test_the_table_of_a_run_fits_an_ordinary_terminal(
+    tmp_path: Path, excluded: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = RunFolder(tmp_path)
+    folder.write_manifest(Manifest.model_validate(RUN["manifest"]))
+    metric = "fact.citation_accuracy"
+    found = {"mean": 0.5, "ci95": [0.41, 0.59], "n": 100, "estimator": "ratio"}
+    failures = {**SUMMARY["agent_failures"], "metrics": {metric: found} if excluded else {}}
+    used = Usage(calls=20_000, input_tokens=21_000_000, output_tokens=1_100_000, cost_usd=None, unreported_calls=1200)
+    usage = {"agent": {"total": used, "roles": {}}}
+    changed = {"metrics": {metric: found}, "agent_failures": failures, "usage": usage, "judge_noise": {}}
+    print_summary(Summary.model_validate({**SUMMARY, **changed, "offline": False}), folder)
+    out = capsys.readouterr().out
+    assert ("excluded" in out) == excluded
+    assert max(len(line) for line in out.splitlines() if str(tmp_path) not in line) <= 88
+
+
+def test_so_does_a_list_of_conversations(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = Turn(speaker="user", text="Write a report on tidal energy: companies, founders and outlook.")
+    show_threads([Thread("chat-0123abcd", (asked,), "2026-11-01T09:00:00", "deep_research")])
+    out = capsys.readouterr().out
+    assert "broke off in deep research  Write a report" in out
+    assert max(map(len, out.splitlines())) <= 88

@@ -16,8 +16,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from aiq.core.llm_settings import LlmSettings, RetrySettings
 from aiq.core.session import Session
-from aiq.core.settings import LlmSettings, RetrySettings
 from aiq.core.tools import Tool, Toolbox
 from aiq.llm.http import AsyncClient
 from aiq.llm.transport import open_client

@@ -13,8 +13,8 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from aiq.core.errors import ToolError, ToolErrorKind
+from aiq.core.run_settings import PapersSettings, SearchSettings
 from aiq.core.session import Session
-from aiq.core.settings import PapersSettings, SearchSettings
 from aiq.core.tools import Tool
 from aiq.llm.http import AsyncClient
 from aiq.tools.papers import Paper, PaperSearch, Years

@@ -9,7 +9,7 @@ import pytest
 
 from aiq.__main__ import main
 from aiq.core.errors import ToolError, ToolErrorKind
-from aiq.core.settings import PapersSettings, SearchSettings, WebSettings
+from aiq.core.run_settings import PapersSettings, SearchSettings, WebSettings
 from aiq.core.tools import Reader
 from aiq.experiment.compose import config_of_options
 from aiq.tools.corpus import Corpus, CorpusPage

@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from aiq.core.errors import ConfigError, ToolError, ToolErrorKind
-from aiq.core.settings import SearchSettings
+from aiq.core.run_settings import SearchSettings
 from aiq.experiment.compose import config_of_options
 from aiq.llm.http import AsyncClient
 from aiq.tools.providers.json import JsonSearch

@@ -15,7 +15,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from aiq.core.errors import ConfigError, ToolError, ToolErrorKind
-from aiq.core.settings import WebSettings
+from aiq.core.run_settings import WebSettings
 from aiq.core.tools import Reader
 from aiq.tools.corpus import Corpus
 from aiq.tools.live import LiveWeb

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from aiq.core.settings import PapersSettings
+from aiq.core.run_settings import PapersSettings
 from aiq.tools.papers import Paper, PaperArguments, PaperSearch, Years
 from tests.settings import configured
 

@@ -5,7 +5,7 @@ import pytest
 from pydantic import ValidationError
 
 from aiq.__main__ import main
-from aiq.core.settings import SearchSettings
+from aiq.core.run_settings import SearchSettings
 from aiq.tools.search import Found, SearchArguments, SearchHit, WebSearch
 from tests.settings import configured
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from aiq.core.errors import ConfigError, ToolError, ToolErrorKind, UserError
-from aiq.core.settings import SearchSettings
+from aiq.core.run_settings import SearchSettings
 from aiq.core.tools import Toolbox
 from aiq.llm.http import AsyncClient
 from aiq.tools.corpus import Corpus

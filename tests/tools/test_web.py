@@ -7,7 +7,8 @@ import pytest
 from pydantic import ValidationError
 
 from aiq.core.errors import ToolError, ToolErrorKind
-from aiq.core.settings import LlmSettings, WebSettings
+from aiq.core.llm_settings import LlmSettings
+from aiq.core.run_settings import WebSettings
 from aiq.core.sources import Page
 from aiq.core.tools import Reader
 from aiq.llm.transport import open_client

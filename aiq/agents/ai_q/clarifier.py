@@ -8,9 +8,9 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command
 from pydantic import BaseModel
 
-from aiq.agents.ai_q.replies import may_be_a_question, read_decision, skips
 from aiq.agents.ai_q.settings import ClarifierSettings
 from aiq.agents.ai_q.states import FALLBACK, ClarifierState, Plan
+from aiq.agents.ai_q.user_replies import may_be_a_question, read_decision, skips
 from aiq.agents.toolkit.conversation import awaited
 from aiq.agents.toolkit.langchain import reply_to, tool_node
 from aiq.agents.toolkit.structured import StructuredCall, read_object

@@ -33,11 +33,10 @@ class EndpointAgent:
     Settings: ClassVar[type[EndpointSettings]] = EndpointSettings
 
     def __init__(self, settings: EndpointSettings) -> None:
-        key = NO_KEY if settings.api_key_env is None else read_key(settings.api_key_env, "agent.api_key_env")
         self.models = {ROLE: settings.model}
         self._place: Any = {
             "base_url": settings.base_url,
-            "api_key": key,
+            "api_key": read_key(settings.api_key_env, "agent.api_key_env") or NO_KEY,
             "timeout": Timeout(settings.timeout_seconds, connect=CONNECT_SECONDS, pool=None),
         }
 

@@ -176,9 +176,8 @@ class Threads(Generic[StateT]):
         return self._compiled[saver]
 
     def _thread(self, thread_id: str, session: Session) -> tuple[CompiledStateGraph[StateT, Any, Any, Any], Any]:
-        """The graph on the run's checkpointer, and the thread: each repetition of a sample has its own."""
-        epoch = session.key.epoch
-        return self.graph(session.checkpointer), _config(thread_id if epoch == 1 else f"{thread_id}.{epoch}")
+        """The graph on the run's checkpointer, and the thread there."""
+        return self.graph(session.checkpointer), _config(session.thread(thread_id))
 
     async def _drive(self, graph: Any, given: Any, config: Any, session: Session) -> StateT:
         """Run the graph to its end, whatever it asks the user on the way."""

@@ -8,10 +8,9 @@ from aiq.citations.verify import verify
 from aiq.core.errors import AgentError
 from aiq.core.events import Recovery, ReportWritten
 from aiq.core.prompts import Prompts
-from aiq.core.replies import why_no_answer
+from aiq.core.replies import why_no_answer, without_thoughts
 from aiq.core.reports import Audit, Report, citation_status
 from aiq.core.session import Session
-from aiq.core.thoughts import without_thoughts
 
 LEAK_CHARACTERS = 60
 """A prompt's line of this length is in no report by chance; one such line is what proves a leak."""

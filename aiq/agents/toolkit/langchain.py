@@ -14,12 +14,11 @@ from langgraph.prebuilt import ToolNode
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
-from aiq.core.call_text import is_tool_call
 from aiq.core.concurrency import holding
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.events import Recovery, ToolCalled, ToolReturned
+from aiq.core.replies import is_tool_call, without_thoughts
 from aiq.core.session import current, nested_call
-from aiq.core.thoughts import without_thoughts
 from aiq.core.tools import Tool
 
 Middleware = AgentMiddleware[Any, Any, Any]

@@ -7,8 +7,8 @@ from pydantic import BaseModel, Field
 
 from aiq.core.base import Record
 from aiq.core.errors import ToolError, ToolErrorKind
+from aiq.core.run_settings import KnowledgeSettings
 from aiq.core.session import current
-from aiq.core.settings import KnowledgeSettings
 from aiq.core.sources import Source
 from aiq.core.tools import ToolResult
 from aiq.tools.blocks import Words, harmless

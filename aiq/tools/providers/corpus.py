@@ -1,6 +1,6 @@
 """Search in a local file of pages (`search.corpus`) by BM25: no network, the same answer every time."""
 
-from aiq.core.settings import SearchSettings
+from aiq.core.run_settings import SearchSettings
 from aiq.llm.http import AsyncClient
 from aiq.tools.corpus import Corpus
 from aiq.tools.search import Found, SearchProvider

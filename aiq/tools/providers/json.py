@@ -8,7 +8,8 @@ from pydantic import Field, JsonValue, RootModel, model_validator
 
 from aiq.core.errors import ConfigError, ToolErrorKind
 from aiq.core.plugins import validate
-from aiq.core.settings import SearchSettings, Settings
+from aiq.core.run_settings import SearchSettings
+from aiq.core.settings import Settings
 from aiq.llm.http import URL, AsyncClient, InvalidURL
 from aiq.llm.models import read_key
 from aiq.tools.api import ApiClient
@@ -69,7 +70,7 @@ class JsonSearch(SearchProvider):
         if settings.base_url is None and "{base_url}" in self._options.url:
             raise ConfigError("search.base_url must be set: search.options.url has {base_url} in it")
         self._base = (settings.base_url or "").rstrip("/")
-        self._key = "" if settings.api_key_env is None else read_key(settings.api_key_env, "search.api_key_env")
+        self._key = read_key(settings.api_key_env, "search.api_key_env")
         headers = _filled(dict(self._options.headers), {"{key}": self._key})
         where = self._options.url.partition("?")[0].replace("{base_url}", self._base)
         failure = f"web search failed: {where}: {{}}"

@@ -7,7 +7,7 @@ Request: {"q", "num", "as_ylo", "as_yhi"}. Answer: {"organic": [{"title", "link"
 from pydantic import BaseModel, Field
 
 from aiq.core.errors import ConfigError, ToolError, ToolErrorKind
-from aiq.core.settings import PapersSettings
+from aiq.core.run_settings import PapersSettings
 from aiq.llm.http import AsyncClient
 from aiq.llm.models import read_key
 from aiq.tools.api import ApiClient

@@ -5,7 +5,7 @@ The API's own synthesised answer is asked for only where `search.include_answer`
 
 from pydantic import BaseModel
 
-from aiq.core.settings import SearchSettings
+from aiq.core.run_settings import SearchSettings
 from aiq.llm.http import AsyncClient
 from aiq.llm.models import read_key
 from aiq.tools.api import ApiClient
@@ -30,7 +30,7 @@ class TavilySearch(SearchProvider):
     """The key comes from the environment variable that `search.api_key_env` names; without one none is sent."""
 
     def __init__(self, settings: SearchSettings, client: AsyncClient) -> None:
-        key = "" if settings.api_key_env is None else read_key(settings.api_key_env, "search.api_key_env")
+        key = read_key(settings.api_key_env, "search.api_key_env")
         url = (settings.base_url or BASE_URL).rstrip("/") + "/search"
         headers = {"authorization": f"Bearer {key}"} if key else {}
         failure = f"web search failed: {url}: {{}}"

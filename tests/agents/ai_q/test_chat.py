@@ -6,9 +6,9 @@ import pytest
 
 from aiq.agents.ai_q.agent import REJECTED
 from aiq.core.events import Approval, Decision, ReportWritten, StageChanged
+from aiq.core.run_settings import CitationSettings
 from aiq.core.samples import Document, Question, Turn
 from aiq.core.session import RejectingUser
-from aiq.core.settings import CitationSettings
 from aiq.offline.chat import ChatReply, ChatRequest
 from tests.agents.conftest import agent, on_bench
 from tests.agents.replies import ADMITS, APPROVAL, MADE_UP, SHORT, TASK, chat, results, search

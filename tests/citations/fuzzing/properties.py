@@ -11,7 +11,7 @@ from aiq.citations.parse import ParsedReport, cut, parse_report
 from aiq.citations.repair import apply_edits
 from aiq.citations.urls import writable
 from aiq.citations.verify import Verified, verify, verify_against
-from aiq.core.settings import CitationSettings
+from aiq.core.run_settings import CitationSettings
 from aiq.core.sources import Source
 from benchmarks.performance.linear import Found, LinearRegistry
 from benchmarks.performance.plain_urls import read_address

@@ -213,7 +213,7 @@ def test_a_draft_and_a_note_come_after_each_round_that_another_may_follow() -> N
     tools = (helper, SAVE, tool("jot", "A scratchpad for your thoughts.", "thought"))
     system = (
         "You lead researchers. Delegate in at most 2 rounds.\nAfter every round, save what you can say by now in "
-        "`/work/so-far.md` with `write_file`, and note with `jot` what is missing. Cite as in [1]."
+        "`/notes/so-far.md` with `write_file`, and note with `jot` what is missing. Cite as in [1]."
     )
     first = respond(ask(REPORT, tools=tools, system=system))
     assert {call.function.name for call in first.tool_calls} == {"delegate"}
@@ -222,7 +222,7 @@ def test_a_draft_and_a_note_come_after_each_round_that_another_may_follow() -> N
     )
     told = called(("delegate", arguments(first), found))
     draft, note = respond(ask(REPORT, *told, tools=tools, system=system)).tool_calls
-    assert (draft.function.name, draft.function.parsed["file_path"]) == ("write_file", "/work/so-far.md")
+    assert (draft.function.name, draft.function.parsed["file_path"]) == ("write_file", "/notes/so-far.md")
     assert "grind barley [1]" in str(draft.function.parsed["content"])
     assert note.function.name == "jot"
     told += called(("write_file", draft.function.parsed, "Saved."), ("jot", note.function.parsed, "Noted."))

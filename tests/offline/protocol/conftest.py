@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from openai import OpenAI
 
-from aiq.core.settings import LlmSettings
+from aiq.core.llm_settings import LlmSettings
 from aiq.llm.http import AsyncClient
 from aiq.llm.transport import open_client
 from tests.settings import configured

@@ -8,8 +8,8 @@ import pytest
 
 from aiq.citations.verify import verify
 from aiq.core.errors import ToolError, ToolErrorKind, UserError
+from aiq.core.run_settings import CitationSettings, KnowledgeSettings
 from aiq.core.session import Session
-from aiq.core.settings import CitationSettings, KnowledgeSettings
 from aiq.core.tools import ToolResult
 from aiq.tools.knowledge.search import KnowledgeSearch
 from aiq.tools.knowledge.store import Collections

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aiq.agents.ai_q.replies import may_be_a_question, read_decision, skips
+from aiq.agents.ai_q.user_replies import may_be_a_question, read_decision, skips
 
 READ = {
     "yes": (

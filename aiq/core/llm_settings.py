@@ -1,0 +1,124 @@
+"""Group `llm`: the endpoint that answers model calls, its models by role, their prices, its quirks."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue
+
+from aiq.core.settings import Count, Endpoint, NotNegative, Positive, Settings
+from aiq.core.usage import Usage
+
+Temperature = Annotated[float, Field(ge=0, le=2)]
+
+
+class Price(Settings):
+    """US dollars per million tokens."""
+
+    input: NotNegative
+    output: NotNegative
+    cached_input: NotNegative | None = None
+
+    def cost(self, usage: Usage) -> float:
+        """US dollars for the tokens of `usage`."""
+        cached = self.input if self.cached_input is None else self.cached_input
+        fresh = usage.input_tokens - usage.cached_tokens
+        return (fresh * self.input + usage.cached_tokens * cached + usage.output_tokens * self.output) / 1e6
+
+
+class CharactersPerToken(Settings):
+    """How many characters of a script make a token, by which a text's tokens are estimated."""
+
+    latin: Positive = Field(description="letters of Latin script, digits and punctuation")
+    cjk: Positive = Field(description="Chinese, Japanese and Korean characters")
+    other: Positive = Field(description="characters of every other script")
+
+
+class RoleSettings(Settings):
+    """What differs for one role (or for all roles below a prefix such as `judge`)."""
+
+    model: str | None = None
+    temperature: Temperature | None = None
+    max_tokens: Count | None = None
+    extra_body: Mapping[str, JsonValue] = {}
+
+
+class RetrySettings(Settings):
+    """The one retry policy of model calls."""
+
+    attempts: Count = Field(description="sends of one request, the first included")
+    first_seconds: NotNegative = Field(description="the first wait; each further one is twice as long")
+    most_seconds: NotNegative = Field(description="the longest wait")
+
+
+class QuirkSettings(Settings):
+    """Section `llm.quirks`: how an endpoint wants requests that differ from OpenAI's; `aiq doctor` finds them out."""
+
+    seed: bool = Field(description="send a seed; false: none, and repeats may differ")
+    temperature: bool = Field(description="send temperatures; false: none, whoever asks for one")
+    limit_field: Literal["max_completion_tokens", "max_tokens"] = Field(description="the field that limits a reply")
+    structured: Literal["json_schema", "json_object", "prose"] = Field(
+        description="how JSON of a form is asked for; a refused way falls back to the next one"
+    )
+    parallel_tool_calls: bool = Field(description="send parallel_tool_calls where an agent sets it")
+    stream_usage: bool = Field(description="ask for the usage of streamed replies (stream_options)")
+    null_content: bool = Field(description='send content: null beside tool calls; false: ""')
+    message_name: bool = Field(description="send the name that an agent gives to a message")
+
+
+class LlmSettings(Settings):
+    """Group `llm`: an OpenAI-compatible endpoint."""
+
+    base_url: Endpoint = Field(description="address of the endpoint, with its path: http://127.0.0.1:8000/v1")
+    known_as: str | None = Field(pattern=r"\S", description="its name in hashes and kept answers; null: its address")
+    model: str = Field(description="the model of every role that has none of its own")
+    api_key_env: str | None = Field(description="the environment variable that holds the key; null: send none")
+    temperature: Temperature | None = Field(description="null: the endpoint's default")
+    max_tokens: Count | None = Field(description="of one reply; null: the endpoint's default")
+    timeout_seconds: Positive = Field(description="of one model call")
+    max_connections: Count = Field(description="connections to the endpoint at once")
+    requests_per_minute: Positive | None = Field(description="null: no limit of ours")
+    retry: RetrySettings = Field(description="of calls that failed")
+    roles: Mapping[str, RoleSettings] = Field(
+        description="what differs, by role or prefix: llm.roles.judge.model=... llm.roles.aiq.planner.temperature=0"
+    )
+    fallbacks: Mapping[str, str] = Field(description="by role that names no model: the role whose model it gets")
+    prices: Mapping[str, Price] = Field(
+        description="US dollars per million tokens: llm.prices.MODEL={input: 1, output: 4}; without: cost unknown"
+    )
+    characters_per_token: CharactersPerToken = Field(
+        description="by script: what limits in money count of calls whose usage the endpoint does not report"
+    )
+    extra_body: Mapping[str, JsonValue] = Field(description="sent with each request as it is")
+    quirks: QuirkSettings = Field(description="how requests differ from OpenAI's")
+
+    @property
+    def endpoint(self) -> str:
+        """Who answers: two endpoints may serve different models under one name."""
+        return self.known_as or self.base_url.rstrip("/")
+
+    def role(self, role: str) -> RoleSettings:
+        """The settings of the longest name in `roles` that is the role or a part of it up to a dot.
+
+        Where the role itself names no model, `fallbacks` says whose it gets.
+        """
+        own, other = self.roles.get(role), self.fallbacks.get(role)
+        if other is None or (own is not None and own.model is not None):
+            return self._named(role)
+        lent = self._named(other)
+        return lent if own is None else own.model_copy(update={"model": lent.model})
+
+    def setup(self, role: str) -> dict[str, JsonValue]:
+        """What a role's calls are made with: own settings before common ones, quirks that change what is asked."""
+        own, usual = self.role(role), {"temperature": True, "structured": "json_schema"}
+        quirks = {name: value for name, value in self.quirks if value != usual.get(name, value)}
+        return {
+            "model": own.model or self.model,
+            "temperature": self.temperature if own.temperature is None else own.temperature,
+            "max_tokens": own.max_tokens or self.max_tokens,
+            "extra_body": {**self.extra_body, **own.extra_body},
+            **({"quirks": quirks} if quirks else {}),
+        }
+
+    def _named(self, role: str) -> RoleSettings:
+        names = [name for name in self.roles if role == name or role.startswith(name + ".")]
+        return self.roles[max(names, key=len)] if names else RoleSettings()

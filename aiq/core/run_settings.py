@@ -1,0 +1,231 @@
+"""The settings of a run: what Hydra composes, validated; one class a config group or section.
+
+Agents, judges and datasets validate their own settings (`Settings` on the class that `target` names); here they are
+carried as they came.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from sys import maxsize
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, JsonValue, field_validator, model_validator
+
+from aiq.core.llm_settings import LlmSettings
+from aiq.core.settings import Count, Endpoint, Names, OneOrMore, Plugin, Positive, Settings, Share
+from aiq.core.sources import SourceKind
+from aiq.core.usage import Limits
+
+Results = Annotated[int, Field(ge=1, le=20)]
+
+
+class SearchSettings(Settings):
+    """Group `search`: who answers web searches."""
+
+    provider: str = Field(description="a file of aiq/tools/providers, or a class of yours: package.module:Class")
+    options: Mapping[str, JsonValue] = Field(description="settings of a provider class of yours")
+    base_url: Endpoint | None = Field(description="address of the search API; null: the provider needs none")
+    api_key_env: str | None = Field(description="the environment variable that holds the key; null: send none")
+    corpus: str | None = Field(description="pages to search: JSONL or gzipped JSONL; also serves web=corpus")
+    max_results: Results = Field(description="of one search")
+    max_content_length: Count | None = Field(description="characters of each result; null: all")
+    depth: Literal["basic", "advanced"] = Field(description="basic or advanced (Tavily)")
+    include_answer: Literal["basic", "advanced"] | None = Field(
+        description="basic or advanced: the API's own answer too (Tavily); never a source"
+    )
+    timeout_seconds: Positive = Field(description="of one search")
+
+
+class PapersSettings(Settings):
+    """Section `papers`: search for scholarly papers, the tool paper_search of the data source `papers`."""
+
+    provider: str | None = Field(description="serper (Google Scholar), or package.module:Class; null: no such tool")
+    base_url: Endpoint | None = Field(description="null: the provider's own")
+    api_key_env: str | None = Field(description="the environment variable that holds the key")
+    max_results: Results = Field(description="of one search")
+    timeout_seconds: Positive = Field(description="of one search")
+
+
+class KnowledgeSettings(Settings):
+    """Section `knowledge`: users' documents, the tool knowledge_search of the data source `documents`."""
+
+    dir: str = Field(description="the folder of all collections; `aiq documents add` fills them")
+    collection: str | None = Field(description="for questions that name none; null: no tool for these")
+    documents: OneOrMore = Field(description="files and folders that a run adds to the collection before it starts")
+    max_results: Results = Field(description="pages of one search")
+    max_content_length: Count = Field(description="characters of each result")
+    summarizer: Literal["rules", "model"] = Field(description="by what: rules, or model (role knowledge.summarizer)")
+    summary_chars: int = Field(ge=40, description="characters of a document's summary")
+
+
+class WebSettings(Settings):
+    """Group `web`: where fetched pages come from."""
+
+    kind: Literal["offline", "corpus", "live"] = Field(
+        description="offline: the closed world; corpus: pages of search.corpus; live: the internet"
+    )
+    allow_hosts: OneOrMore = Field(description="hosts that the address guard lets through all the same")
+    deny: OneOrMore = Field(
+        description="pages that hold benchmarks, refused and left out of search results: a host, or HOST/PATH, with *"
+    )
+    timeout_seconds: Positive = Field(description="of one page")
+    max_bytes: Count = Field(description="of one page, after decompression")
+    max_redirects: int = Field(ge=0, description="followed for one page")
+
+    @field_validator("deny")
+    @classmethod
+    def _are_patterns(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for pattern in value:
+            if not re.match(r"[^\s/:]+(/|$)", pattern):
+                raise ValueError(
+                    f"{pattern!r} is no pattern: write a host (no port) or HOST/PATH, as example.org/data/*"
+                )
+        return value
+
+
+class CitationSettings(Settings):
+    """Section `citations`: how reports are checked against what was retrieved."""
+
+    verify: bool = Field(description="false: reports stay as the model wrote them, and have no audit")
+    pages: Literal["ignore", "window", "exact"] = Field(
+        description="the page of a document citation: exact, window (near a retrieved one), or ignore"
+    )
+    page_window: int = Field(ge=0, description="pages before and after a retrieved one, for pages=window")
+    accept: tuple[SourceKind, ...] = Field(
+        min_length=1, description="kinds of source that verify; `mentioned` and `echoed` URLs were never opened"
+    )
+
+    @property
+    def window(self) -> int:
+        """Pages from a retrieved one that a cited page may be away."""
+        return {"exact": 0, "window": self.page_window, "ignore": maxsize}[self.pages]
+
+
+class DatasetSettings(Plugin):
+    """A dataset and which of its samples to take; filters apply in the order ids, split, language, type, sample."""
+
+    name: str = Field(description="of the dataset, in tables and rows")
+    path: str | None = Field(
+        description="file or folder in the official format, relative to here; benchmarks/ also means what came with aiq"
+    )
+    hub: str | None = Field(description="a dataset on the Hugging Face hub instead of a path")
+    ids: Names = Field(description="only these samples: [3,17]")
+    split: str | None = Field(description="only this split, such as DEV")
+    language: str | None = Field(description="only this language: en or zh")
+    type: str | None = Field(description="only this fact_type, topic or type")
+    sample: Count | None = Field(description="this many samples, drawn with the run's seed, in dataset order")
+    truth: str | None = Field(description="what the closed world knows, for its judges; null: truth.jsonl beside path")
+
+    @property
+    def given(self) -> dict[str, Any]:
+        return {**super().given, "path": self.path, "hub": self.hub}
+
+
+class CassetteSettings(Settings):
+    """Group `cassette`: record and replay."""
+
+    mode: Literal["off", "record", "replay", "auto", "refresh"] = Field(
+        description="replay: what is not recorded is an error; auto: it is recorded; refresh: and the rest forgotten"
+    )
+    dir: str | None = Field(description="the folder of the recording; null: cassettes/EXPERIMENT")
+    ignored: OneOrMore = Field(
+        description="of a request what may vary: fields of its JSON, parameters of its query; fixed when recorded"
+    )
+
+
+class CheckpointerSettings(Settings):
+    """Group `checkpointer`: where LangGraph agents keep conversations."""
+
+    kind: Literal["memory", "sqlite", "postgres"] = Field(description="memory: for the time of the run")
+    path: str | None = Field(description="of kind=sqlite: the file, made where there is none")
+    dsn_env: str | None = Field(description="the environment variable with postgresql://USER:PASSWORD@HOST/DATABASE")
+
+    @model_validator(mode="after")
+    def _has_a_place(self) -> Self:
+        needed = {"sqlite": "path", "postgres": "dsn_env"}.get(self.kind)
+        if needed is not None and not getattr(self, needed):
+            raise ValueError(f"kind={self.kind} needs {needed}")
+        return self
+
+
+class UserSettings(Settings):
+    """Section `user`: who answers an agent's questions and reviews its plans (in `aiq chat` whoever types)."""
+
+    kind: Literal["approve", "reject", "feedback", "simulated"] = Field(
+        description="approve, reject, feedback (the remarks below), simulated (the role user.simulated)"
+    )
+    feedback: OneOrMore = Field(description="what kind=feedback says of the plans, one remark each, before it approves")
+
+    @model_validator(mode="after")
+    def _has_something_to_say(self) -> Self:
+        if (self.kind == "feedback") != bool(self.feedback):
+            raise ValueError("kind=feedback and remarks in feedback go together: set both or neither")
+        return self
+
+
+class RunnerSettings(Settings):
+    """Group `runner`: how a run is worked off and its failures are counted."""
+
+    concurrency: Count = Field(description="attempts at once")
+    max_error_rate: Share = Field(
+        description="share of failed attempts, or of a judge's reports or pages, above which the exit code is 3"
+    )
+    agent_failures: Literal["worst", "exclude"] = Field(
+        description="worst: a failed attempt scores each metric's worst value; exclude: it does not count"
+    )
+    retry_failed: bool = Field(description="on resume, try failed attempts again")
+    progress: bool = Field(description="bar or lines on stderr")
+
+
+class OfflineSettings(Settings):
+    """Section `offline`: the embedded stack; it runs when an endpoint's host is under `offline.example`."""
+
+    target: str = Field(description="the class that starts it")
+    world: str | None = Field(description="pages.jsonl of the closed world, or its folder; null: what came with aiq")
+    pages: OneOrMore = Field(description="files of further pages, e.g. benchmarks/hostile_mini/pages.jsonl")
+    faults: Mapping[str, Share] = Field(description="rate by fault, e.g. offline.faults.http_500=0.05")
+    context_tokens: Count = Field(description="the longest prompt that the model takes")
+
+
+def _clock(value: object) -> object:
+    """`now`, or an ISO 8601 date or time; without an offset it means UTC."""
+    if value is None or value == "now":
+        return datetime.now(UTC).replace(microsecond=0)
+    if isinstance(value, str):
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            raise ValueError("write `now` or an ISO 8601 time such as 2026-11-01T09:00:00+00:00") from None
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return value
+
+
+class RunSettings(Settings):
+    """A whole run: what `python -m aiq.run` composes from `conf/` and the command line."""
+
+    name: str = Field(min_length=1, pattern=r"^[\w.-]+$", description="of the experiment; an experiment sets it")
+    seed: int = Field(ge=0, description="of everything random: model seeds, samples drawn, planted faults")
+    epochs: Count = Field(description="repetitions of each sample")
+    limit: Count | None = Field(description="only the first n samples")
+    clock: Annotated[datetime, BeforeValidator(_clock)] = Field(description="that agents are told: `now`, or ISO 8601")
+    output_dir: str = Field(description="a run's folder is OUTPUT_DIR/EXPERIMENT/RUN_ID")
+    judge_reliability: str | None = Field(
+        description="a reliability.json of `aiq calibrate`; null: the latest under OUTPUT_DIR/judge_calibration"
+    )
+    agent: Plugin = Field(description="the system under test")
+    dataset: DatasetSettings = Field(description="its questions, and which of them")
+    llm: LlmSettings = Field(description="who answers model calls")
+    search: SearchSettings = Field(description="who answers web searches")
+    web: WebSettings = Field(description="where fetched pages come from")
+    papers: PapersSettings = Field(description="search for scholarly papers: the tool paper_search")
+    knowledge: KnowledgeSettings = Field(description="users' documents: the tool knowledge_search")
+    judge: Mapping[str, Plugin] = Field(description="who scores the reports, by name")
+    tool: Mapping[str, Plugin] = Field(description="tools of your own, by name")
+    cassette: CassetteSettings = Field(description="record and replay")
+    checkpointer: CheckpointerSettings = Field(description="where agents keep conversations")
+    user: UserSettings = Field(description="who answers an agent's questions and reviews its plans")
+    runner: RunnerSettings = Field(description="how the run is worked off and its failures are counted")
+    limits: Limits = Field(description="null: no limit")
+    offline: OfflineSettings = Field(description="the embedded stack")
+    citations: CitationSettings = Field(description="how reports are checked against what was retrieved")
