@@ -63,13 +63,12 @@ def rows(run: Path) -> list[str]:
     return sorted(kept)
 
 
-def totals(run: Path) -> Any:
-    """What a summary says, but for times."""
-    return {**json.loads((run / "summary.json").read_text(encoding="utf-8")), "timing": None, "run_id": None}
-
-
-def git_revision(run: Path) -> Any:
-    return json.loads((run / "manifest.json").read_text(encoding="utf-8"))["git_revision"]
+def said(run: Path) -> Any:
+    """Of summary and manifest what a replay repeats."""
+    summary, manifest = (
+        json.loads((run / f"{name}.json").read_text(encoding="utf-8")) for name in ("summary", "manifest")
+    )
+    return [summary[name] for name in ("metrics", "usage", "statuses", "failures")], manifest["git_revision"]
 
 
 def replays(*overrides: str, before: tuple[str, ...] = ()) -> list[Path]:
@@ -84,14 +83,13 @@ def replays(*overrides: str, before: tuple[str, ...] = ()) -> list[Path]:
 
 
 def namespace() -> tuple[str, ...]:
-    """The command that runs another without a network; skips where the kernel does not allow it."""
+    """The command that runs another without a network; none where the kernel does not allow it."""
     command = ("unshare", "--user", "--map-root-user", "--net")
-    if shutil.which("unshare") is None or subprocess.run([*command, "true"], check=False).returncode:
-        pytest.skip("the kernel gives no namespace without a network")
-    return command
+    allowed = shutil.which("unshare") and subprocess.run([*command, "true"], capture_output=True, check=False)
+    return command if allowed and allowed.returncode == 0 else ()
 
 
-RECORDED = ("experiment=deep_drb", "dataset.ids=[1,9]", "epochs=2")
+RECORDED = ("experiment=deep_drb", "dataset.ids=[1,9]")
 
 
 @pytest.fixture(scope="module")
@@ -104,49 +102,42 @@ def deep(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("cut", [tuple, namespace], ids=["guarded", "no network"])
 def test_a_recorded_run_is_replayed_byte_for_byte_without_a_network(
-    deep: Path, monkeypatch: pytest.MonkeyPatch, cut: Any
+    deep: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = cut()
     monkeypatch.chdir(deep)
-    recorded = min(Path("results").glob("*/*"))
+    recorded, before = min(Path("results").glob("*/*")), namespace()
     cassettes = {path: path.read_bytes() for path in Path("cassettes").rglob("*.sqlite")}
     for replayed in replays(*RECORDED, before=before):
         assert rows(replayed) == rows(recorded)
-        assert totals(replayed) == totals(recorded)
-        assert git_revision(replayed) == git_revision(recorded)
+        assert said(replayed) == said(recorded)
     assert {path: path.read_bytes() for path in Path("cassettes").rglob("*.sqlite")} == cassettes
     assert len(cassettes) == 2
+    if not before:
+        pytest.skip("replayed without a connection, but with a network: the kernel gives no namespace without one")
 
 
 def test_what_judges_share_comes_again_whichever_sample_asks_first(deep: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(deep)
     whole = rows(min(Path("results").glob("*/*")))
-    some = run("experiment=deep_drb", "dataset.ids=[9,1]", "cassette=replay", "runner.concurrency=16")
-    own = [row for row in whole if json.loads(row)["epoch"] == 1]
-    assert rows(some) == own
+    second = run("experiment=deep_drb", "dataset.ids=[9]", "cassette=replay")
+    assert rows(second) == [row for row in whole if json.loads(row)["sample_id"] == "9"]
 
 
-FAULTS = "offline.faults={http_500: 0.3, http_429: 0.2, cut_connection: 0.3, slow: 0.2, malformed_tool_call: 0.3}"
+FAULTS = "offline.faults={http_500: 0.3, http_429: 0.2, cut_connection: 0.2, malformed_tool_call: 0.3}"
 
 
 @pytest.mark.usefixtures("elsewhere")
 def test_faults_are_recorded_and_replayed_and_no_replay_waits_for_a_retry() -> None:
-    chosen = ("experiment=shallow_freshqa", "limit=6", FAULTS, "llm.timeout_seconds=1")
+    chosen = ("experiment=shallow_freshqa", "limit=6", FAULTS)
     patience = ("llm.retry.first_seconds=0.01", "llm.retry.attempts=3", "runner.max_error_rate=1")
     recorded = run(*chosen, *patience, "cassette=record")
-    retried = [row for row in rows(recorded) if '"epoch"' in row]
-    assert retried
-    start = time.monotonic()
-    replayed = replays(*chosen, *patience[1:], "llm.retry.first_seconds=30")
-    assert time.monotonic() - start < 120
-    for folder in replayed:
+    for folder in replays(*chosen, *patience[1:], "llm.retry.first_seconds=3600", "llm.retry.most_seconds=3600"):
         assert rows(folder) == rows(recorded)
     with Store(Path("cassettes/shallow_freshqa/agent.sqlite"), writes=False) as store:
         kept = [exchange for name in store.names() for exchange in store.exchanges(name)]
     assert {exchange.status for exchange in kept} >= {200, 500, 429}
-    assert any("ReadTimeout" in (exchange.error or "") for exchange in kept)
+    assert any("RemoteProtocolError" in (exchange.error or "") for exchange in kept)
 
 
 def free_port() -> int:

@@ -85,6 +85,26 @@ async def test_a_models_answer_comes_again_with_its_failures_and_nobody_waits(
     assert {exchange.role for exchange in exchanges(tmp_path)} == {"aiq.planner"}
 
 
+async def test_an_answer_that_does_not_come_or_does_not_end_in_time_is_late_again(
+    deck: DeckMaker, serve: Servers, tmp_path: Path
+) -> None:
+    unending = http(200, completed("never whole"), content_length="100000")
+    for script, options, error_ in (
+        ([OK], {"delay": 2}, "ReadTimeout: no answer in time (ReadTimeout)"),
+        ([unending], {"blank_every": 0.1}, f"{GIVEN_UP}: 0.00"),
+    ):
+        endpoint = await serve([*script], **options)
+        seen = []
+        for mode in ("off", "record", "replay"):
+            if mode == "replay":
+                serve.stop()
+            async with deck(mode, endpoint.base_url, timeout_seconds=0.3) as d:
+                seen.append((await ended(d.ask(str(options))), booked(d.events)))
+        assert seen[0] == seen[1] == seen[2]
+        assert seen[0][0][0].startswith("ModelError")
+        assert [exchange.error for exchange in exchanges(tmp_path)] == [error_] * 3
+
+
 @pytest.mark.parametrize("script", STREAMS.values(), ids=STREAMS)
 async def test_a_stream_comes_again_with_every_field_and_where_it_broke_off(
     deck: DeckMaker, serve: Servers, script: list[bytes]
@@ -228,7 +248,7 @@ async def test_pages_come_again_with_their_redirects_and_failures(
             seen.append(await ended(d.fetch(f"http://127.0.0.1:{pages_port}{path}")))
     assert seen[0] == seen[1] == seen[2]
     assert sum(len(exchange.response_body) for exchange in exchanges(tmp_path)) < 1_000_000
-    assert {exchange.error for exchange in exchanges(tmp_path)} <= {None, f"{GIVEN_UP}: 0"}  # so no replay waits
+    assert {exchange.error for exchange in exchanges(tmp_path)} <= {None, f"{GIVEN_UP}: 0.00"}  # so no replay waits
 
 
 async def test_an_address_that_nobody_may_ask_or_that_has_nobody_is_refused_again(deck: DeckMaker) -> None:
