@@ -87,6 +87,8 @@ class _Received(AsyncByteStream):
         self._kept = False
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        if self._kept:
+            return  # `openai` reads on after the last event of a stream
         received, error = bytearray(), None
         try:
             async for piece in self._response.aiter_bytes():
