@@ -31,8 +31,6 @@ def new_manifest(plan: "RunPlan", run_id: str) -> Manifest:
     """A manifest of status `running`."""
     settings, dataset = plan.settings, plan.dataset
     config = settings.model_dump(mode="json")
-    prompts = {planned.spec.name: planned.judge.prompt_hash for planned in plan.judges}
-    prompts |= {"agent": prompts_digest(plan), "user": user_prompt_hash(settings.user)}
     manifest = Manifest(
         run_id=run_id,
         experiment=settings.name,
@@ -45,7 +43,7 @@ def new_manifest(plan: "RunPlan", run_id: str) -> Manifest:
             config=digest_of({key: value for key, value in config.items() if key not in _NOT_HASHED}),
             agent=agent_digest(plan),
             judges={},
-            prompts={name: digest for name, digest in sorted(prompts.items()) if digest is not None},
+            prompts=prompts_of(plan),
         ),
         models=models_of(plan),
         dataset=DatasetIdentity(
@@ -83,6 +81,13 @@ def prompts_digest(plan: "RunPlan") -> str | None:
     if variants is not None:
         files |= {name: file for name in files if (file := resolve(variants) / name).is_file()}
     return digest_of({name: file.read_text(encoding="utf-8") for name, file in files.items()}) if files else None
+
+
+def prompts_of(plan: "RunPlan") -> dict[str, str]:
+    """Digests of the prompts of the agent, the simulated user and each judge, of those that have any."""
+    prompts = {planned.spec.name: planned.judge.prompt_hash for planned in plan.judges}
+    prompts |= {"agent": prompts_digest(plan), "user": user_prompt_hash(plan.settings.user)}
+    return {name: digest for name, digest in sorted(prompts.items()) if digest is not None}
 
 
 def models_of(plan: "RunPlan", used_roles: Iterable[str] = ()) -> dict[str, str]:
