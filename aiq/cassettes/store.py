@@ -13,19 +13,21 @@ import sqlite3
 import zlib
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import astuple, dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Self
 
-from aiq.cassettes.match import request_key
+from aiq.cassettes.match import json_value, request_key
 from aiq.core.errors import UserError
 
 VERSION: Final = 1
 
 GIVEN_UP: Final = "given up"
-"""The error of an exchange that whoever asked did not wait for, usually because of a time limit of its own."""
+"""The error of an exchange that whoever asked did not wait for; after a colon how many seconds a replay is to wait."""
+
+TIME_UP: Final = "time up"
+"""The error of an exchange under way when `limits.sample_seconds` were up."""
 
 BLOCK_BYTES: Final = 2**19
 """Of items that are compressed together when a file is closed: about ten times smaller than each by itself, and some
@@ -64,6 +66,10 @@ _CONTENTS: Final = (
     "SELECT id, cassette, place, key, digest FROM exchanges ORDER BY id",
 )
 RECORD_ANEW: Final = "record it anew with cassette=auto after deleting the file, or restore it"
+
+
+class NoRecording(UserError):
+    """There is no file, or one whose making was killed before anything was in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +118,19 @@ class Cassette:
         self._places += 1
         return self._places - 1
 
-    def take(self, asked: Exchange) -> Exchange | None:
-        """The next recorded exchange of this request; None where there is none (any more)."""
+    def take(self, asked: Exchange, unless: Callable[[Exchange], bool] | None = None) -> Exchange | None:
+        """The next recorded exchange of this request; None where there is none (any more).
+
+        Those of which `unless` holds are passed over, and forgotten.
+        """
         waiting = self._waiting.get(request_key(asked, self._store.ignored))
-        if not waiting:
-            return None
-        return self._store.exchange(waiting.popleft())
+        while waiting:
+            row = waiting.popleft()
+            exchange = self._store.exchange(row)
+            if unless is None or not unless(exchange):
+                return exchange
+            self._store.drop([row])
+        return None
 
     def add(self, exchange: Exchange, place: int) -> None:
         """Keep it; the first of its request that is kept anew takes the place of all earlier ones."""
@@ -153,7 +166,7 @@ class Store:
     """One file of cassettes. Without `writes` it must be there, and is not changed.
 
     `about`: what the recording says of itself, JSON values by name. `ignored`: what of a request may vary. Raises
-    UserError for a file that is absent, damaged, in use, or of a later version.
+    UserError for a file that is absent (NoRecording), damaged, in use, or of a later version.
     """
 
     def __init__(self, path: Path, *, writes: bool, ignored: Collection[str] = ()) -> None:
@@ -162,13 +175,17 @@ class Store:
         self._changed = False
         self._to_say: dict[str, Any] = {}
         self._block = lru_cache(_BLOCKS_HELD)(self._read_block)
+        absent = NoRecording(f"{path}: there is no such recording; record one with cassette=record")
         if not writes and not path.is_file():
-            raise UserError(f"{path}: there is no such recording; record one with cassette=record")
+            raise absent
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
             if writes:
-                self._database.executescript(_TABLES)
+                self._database.executescript(f"BEGIN IMMEDIATE; {_TABLES} COMMIT;")
+            elif not self._database.execute("SELECT 1 FROM sqlite_master").fetchone():
+                self._database.close()
+                raise absent
             self.about: dict[str, Any] = {
                 name: json.loads(value) for name, value in self._database.execute("SELECT name, value FROM about")
             }
@@ -273,13 +290,18 @@ class Store:
 
     def insert(self, cassette: int, place: int, exchange: Exchange) -> int:
         """The row of the exchange, written with its texts in one transaction."""
+        key = request_key(exchange, self.ignored)
         self.write("BEGIN")
-        packed = json.dumps(_packed(exchange, self._keep_text), separators=(",", ":")).encode()
-        row = self.write(
-            "INSERT INTO exchanges (cassette, place, key, digest, item) VALUES (?, ?, ?, ?, ?)",
-            *(cassette, place, request_key(exchange, self.ignored), exchange.digest, self._keep(packed)),
-        )
-        self.write("COMMIT")
+        try:
+            packed = json.dumps(_packed(exchange, self._keep_text), separators=(",", ":")).encode()
+            row = self.write(
+                "INSERT INTO exchanges (cassette, place, key, digest, item) VALUES (?, ?, ?, ?, ?)",
+                *(cassette, place, key, exchange.digest, self._keep(packed)),
+            )
+            self.write("COMMIT")
+        except BaseException:
+            self._database.rollback()
+            raise
         return row
 
     def _keep_text(self, text: str) -> str:
@@ -395,12 +417,10 @@ def _body(data: bytes) -> list[Any]:
         text = data.decode()
     except UnicodeDecodeError:
         return ["base64", base64.b64encode(data).decode()]
-    if text[:1] in ("{", "["):
-        with suppress(ValueError, RecursionError):
-            value = json.loads(text)
-            for number, style in enumerate(_STYLES):
-                if json.dumps(value, **style) == text:
-                    return [number, value]
+    if (value := json_value(text)) is not None:
+        for number, style in enumerate(_STYLES):
+            if json.dumps(value, **style) == text:
+                return [number, value]
     return ["text", text]
 
 

@@ -118,6 +118,7 @@ class Session:
     _drafts: list[str] = field(default_factory=list)
     _tool_calls: Iterator[int] = field(default_factory=itertools.count)
     _denied: list[int] = field(default_factory=list)
+    _timers: list[asyncio.Timeout] = field(default_factory=list)
 
     def seed(self, vote: int = 0, subject: str | None = None) -> int:
         """Of model requests. A `subject` takes the place of sample and epoch: then it is the same whoever asks."""
@@ -235,11 +236,22 @@ class Session:
         seconds = self.limits.sample_seconds
         try:
             async with asyncio.timeout(seconds) as timer:
+                self._timers.append(timer)
                 return await work
         except TimeoutError:
             if seconds is not None and timer.expired():
                 raise LimitReached("limits.sample_seconds", seconds) from None
             raise
+
+    @property
+    def time_is_up(self) -> bool:
+        """Whether what is being cancelled now is so because of `limits.sample_seconds`."""
+        return any(timer.expired() for timer in self._timers)
+
+    def end_time(self) -> None:
+        """Let the time of `within_time` be up now: it was, here, when the run was recorded that is replayed."""
+        for timer in self._timers if not self.time_is_up else ():
+            timer.reschedule(asyncio.get_running_loop().time())
 
 
 def _read(arguments: str) -> dict[str, Any] | None:

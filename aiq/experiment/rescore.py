@@ -83,6 +83,10 @@ def _changed(old: Manifest, overrides: Sequence[str]) -> tuple[dict[str, Any], d
         if name.split(".")[0] not in chosen:
             OmegaConf.update(merged, name, override.value(), force_add=True)
     config: Any = OmegaConf.to_container(merged)
+    if config["cassette"]["mode"] in ("record", "refresh") and not any(
+        name.split(".")[0] == "cassette" for name, _ in named
+    ):  # neither asks judges anew that stay as they are, nor forgets what others asked
+        config["cassette"]["mode"] = "auto"
     anew = chosen_options(own) if chosen else {}
     options = {place: option for place, option in old.options.items() if place.split(".")[0] not in chosen}
     return config, options | {place: option for place, option in anew.items() if place.split(".")[0] in chosen}

@@ -162,8 +162,10 @@ class Resources:
 
 
 @asynccontextmanager
-async def open_resources(settings: RunSettings, collections: Sequence[str] = ()) -> AsyncIterator[Resources]:
-    """Start and open everything; `collections` are those that questions name.
+async def open_resources(
+    settings: RunSettings, collections: Sequence[str] = (), recorder: Recorder | None = None
+) -> AsyncIterator[Resources]:
+    """Start and open everything; `collections` are those that questions name, `recorder` is one that is open already.
 
     Raises RunAborted, one line, when the model's endpoint refuses connections or the key.
     """
@@ -172,7 +174,8 @@ async def open_resources(settings: RunSettings, collections: Sequence[str] = ())
     from aiq.tools.toolbox import build_toolbox, build_web
 
     async with AsyncExitStack() as opened:
-        recorder = opened.enter_context(open_recorder(settings))
+        if recorder is None:
+            recorder = opened.enter_context(open_recorder(settings))
         libraries = asyncio.get_running_loop().run_in_executor(None, _load_libraries, settings.web.kind)
         port = None
         if needs_offline_stack(settings) and not recorder.replays:

@@ -78,8 +78,9 @@ async def execute(plan: RunPlan, folder: RunFolder, observer: Observer, earlier:
         state, unscored = load_state(folder, plan)
         if earlier is not None and earlier.rescored is not None:
             check_finished(state, earlier.rescored.run)
-        resources = await _open(plan, held) if state.left() else None
+        # before a replay that starts no process, not even git
         manifest = earlier.with_judges(plan.spec.judges) if earlier else new_manifest(plan, folder.path.name)
+        resources = await _open(plan, held) if state.left() else None
         manifest = manifest.model_copy(update={"status": "running", "finished": None})
         if earlier is None:
             folder.create()
