@@ -114,15 +114,20 @@ class Recorder:
         name = cassette_name(key)
         with holding(_lent, _Slot(self, self.cassette(account, name), f"{name} ({account})")) as slot:
             yield
+            self.check()
+        if slot.cassette is not None and self.writes and not self.stopping:
+            slot.cassette.mark(whole=True)
+
+    def check(self) -> None:
+        """Raises CassetteMiss where something was asked for in vain, whatever the asker made of that."""
         if self.replays and self._guard.connections:
+            who, where = (slot.name if (slot := _lent.get()) else "the run"), ", ".join(self._guard.connections)
             raise self.miss(
-                f"{slot.name}: a connection was asked for ({', '.join(self._guard.connections)}) that does not go "
-                "through the session, so no cassette can hold it; use session.openai and the session's tools"
+                f"{who}: a connection was asked for ({where}) that does not go through the session, so no cassette can "
+                "hold it; use session.openai and the session's tools"
             )
         if self._problem is not None:
             raise self._problem
-        if slot.cassette is not None and self.writes and not self.stopping:
-            slot.cassette.mark(whole=True)
 
     def noted(self, connections: Mapping[str, int]) -> None:
         """These did not go through the session either."""
