@@ -90,9 +90,10 @@ class Recorder:
         return next((store.about for store in self._stores.values() if store.about), {})
 
     def describe(self, about: Mapping[str, Any]) -> None:
-        """Let the recording say this of itself, where it is written."""
+        """Let the recording say this of itself, without its secrets, where it is written."""
+        shown = json.loads(self.redactor.text(json.dumps(about)))
         for store in self._stores.values() if self.writes else ():
-            store.describe(about)
+            store.describe(shown)
 
     def transport(self, inner: AsyncBaseTransport) -> AsyncBaseTransport:
         """`inner` behind the cassettes."""

@@ -105,6 +105,8 @@ class _Received(AsyncByteStream):
         self._kept = False
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        if self._kept:
+            return  # `openai` reads on after the last event of a stream
         received, error, start = bytearray(), None, time.monotonic()
         bounds = _bounds(self._request)
         most = bounds.most_bytes if bounds else MOST_BYTES

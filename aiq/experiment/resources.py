@@ -204,7 +204,12 @@ def needs_offline_stack(settings: RunSettings) -> bool:
 
 def is_offline_model(settings: RunSettings) -> bool:
     """Whether answers come from the offline model, here or at an endpoint that `aiq offline` serves."""
-    return is_offline(urlsplit(settings.llm.base_url).hostname or "") or settings.llm.model.startswith("offline-")
+    return is_offline(urlsplit(settings.llm.base_url).hostname or "") or is_offline_name(settings.llm.model)
+
+
+def is_offline_name(model: str) -> bool:
+    """Whether a model of this name is the offline one, wherever it is served."""
+    return model.startswith("offline-")
 
 
 def check_models(llm: LlmSettings, setting: str, models: Iterable[str]) -> None:

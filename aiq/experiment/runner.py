@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from aiq.agents.base import Checked
+from aiq.core.concurrency import being_cancelled
 from aiq.core.errors import LimitReached, ModelError, RunAborted, UserError
 from aiq.core.samples import SampleKey
-from aiq.experiment.attempt import being_cancelled, run_attempt
+from aiq.experiment.attempt import run_attempt
 from aiq.experiment.plan import RunPlan, check_data_sources, collections_of
 from aiq.experiment.provenance import models_of, new_manifest, utc_now
 from aiq.experiment.recording import begin_recording
