@@ -140,7 +140,11 @@ class Recorder:
         """
         with holding(_lent, slot):
             yield slot
-        if slot and (missed := self.missed(slot.name)):
+            self.check()
+
+    def check(self) -> None:
+        """Raises CassetteMiss where the work under way has asked for something in vain, whatever it made of that."""
+        if (slot := _lent.get()) and (missed := self.missed(slot.name)):
             raise missed
 
     def missed(self, name: str) -> CassetteMiss | None:

@@ -89,8 +89,9 @@ class Session:
     together. `replies`: what its models have answered so far; `open_calls`: how to book those under way;
     `tool_outcomes`: by tool, how many calls ended in `ok` or in which kind of ToolError; `outages`: by tool, the first
     error of the service behind it. In a judge's session `sources` are what the agent retrieved, and `answers` what the
-    judges of a run share. `collection_name`: the documents that the question names. `memory`: an evaluation's name for
-    the attempt, whose conversations are its own; empty where they go on from session to session, as in `aiq chat`.
+    judges of a run share. `collection_name`: the documents that the question names. `check` raises what no work may
+    outlive, even if it has caught it. `memory`: an evaluation's name for the attempt, whose conversations are its own;
+    empty where they go on from session to session, as in `aiq chat`.
     """
 
     key: SampleKey
@@ -111,6 +112,7 @@ class Session:
     spend: UsageLedger = field(default_factory=UsageLedger)
     usage: UsageLedger = field(default_factory=UsageLedger)
     answers: Answers = field(default_factory=Answers)
+    check: Callable[[], None] = lambda: None
     replies: list[Said] = field(default_factory=list)
     open_calls: dict[object, Callable[[str], object]] = field(default_factory=dict)
     tool_outcomes: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))

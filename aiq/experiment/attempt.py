@@ -33,6 +33,7 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
 
     async def research() -> tuple[Report, str | None]:
         report = await session.within_time(agent.research(sample.question, session))
+        session.check()
         if not isinstance(report, Report):
             raise TypeError(f"the agent gave {type(report).__name__}, not a Report")
         return settled(report, session)

@@ -288,3 +288,17 @@ def test_a_run_that_goes_on_records_what_was_left(here: Workplace, capsys: pytes
     replayed = run(*TINY, "cassette=replay")
     assert here.endpoint.asked == []
     assert here.values(replayed) == here.values(whole)
+
+
+def test_an_agent_that_swallows_a_miss_has_not_answered(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copy(Path(__file__).parent / "curious.py", here.path)
+    (here.path / "conf/agent/careless.yaml").write_text("# Careless\ntarget: curious:Careless\n")
+    chosen = ("experiment=tiny", "agent=careless")
+    run(*chosen, "cassette=record")
+    here.write_samples({f"s{number}": f"question numbe{'r' * (number != 3)} {number}" for number in range(6)})
+    capsys.readouterr()
+    stopped = run(*chosen, "cassette=replay", "runner.concurrency=1", code=2)
+    assert 'recorded "question number 3", now "question numbe 3"' in capsys.readouterr().err
+    assert {row["sample_id"]: row["status"] for row in here.lines(stopped / "samples.jsonl")}["s3"] == "cancelled"
+    assert main(["run", f"resume={stopped}", "cassette.mode=auto", QUIET]) == 0
+    assert here.values(stopped)["s3", 1, "report"] == "question numbe 3"
