@@ -14,6 +14,8 @@ from aiq.core.run_settings import RunSettings
 from aiq.llm.models import stand_in
 from aiq.runs.manifest import Manifest
 
+_OF_THIS_RUN = ("cassette", "output_dir=", "runner.")  # overrides that say nothing of what is recorded
+
 
 @contextmanager
 def without_keys(settings: RunSettings) -> Iterator[None]:
@@ -62,7 +64,7 @@ def begin_recording(recorder: Recorder, manifest: Manifest) -> None:
     recorder.describe(
         {
             "experiment": manifest.experiment,
-            "overrides": list(manifest.overrides),
+            "overrides": [text for text in manifest.overrides if not text.startswith(_OF_THIS_RUN)],
             "clock": manifest.clock,
             "prompts": dict(manifest.hashes.prompts),
             "versions": dict(manifest.versions),
