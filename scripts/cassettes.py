@@ -32,8 +32,9 @@ RUNS: Mapping[str, tuple[str, ...]] = {
     "shallow_freshqa": ("experiment=shallow_freshqa",),
     "escalation_freshqa": ("experiment=escalation_freshqa",),
     "smollm2": (
-        *("experiment=shallow_freshqa", "limit=10", "llm=llama_cpp", "llm.model=smollm2"),
-        *("llm.timeout_seconds=600", "runner.max_error_rate=1"),
+        *("experiment=shallow_freshqa", "agent=ai_q", "agent.escalation.policy=never", "limit=10"),
+        *("llm=llama_cpp", "llm.model=smollm2", "llm.timeout_seconds=600", "agent.intent.timeout_seconds=600"),
+        "runner.max_error_rate=1",
     ),
 }
 """Settings by recording."""
