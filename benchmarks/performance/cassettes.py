@@ -37,6 +37,7 @@ STOCK = ("vcrpy, YAML", "vcrpy, JSON")
 MATCH_ON = ("method", "scheme", "host", "port", "path", "query", "body")
 """vcrpy's own and the body: without it, any completion is the answer to any prompt."""
 
+Figures = tuple[float, float, list[float], int]
 Verdict = tuple[str, str, bool]
 """What was measured, what is promised of it, and whether that is kept."""
 
@@ -55,15 +56,13 @@ QUICK = Sizes((20,), (10,))
 
 @dataclass(frozen=True)
 class Measured:
-    """Processor seconds until the first request, and of one request in the thirds of a replay; bytes of growth."""
+    """Processor seconds until the first request can be made, those of a request, and the growth of memory in bytes."""
 
     load: float
+    mean: float
     thirds: tuple[float, float, float]
+    """Medians of the first, middle and last third of the requests."""
     grown: int
-
-    @property
-    def typical(self) -> float:
-        return statistics.mean(self.thirds)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -93,8 +92,8 @@ def measured(sizes: Sizes, folder: Path) -> Iterator[Verdict]:
 
 def compared(sizes: Sizes, folder: Path) -> Iterator[Verdict]:
     """Record, and print what each replay costs."""
-    print(f"{'replay of completions of 5 kB':<34}{'asked':>6}{'load':>9}{'first':>9}{'middle':>9}{'last':>9}{'RSS':>9}")
-    print(f"{'processor time a request, by thirds':<34}{'':>6}{'s':>9}{'ms':>9}{'ms':>9}{'ms':>9}{'MB':>9}")
+    print(f"{'replay of completions of 5 kB':<32}{'load':>8}{'mean':>9}{'first':>9}{'middle':>9}{'last':>9}{'RSS':>8}")
+    print(f"{'processor time, a request':<32}{'s':>8}{'ms':>9}{'ms':>9}{'ms':>9}{'ms':>9}{'MB':>8}")
     for size, asked in zip(sizes.recorded, sizes.asked, strict=True):
         place = folder / str(size)
         asyncio.run(record(place, size))
@@ -103,11 +102,11 @@ def compared(sizes: Sizes, folder: Path) -> Iterator[Verdict]:
         found |= {what: in_own_process(what, place, size, asked) for what in STOCK}
         for what, one in found.items():
             thirds = "".join(f"{seconds * 1000:>9.2f}" for seconds in one.thirds)
-            many = size if what == "aiq" else asked
-            print(f"{f'{size:,}: {what}':<34}{many:>6,}{one.load:>9.3f}{thirds}{one.grown / 1e6:>9.1f}", flush=True)
+            name = f"{size:,}: {what}, {size if what == 'aiq' else asked:,} asked"
+            print(f"{name:<32}{one.load:>8.3f}{one.mean * 1000:>9.2f}{thirds}{one.grown / 1e6:>8.1f}", flush=True)
         growth = found["aiq"].thirds[2] / found["aiq"].thirds[0]
         yield (f"{size:,}: last third of ours is {growth:.2f} times the first", "at most 1.5", growth <= 1.5)
-    faster = min(found[what].typical for what in STOCK) / found["aiq"].typical
+    faster = min(found[what].mean for what in STOCK) / found["aiq"].mean
     yield (f"{size:,}: ours is {faster:.0f} times faster a request than vcrpy", "at least 20", faster >= 20)
 
 
@@ -126,8 +125,8 @@ def whole_run(folder: Path) -> Verdict:
 
 def in_own_process(what: str, folder: Path, size: int, asked: int) -> Measured:
     out = python("-m", "benchmarks.performance.cassettes", "--one", what, str(folder), str(size), str(asked))
-    load, thirds, grown = json.loads(out)
-    return Measured(load, tuple(thirds), grown)
+    load, mean, thirds, grown = json.loads(out)
+    return Measured(load, mean, tuple(thirds), grown)
 
 
 def python(*arguments: str) -> str:
@@ -205,14 +204,14 @@ def write_stock(folder: Path) -> None:
 # Measuring
 
 
-def measure(what: str, folder: Path, size: int, asked: int) -> tuple[float, list[float], int]:
-    """Load, time a request in each third, growth of memory. `asked` of the requests, evenly drawn, in their order."""
+def measure(what: str, folder: Path, size: int, asked: int) -> Figures:
+    """The figures of `Measured`, of as many requests as are to be asked, evenly drawn, in their order."""
     numbers = [place * size // asked for place in range(asked)]
     port = int((folder / "port").read_text(encoding="utf-8"))
     return asyncio.run(replayed(what, folder, port, numbers))
 
 
-async def replayed(what: str, folder: Path, port: int, numbers: Sequence[int]) -> tuple[float, list[float], int]:
+async def replayed(what: str, folder: Path, port: int, numbers: Sequence[int]) -> Figures:
     import vcr
 
     async with client(port, _Canned()) as warm:  # what the client itself loads at its first call is not counted
@@ -232,7 +231,7 @@ async def replayed(what: str, folder: Path, port: int, numbers: Sequence[int]) -
                 seconds = await timed(asked, numbers)
     third = len(seconds) // 3
     parts = seconds[:third], seconds[third:-third], seconds[-third:]
-    return load, [statistics.mean(part) for part in parts], resident() - before
+    return load, statistics.mean(seconds), [statistics.median(part) for part in parts], resident() - before
 
 
 class _Canned(AsyncBaseTransport):
