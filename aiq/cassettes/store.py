@@ -206,9 +206,12 @@ class Store:
         self.close()
 
     def describe(self, about: Mapping[str, Any]) -> None:
-        """Say this of the recording, besides what it says already, as soon as anything of it changes."""
+        """Say this of the recording, besides what it says already, as soon as anything of it changes.
+
+        At once where prompts have changed: those that no exchange was asked by are recorded nowhere else.
+        """
         changed = {name: value for name, value in about.items() if self.about.get(name) != value}
-        new = "clock" not in self.about
+        new = "clock" not in self.about or "prompts" in changed
         self.about |= changed
         self._to_say |= changed
         if new or self._changed:

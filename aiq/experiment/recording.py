@@ -16,6 +16,7 @@ from aiq.runs.manifest import Manifest
 
 STAND_IN = "key-of-nobody"
 """What takes the place of every key in a replay. Redacted, as the key was: that of an answer is no key to be hidden."""
+_OF_THIS_RUN = ("cassette", "output_dir=", "runner.")  # overrides that say nothing of what is recorded
 
 
 @contextmanager
@@ -65,7 +66,7 @@ def begin_recording(recorder: Recorder, manifest: Manifest) -> None:
     recorder.describe(
         {
             "experiment": manifest.experiment,
-            "overrides": list(manifest.overrides),
+            "overrides": [text for text in manifest.overrides if not text.startswith(_OF_THIS_RUN)],
             "clock": manifest.clock,
             "prompts": dict(manifest.hashes.prompts),
             "versions": dict(manifest.versions),

@@ -113,6 +113,12 @@ class Manifest(Record):
                 "aiq run resume=DIR takes what is missing from the shipped config"
             ) from None
 
+    @property
+    def cassette_mode(self) -> str:
+        """How the run used a recording; `off` where older versions knew none."""
+        cassette = self.config.get("cassette")
+        return str(cassette.get("mode", "off")) if isinstance(cassette, Mapping) else "off"
+
     def with_judges(self, judges: Iterable[JudgeSpec]) -> "Manifest":
         """The manifest, in its newest version, of a run that these judges score from now on."""
         judges = tuple(judges)

@@ -12,6 +12,7 @@ from aiq.core.errors import OUTAGES
 from aiq.core.text import counted
 from aiq.core.usage import Usage
 from aiq.runs.folder import RunFolder
+from aiq.runs.manifest import Manifest
 from aiq.runs.rows import ScoreRow
 from aiq.runs.summary import Summary
 from aiq.stats.estimates import Estimate
@@ -23,6 +24,7 @@ NOT_MEASURED_NOTE = (
     "The agent made no model call through its session; what a client of its own may have called is not measured: "
     "no call, token, cost or limit."
 )
+REPLAYED_NOTE = "cassette={}: what was recorded was replayed, so times and waits are not those of the models."
 NOTHING_SCORED = "nothing was scored: judge=[] names no judge"
 NOISE_HEADINGS = ("sd", "votes", "orders", "members", "first - swapped", "se of the mean", "judgements")
 _WIDEST = 1000
@@ -89,6 +91,12 @@ def spend_line(used: Usage) -> str:
     return f"{counted(used.calls, 'model call')}, {used.total_tokens:,} tokens, {dollars(used)}"
 
 
+def replay_note(manifest: Manifest) -> Iterator[str]:
+    """A line for a run whose answers come from a recording, all of them or some."""
+    if manifest.cassette_mode in ("replay", "auto", "refresh"):
+        yield REPLAYED_NOTE.format(manifest.cassette_mode)
+
+
 def notes(summary: Summary) -> Iterator[str]:
     """What a reader of the numbers must know of the models and the web behind them."""
     agent = summary.usage.get("agent")
@@ -149,7 +157,8 @@ def print_summary(summary: Summary, folder: RunFolder) -> None:
     """Metrics, failures, spend, and where everything is."""
     reliability, problem = reliabilities(folder, summary.metrics)
     parts: list[Table | Text] = [_metrics(summary, reliability)]
-    if not folder.read_manifest().hashes.judges:
+    manifest = folder.read_manifest()
+    if not manifest.hashes.judges:
         parts.append(Text(NOTHING_SCORED, style="yellow"))
     if problem is not None:
         parts.append(Text(f"the judges' reliability is not known: {problem}", style="red"))
@@ -159,7 +168,7 @@ def print_summary(summary: Summary, folder: RunFolder) -> None:
         rows = [(name, *noise_cells(found)) for name, found in summary.judge_noise.items()]
         parts.append(plain_table(("judge noise", *NOISE_HEADINGS), rows))
     parts += [_attempts(summary), _spend(summary)]
-    parts += [Text(note, style="yellow") for note in notes(summary)]
+    parts += [Text(note, style="yellow") for note in (*notes(summary), *replay_note(manifest))]
     parts.append(Text(f"written to {folder.path}\n           {folder.page_path}"))
     show(*parts)
 

@@ -114,6 +114,13 @@ def test_the_notes_say_whose_models_made_the_numbers_and_what_was_not_measured(
     assert not untold or untold not in "".join(said)
 
 
+@pytest.mark.parametrize("mode", [None, "off", "record", "replay", "auto", "refresh"])
+def test_a_replayed_run_says_that_its_times_are_not_the_models(mode: str | None, tmp_path: Path) -> None:
+    config = RUN["manifest"]["config"] | ({"cassette": {"mode": mode}} if mode else {})
+    page = write_page(folder_with(tmp_path, [sample(1)], [], config=config)).read_text()
+    assert ("times and waits are not those of the models" in page) == (mode in ("replay", "auto", "refresh"))
+
+
 def test_text_of_reports_and_sources_stays_text_and_the_page_needs_no_network(page: str) -> None:
     seen = Seen(page)
     assert EVIL in seen.text
