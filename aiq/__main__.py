@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import NoReturn
 
 from aiq import __version__
-from aiq.core.errors import UserError
+from aiq.core.errors import UserError, said
 
 _COMMANDS = Path(__file__).parent / "commands"
 _DISTRIBUTION = "aiq-bench"
@@ -45,8 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(f"aiq: {error}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print("aiq: interrupted", file=sys.stderr)
+    except KeyboardInterrupt as interruption:
+        print(f"aiq: {interruption or 'interrupted'}", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader of our output is gone (`aiq show ... | head`)
         sys.stderr.close()
@@ -64,7 +64,12 @@ def _run(name: str, *arguments: str) -> int:
         args = parser.parse_intermixed_args(arguments)
     except TypeError:
         args = parser.parse_args(arguments)
-    code: int = module.run(args)
+    try:
+        code: int = module.run(args)
+    except SystemExit as error:
+        raise UserError(
+            f"{said(error)} by code that aiq {name} has loaded, which must raise an error instead"
+        ) from error
     return code
 
 

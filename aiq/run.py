@@ -5,7 +5,7 @@ From Python, `aiq.run(["experiment=...", ...])`: this module can be called.
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from types import ModuleType
@@ -65,10 +65,7 @@ def finished(overrides: Sequence[str]) -> FinishedRun:
     resumed, others = _parted(overrides)
     sweep.refuse(others)
     plan, folder, earlier = _chosen(resumed, others)
-    try:
-        outcome = _executed(plan, folder, earlier)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(_go_on("interrupted", folder)) from None
+    outcome = _executed(plan, folder, earlier)
     if outcome.summary.status == "finished":
         return FinishedRun(folder.path, outcome.summary, outcome.exit_code)
     if outcome.error is None:
@@ -171,7 +168,17 @@ def carry_out(plan: "RunPlan", folder: RunFolder, earlier: Manifest | None = Non
     elif outcome.exit_code == 3:
         for excess in outcome.state.excesses():
             print(f"aiq: {excess}, more than runner.max_error_rate allows (exit code 3)", file=sys.stderr)
+        for what, setting in _again(outcome):
+            print(f"aiq: {what} again with: aiq run resume={folder.path}{setting}", file=sys.stderr)
     return outcome
+
+
+def _again(outcome: "RunOutcome") -> Iterator[tuple[str, str]]:
+    """What of a finished run can be tried again, and the setting that this takes."""
+    if outcome.summary.unjudged:
+        yield "what is not judged is tried", ""
+    if "failed" in outcome.summary.statuses:
+        yield "failed attempts are made", " runner.retry_failed=true"
 
 
 def _stopped(outcome: "RunOutcome", folder: RunFolder) -> str:
@@ -192,13 +199,17 @@ def _go_on(why: str, folder: RunFolder) -> str:
 
 
 def _executed(plan: "RunPlan", folder: RunFolder, earlier: Manifest | None) -> "RunOutcome":
-    """Run, with progress, and write the page."""
+    """Run, with progress, and write the page. A KeyboardInterrupt says how to go on."""
     from aiq.experiment.runner import execute
     from aiq.site.progress import Progress
     from aiq.site.run_page import write_page
 
     with closing(Progress(plan.settings.name, shown=plan.settings.runner.progress)) as progress:
-        outcome = completed(execute(plan, folder, progress, earlier))
+        try:
+            outcome = completed(execute(plan, folder, progress, earlier))
+        except KeyboardInterrupt:
+            begun = folder.manifest_path.exists()
+            raise KeyboardInterrupt(_go_on("interrupted", folder) if begun else "interrupted") from None
     if outcome.changed or not folder.page_path.exists():
         write_page(folder, plan.spec.keys)
     return outcome

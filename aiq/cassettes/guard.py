@@ -12,6 +12,9 @@ from typing import Any, Final, Self
 ours: ContextVar[bool] = ContextVar("ours", default=False)
 """Whether the running code is the run's client, whose exchanges are in the cassettes."""
 
+aside: ContextVar[Counter[str] | None] = ContextVar("aside", default=None)
+"""Where the connections of the running code are counted, if not by the guard: it is recorded by other means."""
+
 _INTERNET: Final = (socket.AF_INET, socket.AF_INET6)
 _LOOK_UPS: Final = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"})
 _PROCESSES: Final = frozenset(
@@ -50,6 +53,8 @@ class Guard:
         """Take note of an audit event, or raise Forbidden."""
         if event == "socket.connect" and args[0].family in _INTERNET and not ours.get():
             self._note(f"{args[1][0]}:{args[1][1]}")
+            if self.forbids:
+                raise Forbidden("a replay opens no connection")
         elif self.forbids and event in _LOOK_UPS:
             self._note(str(args[0]))
             raise Forbidden(f"a replay looks up no address, and this asks for {args[0]}")
@@ -60,7 +65,8 @@ class Guard:
             raise Forbidden(f"a replay starts no process, and this asks for {args[0] if args else event}")
 
     def _note(self, where: str) -> None:
-        self.connections[where] += 1
+        counts = aside.get()
+        (self.connections if counts is None else counts)[where] += 1
 
 
 def _heard(event: str, args: tuple[Any, ...]) -> None:

@@ -14,6 +14,9 @@ SHOWN = 3
 AROUND = 40
 """Characters of a text that are shown before and after its first difference."""
 
+DEEPEST = 100
+"""Levels of JSON that is read as such; hostile pages nest it until whoever follows runs out of stack."""
+
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -49,6 +52,7 @@ def canonical_url(url: str, ignored: Collection[str] = ()) -> str:
     """Scheme and host in lower case, no default port, parameters by name; those of one name keep their order."""
     parts = urlsplit(url)
     scheme, host = parts.scheme.lower(), (parts.hostname or "").lower()
+    host = f"[{host}]" if ":" in host else host
     port = "" if parts.port in (None, _PORTS.get(scheme)) else f":{parts.port}"
     query = [pair for pair in parse_qsl(parts.query, keep_blank_values=True) if pair[0] not in ignored]
     return f"{scheme}://{host}{port}{parts.path or '/'}?{urlencode(sorted(query, key=lambda pair: pair[0]))}".rstrip(
@@ -129,10 +133,22 @@ def _leaves(path: str, value: Any) -> Iterable[tuple[str, str]]:
 
 def _value(body: bytes) -> Any:
     """The JSON value of a body, or its text."""
-    text = body.decode("utf-8", "backslashreplace")
-    if text[:1] in ("{", "["):
-        try:
-            return json.loads(text)
-        except ValueError:
-            pass
-    return text
+    text = body.decode("utf-8", "surrogateescape")
+    value = json_value(text)
+    return text if value is None else value
+
+
+def json_value(text: str) -> Any:
+    """The JSON object or array that this is; None for anything else, and for one nested deeper than `DEEPEST`."""
+    if text[:1] not in ("{", "["):
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if _within(value, DEEPEST) else None
+
+
+def _within(value: Any, levels: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return levels > 0 and all(_within(item, levels - 1) for item in inner)

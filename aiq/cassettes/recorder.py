@@ -1,22 +1,25 @@
 """The cassettes of a run: whose work is under way, what its mode allows, and what is to be said at its end."""
 
+import asyncio
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+import time
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 from pydantic import BaseModel
 
-from aiq.cassettes.guard import Guard
+from aiq.cassettes.guard import Guard, aside
 from aiq.cassettes.match import closest
 from aiq.cassettes.redact import REQUEST_HEADERS, RESPONSE_HEADERS, Redactor
-from aiq.cassettes.store import Cassette, Exchange, Store
-from aiq.cassettes.transport import CassetteTransport, Keep, failure, named
+from aiq.cassettes.store import Cassette, Exchange, NoRecording, Store
+from aiq.cassettes.transport import CassetteTransport, Keep, fail, failure, given_up, named
 from aiq.core.concurrency import holding
-from aiq.core.errors import RunAborted, ToolError, ToolErrorKind, UserError
+from aiq.core.errors import AiqError, RunAborted, ToolError, ToolErrorKind, UserError
 from aiq.core.run_settings import CassetteSettings
 from aiq.core.samples import SampleKey
 from aiq.core.tools import Tool, ToolResult
@@ -44,6 +47,14 @@ class CassetteMiss(RunAborted):
     """A replay asked for what was not recorded, or for a connection of its own."""
 
 
+class Wording(NamedTuple):
+    """What messages say: how a mode is chosen, through what everything is to be asked for, and what that offers."""
+
+    option: str = "cassette="
+    way: str = "the session"
+    use: str = "session.openai and the session's tools"
+
+
 def cassette_name(key: SampleKey) -> str:
     """`SAMPLE/EPOCH`."""
     return f"{key.sample_id}/{key.epoch}"
@@ -57,14 +68,22 @@ class Recorder:
     recording that is not there or cannot be read.
     """
 
-    def __init__(self, settings: CassetteSettings, folder: Path, redactor: Redactor) -> None:
-        mode, self.redactor = settings.mode, redactor
+    def __init__(
+        self,
+        settings: CassetteSettings,
+        folder: Path,
+        redactor: Redactor,
+        *,
+        accounts: Sequence[Account] = get_args(Account),
+        wording: Wording = Wording(),  # noqa: B008  immutable
+    ) -> None:
+        mode, self.redactor, self.wording = settings.mode, redactor, wording
         self.on, self.replays = mode != "off", mode == "replay"
         self.reads, self.writes = mode in _READ, mode in ("record", "auto", "refresh")
         self._prunes = mode in ("record", "refresh")
         self._guard = Guard(forbids=self.replays)
         self._problem: CassetteMiss | None = None
-        self._folder = folder
+        self._folder, self._accounts = folder, accounts
         self.stopping = False
         self._unused = 0
         self._stores: dict[str, Store] = {}
@@ -74,9 +93,9 @@ class Recorder:
             self._held.enter_context(self._guard)
 
     def _open(self, ignored: Collection[str]) -> None:
-        for account in get_args(Account):
+        for account in self._accounts:
             path = self._folder / f"{account}.sqlite"
-            if self.writes or path.is_file():
+            with suppress(NoRecording):
                 self._stores[account] = self._held.enter_context(Store(path, writes=self.writes, ignored=ignored))
         if not self._stores:
             raise UserError(f"cassette.dir={self._folder}: nothing is recorded there; record with cassette=record")
@@ -87,39 +106,59 @@ class Recorder:
         return next((store.about for store in self._stores.values() if store.about), {})
 
     def describe(self, about: Mapping[str, Any]) -> None:
-        """Let the recording say this of itself, where it is written."""
+        """Let the recording say this of itself, without its secrets, where it is written."""
+        shown = json.loads(self.redactor.text(json.dumps(about)))
         for store in self._stores.values() if self.writes else ():
-            store.describe(about)
+            store.describe(shown)
 
-    def transport(self, inner: AsyncBaseTransport) -> AsyncBaseTransport:
-        """`inner` behind the cassettes."""
-        return CassetteTransport(inner, self._lent) if self.on else inner
+    def transport(self, inner: AsyncBaseTransport, slot: "_Slot | None" = None) -> AsyncBaseTransport:
+        """`inner` behind the cassettes: that of `slot`, or of the work that asks."""
+        return CassetteTransport(inner, (lambda: slot) if slot else self._lent) if self.on else inner
 
     def tool(self, tool: Tool) -> Tool:
         """A tool that speaks no HTTP through the run's client, behind the cassettes."""
         return RecordedTool(tool) if self.on else tool
 
+    def slot(self, account: Account, name: str, label: str) -> "_Slot | None":
+        """The cassette of that name, for work that errors call `label`; None where nothing is recorded or replayed."""
+        return _Slot(self, self.cassette(account, name), label) if self.on else None
+
     @contextmanager
     def lent(self, account: Account, key: SampleKey) -> Iterator[None]:
-        """What is asked of the outside in the block belongs to this sample and epoch.
+        """What is asked of the outside in the block belongs to this sample and epoch. Raises as `lending` does."""
+        name = cassette_name(key)
+        with self.lending(self.slot(account, name, f"{name} ({account})")) as slot:
+            yield
+        if slot and slot.cassette is not None and self.writes and not self.stopping:
+            slot.cassette.mark(whole=True)
+
+    @contextmanager
+    def lending(self, slot: "_Slot | None") -> Iterator["_Slot | None"]:
+        """What is asked of the outside in the block is asked of this slot.
 
         Raises CassetteMiss at its end where something was asked for in vain, whatever the asker made of that.
         """
-        if not self.on:
-            yield
-            return
-        name = cassette_name(key)
-        with holding(_lent, _Slot(self, self.cassette(account, name), f"{name} ({account})")) as slot:
-            yield
+        with holding(_lent, slot):
+            yield slot
+            self.check()
+
+    def check(self) -> None:
+        """Raises CassetteMiss where the work under way has asked for something in vain, whatever it made of that."""
+        if (slot := _lent.get()) and (missed := self.missed(slot.name)):
+            raise missed
+
+    def missed(self, name: str) -> CassetteMiss | None:
+        """What was asked for in vain until now, by work that errors call `name`."""
         if self.replays and self._guard.connections:
-            raise self.miss(
-                f"{slot.name}: a connection was asked for ({', '.join(self._guard.connections)}) that does not go "
-                "through the session, so no cassette can hold it; use session.openai and the session's tools"
+            return self.miss(
+                f"{name}: a connection was asked for ({', '.join(self._guard.connections)}) that does not go through "
+                f"{self.wording.way}, so no cassette can hold it; use {self.wording.use}"
             )
-        if self._problem is not None:
-            raise self._problem
-        if slot.cassette is not None and self.writes and not self.stopping:
-            slot.cassette.mark(whole=True)
+        return self._problem
+
+    def noted(self, connections: Mapping[str, int]) -> None:
+        """These did not go through the session either."""
+        self._guard.connections.update(connections)
 
     def stop(self) -> None:
         """Keep nothing from now on: what is under way is being cancelled."""
@@ -143,16 +182,20 @@ class Recorder:
         """End it; what is to be said."""
         notes = []
         if self._unused and not self._prunes:
-            notes.append(f"{self._unused} recorded exchanges were not asked for; cassette=refresh forgets them")
+            notes.append(
+                f"{self._unused} recorded exchanges were not asked for; {self.wording.option}refresh forgets them"
+            )
         if self.writes and self._guard.connections:
             where = ", ".join(f"{place} ({times})" for place, times in sorted(self._guard.connections.items()))
-            notes.append(f"these connections did not go through the session and are not recorded: {where}")
+            notes.append(f"these connections did not go through {self.wording.way} and are not recorded: {where}")
         self._held.close()
         return [f"{self._folder}: {note}" for note in notes]
 
     def cassette(self, account: Account, name: str) -> Cassette | None:
         if account not in self._stores:
-            raise UserError(f"{self._folder}: no {account}.sqlite is recorded there; add it with cassette=auto")
+            raise UserError(
+                f"{self._folder}: no {account}.sqlite is recorded there; add it with {self.wording.option}auto"
+            )
         return self._stores[account].cassette(name, make=self.writes)
 
     def _lent(self) -> "_Slot | None":
@@ -183,9 +226,8 @@ def recorded(mode: str, folder: Path) -> dict[str, Any]:
     """What the recording that a run is to use says of itself; nothing where it begins one."""
     paths = (folder / f"{account}.sqlite" for account in get_args(Account))
     for path in paths if mode in _READ else ():
-        if path.is_file():
-            with Store(path, writes=False) as store:
-                return store.about
+        with suppress(NoRecording), Store(path, writes=False) as store:
+            return store.about
     return {}
 
 
@@ -219,12 +261,15 @@ class _Slot:
         recorder = self.recorder
         if not recorder.reads:
             return None
-        found = None if self.cassette is None else self.cassette.take(asked)
-        while found is not None and not recorder.replays and _is_of_set_up(found):
-            found = self.cassette.take(asked) if self.cassette else None
+        unless = None if recorder.replays else _is_of_set_up
+        found = None if self.cassette is None else self.cassette.take(asked, unless)
         if found is None and recorder.replays:
             raise recorder.miss(self._what_was_missed(asked))
         return found
+
+    @property
+    def used_up(self) -> bool:
+        return self.cassette is not None and not self.cassette.unused()
 
     def keeping(self, asked: Exchange) -> Keep:
         assert self.cassette is not None
@@ -256,7 +301,8 @@ class _Slot:
         """What was asked, and of the closest recorded request the first differences."""
         who = f"{asked.role}, " if asked.role else ""
         what = f"cassette of {self.name}: not recorded: {who}{asked.method} {asked.url}"
-        remedy = "record it with cassette=auto, or with cassette=refresh where prompts have changed"
+        option = self.recorder.wording.option
+        remedy = f"record it with {option}auto, or with {option}refresh where prompts have changed"
         if self.cassette is None:
             return f"{what}; there is no cassette of this name; {remedy}"
         recorded = list(self.cassette.exchanges())
@@ -282,29 +328,48 @@ class RecordedTool:
         asked = slot.called(self.name, arguments)
         found = slot.take(asked)
         if found is None:
-            return await self._carried_out(arguments, slot.keeping(asked))
+            return await self._carried_out(arguments, slot)
         if found.status == _CARRIED_OUT:
             return await self._tool.run(arguments)
-        if found.error is not None:
-            raise failure(found)
+        await fail(found, slot)
         return ToolResult.model_validate_json(found.response_body)
 
-    async def _carried_out(self, arguments: BaseModel, keep: Keep) -> ToolResult:
-        with holding(_requests_of_tool, list[str]()) as requests:
+    async def _carried_out(self, arguments: BaseModel, slot: _Slot) -> ToolResult:
+        """Its result or failure as a replay will bring it. Connections of its own are of no interest, unless the replay
+        carries it out again: where it has made requests, and where it met what no tool decides (a limit).
+        """
+        keep, start, outer = slot.keeping(slot.called(self.name, arguments)), time.monotonic(), _requests_of_tool.get()
+        with holding(_requests_of_tool, list[str]()) as requests, holding(aside, Counter[str]()) as connections:
+            ended: dict[str, Any] = {"status": _CARRIED_OUT}
             try:
                 result = await self._tool.run(arguments)
-            except Exception as error:
-                failed = f"tool/{ToolErrorKind.FAILED}: {self.name}: {type(error).__name__}: {error}"
-                if not requests:
-                    keep(error=named(error) if isinstance(error, ToolError) else failed)
+                ended = {"status": 200, "headers": _JSON, "body": result.model_dump_json().encode()}
+            except asyncio.CancelledError:
+                ended = {"error": given_up(start)}
                 raise
+            except Exception as error:
+                if isinstance(error, ToolError) or not isinstance(error, AiqError):
+                    ended = {"error": self._failed(error)}
+                if requests or "error" not in ended:
+                    raise
             finally:
                 if requests:
-                    keep(status=_CARRIED_OUT)
+                    ended = {"status": _CARRIED_OUT}
+                    slot.recorder.noted(connections)
+                    if outer is not None:
+                        outer.extend(requests)
+                kept = keep(**ended)
         if requests:
             return result
-        kept = keep(status=200, headers=_JSON, body=result.model_dump_json().encode())
+        if kept.error is not None:
+            raise failure(kept)
         return ToolResult.model_validate_json(kept.response_body)
+
+    def _failed(self, error: Exception) -> str:
+        """As the session shows it."""
+        if isinstance(error, ToolError):
+            return named(error)
+        return f"tool/{ToolErrorKind.FAILED}: {self.name}: {type(error).__name__}: {error}"
 
 
 def _is_of_set_up(exchange: Exchange) -> bool:

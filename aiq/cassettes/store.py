@@ -13,24 +13,27 @@ import sqlite3
 import zlib
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import astuple, dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Self
 
-from aiq.cassettes.match import request_key
+from aiq.cassettes.match import json_value, request_key
 from aiq.core.errors import UserError
 
 VERSION: Final = 1
 
 GIVEN_UP: Final = "given up"
-"""The error of an exchange that whoever asked did not wait for, usually because of a time limit of its own."""
+"""The error of an exchange that whoever asked did not wait for; after a colon how many seconds a replay is to wait."""
+
+TIME_UP: Final = "time up"
+"""The error of an exchange under way when `limits.sample_seconds` were up."""
 
 BLOCK_BYTES: Final = 2**19
 """Of items that are compressed together when a file is closed: about ten times smaller than each by itself, and some
 5 ms to read."""
 
+_DIGEST: Final = "digest"  # in `about`: of all that _CONTENTS finds, while nobody writes
 _BLOCKS_HELD: Final = 8  # that were read last: an exchange and its texts were written at about the same time
 _LONG: Final = 100  # characters of a text that is an item of its own
 _REFERENCE, _LITERAL = "\x00:", "\x00="  # what a text that stands elsewhere is written as, and one that looks like it
@@ -55,6 +58,18 @@ CREATE TABLE IF NOT EXISTS items (
 CREATE TABLE IF NOT EXISTS blocks (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
 """
 """An item is a text or an exchange in JSON: `data` by itself, or `size` bytes from `start` on in an unpacked block."""
+
+
+_CONTENTS: Final = (
+    "SELECT * FROM about WHERE name != 'digest' ORDER BY name",
+    "SELECT * FROM cassettes ORDER BY id",
+    "SELECT id, cassette, place, key, digest FROM exchanges ORDER BY id",
+)
+RECORD_ANEW: Final = "record it anew with cassette=auto after deleting the file, or restore it"
+
+
+class NoRecording(UserError):
+    """There is no file, or one whose making was killed before anything was in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +118,19 @@ class Cassette:
         self._places += 1
         return self._places - 1
 
-    def take(self, asked: Exchange) -> Exchange | None:
-        """The next recorded exchange of this request; None where there is none (any more)."""
+    def take(self, asked: Exchange, unless: Callable[[Exchange], bool] | None = None) -> Exchange | None:
+        """The next recorded exchange of this request; None where there is none (any more).
+
+        Those of which `unless` holds are passed over, and forgotten.
+        """
         waiting = self._waiting.get(request_key(asked, self._store.ignored))
-        if not waiting:
-            return None
-        return self._store.exchange(waiting.popleft())
+        while waiting:
+            row = waiting.popleft()
+            exchange = self._store.exchange(row)
+            if unless is None or not unless(exchange):
+                return exchange
+            self._store.drop([row])
+        return None
 
     def add(self, exchange: Exchange, place: int) -> None:
         """Keep it; the first of its request that is kept anew takes the place of all earlier ones."""
@@ -144,32 +166,38 @@ class Store:
     """One file of cassettes. Without `writes` it must be there, and is not changed.
 
     `about`: what the recording says of itself, JSON values by name. `ignored`: what of a request may vary. Raises
-    UserError for a file that is absent, damaged, in use, or of a later version.
+    UserError for a file that is absent (NoRecording), damaged, in use, or of a later version.
     """
 
     def __init__(self, path: Path, *, writes: bool, ignored: Collection[str] = ()) -> None:
         self.path = path
         self._opened: dict[str, Cassette] = {}
-        self._changed = self._dropped = False
+        self._changed = False
         self._to_say: dict[str, Any] = {}
         self._block = lru_cache(_BLOCKS_HELD)(self._read_block)
+        absent = NoRecording(f"{path}: there is no such recording; record one with cassette=record")
         if not writes and not path.is_file():
-            raise UserError(f"{path}: there is no such recording; record one with cassette=record")
+            raise absent
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
             if writes:
-                self._database.executescript(_TABLES)
+                self._database.executescript(f"BEGIN IMMEDIATE; {_TABLES} COMMIT;")
+            elif not self._database.execute("SELECT 1 FROM sqlite_master").fetchone():
+                self._database.close()
+                raise absent
             self.about: dict[str, Any] = {
                 name: json.loads(value) for name, value in self._database.execute("SELECT name, value FROM about")
             }
-        except (OSError, sqlite3.Error, ValueError) as error:
-            raise UserError(f"{path}: is no recording that can be read ({error}); record it anew") from None
-        if self.about.get("version", VERSION) > VERSION:
+            self._closed_as = self.about.pop(_DIGEST, None)
+            later = self.about.get("version", VERSION) > VERSION
+            self.ignored = frozenset(self.about.get("ignored", ignored))
+        except (OSError, sqlite3.Error, ValueError, TypeError) as error:
+            raise UserError(f"{path}: is no recording that can be read ({error}); {RECORD_ANEW}") from None
+        if later:
             raise UserError(f"{path}: was recorded by a later aiq (format {self.about['version']}); update aiq")
         if writes and "version" not in self.about:
             self.describe({"version": VERSION, "ignored": sorted(ignored)})
-        self.ignored = frozenset(self.about.get("ignored", ()))
 
     def __enter__(self) -> Self:
         return self
@@ -178,9 +206,12 @@ class Store:
         self.close()
 
     def describe(self, about: Mapping[str, Any]) -> None:
-        """Say this of the recording, besides what it says already, as soon as anything of it changes."""
+        """Say this of the recording, besides what it says already, as soon as anything of it changes.
+
+        At once where prompts have changed: those that no exchange was asked by are recorded nowhere else.
+        """
         changed = {name: value for name, value in about.items() if self.about.get(name) != value}
-        new = "clock" not in self.about
+        new = "clock" not in self.about or "prompts" in changed
         self.about |= changed
         self._to_say |= changed
         if new or self._changed:
@@ -215,26 +246,46 @@ class Store:
         query = (
             "SELECT e.id FROM exchanges e JOIN cassettes c ON c.id = e.cassette WHERE c.name = ? ORDER BY place, e.id"
         )
-        for (row,) in self.rows(query, name).fetchall():
+        for (row,) in self.rows(query, name):
             yield self.exchange(row)
 
     def exchange(self, row: int) -> Exchange:
         """Raises UserError where it is not what was recorded."""
-        ((item, digest),) = self.rows("SELECT item, digest FROM exchanges WHERE id = ?", row)
+        digest = None
         try:
-            exchange = _unpacked(json.loads(self._item(item)), self._text)
-        except (zlib.error, lzma.LZMAError, ValueError, LookupError, TypeError):
+            ((item, digest),) = self.rows("SELECT item, digest FROM exchanges WHERE id = ?", row)
+            exchange = _unpacked(json.loads(self.item(item)), self._text)
+        except (ValueError, LookupError, TypeError, OverflowError, RecursionError):
             exchange = None
         if exchange is None or exchange.digest != digest:
-            raise UserError(f"{self.path}, exchange {row}: was changed after it was recorded; record it anew")
+            raise self._damaged(f"exchange {row}")
         return exchange
 
     def _text(self, item: str) -> str:
-        return self._item(int(item)).decode("utf-8", "surrogatepass")
+        return self.item(int(item)).decode("utf-8", "surrogatepass")
 
-    def _item(self, item: int) -> bytes:
-        ((data, block, start, size),) = self.rows("SELECT data, block, start, size FROM items WHERE id = ?", item)
-        return zlib.decompress(data) if block is None else self._block(block)[start : start + size]
+    def item(self, item: int) -> bytes:
+        """A text, or an exchange as it is written. Raises UserError where it cannot be read."""
+        try:
+            ((data, block, start, size),) = self.rows("SELECT data, block, start, size FROM items WHERE id = ?", item)
+            return zlib.decompress(data) if block is None else self._block(block)[start : start + size]
+        except (zlib.error, lzma.LZMAError, ValueError, TypeError, MemoryError):
+            raise self._damaged(f"item {item}") from None
+
+    def _damaged(self, part: str) -> UserError:
+        return UserError(f"{self.path}, {part}: was changed after it was recorded; {RECORD_ANEW}")
+
+    @property
+    def intact(self) -> bool:
+        """Whether it says what it said when it was closed. Of a recording that was cut off nobody knows: True."""
+        return self._closed_as in (None, self._digest())
+
+    def _digest(self) -> str:
+        """SHA-256 over what it says of itself, its cassettes, and every exchange with its place."""
+        digest = hashlib.sha256()
+        for query in _CONTENTS:
+            digest.update(repr(self.rows(query)).encode("utf-8", "backslashreplace"))
+        return digest.hexdigest()
 
     def _read_block(self, block: int) -> bytes:
         ((data,),) = self.rows("SELECT data FROM blocks WHERE id = ?", block)
@@ -242,13 +293,18 @@ class Store:
 
     def insert(self, cassette: int, place: int, exchange: Exchange) -> int:
         """The row of the exchange, written with its texts in one transaction."""
+        key = request_key(exchange, self.ignored)
         self.write("BEGIN")
-        packed = json.dumps(_packed(exchange, self._keep_text), separators=(",", ":")).encode()
-        row = self.write(
-            "INSERT INTO exchanges (cassette, place, key, digest, item) VALUES (?, ?, ?, ?, ?)",
-            *(cassette, place, request_key(exchange, self.ignored), exchange.digest, self._keep(packed)),
-        )
-        self.write("COMMIT")
+        try:
+            packed = json.dumps(_packed(exchange, self._keep_text), separators=(",", ":")).encode()
+            row = self.write(
+                "INSERT INTO exchanges (cassette, place, key, digest, item) VALUES (?, ?, ?, ?, ?)",
+                *(cassette, place, key, exchange.digest, self._keep(packed)),
+            )
+            self.write("COMMIT")
+        except BaseException:
+            self._database.rollback()
+            raise
         return row
 
     def _keep_text(self, text: str) -> str:
@@ -264,24 +320,30 @@ class Store:
 
     def drop(self, rows: Collection[int]) -> None:
         for row in rows:
-            self._dropped = True
             self.write("DELETE FROM exchanges WHERE id = ?", row)
 
-    def rows(self, query: str, *values: object) -> sqlite3.Cursor:
+    def forget(self, names: Collection[str]) -> None:
+        """Delete these cassettes and, when the file is closed, what nothing refers to."""
+        for name in names:
+            self.write("DELETE FROM cassettes WHERE name = ?", name)
+        self.write("DELETE FROM exchanges WHERE cassette NOT IN (SELECT id FROM cassettes)")
+
+    def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """Raises UserError for a damaged file."""
         try:
-            return self._database.execute(query, values)
+            return self._database.execute(query, values).fetchall()
         except sqlite3.Error as error:
             raise UserError(f"{self.path}: cannot be read ({error}); record it anew") from None
 
     def write(self, statement: str, *values: object) -> int:
         """The number of the row that was written. Raises UserError where the disk or another run does not let it."""
-        if not self._changed:
-            self._changed = True
-            self._database.execute("PRAGMA journal_mode=WAL")
-            self._database.execute("PRAGMA synchronous=NORMAL")
-            self._say()
         try:
+            if not self._changed:
+                self._changed = True
+                self._database.execute("PRAGMA journal_mode=WAL")
+                self._database.execute("PRAGMA synchronous=NORMAL")
+                self._database.execute("DELETE FROM about WHERE name = ?", (_DIGEST,))
+                self._say()
             return int(self._database.execute(statement, values).lastrowid or 0)
         except sqlite3.Error as error:
             raise UserError(f"{self.path}: cannot be written ({error}); what was recorded before is kept") from None
@@ -291,9 +353,9 @@ class Store:
         try:
             if self._changed:
                 self.write("BEGIN IMMEDIATE")
-                if self._dropped:
-                    self._forget()
+                self._forget()
                 self._pack()
+                self.write("INSERT OR REPLACE INTO about VALUES (?, ?)", _DIGEST, json.dumps(self._digest()))
                 self.write("COMMIT")
                 self._database.execute("PRAGMA journal_mode=DELETE")
                 self._database.execute("VACUUM")
@@ -302,13 +364,17 @@ class Store:
         finally:
             self._database.close()
 
+    def needed(self) -> set[int]:
+        """The items that exchanges have."""
+        needed: set[int] = set()
+        for (item,) in self.rows("SELECT DISTINCT item FROM exchanges ORDER BY item"):
+            needed.update((item, *map(int, _REFERENCES.findall(self.item(item)))))
+        return needed
+
     def _forget(self) -> None:
         """Delete the items that no exchange has any more; what is left of their blocks is compressed anew."""
-        needed: set[int] = set()
-        for (item,) in self.rows("SELECT DISTINCT item FROM exchanges").fetchall():
-            needed.update((item, *map(int, _REFERENCES.findall(self._item(item)))))
-        kept, left = defaultdict(list), set()
-        for item, block in self.rows("SELECT id, block FROM items").fetchall():
+        needed, kept, left = self.needed(), defaultdict(list), set()
+        for item, block in self.rows("SELECT id, block FROM items"):
             if item in needed:
                 kept[block].append(item)
             else:
@@ -316,17 +382,17 @@ class Store:
                 self.write("DELETE FROM items WHERE id = ?", item)
         for block in left - {None}:
             for item in kept[block]:
-                data = zlib.compress(self._item(item))
+                data = zlib.compress(self.item(item))
                 self.write("UPDATE items SET data = ?, block = NULL WHERE id = ?", data, item)
             self.write("DELETE FROM blocks WHERE id = ?", block)
 
     def _pack(self) -> None:
         """Compress the items that lie by themselves, block by block."""
-        loose = self.rows("SELECT id FROM items WHERE block IS NULL ORDER BY id").fetchall()
+        loose = self.rows("SELECT id FROM items WHERE block IS NULL ORDER BY id")
         data, items = bytearray(), []
         for number, (item,) in enumerate(loose, start=1):
             items.append((item, len(data)))
-            data += self._item(item)
+            data += self.item(item)
             if len(data) >= BLOCK_BYTES or number == len(loose):
                 block = self.write("INSERT INTO blocks (data) VALUES (?)", lzma.compress(data))
                 for packed, start in items:
@@ -354,12 +420,10 @@ def _body(data: bytes) -> list[Any]:
         text = data.decode()
     except UnicodeDecodeError:
         return ["base64", base64.b64encode(data).decode()]
-    if text[:1] in ("{", "["):
-        with suppress(ValueError, RecursionError):
-            value = json.loads(text)
-            for number, style in enumerate(_STYLES):
-                if json.dumps(value, **style) == text:
-                    return [number, value]
+    if (value := json_value(text)) is not None:
+        for number, style in enumerate(_STYLES):
+            if json.dumps(value, **style) == text:
+                return [number, value]
     return ["text", text]
 
 

@@ -5,18 +5,33 @@ kept; a failure is raised as it will be again.
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import suppress
 from typing import Protocol
 
 from aiq.cassettes.guard import ours
-from aiq.cassettes.store import GIVEN_UP, Exchange
+from aiq.cassettes.store import GIVEN_UP, TIME_UP, Exchange
 from aiq.core.concurrency import holding
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.session import current
-from aiq.llm.http import SEND_ERRORS, AsyncBaseTransport, AsyncByteStream, Request, Response, failure_text, send_error
+from aiq.llm.http import (
+    BOUNDS,
+    SEND_ERRORS,
+    AsyncBaseTransport,
+    AsyncByteStream,
+    Bounds,
+    Request,
+    Response,
+    failure_text,
+    send_error,
+)
 
 MOST_BYTES = 64 * 2**20
-"""Of one body; a longer one is cut here, far above what a reader of pages takes (`web.max_bytes`)."""
+"""Of one body for which nobody has stated a bound; a longer one is cut here."""
+
+_LATE = 0.05
+"""Seconds by which a timer may seem to end too early."""
 
 
 class Slot(Protocol):
@@ -30,6 +45,10 @@ class Slot(Protocol):
 
     def keeping(self, asked: Exchange) -> "Keep":
         """A function that keeps what came of the request. Called before the request goes out: it holds its place."""
+
+    @property
+    def used_up(self) -> bool:
+        """Whether every exchange of the cassette was asked for."""
 
 
 class Keep(Protocol):
@@ -60,18 +79,18 @@ class CassetteTransport(AsyncBaseTransport):
                 return await self._inner.handle_async_request(request)
         asked = await slot.asked(request)
         if (found := slot.take(asked)) is not None:
-            return await _replayed(found)
-        keep = slot.keeping(asked)
+            return await _replayed(found, slot)
+        keep, start = slot.keeping(asked), time.monotonic()
         try:
             with holding(ours, True):
                 response = await self._inner.handle_async_request(request)
         except asyncio.CancelledError:
-            keep(error=GIVEN_UP)
+            keep(error=given_up(start, _bounds(request)))
             raise
         except (*SEND_ERRORS, ToolError) as error:
             raise failure(keep(error=named(error))) from error
         shown = keep(status=response.status_code, headers=response.headers.multi_items(), final=False)
-        return Response(shown.status or 0, headers=shown.response_headers, stream=_Received(response, keep))
+        return Response(shown.status or 0, headers=shown.response_headers, stream=_Received(request, response, keep))
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -80,22 +99,29 @@ class CassetteTransport(AsyncBaseTransport):
 class _Received(AsyncByteStream):
     """An answer's body on its way: kept when it has come to its end, however that is."""
 
-    def __init__(self, response: Response, keep: Keep) -> None:
+    def __init__(self, request: Request, response: Response, keep: Keep) -> None:
+        self._request = request
         self._response = response
         self._keep = keep
         self._kept = False
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        received, error = bytearray(), None
+        if self._kept:
+            return  # `openai` reads on after the last event of a stream
+        received, error, start = bytearray(), None, time.monotonic()
+        bounds = _bounds(self._request)
+        most = bounds.most_bytes if bounds else MOST_BYTES
         try:
             async for piece in self._response.aiter_bytes():
                 received += piece
-                if len(received) > MOST_BYTES:
+                if len(received) > most:
+                    del received[most + 1 :]
                     break
         except SEND_ERRORS as broken:
             error = named(broken)
         except BaseException:
-            self._end(bytes(received), GIVEN_UP)
+            in_time = self._request.extensions.get("timeout", {}).get("read")
+            self._end(bytes(received), given_up(start, bounds, in_time))
             raise
         exchange = self._end(bytes(received), error)
         yield exchange.response_body
@@ -116,24 +142,53 @@ class _Received(AsyncByteStream):
 class _Recorded(AsyncByteStream):
     """The body of a recorded answer, and how it broke off."""
 
-    def __init__(self, exchange: Exchange) -> None:
+    def __init__(self, exchange: Exchange, slot: Slot) -> None:
         self._exchange = exchange
+        self._slot = slot
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         yield self._exchange.response_body
-        await _fail(self._exchange)
+        await fail(self._exchange, self._slot)
 
 
-async def _replayed(exchange: Exchange) -> Response:
+async def _replayed(exchange: Exchange, slot: Slot) -> Response:
     if exchange.status is None:
-        await _fail(exchange)
-    return Response(exchange.status or 0, headers=exchange.response_headers, stream=_Recorded(exchange))
+        await fail(exchange, slot)
+    return Response(exchange.status or 0, headers=exchange.response_headers, stream=_Recorded(exchange, slot))
 
 
-async def _fail(exchange: Exchange) -> None:
-    """Raise what the exchange ended in, if it did not end well."""
-    if exchange.error == GIVEN_UP and current().limits.sample_seconds is not None:
-        await asyncio.Event().wait()  # it may have been the sample's time that was up; so it is again
+def _bounds(request: Request) -> Bounds | None:
+    return request.extensions.get(BOUNDS)
+
+
+def given_up(start: float, bounds: Bounds | None = None, in_time: float | None = None) -> str:
+    """The error of what is being cancelled now, begun at `start` (of the monotonic clock).
+
+    `bounds` and `in_time` (seconds from then on) are known to whoever asked: a replay need not wait for them.
+    """
+    with suppress(RuntimeError):  # a test's client may be asked outside of any session
+        if current().time_is_up:
+            return TIME_UP
+    seconds = time.monotonic() - start
+    too_late = bounds is not None and asyncio.get_running_loop().time() >= bounds.deadline - _LATE
+    return f"{GIVEN_UP}: {0 if too_late or (in_time is not None and seconds >= in_time - _LATE) else seconds:.2f}"
+
+
+async def fail(exchange: Exchange, slot: Slot) -> None:
+    """Raise what the exchange ended in, if it did not end well.
+
+    What was given up for reasons of others (a timer of theirs, the failure of a call beside it) gets as much time for
+    them to do so again. The time of the sample is up when all else that was recorded of it has been asked for.
+    """
+    name, _, seconds = (exchange.error or "").partition(": ")
+    if name == GIVEN_UP and float(seconds):
+        await asyncio.sleep(float(seconds) + 2 * _LATE)
+    if name == TIME_UP and current().limits.sample_seconds is not None:
+        while not slot.used_up:  # noqa: ASYNC110  nobody is told when the last exchange is taken
+            await asyncio.sleep(_LATE)
+        await asyncio.sleep(_LATE)
+        current().end_time()
+        await asyncio.Event().wait()
     if exchange.error is not None:
         raise failure(exchange)
 
@@ -148,7 +203,7 @@ def named(error: Exception) -> str:
 def failure(exchange: Exchange) -> Exception:
     """The failure that an exchange kept; TimeoutError where whoever asked had not waited for the end."""
     name, _, message = (exchange.error or "").partition(": ")
-    if name == GIVEN_UP:
+    if name in (GIVEN_UP, TIME_UP):
         return TimeoutError("given up when it was recorded")
     if name.startswith("tool/"):
         return ToolError(ToolErrorKind(name.removeprefix("tool/")), message)

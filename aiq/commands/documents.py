@@ -9,6 +9,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from aiq.core.errors import AiqError, ConfigError, UserError
+from aiq.core.text import counted
 from aiq.site.chat import printable
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ async def _summarise(collection: "Collection", settings: "RunSettings") -> str:
         except AiqError as error:
             raise UserError(f"the model gave no summary: {error}; what was summarised is kept, run it again") from None
     spent = session.usage.total()
-    cost = f"{spent.calls} calls, {spent.total_tokens} tokens, {dollars(spent)}"
+    cost = f"{counted(spent.calls, 'call')}, {spent.total_tokens} tokens, {dollars(spent)}"
     return f"{len(done)} summarised by {settings.llm.model} ({cost})"
 
 
@@ -100,11 +101,10 @@ def _list(settings: "RunSettings") -> int:
             print(f"no collections in {settings.knowledge.dir}; add some with `aiq documents add`")
         return 0
     for document in known.existing(settings.knowledge.collection).documents:
-        pages = "" if document.page_count is None else f" ({document.page_count} pages)"
+        pages = "" if document.page_count is None else f" ({counted(document.page_count, 'page')})"
         print(printable(f"{document.file_name}{pages}: {document.summary}"))
     return 0
 
 
 def _documents(collection: "Collection") -> str:
-    count = len(collection.documents)
-    return f"{count} document" if count == 1 else f"{count} documents"
+    return counted(len(collection.documents), "document")

@@ -20,6 +20,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from aiq.analysis.export_drb import export
     from aiq.core.errors import UserError
+    from aiq.core.text import counted
     from aiq.runs.folder import find_run
 
     folder = find_run(args.run, args.results)
@@ -28,7 +29,7 @@ def run(args: Namespace) -> int:
         raise UserError(f"--name {name}: it becomes a file's name, which has no slash and no leading dot")
     exported = export(folder, args.out, name, epoch=args.epoch)
     print("\n".join(str(path) for path in exported.files))
-    print(f"{exported.reports} reports")
+    print(counted(exported.reports, "report"))
     if exported.missing:
         print(f"{len(exported.missing)} samples have no report and stand in no file: {', '.join(exported.missing)}")
     return 0

@@ -25,6 +25,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from rich.console import Console
 
+    from aiq.site.tables import replay_note
     from aiq.site.transcript import events_shown, shortener, transcript
 
     folder = find_run(args.run, args.results)
@@ -33,7 +34,10 @@ def run(args: Namespace) -> int:
     events = read_events(folder, row.key, row.attempt, "judge" if args.judge else "agent")
     scores = read_scores(folder, {row.key: row})[row.key]
     shown = events_shown(events, short) if args.judge else transcript(row, events, scores, short)
-    Console(highlight=False).print(shown)
+    console = Console(highlight=False)
+    console.print(shown)
+    for note in replay_note(folder.read_manifest()):
+        console.print(f"\n{note}", style="yellow")
     return 0
 
 

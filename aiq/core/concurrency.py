@@ -5,7 +5,7 @@ import signal
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
@@ -55,12 +55,18 @@ async def gather_bounded(items: Sequence[T], work: Callable[[T], Awaitable[U]], 
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
+def being_cancelled() -> bool:
+    """Whether the running task has been asked to end, even if it has caught the CancelledError."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
 def completed(work: Coroutine[Any, Any, T]) -> T:
     """Do it to its end; in a thread where an event loop is running here, as it is in a notebook."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(work)
+        return _run(work)
     place: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = Future()
 
     async def stoppable() -> T:
@@ -68,7 +74,7 @@ def completed(work: Coroutine[Any, Any, T]) -> T:
         return await work
 
     with ThreadPoolExecutor(1) as pool, interruptible():
-        done = pool.submit(asyncio.run, stoppable())
+        done = pool.submit(_run, stoppable())
         try:
             return done.result()
         except KeyboardInterrupt:
@@ -77,6 +83,28 @@ def completed(work: Coroutine[Any, Any, T]) -> T:
                 loop.call_soon_threadsafe(task.cancel)
             wait([done])
             raise
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    """As `asyncio.run`, but a SystemExit in a task reaches only who awaits the task: the loop goes on.
+
+    An agent or a tool that calls sys.exit is to fail, whichever task of its own it does so in.
+    """
+
+    async def ended(task: asyncio.Task[T]) -> None:
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError:
+            task.cancel()
+            await asyncio.wait([task])
+            raise
+
+    with asyncio.Runner() as runner:
+        task = runner.get_loop().create_task(work)
+        while not task.done():
+            with suppress(SystemExit):  # raised by the loop too, which can run on
+                runner.run(ended(task))
+        return task.result()
 
 
 @contextmanager

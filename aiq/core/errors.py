@@ -94,6 +94,13 @@ class ToolError(AiqError):
         self.kind = kind
 
 
+def said(error: BaseException) -> str:
+    """An error's own words; of a SystemExit, which has a code at most, what was called."""
+    if isinstance(error, SystemExit):
+        return f"sys.exit({'' if error.code is None else repr(error.code)}) was called"
+    return str(error).strip() or "no message"
+
+
 def traceback_of(error: BaseException | None) -> str | None:
     """Where an error came from that nobody planned, for whoever mends the code; None for one of ours."""
     return None if error is None or isinstance(error, AiqError) else "".join(traceback.format_exception(error))

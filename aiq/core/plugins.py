@@ -88,6 +88,9 @@ def _wrong(item: "ErrorDetails", prefix: str, settings: type[BaseModel] | None) 
             return f"{name}: must be set"
         case "tuple_type" | "list_type" if settings:
             message = f"write a list: {name}=[...]"
+        case "string_type" if settings and isinstance(item["input"], int | float):
+            text = str(item["input"]).lower() if isinstance(item["input"], bool) else item["input"]
+            message = f"is no text; put it in quotes of its own: {name}='\"{text}\"'"
         case "dict_type" | "mapping_type" if settings:
             message = f"write {name}.KEY=VALUE"
         case "model_type" | "model_attributes_type" if section := _section(settings, item["loc"]):

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pydantic import ValidationError
 
-from aiq.core.concurrency import holding
-from aiq.core.errors import AiqError, LimitReached, ToolError, ToolErrorKind, traceback_of
+from aiq.core.concurrency import being_cancelled, holding
+from aiq.core.errors import OUTAGES, AiqError, LimitReached, ToolError, ToolErrorKind, said, traceback_of
 from aiq.core.events import EventLog, ToolCalled, ToolReturned, call_path, parent_call
 from aiq.core.models import Models
 from aiq.core.plugins import describe
@@ -87,10 +87,11 @@ class Session:
 
     `now` is the run's frozen clock. `attempt` counts from 1. `spend` is what the whole run has spent, agents and judges
     together. `replies`: what its models have answered so far; `open_calls`: how to book those under way;
-    `tool_outcomes`: by tool, how many calls ended in `ok` or in which kind of ToolError. In a judge's session
-    `sources` are what the agent retrieved, and `answers` what the judges of a run share. `collection_name`: the
-    documents that the question names. `memory`: an evaluation's name for the attempt, whose
-    conversations are its own; empty where they go on from session to session, as in `aiq chat`.
+    `tool_outcomes`: by tool, how many calls ended in `ok` or in which kind of ToolError; `outages`: by tool, the first
+    error of the service behind it. In a judge's session `sources` are what the agent retrieved, and `answers` what the
+    judges of a run share. `collection_name`: the documents that the question names. `check` raises what no work may
+    outlive, even if it has caught it. `memory`: an evaluation's name for the attempt, whose conversations are its own;
+    empty where they go on from session to session, as in `aiq chat`.
     """
 
     key: SampleKey
@@ -111,12 +112,15 @@ class Session:
     spend: UsageLedger = field(default_factory=UsageLedger)
     usage: UsageLedger = field(default_factory=UsageLedger)
     answers: Answers = field(default_factory=Answers)
+    check: Callable[[], None] = lambda: None
     replies: list[Said] = field(default_factory=list)
     open_calls: dict[object, Callable[[str], object]] = field(default_factory=dict)
     tool_outcomes: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    outages: dict[str, str] = field(default_factory=dict)
     _drafts: list[str] = field(default_factory=list)
     _tool_calls: Iterator[int] = field(default_factory=itertools.count)
     _denied: list[int] = field(default_factory=list)
+    _timers: list[asyncio.Timeout] = field(default_factory=list)
 
     def seed(self, vote: int = 0, subject: str | None = None) -> int:
         """Of model requests. A `subject` takes the place of sample and epoch: then it is the same whoever asks."""
@@ -195,6 +199,8 @@ class Session:
             returned(str(error), str(error), "echoed", success=False, error=error.kind, traceback=trace)
             self._denied.append(error.kind is ToolErrorKind.DENIED)
             self.tool_outcomes[name][error.kind] += 1
+            if error.kind in OUTAGES:
+                self.outages.setdefault(name, str(error))
             raise
         self._denied.append(result.denied)
         self.tool_outcomes[name]["ok"] += 1
@@ -215,8 +221,10 @@ class Session:
             result = await tool.run(parsed)
         except AiqError:
             raise
-        except Exception as error:
-            raise ToolError(ToolErrorKind.FAILED, f"{name}: {type(error).__name__}: {error}") from error
+        except (Exception, SystemExit, asyncio.CancelledError) as error:
+            if isinstance(error, asyncio.CancelledError) and being_cancelled():
+                raise  # asked for, and no failure of the tool
+            raise ToolError(ToolErrorKind.FAILED, f"{name}: {type(error).__name__}: {said(error)}") from error
         if tool.data_source is None or not result.content.strip():
             return result.model_copy(update={"sources": ()})  # helpers and empty results retrieve nothing
         return result
@@ -230,11 +238,22 @@ class Session:
         seconds = self.limits.sample_seconds
         try:
             async with asyncio.timeout(seconds) as timer:
+                self._timers.append(timer)
                 return await work
         except TimeoutError:
             if seconds is not None and timer.expired():
                 raise LimitReached("limits.sample_seconds", seconds) from None
             raise
+
+    @property
+    def time_is_up(self) -> bool:
+        """Whether what is being cancelled now is so because of `limits.sample_seconds`."""
+        return any(timer.expired() for timer in self._timers)
+
+    def end_time(self) -> None:
+        """Let the time of `within_time` be up now: it was, here, when the run was recorded that is replayed."""
+        for timer in self._timers if not self.time_is_up else ():
+            timer.reschedule(asyncio.get_running_loop().time())
 
 
 def _read(arguments: str) -> dict[str, Any] | None:

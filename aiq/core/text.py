@@ -1,4 +1,7 @@
-"""Text that can be written as UTF-8. JSON escapes can spell half of a character pair, which no file can hold."""
+"""Text that can be written as UTF-8, and numbers of things in words.
+
+JSON escapes can spell half of a character pair, which no file can hold.
+"""
 
 import json
 from typing import Any
@@ -21,3 +24,8 @@ def whole_json(body: bytes) -> bytes:
     if rb"\ud" not in body.lower():  # how every escape of half a pair begins
         return body
     return whole(json.dumps(json.loads(body), ensure_ascii=False)).encode()
+
+
+def counted(n: int, one: str, several: str = "") -> str:
+    """So many of what has the name `one`, its plural `several`: with an s where that is not given."""
+    return f"{n:,} {one if n == 1 else several or f'{one}s'}"

@@ -1,7 +1,7 @@
 """What a tool is, whoever calls it. Tools are made in `aiq.tools`; adapters turn them into a framework's own."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import quote
 
 from pydantic import BaseModel
@@ -12,6 +12,10 @@ from aiq.core.sources import Page, Source
 
 if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionToolParam
+
+
+FETCH: Final = "fetch_page"
+"""The tool whose calls ask a service each, the page's; behind any other tool is one."""
 
 
 class ToolResult(Record):

@@ -7,7 +7,8 @@ from typing import TypeVar
 
 from aiq.agents.base import Agent
 from aiq.citations.registry import worth_keeping
-from aiq.core.errors import AgentError, AiqError, LimitReached, ModelError, UserError, traceback_of
+from aiq.core.concurrency import being_cancelled
+from aiq.core.errors import AgentError, AiqError, LimitReached, ModelError, UserError, said, traceback_of
 from aiq.core.events import RunFinished, RunStarted
 from aiq.core.replies import why_cut_off, why_no_answer, without_thoughts
 from aiq.core.reports import Report, citation_status
@@ -32,6 +33,7 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
 
     async def research() -> tuple[Report, str | None]:
         report = await session.within_time(agent.research(sample.question, session))
+        session.check()
         if not isinstance(report, Report):
             raise TypeError(f"the agent gave {type(report).__name__}, not a Report")
         return settled(report, session)
@@ -58,13 +60,14 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
         audit=report.audit if report else None,
         denied=session.denied,
         tools={tool: dict(sorted(outcomes.items())) for tool, outcomes in sorted(session.tool_outcomes.items())},
+        outages={tool: writable(" ".join(why.split())[:500]) for tool, why in sorted(session.outages.items())},
         citation_status=report.citation_status if report else None,
         usage=session.usage.by_role(),
         timing=Timing(started=started, seconds=round(time.perf_counter() - start, 4)),
         error=as_row_error(error) if error else RowError(type="CutOff", message=cut) if cut else None,
     )
     write(row)
-    session.events.emit(RunFinished(status=status, error=cut or traceback_of(error) or (error and str(error))))
+    session.events.emit(RunFinished(status=status, error=cut or traceback_of(error) or (error and said(error))))
     if error is not None and fatal:
         raise error from None
     return row
@@ -118,8 +121,7 @@ def as_row_error(error: BaseException) -> RowError:
     """One line; of an attempt that was stopped with its run no words of asyncio's, which name its tasks."""
     if isinstance(error, asyncio.CancelledError) and being_cancelled():
         return RowError(type="CancelledError", message="the run was stopped")
-    message = writable(str(error)).strip() or "no message"
-    return RowError(type=type(error).__name__, message=" ".join(message.split())[:2000])
+    return RowError(type=type(error).__name__, message=" ".join(writable(said(error)).split())[:2000])
 
 
 def classify(error: BaseException | None) -> tuple[AttemptStatus, bool]:
@@ -132,14 +134,6 @@ def classify(error: BaseException | None) -> tuple[AttemptStatus, bool]:
         return "cancelled", True
     if isinstance(error, ModelError) and error.never_answered:
         return "failed", True  # a row, not to be made again: it may be about this one question after all
-    if being_cancelled():  # whatever the agent made of it
+    if being_cancelled() or isinstance(error, KeyboardInterrupt):  # whatever the agent made of the former
         return "cancelled", True
-    if isinstance(error, Exception | asyncio.CancelledError):  # not asked for: the agent cancelled itself
-        return "failed", False
-    return "cancelled", True
-
-
-def being_cancelled() -> bool:
-    """Whether the running task has been asked to end, even if an agent has caught the CancelledError."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
+    return "failed", False  # also where the agent cancelled itself, or called sys.exit

@@ -5,7 +5,7 @@ What there is to choose from is read from the config files without Hydra, so tha
 
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -130,8 +130,21 @@ def compose(overrides: Sequence[str]) -> dict[str, Any]:
     except (HydraException, OmegaConfBaseException, YAMLError, ValueError) as error:
         raise ConfigError(_explain(error, overrides)) from None
     if plugins:
-        checked(settings_from(config))
+        _checked_own(config, overrides)
     return dict(config)
+
+
+def _checked_own(config: Mapping[str, Any], overrides: Sequence[str]) -> None:
+    """Raises ConfigError where a plugin does not take its settings; for one of another option's it names the option."""
+    try:
+        checked(settings_from(config))
+    except ConfigError:
+        names = [override.get_key_element().lstrip("+~") for override in parse(overrides)]
+        known = _settings(overrides)
+        for name in names:
+            if name not in known and _options_with(name):
+                raise ConfigError(_unknown(name, known)) from None
+        raise
 
 
 def _with_own_settings(overrides: Sequence[str]) -> tuple[Any, Sequence[str]]:
@@ -285,7 +298,28 @@ def _unknown(name: str, known: Sequence[str]) -> str:
     chosen = any(text.startswith(f"{group}.{option}.") for text in known)
     if group in LISTS and option in options(group) and not chosen:
         return f"{name}: the run has no {group} {option}; name it among the others in {group}=[..., {option}]"
+    if others := _options_with(name):
+        choices = " or ".join(f"{group}={other}" for other in others)
+        return f"{name}: the chosen {group} has no such setting; {choices} has it"
     return f"{name}: there is no such setting{near(name, known)}"
+
+
+def _options_with(name: str) -> list[str]:
+    """The options of the setting's group in whose files it stands; those that cannot be read count as without."""
+    from hydra.errors import HydraException
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+    from yaml import YAMLError
+
+    group, _, rest = name.partition(".")
+    if not rest or group in LISTS or group not in groups():
+        return []
+    found = []
+    for option in options(group):
+        with suppress(HydraException, OmegaConfBaseException, YAMLError, ValueError):
+            if name in dotted(OmegaConf.to_container(_composed([f"{group}={option}"]))):
+                found.append(option)
+    return found
 
 
 def _file_of(group: str, option: str) -> Path:

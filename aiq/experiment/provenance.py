@@ -5,7 +5,7 @@ import importlib
 import importlib.metadata
 import json
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +15,7 @@ from aiq import __version__
 from aiq.agents.base import OwnModels
 from aiq.core.files import resolve
 from aiq.core.llm_settings import LlmSettings
-from aiq.experiment.resources import is_offline_model
+from aiq.experiment.resources import is_offline_model, is_offline_name
 from aiq.experiment.sessions import user_prompt_hash
 from aiq.judges.base import Judge
 from aiq.runs.manifest import DatasetIdentity, Hashes, Manifest
@@ -31,8 +31,6 @@ def new_manifest(plan: "RunPlan", run_id: str) -> Manifest:
     """A manifest of status `running`."""
     settings, dataset = plan.settings, plan.dataset
     config = settings.model_dump(mode="json")
-    prompts = {planned.spec.name: planned.judge.prompt_hash for planned in plan.judges}
-    prompts |= {"agent": prompts_digest(plan), "user": user_prompt_hash(settings.user)}
     manifest = Manifest(
         run_id=run_id,
         experiment=settings.name,
@@ -45,7 +43,7 @@ def new_manifest(plan: "RunPlan", run_id: str) -> Manifest:
             config=digest_of({key: value for key, value in config.items() if key not in _NOT_HASHED}),
             agent=agent_digest(plan),
             judges={},
-            prompts={name: digest for name, digest in sorted(prompts.items()) if digest is not None},
+            prompts=prompts_of(plan),
         ),
         models=models_of(plan),
         dataset=DatasetIdentity(
@@ -53,6 +51,7 @@ def new_manifest(plan: "RunPlan", run_id: str) -> Manifest:
         ),
         clock=settings.clock.isoformat(),
         offline=is_offline_model(settings),
+        elsewhere=tuple(role for role, model in _own_models(plan).items() if not is_offline_name(model)),
         versions=_package_versions(),
         git_revision=_git_revision(),
         sweep=plan.sweep,
@@ -85,14 +84,25 @@ def prompts_digest(plan: "RunPlan") -> str | None:
     return digest_of({name: file.read_text(encoding="utf-8") for name, file in files.items()}) if files else None
 
 
+def prompts_of(plan: "RunPlan") -> dict[str, str]:
+    """Digests of the prompts of the agent, the simulated user and each judge, of those that have any."""
+    prompts = {planned.spec.name: planned.judge.prompt_hash for planned in plan.judges}
+    prompts |= {"agent": prompts_digest(plan), "user": user_prompt_hash(plan.settings.user)}
+    return {name: digest for name, digest in sorted(prompts.items()) if digest is not None}
+
+
 def models_of(plan: "RunPlan", used_roles: Iterable[str] = ()) -> dict[str, str]:
     """Model by role: the default, the roles with a model of their own, and those that were really used."""
     llm = plan.settings.llm
     models = {role: llm.role(role).model or llm.model for role in (*llm.roles, *used_roles)}
     for judge in (planned.judge for planned in plan.judges):
         models |= {role: ", ".join(models_of_role(judge, llm, role)) for role in judge.roles}
-    models |= plan.agent.models if isinstance(plan.agent, OwnModels) else {}
-    return {"default": llm.model, **dict(sorted(models.items()))}
+    return {"default": llm.model, **dict(sorted({**models, **_own_models(plan)}.items()))}
+
+
+def _own_models(plan: "RunPlan") -> Mapping[str, str]:
+    """Model by role where the agent reaches it by itself."""
+    return plan.agent.models if isinstance(plan.agent, OwnModels) else {}
 
 
 def models_of_role(judge: Judge, llm: LlmSettings, role: str) -> tuple[str, ...]:

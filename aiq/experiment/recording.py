@@ -8,25 +8,29 @@ from datetime import datetime
 from pathlib import Path
 
 from aiq.cassettes.recorder import Recorder, recorded
-from aiq.cassettes.redact import MARK, Redactor, secret_values
+from aiq.cassettes.redact import Redactor, secret_values
 from aiq.core.concurrency import holding
 from aiq.core.run_settings import RunSettings
 from aiq.llm.models import stand_in
 from aiq.runs.manifest import Manifest
 
+STAND_IN = "key-of-nobody"
+"""What takes the place of every key in a replay. Redacted, as the key was: that of an answer is no key to be hidden."""
+_OF_THIS_RUN = ("cassette", "output_dir=", "runner.")  # overrides that say nothing of what is recorded
+
 
 @contextmanager
 def without_keys(settings: RunSettings) -> Iterator[None]:
     """In the block nobody needs a key, where the run is replayed."""
-    with holding(stand_in, MARK if settings.cassette.mode == "replay" else None):
+    with holding(stand_in, STAND_IN if settings.cassette.mode == "replay" else None):
         yield
 
 
 @contextmanager
 def open_recorder(settings: RunSettings) -> Iterator[Recorder]:
     """The run's cassettes. Says at its end, on stderr, what was not recorded or not asked for."""
-    redactor = Redactor(secret_values(settings.model_dump(mode="json"), os.environ))
-    recorder = Recorder(settings.cassette, _folder(settings), redactor)
+    secrets = [*secret_values(settings.model_dump(mode="json"), os.environ), STAND_IN]
+    recorder = Recorder(settings.cassette, _folder(settings), Redactor(secrets))
     try:
         with without_keys(settings):
             yield recorder
@@ -62,7 +66,7 @@ def begin_recording(recorder: Recorder, manifest: Manifest) -> None:
     recorder.describe(
         {
             "experiment": manifest.experiment,
-            "overrides": list(manifest.overrides),
+            "overrides": [text for text in manifest.overrides if not text.startswith(_OF_THIS_RUN)],
             "clock": manifest.clock,
             "prompts": dict(manifest.hashes.prompts),
             "versions": dict(manifest.versions),

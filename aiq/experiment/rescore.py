@@ -19,6 +19,7 @@ from aiq.runs.manifest import Manifest, Rescored
 from aiq.runs.reader import every_score
 
 GROUPS: Final = ("judge", "llm", "web", "search", "runner", "cassette")  # none of them changes a report
+JUDGES: Final = "judge."  # how their roles begin
 _ALLOWED: Final = (*GROUPS, *(f"{group}.*" for group in GROUPS), "limits.run_usd")
 
 
@@ -38,10 +39,14 @@ def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[RunPlan, Man
     if not state.left():
         raise UserError(f"every judge has scored all reports of {old.path}; change one, e.g. judge.race.votes=3")
     fresh = new_manifest(plan, new_run_id())
-    agents = {role: model for role, model in earlier.models.items() if not role.startswith("judge.")}
+    agents = {role: model for role, model in earlier.models.items() if not role.startswith(JUDGES)}
     origin = {
         "hashes": fresh.hashes.model_copy(update={"agent": earlier.hashes.agent}),
         "offline": fresh.offline or earlier.offline,
+        "elsewhere": (
+            *(earlier.elsewhere if earlier.offline else agents),
+            *(() if fresh.offline else (role for role in fresh.models if role.startswith(JUDGES))),
+        ),
         "rescored": Rescored(run=str(old.path), models=agents),
     }
     return plan, fresh.model_copy(update=origin), notes
@@ -78,6 +83,10 @@ def _changed(old: Manifest, overrides: Sequence[str]) -> tuple[dict[str, Any], d
         if name.split(".")[0] not in chosen:
             OmegaConf.update(merged, name, override.value(), force_add=True)
     config: Any = OmegaConf.to_container(merged)
+    if config["cassette"]["mode"] in ("record", "refresh") and not any(
+        name.split(".")[0] == "cassette" for name, _ in named
+    ):  # neither asks judges anew that stay as they are, nor forgets what others asked
+        config["cassette"]["mode"] = "auto"
     anew = chosen_options(own) if chosen else {}
     options = {place: option for place, option in old.options.items() if place.split(".")[0] not in chosen}
     return config, options | {place: option for place, option in anew.items() if place.split(".")[0] in chosen}

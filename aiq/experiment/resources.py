@@ -162,8 +162,10 @@ class Resources:
 
 
 @asynccontextmanager
-async def open_resources(settings: RunSettings, collections: Sequence[str] = ()) -> AsyncIterator[Resources]:
-    """Start and open everything; `collections` are those that questions name.
+async def open_resources(
+    settings: RunSettings, collections: Sequence[str] = (), recorder: Recorder | None = None
+) -> AsyncIterator[Resources]:
+    """Start and open everything; `collections` are those that questions name, `recorder` is one that is open already.
 
     Raises RunAborted, one line, when the model's endpoint refuses connections or the key.
     """
@@ -172,7 +174,8 @@ async def open_resources(settings: RunSettings, collections: Sequence[str] = ())
     from aiq.tools.toolbox import build_toolbox, build_web
 
     async with AsyncExitStack() as opened:
-        recorder = opened.enter_context(open_recorder(settings))
+        if recorder is None:
+            recorder = opened.enter_context(open_recorder(settings))
         libraries = asyncio.get_running_loop().run_in_executor(None, _load_libraries, settings.web.kind)
         port = None
         if needs_offline_stack(settings) and not recorder.replays:
@@ -204,7 +207,12 @@ def needs_offline_stack(settings: RunSettings) -> bool:
 
 def is_offline_model(settings: RunSettings) -> bool:
     """Whether answers come from the offline model, here or at an endpoint that `aiq offline` serves."""
-    return is_offline(urlsplit(settings.llm.base_url).hostname or "") or settings.llm.model.startswith("offline-")
+    return is_offline(urlsplit(settings.llm.base_url).hostname or "") or is_offline_name(settings.llm.model)
+
+
+def is_offline_name(model: str) -> bool:
+    """Whether a model of this name is the offline one, wherever it is served."""
+    return model.startswith("offline-")
 
 
 def check_models(llm: LlmSettings, setting: str, models: Iterable[str]) -> None:

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from aiq.agents.base import Checked
+from aiq.core.concurrency import being_cancelled
 from aiq.core.errors import LimitReached, ModelError, RunAborted, UserError
 from aiq.core.samples import SampleKey
-from aiq.experiment.attempt import being_cancelled, run_attempt
+from aiq.experiment.attempt import run_attempt
 from aiq.experiment.plan import RunPlan, check_data_sources, collections_of
 from aiq.experiment.provenance import models_of, new_manifest, utc_now
 from aiq.experiment.recording import begin_recording
@@ -77,8 +78,9 @@ async def execute(plan: RunPlan, folder: RunFolder, observer: Observer, earlier:
         state, unscored = load_state(folder, plan)
         if earlier is not None and earlier.rescored is not None:
             check_finished(state, earlier.rescored.run)
-        resources = await _open(plan, held) if state.left() else None
+        # before a replay that starts no process, not even git
         manifest = earlier.with_judges(plan.spec.judges) if earlier else new_manifest(plan, folder.path.name)
+        resources = await _open(plan, held) if state.left() else None
         manifest = manifest.model_copy(update={"status": "running", "finished": None})
         if earlier is None:
             folder.create()

@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from aiq.core.base import Record
-from aiq.core.errors import JudgeError, traceback_of
+from aiq.core.errors import JudgeError, said, traceback_of
 from aiq.core.events import RunFinished
 from aiq.core.reports import CAVEAT, Caveat, Metric, Score
 from aiq.core.samples import Sample
@@ -42,7 +42,7 @@ async def score_report(
     usage = session.usage.by_role()
     if usage or not fatal:  # usage is that of the whole work: it is in the first row alone
         write([*(first.model_copy(update={"usage": usage}) for first in rows[:1]), *rows[1:]])
-    session.events.emit(RunFinished(status=status, error=traceback_of(error) or (error and str(error))))
+    session.events.emit(RunFinished(status=status, error=traceback_of(error) or (error and said(error))))
     if error is not None and fatal:
         raise error from None
 

@@ -60,6 +60,7 @@ class Sessions:
                 attempt=attempt,
                 user=make_user(self._settings.user, sample, self._resources.models),
                 events=self._log(write),
+                check=self._recorder.check,
                 collection_name=sample.question.collection_name,
                 memory=f"{self._run}.{epoch}.{attempt}",
             )

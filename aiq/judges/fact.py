@@ -15,6 +15,7 @@ from aiq.core.reports import CAVEAT, Metric, Report, Score
 from aiq.core.samples import Sample
 from aiq.core.session import Session
 from aiq.core.settings import Settings
+from aiq.core.text import counted
 from aiq.core.tools import Reader
 from aiq.judges.base import Found, Judge, scores_of
 from aiq.judges.fact_extract import agreement, cited_statements, extract_by_model
@@ -25,6 +26,7 @@ from aiq.llm.models import read_key
 
 _WRONG: Final = ("facts", "roles", "numbers", "nonsense", "shuffled")
 _GONE: Final = ("fabricated", "sections")
+_JUDGED_SHARE: Final = "fact.judged_share"
 _METRICS: Final = (
     Metric.share("fact.citation_accuracy", estimator="ratio", worst=None, notices=_WRONG, once_per_run=True),
     Metric.share("fact.citation_accuracy_per_task", notices=_WRONG, once_per_run=True),
@@ -32,7 +34,7 @@ _METRICS: Final = (
     Metric.count("fact.effective_citations", notices=(*_WRONG, *_GONE), once_per_run=True),
     Metric.count("fact.total_citations", worst=None, notices=_GONE, once_per_run=True),
     Metric.count("fact.total_valid_citations", worst=None, notices=(*_WRONG, *_GONE), once_per_run=True),
-    Metric.share("fact.judged_share", estimator="ratio", worst=None, notices=("fabricated",), once_per_run=True),
+    Metric.share(_JUDGED_SHARE, estimator="ratio", worst=None, notices=("fabricated",), once_per_run=True),
     Metric.share("fact.extraction_agreement", estimator="ratio", worst=None, notices=_GONE, once_per_run=True),
 )
 """The last one where `extraction` is `both`."""
@@ -136,7 +138,8 @@ class Fact(Judge):
             CAVEAT: without.model_dump(mode="json"),
         }
         if without.n and all(page.unread or page.error for page in pages):
-            return _failed(self.metrics, f"none of {len(pages)} cited pages could be judged: {without.first}", detail)
+            why = f"none of {counted(len(pages), 'cited page')} could be judged: {without.first}"
+            return _failed(self.metrics, why, count(pages).statements, detail)
         found = _figures(pages)
         if settings.extraction == "both":
             both = agreement(citations, by_rules)
@@ -191,9 +194,11 @@ def _figures(pages: Sequence[CitedPage]) -> list[Found]:
     return [*accuracy, citations, supported, *official, (citations, found.statements) if pages else _NO_CITATIONS]
 
 
-def _failed(metrics: Sequence[Metric], why: str, detail: dict[str, JsonValue]) -> list[Score]:
-    """The failure of every metric; the first one has the detail."""
-    return [Score(metric=one.name, error=why, detail={} if place else detail) for place, one in enumerate(metrics)]
+def _failed(metrics: Sequence[Metric], why: str, statements: int, detail: dict[str, JsonValue]) -> list[Score]:
+    """The failure of every metric but the share of the statements that were judged, 0; the first one has the detail."""
+    failed = [Score(metric=one.name, error=why, detail={} if place else detail) for place, one in enumerate(metrics)]
+    share = Score(metric=_JUDGED_SHARE, numerator=0, denominator=statements)
+    return [share if one.metric == share.metric else one for one in failed]
 
 
 def by_url(citations: Iterable[FactCitation]) -> dict[str, list[str]]:

@@ -89,7 +89,7 @@ def caveat(pages: Sequence[CitedPage]) -> Caveat:
     missing = [(page.missing, page.unread or page.error) for page in pages if page.missing]
     reasons = Counter(reason for reason, _ in missing)
     first = next((str(why) for _, why in missing), "")
-    return Caveat(what="cited pages were not read and judged", of=len(pages), reasons=reasons, first=first)
+    return Caveat(what="cited pages not read and judged", of=len(pages), reasons=reasons, first=first)
 
 
 def official(reports: Sequence[Sequence[CitedPage]]) -> dict[str, float]:

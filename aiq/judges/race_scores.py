@@ -164,7 +164,7 @@ def unmatched(outcomes: Sequence[RaceOutcome]) -> Caveat:
     """The marks that count with the mean weight, because their criterion is none of the task's."""
     names = [name for outcome in outcomes for name in outcome.unmatched]
     marks = sum(len(marks) for outcome in outcomes for marks in outcome.marks.values())
-    what = "marks are of no criterion of the task and count with the mean weight"
+    what = "marks without a criterion of the task, counted with the mean weight"
     reasons = {"unmatched": len(names)} if names else {}
     return Caveat(what=what, of=marks, reasons=reasons, first="".join(names[:1]), retry=False)
 

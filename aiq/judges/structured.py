@@ -17,6 +17,7 @@ from aiq.core.models import Message
 from aiq.core.plugins import describe
 from aiq.core.replies import cut_by
 from aiq.core.session import Session
+from aiq.core.text import counted
 from aiq.judges.wording import Wording
 
 T = TypeVar("T")
@@ -79,7 +80,7 @@ async def ask(
             begin = " ".join(reply.text[: 4 * _SHOWN].split())[:_SHOWN]
             cause = f"{cut}; " if (cut := cut_by(reply.finish_reason)) else ""
             problem = f"{error}; {cause}the last answer began {begin!r}"
-    raise JudgeError(f"{role}: no usable answer in {tries} tries: {problem}")
+    raise JudgeError(f"{role}: no usable answer in {counted(tries, 'try', 'tries')}: {problem}")
 
 
 @dataclass(frozen=True)
@@ -169,19 +170,24 @@ def _only(found: list[T], what: str) -> T:
 def _values(text: str, bracket: str) -> Iterator[Any]:
     """The JSON values that begin with this bracket, none of them inside another; Markdown's escapes are undone.
 
-    Raises Unusable for one that was part of a larger value that is broken off: what is left of a cut answer
-    may look like a whole one.
+    Raises Unusable for one that was part of a larger value that is broken off (what is left of a cut answer may look
+    like a whole one), and after the last for one with an escape that JSON does not have.
     """
     text = _ESCAPE.sub(lambda found: found[1] or "", without_thoughts(text))
     position = broken = 0
+    why: str | None = None  # it cannot be read; empty where there is one that can
     for _ in range(_MAX_STARTS):
         found = _BRACKET.search(text, position)
         if found is None:
+            if why:
+                raise Unusable(f"its JSON cannot be read: {why}")
             return
         start, position = found.span()
         try:
             value, end = _DECODER.raw_decode(text, start)
         except json.JSONDecodeError as error:
+            if why is None and error.msg.startswith("Invalid"):  # escapes; prose has brackets too
+                why = str(error)
             broken = max(broken, len(text) if error.msg.startswith("Unterminated string") else error.pos)
         except (ValueError, RecursionError):  # more digits or brackets than Python reads
             broken = len(text)
@@ -190,7 +196,7 @@ def _values(text: str, bracket: str) -> Iterator[Any]:
                 if start < broken:
                     raise Unusable("its JSON is broken off, and what is left of it is a part")
                 yield value
-                position = end
+                position, why = end, ""
     raise Unusable(f"there are more than {_MAX_STARTS} brackets in it")
 
 

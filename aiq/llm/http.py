@@ -6,6 +6,7 @@ Everything of ours that speaks HTTP imports the library from here.
 import json
 import ssl
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
@@ -35,6 +36,18 @@ from aiq.core.text import whole
 
 Over = Callable[[AsyncBaseTransport], AsyncBaseTransport]
 """Puts a transport over another one."""
+
+BOUNDS = "aiq_bounds"
+"""Extension of a request after whose `Bounds` nobody reads on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """`deadline`: a time of the running loop; `most_bytes`: of the body; one that is longer is of no use."""
+
+    deadline: float
+    most_bytes: int
+
 
 SEND_ERRORS = (RequestError, ssl.SSLError, anyio.EndOfStream)
 """What sending a request or reading its answer may raise; the last two are TLS failures httpx2 leaves unmapped."""

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -107,14 +108,19 @@ def find_run(name: str, results: str = "results") -> RunFolder:
 
 
 def latest_unfinished(results: str, experiment: str | None) -> RunFolder:
-    """The last of the runs, or of an experiment's, that was cut off. Raises UserError where there is none."""
+    """The last of the runs, or of an experiment's, that was cut off, or else that judges have left a part of.
+
+    Raises UserError where there is none.
+    """
     folders = list(_latest_first(results, experiment or "*"))
-    found = next((folder for folder in folders if folder.read_manifest().status != "finished"), None)
-    if found is None:
-        runs = f"run of {experiment}" if experiment else "run"
-        last = f"; to try its failures again: resume={folders[0].path} runner.retry_failed=true" if folders else ""
-        raise UserError(f"there is no unfinished {runs} in {results}/{last}")
-    return found
+    cut_off = (folder for folder in folders if folder.read_manifest().status != "finished")
+    unjudged = (folder for folder in folders if folder.read_summary().unjudged)
+    if (found := next(chain(cut_off, unjudged), None)) is not None:
+        return found
+    runs = f"run of {experiment}" if experiment else "run"
+    failed = next((folder for folder in folders if {"failed", "limit"} & folder.read_summary().statuses.keys()), None)
+    again = f"; to try failed attempts again: resume={failed.path} runner.retry_failed=true" if failed else ""
+    raise UserError(f"there is no unfinished {runs} in {results}/{again}")
 
 
 def _latest_first(results: str, experiment: str = "*") -> Iterator[RunFolder]:

@@ -73,8 +73,9 @@ class JudgeSpec(Record):
 class Manifest(Record):
     """What was run, on what, with which code, and how far it came. Version 1 lacks `judges`, which resuming adds.
 
-    `options` are the config options that were chosen, by their place in the config (`judge.race: race`).
-    `structured`: by model and schema, the form that structured output fell back to.
+    `options` are the config options that were chosen, by their place in the config (`judge.race: race`). `elsewhere`:
+    roles that another model answers than the one that `offline` tells of. `structured`: by model and schema, the form
+    that structured output fell back to.
     """
 
     schema_version: Literal[1, 2] = 2
@@ -93,6 +94,7 @@ class Manifest(Record):
     dataset: DatasetIdentity
     clock: str
     offline: bool
+    elsewhere: tuple[str, ...] = ()
     versions: Mapping[str, str]
     git_revision: str | None
     sweep: SweepPlace | None = None
@@ -110,6 +112,12 @@ class Manifest(Record):
                 f"run {self.run_id} was made by another version: {describe(error, name)}; "
                 "aiq run resume=DIR takes what is missing from the shipped config"
             ) from None
+
+    @property
+    def cassette_mode(self) -> str:
+        """How the run used a recording; `off` where older versions knew none."""
+        cassette = self.config.get("cassette")
+        return str(cassette.get("mode", "off")) if isinstance(cassette, Mapping) else "off"
 
     def with_judges(self, judges: Iterable[JudgeSpec]) -> "Manifest":
         """The manifest, in its newest version, of a run that these judges score from now on."""

@@ -79,7 +79,8 @@ def read_pages(folder: RunFolder) -> dict[str, StoredPage]:
 class RunFrames(NamedTuple):
     """`samples`: a row for the last attempt of each (run, sample, epoch), its tags as columns `tag.NAME`.
 
-    `scores`: a row for each (run, sample, epoch, judge, metric); a failed judge's has no number and an `error`.
+    `scores`: a row for each (run, sample, epoch, judge, metric); a failed judge's has no number and an `error`. The
+    `value` of a ratio is numerator by denominator; over several rows add each of these up first.
     """
 
     samples: "DataFrame"
@@ -140,4 +141,6 @@ def _sample(row: SampleRow) -> dict[str, Any]:
 
 def _score(row: ScoreRow) -> dict[str, Any]:
     shown = {name: getattr(row, name) for name in _SCORE_COLUMNS}
+    if row.parts and row.parts[1]:
+        shown["value"] = row.parts[0] / row.parts[1]
     return {"sample_id": row.sample_id, "epoch": row.epoch, **shown, "error": row.error and row.error.message}

@@ -51,8 +51,8 @@ class SampleRow(OfAttempt):
     `report` is verified, and None unless the attempt completed or was cut off (status `limit`, outcome `partial`);
     `raw_report` is as the model wrote it, in a failed attempt too. `sources` are those retrieved, and of the URLs that
     were only mentioned or echoed those that the raw report names. `denied`: pages and search results that `web.deny`
-    kept from the agent. `tools`: by name, how many calls ended in `ok` or in which kind of error. `usage` is by role
-    and holds the agent's calls only.
+    kept from the agent. `tools`: by name, how many calls ended in `ok` or in which kind of error; `outages`:
+    by name, the first error of the service behind it. `usage` is by role and holds the agent's calls only.
     """
 
     sample_hash: str
@@ -68,6 +68,7 @@ class SampleRow(OfAttempt):
     audit: Audit | None = None
     denied: int = 0
     tools: Mapping[str, Mapping[str, int]] = Field(default_factory=dict)
+    outages: Mapping[str, str] = Field(default_factory=dict)
     citation_status: CitationStatus | None = None
     usage: Mapping[str, Usage] = Field(default_factory=dict)
     timing: Timing

@@ -8,8 +8,11 @@ from collections.abc import Iterable, Mapping
 from itertools import product
 from typing import Any, Final, get_args
 
+from aiq.core.errors import OUTAGES
 from aiq.core.reports import CAVEAT, Caveat
 from aiq.core.samples import SampleKey
+from aiq.core.text import counted
+from aiq.core.tools import FETCH
 from aiq.core.usage import Usage
 from aiq.runs.manifest import FailureRule, JudgeSpec, RunSpec, RunStatus
 from aiq.runs.rows import AttemptStatus, SampleRow, ScoreRow, ScoreStatus
@@ -123,6 +126,19 @@ class RunState:
                 found.setdefault(key.sample_id, []).append(scored.parts)
         return found
 
+    def tools(self) -> dict[str, Counter[str]]:
+        """Calls of the agents' tools by outcome (`ok` or the kind of error), tools in alphabetical order."""
+        counts: dict[str, Counter[str]] = {}
+        for attempt in self.attempts.values():
+            for tool, outcomes in attempt.tools.items():
+                counts.setdefault(tool, Counter()).update(outcomes)
+        return dict(sorted(counts.items()))
+
+    def outages(self) -> dict[str, str]:
+        """By tool, in the order of the keys, the first error of the service behind it."""
+        rows = [self.attempts[key] for key in self.spec.keys if key in self.attempts]
+        return {tool: why for row in reversed(rows) for tool, why in row.outages.items()}
+
     def statuses(self) -> dict[str, int]:
         """How many keys ended how, in the order in which `AttemptStatus` has them."""
         counts = Counter(attempt.status for attempt in self.attempts.values())
@@ -135,12 +151,17 @@ class RunState:
         return 3 if self.excesses() else 0
 
     def excesses(self) -> list[str]:
-        """What failed more often than `runner.max_error_rate` allows, in words."""
+        """What failed more often than `runner.max_error_rate` allows, in words; of tools, those that never served."""
         reports, failed = len(self.attempts), self.statuses().get("failed", 0)
-        counted = [(failed, reports, f"{failed} of {reports} attempts failed")]
+        rates = [(failed, reports, f"{failed} of {counted(reports, 'attempt')} failed")]
         for name, why in self.judge_errors().items():
-            counted.append((len(why), reports, f"judge {name} failed on {len(why)} of {reports} reports"))
+            rates.append((len(why), reports, f"judge {name} failed on {len(why)} of {counted(reports, 'report')}"))
         for name, lack in self.caveats().items():
             if lack.retry:
-                counted.append((lack.n, lack.of, f"judge {name}: {lack.n} of {lack.of} {lack.what}"))
-        return [words for n, of, words in counted if n > self.spec.runner.max_error_rate * of]
+                rates.append((lack.n, lack.of, f"judge {name}: {lack.n} of {lack.of} {lack.what}"))
+        for tool, outcomes in self.tools().items():
+            out = sum(calls for kind, calls in outcomes.items() if kind in OUTAGES)
+            if tool != FETCH and not outcomes["ok"]:
+                calls = counted(out, "call")
+                rates.append((out, out, f"{tool} served in none of {calls} (the first: {self.outages().get(tool)})"))
+        return [words for n, of, words in rates if n > self.spec.runner.max_error_rate * of]

@@ -77,12 +77,13 @@ class JudgeErrors(Record):
 class Summary(Record):
     """`summary.json`: the numbers of a run. `n` of a metric counts samples, `n_errors` failed attempts.
 
-    `partial`: attempts whose report was cut off, judged by what there was. `citation_statuses`: of the reports.
-    `failures`: attempts by the cause that they ended in, the most frequent ones. `denied`: pages and search results
-    that `web.deny` kept from agents. `tools`: calls by tool and outcome (`ok` or the kind of error). `ranges`: least
-    and greatest value of metrics that have both. `judge_caveats`: what a judge's scores do without. `judge_noise`: of
-    the metrics whose judge judged a report more than once. `cost_usd` is a lower bound where there are
-    `unreported_calls`: calls whose usage the endpoint did not report.
+    `offline`: whether the offline model answered, but in the roles `elsewhere`. `partial`: attempts whose report was
+    cut off, judged by what there was. `citation_statuses`: of the reports. `failures`: attempts by the cause that they
+    ended in, the most frequent ones. `denied`: pages and search results that `web.deny` kept from agents. `tools`:
+    calls by tool and outcome (`ok` or the kind of error); `outages`: by tool, the first error of the service behind it.
+    `ranges`: least and greatest value of metrics that have both. `judge_caveats`: what a judge's scores do without.
+    `judge_noise`: of the metrics whose judge judged a report more than once. `cost_usd` is a lower bound where there
+    are `unreported_calls`: calls whose usage the endpoint did not report.
     """
 
     schema_version: Literal[1] = 1
@@ -90,6 +91,7 @@ class Summary(Record):
     experiment: str
     status: RunStatus
     offline: bool
+    elsewhere: tuple[str, ...] = ()
     n_samples: int
     n_attempts: int
     n_errors: int
@@ -103,6 +105,7 @@ class Summary(Record):
     failures: Mapping[str, int] = Field(default_factory=dict)
     denied: int = 0
     tools: Mapping[str, Mapping[str, int]] = Field(default_factory=dict)
+    outages: Mapping[str, str] = Field(default_factory=dict)
     judge_errors: Mapping[str, JudgeErrors]
     judge_caveats: Mapping[str, Caveat] = Field(default_factory=dict)
     judge_noise: Mapping[str, RunNoise] = Field(default_factory=dict)
@@ -112,6 +115,11 @@ class Summary(Record):
     cost_usd: float | None
     unreported_calls: int = 0
     timing: TimingSummary
+
+    @property
+    def unjudged(self) -> bool:
+        """Whether a judge has failed on a report, or on a part of one, that a resume lets it judge again."""
+        return bool(self.judge_errors) or any(lack.retry for lack in self.judge_caveats.values())
 
 
 def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summary:
@@ -128,6 +136,7 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
         experiment=manifest.experiment,
         status=manifest.status,
         offline=manifest.offline,
+        elsewhere=manifest.elsewhere,
         n_samples=len({key.sample_id for key in figures.attempts}),
         n_attempts=len(attempts),
         n_errors=statuses.get("failed", 0),
@@ -145,7 +154,8 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
         ),
         failures=causes(str(attempt.error) for attempt in attempts if attempt.error),
         denied=sum(attempt.denied for attempt in attempts),
-        tools=_tools(attempts),
+        tools=state.tools(),
+        outages=state.outages(),
         judge_errors={name: JudgeErrors(n=len(why), causes=causes(why)) for name, why in state.judge_errors().items()},
         judge_caveats=state.caveats(),
         judge_noise=figures.noise(),
@@ -253,14 +263,6 @@ def estimate(metric: Metric, clusters: Mapping[str, Pairs]) -> Estimate | None:
         return ratio_estimate(list(clusters.values()), metric.low, metric.high)
     values = [[value for value, _ in cluster] for cluster in clusters.values()]
     return mean_estimate(values, metric.low, metric.high)
-
-
-def _tools(attempts: Iterable[SampleRow]) -> dict[str, Counter[str]]:
-    counts: dict[str, Counter[str]] = {}
-    for attempt in attempts:
-        for tool, outcomes in attempt.tools.items():
-            counts.setdefault(tool, Counter()).update(outcomes)
-    return dict(sorted(counts.items()))
 
 
 def _citation_statuses(attempts: Iterable[SampleRow]) -> dict[str, int]:

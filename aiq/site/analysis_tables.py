@@ -10,6 +10,7 @@ from aiq.analysis.fresheval import SPLITS, FreshEvalTable
 from aiq.analysis.official import OfficialScores, result_file
 from aiq.analysis.reliability import Calibration, Figure, MetricReliability, PerturbationFigures
 from aiq.analysis.sweeps import JobEnd, difference
+from aiq.core.text import counted
 from aiq.site.tables import OFFLINE_NOTE, dollars, interval, notes, number, plain_table, show
 from aiq.stats.estimates import Difference
 
@@ -33,8 +34,8 @@ def official_table(scores: OfficialScores) -> Group:
         counts = f"{scores.reports} tasks, {scores.errors} of them left out because their judging failed"
     else:
         counts = (
-            f"{scores.reports} reports, {scores.without_citations} without citations (left out of the official "
-            f"figures); {scores.errors} pages could not be validated"
+            f"{counted(scores.reports, 'report')}, {scores.without_citations} without citations (left out of the "
+            f"official figures); {counted(scores.errors, 'page')} could not be validated"
         )
     return Group(Text("official figures"), Text(result_file(scores.official)), table, Text(f"\n{counts}"))
 

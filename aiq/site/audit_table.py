@@ -10,6 +10,7 @@ from rich.text import Text
 
 from aiq.citations.files import AuditedReport, AuditRecord, total
 from aiq.citations.metrics import EXACT_RATE, KEPT, REMOVED, VALID_RATE
+from aiq.core.text import counted
 
 Row = tuple[str, ...]
 """A style, and the cells."""
@@ -41,7 +42,7 @@ def print_audits(lines: Sequence[AuditedReport], console: Console) -> None:
     rows.append(("bold", *_figures(together, total(lines)), "all"))
     _print(rows, console, right=len(headings) - 1)
     unclean = sum(not line.record.clean for line in lines)
-    console.print(f"\n{_many(len(lines), 'report')}, {unclean} with something to remove", highlight=False)
+    console.print(f"\n{counted(len(lines), 'report')}, {unclean} with something to remove", highlight=False)
 
 
 def _counts(record: AuditRecord) -> list[int]:
@@ -73,20 +74,16 @@ def _rows(record: AuditRecord) -> Iterator[Row]:
 def _totals(record: AuditRecord) -> Iterator[str]:
     outcomes: Counter[str] = Counter(entry.outcome or "not checked" for entry in record.entries)
     parts = [f"{outcomes[name]} {name}" for name in (*_STYLES, "not checked") if outcomes[name]]
-    yield _many(len(record.entries), "entry", "entries") + (f": {', '.join(parts)}" if parts else "")
+    yield counted(len(record.entries), "entry", "entries") + (f": {', '.join(parts)}" if parts else "")
     marks = len({(row.start, row.end) for row in record.citations})
     yield (
-        f"{_many(marks, 'citation')} in the text, {_many(len(record.dangling), 'number')} dangling, "
-        f"{_many(len(record.unused), 'entry', 'entries')} never cited, "
-        f"{_many(len(record.uncited_paragraphs), 'paragraph')} without citation"
+        f"{counted(marks, 'citation')} in the text, {counted(len(record.dangling), 'number')} dangling, "
+        f"{counted(len(record.unused), 'entry', 'entries')} never cited, "
+        f"{counted(len(record.uncited_paragraphs), 'paragraph')} without citation"
     )
     rates = {name: value for name, value in record.metrics.items() if isinstance(value, float)}
     if rates:
         yield ", ".join(f"{name} {value:.3f}" for name, value in rates.items())
-
-
-def _many(count: int, one: str, several: str = "") -> str:
-    return f"{count} {one if count == 1 else several or one + 's'}"
 
 
 def _print(rows: Sequence[Row], console: Console, *, right: int) -> None:

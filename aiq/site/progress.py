@@ -26,7 +26,7 @@ class Progress:
         self._name = name
         self._shown = shown
         self._done = 0
-        self._trouble = dict.fromkeys(("cut off", "failed", "unjudged", "retried"), 0)
+        self._trouble = dict.fromkeys(("cut off", "limit", "failed", "unjudged", "retried"), 0)
         self._over = self._under = 0.0
         self._wait, self._wait_until = "", 0.0
         self._last_line = time.monotonic()
@@ -75,7 +75,8 @@ class Progress:
         self._done += 1
         attempt = state.attempts[key]
         self._trouble["cut off"] += attempt.partial
-        self._trouble["failed"] += attempt.status != "completed" and not attempt.partial
+        self._trouble["limit"] += attempt.status == "limit" and not attempt.partial
+        self._trouble["failed"] += attempt.status == "failed"
         self._trouble["unjudged"] += any(state.judge_error(key, judge) is not None for judge in state.spec.judges)
         if self._metric and (scored := state.score(key, self._metric)) and scored.parts:
             self._over += scored.parts[0]

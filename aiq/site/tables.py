@@ -9,8 +9,10 @@ from rich.text import Text
 
 from aiq.analysis.reliability import Figure, reliabilities
 from aiq.core.errors import OUTAGES
+from aiq.core.text import counted
 from aiq.core.usage import Usage
 from aiq.runs.folder import RunFolder
+from aiq.runs.manifest import Manifest
 from aiq.runs.rows import ScoreRow
 from aiq.runs.summary import Summary
 from aiq.stats.estimates import Estimate
@@ -19,9 +21,10 @@ from aiq.stats.noise import RunNoise
 OFFLINE_NOTE = "Made with the offline model: these numbers test the harness, they do not measure an agent."
 JUDGED_OFFLINE_NOTE = "Judged by the offline stack: these scores test the harness, they do not measure an agent."
 NOT_MEASURED_NOTE = (
-    "The agent made no model call through its session. If it asked a model by a client of its own, nothing of that was "
-    "measured: no call, token, cost or limit."
+    "The agent made no model call through its session; what a client of its own may have called is not measured: "
+    "no call, token, cost or limit."
 )
+REPLAYED_NOTE = "cassette={}: what was recorded was replayed, so times and waits are not those of the models."
 NOTHING_SCORED = "nothing was scored: judge=[] names no judge"
 NOISE_HEADINGS = ("sd", "votes", "orders", "members", "first - swapped", "se of the mean", "judgements")
 _WIDEST = 1000
@@ -74,40 +77,44 @@ class Spent(Protocol):
 def dollars(spent: Spent) -> str:
     """A cost; where the endpoint did not report the usage of some calls, the least that it can be, and how many."""
     cost, unreported = spent.cost_usd, spent.unreported_calls
-    lacking = f"{_counted(unreported, 'call')} unreported" if unreported else ""
+    lacking = f"{counted(unreported, 'call')} unreported" if unreported else ""
     if cost is None:
         return f"cost unknown (no price{', ' if lacking else ''}{lacking})"
     known = f"${cost:.4f}" if 0 < cost < 0.1 else f"${cost:.2f}"
     return f"at least {known} ({lacking})" if lacking else known
 
 
-def _counted(n: int, noun: str) -> str:
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
-
-
 def spend_line(used: Usage) -> str:
     """An attempt's calls, tokens and cost."""
     if not used.calls:
         return "no model call through the session: nothing measured"
-    return f"{_counted(used.calls, 'model call')}, {used.total_tokens:,} tokens, {dollars(used)}"
+    return f"{counted(used.calls, 'model call')}, {used.total_tokens:,} tokens, {dollars(used)}"
+
+
+def replay_note(manifest: Manifest) -> Iterator[str]:
+    """A line for a run whose answers come from a recording, all of them or some."""
+    if manifest.cassette_mode in ("replay", "auto", "refresh"):
+        yield REPLAYED_NOTE.format(manifest.cassette_mode)
 
 
 def notes(summary: Summary) -> Iterator[str]:
     """What a reader of the numbers must know of the models and the web behind them."""
-    calls = {account: usage.total.calls for account, usage in summary.usage.items()}
-    if calls.get("agent") == 0 and summary.statuses.get("completed"):
+    agent = summary.usage.get("agent")
+    if agent is not None and not agent.total.calls and summary.statuses.keys() - {"cancelled"}:
         yield NOT_MEASURED_NOTE
-        if summary.offline and calls.get("judge"):
-            yield JUDGED_OFFLINE_NOTE
-    elif summary.offline:
-        yield OFFLINE_NOTE
+    accounts = [name for name, usage in summary.usage.items() if usage.roles.keys() - {*summary.elsewhere}]
+    if summary.offline and accounts:
+        yield OFFLINE_NOTE if "agent" in accounts else JUDGED_OFFLINE_NOTE
     if summary.denied:
-        yield f"web.deny kept {summary.denied} pages or search results from agents."
+        denied = counted(summary.denied, "page or search result", "pages or search results")
+        yield f"web.deny kept {denied} from agents."
     for tool, outcomes in summary.tools.items():
         outages = {kind: calls for kind, calls in sorted(outcomes.items()) if kind in OUTAGES}
         if outages:
             how = ", ".join(f"{kind} {calls}" for kind, calls in outages.items())
-            yield f"{tool} did not serve in {sum(outages.values())} of {sum(outcomes.values())} calls ({how})."
+            first = f"; the first: {summary.outages[tool]}" if tool in summary.outages else "."
+            calls = counted(sum(outcomes.values()), "call")
+            yield f"{tool} did not serve in {sum(outages.values())} of {calls} ({how}){first}"
 
 
 def rounded(value: Any) -> Any:
@@ -150,7 +157,8 @@ def print_summary(summary: Summary, folder: RunFolder) -> None:
     """Metrics, failures, spend, and where everything is."""
     reliability, problem = reliabilities(folder, summary.metrics)
     parts: list[Table | Text] = [_metrics(summary, reliability)]
-    if not folder.read_manifest().hashes.judges:
+    manifest = folder.read_manifest()
+    if not manifest.hashes.judges:
         parts.append(Text(NOTHING_SCORED, style="yellow"))
     if problem is not None:
         parts.append(Text(f"the judges' reliability is not known: {problem}", style="red"))
@@ -160,7 +168,7 @@ def print_summary(summary: Summary, folder: RunFolder) -> None:
         rows = [(name, *noise_cells(found)) for name, found in summary.judge_noise.items()]
         parts.append(plain_table(("judge noise", *NOISE_HEADINGS), rows))
     parts += [_attempts(summary), _spend(summary)]
-    parts += [Text(note, style="yellow") for note in notes(summary)]
+    parts += [Text(note, style="yellow") for note in (*notes(summary), *replay_note(manifest))]
     parts.append(Text(f"written to {folder.path}\n           {folder.page_path}"))
     show(*parts)
 
@@ -197,7 +205,7 @@ def _metrics(summary: Summary, reliability: Mapping[str, str]) -> Table:
 def _attempts(summary: Summary) -> Text:
     """How the attempts ended, and what the judges failed on."""
     statuses = ", ".join(f"{count} {status}" for status, count in summary.statuses.items()) or "none"
-    line = f"{_counted(summary.n_samples, 'sample')}, {_counted(summary.n_attempts, 'attempt')}: {statuses}"
+    line = f"{counted(summary.n_samples, 'sample')}, {counted(summary.n_attempts, 'attempt')}: {statuses}"
     text = Text(line, style="" if set(summary.statuses) <= {"completed"} else "red")
     if summary.partial:
         text.append(f"\ncut off, and judged by what there was: {summary.partial} of {summary.statuses['limit']} limit")

@@ -16,7 +16,7 @@ from aiq.core.base import Record
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.run_settings import WebSettings
 from aiq.core.sources import Page
-from aiq.llm.http import SEND_ERRORS, URL, AsyncClient, InvalidURL, Response
+from aiq.llm.http import BOUNDS, SEND_ERRORS, URL, AsyncClient, Bounds, InvalidURL, Response
 from aiq.tools.blocks import safe_url
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -83,20 +83,22 @@ class Downloader:
         Raises ToolError: blocked (by `check`), timeout, too_large, not_found (404, 410), http.
         """
         seconds = self.settings.timeout_seconds
+        bounds = Bounds(asyncio.get_running_loop().time() + seconds, self.settings.max_bytes)
         try:
-            async with asyncio.timeout(seconds):
-                return await self._follow(url, secret)
+            async with asyncio.timeout_at(bounds.deadline):
+                return await self._follow(url, secret, bounds)
         except TimeoutError:
             raise _error(ToolErrorKind.TIMEOUT, url, f"no complete answer within {seconds:g} s") from None
         except (*SEND_ERRORS, InvalidURL) as error:
             raise _error(ToolErrorKind.HTTP, url, f"{error or type(error).__name__}") from None
 
-    async def _follow(self, url: str, secret: str | None) -> Download:
+    async def _follow(self, url: str, secret: str | None, bounds: Bounds) -> Download:
         here = first = self.check(url)
         for _ in range(self.settings.max_redirects + 1):
             own = (here.scheme, here.host, here.port) == (first.scheme, first.host, first.port)
             headers = {"accept": self.accept, **({"authorization": f"Bearer {secret}"} if secret and own else {})}
-            async with self.client.stream("GET", here, headers=headers, timeout=None) as response:
+            options: dict[str, Any] = {"headers": headers, "timeout": None, "extensions": {BOUNDS: bounds}}
+            async with self.client.stream("GET", here, **options) as response:
                 if response.status_code not in REDIRECTS:
                     return await self._read(here, response)
                 here = self.check(str(here.join(response.headers.get("location", ""))))

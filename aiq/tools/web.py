@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.run_settings import WebSettings
 from aiq.core.sources import Page
-from aiq.core.tools import Reader, ToolResult, Web
+from aiq.core.tools import FETCH, Reader, ToolResult, Web
 from aiq.llm.http import URL, AsyncClient, InvalidURL
 from aiq.llm.route import is_offline_website
 from aiq.tools.blocks import Words, document, iso_date, retrieved, safe_url
@@ -28,7 +28,7 @@ class FetchPage:
     Page and, after a redirect, the address that was asked for are both sources; a page without text is none.
     """
 
-    name = "fetch_page"
+    name = FETCH
     description = (
         "Open a web page and read its main text, for example one that a search found, "
         "to see more of it than the search showed."

@@ -34,7 +34,7 @@ def test_adding_and_listing(here: Path, capsys: pytest.CaptureFixture[str]) -> N
 def test_a_model_summarises_and_says_what_it_cost(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = ["documents", "add", "notes.md", "--collection", "mine", "--dir", "elsewhere", "--summarizer", "model"]
     assert main(given) == 0
-    assert "1 summarised by offline-1 (1 calls, " in capsys.readouterr().out
+    assert "1 summarised by offline-1 (1 call, " in capsys.readouterr().out
     assert main(given) == 0
     assert "0 summarised by offline-1 (0 calls, 0 tokens, $0.00)" in capsys.readouterr().out
     (document,) = json.loads((here / "elsewhere" / "mine" / "collection.json").read_text())["documents"]

@@ -63,6 +63,13 @@ class Broken(Mute):
         (["experiment=deep_drb", "agent.deep.min_queries=7"], "min_queries=7 is above max_queries=6"),
         (["experiment=tiny", "llm.api_key_env=NOT_SET_ANYWHERE"], "NOT_SET_ANYWHERE"),
         (["experiment=tiny", "judge=null"], "judge=null: name in brackets, as judge=[A,B] (judge=[]: none)"),
+        (["experiment=tiny", "agent.base_url=x"], "the chosen agent has no such setting; agent=endpoint has it"),
+        (["experiment=tiny", "search.key_env=x"], "search.key_env: there is no such setting; did you mean search.api"),
+        (["experiment=tiny", "agent.ask=true", "agent.word=2"], "agent.word: there is no such setting; did you mean"),
+        (
+            ["experiment=tiny", "agent=endpoint", "agent.base_url=http://a/v1", "agent.model=500"],
+            "agent.model=500: is no text; put it in quotes of its own: agent.model='\"500\"'",
+        ),
         (["experiment=tiny", "agent=null"], "agent=null: name one option; there are: ai_q"),
         (["experiment=tiny", "agent=[echo,ai_q]"], "agent=[echo,ai_q]: name one option"),
         (["resume=nowhere"], "nowhere is no run folder"),

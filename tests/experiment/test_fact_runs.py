@@ -126,9 +126,10 @@ def test_missing_pages_are_named_fail_the_run_and_are_all_that_a_resumed_run_ask
     assert started(*closed, *once, "runner.max_error_rate=0.1") == 3
     folder = next(Path("results/deep_drb").iterdir())
     printed = capsys.readouterr()
-    lacking = "judge fact: 4 of 8 cited pages were not read and judged"
+    lacking = "judge fact: 4 of 8 cited pages not read and judged"
     assert f"{lacking}: 4 not_available; the first: not_available: {pages[0]['url']}" in printed.out.replace("\n", " ")
     assert f"aiq: {lacking}, more than runner.max_error_rate allows (exit code 3)" in printed.err
+    assert f"aiq: what is not judged is tried again with: aiq run resume={folder}\n" in printed.err
     assert f"{lacking}: 4 not_available" in (folder / "index.html").read_text()
     summary = json.loads((folder / "summary.json").read_text())
     assert summary["metrics"]["fact.judged_share"]["mean"] == 16 / 20
@@ -136,7 +137,7 @@ def test_missing_pages_are_named_fail_the_run_and_are_all_that_a_resumed_run_ask
 
     calls, answered = spent(folder), len(rows(folder / "answers.jsonl"))
     corpus.write_text("".join(both))
-    assert main(["run", f"resume={folder}"]) == 0
+    assert main(["run", "resume=latest"]) == 0
     assert [row["url"] for row in rows(folder / "pages.jsonl")] == [page["url"] for page in reversed(pages)]
     asked = rows(folder / "answers.jsonl")[answered:]
     assert spent(folder) - calls == len(asked) == 3, "the missing page with the statement of each different report"

@@ -116,16 +116,36 @@ def test_the_latest_run_that_was_cut_off_is_gone_on_with(here: Workplace, capsys
     assert here.summary(other)["statuses"] == {"completed": 6}
     capsys.readouterr()
     for given, message in (
-        (
-            [],
-            f"no unfinished run in results/; to try its failures again: resume={other.relative_to(here.path)} runner.",
-        ),
+        ([], "there is no unfinished run in results/\n"),
         (["experiment=nobody"], "there is no unfinished run of nobody in results/\n"),
         (["output_dir=elsewhere"], "no unfinished run in elsewhere/"),
         (["limit=2"], "no unfinished run"),
     ):
         assert main(["run", "resume=latest", *given]) == 2
         assert message in capsys.readouterr().err
+    here.write_samples({"s0": "please fail"})
+    assert main(["run", "experiment=tiny", "output_dir=elsewhere"]) == 0
+    assert main(["run", "resume=latest", "output_dir=elsewhere"]) == 2
+    assert "; to try failed attempts again: resume=elsewhere/tiny/" in capsys.readouterr().err
+
+
+def test_what_judges_have_left_is_found_and_told_how_to_go_on_with(
+    here: Workplace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here.write_samples({"a": "unjudgeable words", "b": "good words", "c": "fail"})
+    assert main(["run", "experiment=tiny", "runner.max_error_rate=0.3"]) == 3
+    folder = here.only_run().relative_to(here.path)
+    told = capsys.readouterr().err
+    assert "aiq: 1 of 3 attempts failed, more than runner.max_error_rate allows (exit code 3)\n" in told
+    assert f"aiq: what is not judged is tried again with: aiq run resume={folder}\n" in told
+    assert f"aiq: failed attempts are made again with: aiq run resume={folder} runner.retry_failed=true\n" in told
+    assert main(["run", "experiment=tiny", "dataset.ids=[b]"]) == 0  # a later one, with nothing left
+    (here.path / "tiny_parts.py").write_text((here.path / "tiny_parts.py").read_text().replace('"unjudgeable"', '"-"'))
+    del sys.modules["tiny_parts"]
+    capsys.readouterr()
+    assert main(["run", "resume=latest", "runner.max_error_rate=1"]) == 0
+    assert f"going on with {folder}" in capsys.readouterr().err
+    assert here.summary(folder)["judge_errors"] == {}
 
 
 def test_failures_counted_otherwise_are_a_new_summary_and_page(here: Workplace) -> None:

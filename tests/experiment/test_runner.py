@@ -243,7 +243,9 @@ def test_a_judges_model_that_is_not_there_stops_the_run_and_the_answer_is_kept(
 ) -> None:
     here.endpoint.unknown = ("other",)
     assert run(*ASKING, "llm.roles.judge.model=other") == 2
-    assert "(settings other than runner.*, limits.*, cassette.*, llm.base_url take a new run)" in capsys.readouterr().err
+    assert (
+        "(settings other than runner.*, limits.*, cassette.*, llm.base_url take a new run)" in capsys.readouterr().err
+    )
     assert len(here.endpoint.asked) == 2
     assert [row["status"] for row in here.lines(here.only_run() / "samples.jsonl")] == ["completed"]
 
@@ -297,5 +299,5 @@ def test_an_agent_that_asks_no_model_is_said_to_be_unmeasured(
     here: Workplace, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("limit=1") == 0
-    assert "The agent made no model call through its session." in capsys.readouterr().out
-    assert "The agent made no model call through its session." in (here.only_run() / "index.html").read_text()
+    assert "The agent made no model call through its session;" in capsys.readouterr().out
+    assert "The agent made no model call through its session;" in (here.only_run() / "index.html").read_text()

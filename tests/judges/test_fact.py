@@ -103,7 +103,7 @@ async def test_an_unread_page_is_judged_by_its_failure_or_skipped_and_missing_ei
     for detail in details:
         caveat = Caveat.model_validate(detail[CAVEAT])
         assert (caveat.of, caveat.reasons, caveat.retry) == (3, {"not_available": 1}, True)
-        assert str(caveat).startswith("1 of 3 cited pages were not read and judged: 1 not_available; the first: not")
+        assert str(caveat).startswith("1 of 3 cited pages not read and judged: 1 not_available; the first: not")
 
 
 async def test_a_page_that_the_model_refuses_fails_alone() -> None:
@@ -206,13 +206,15 @@ async def test_a_page_whose_verdicts_stay_unusable_is_skipped(bad: str) -> None:
 @pytest.mark.parametrize(
     ("extract", "said"),
     [
-        (extracted(("Tessmark has 12 ships.", 1, "https://a.example/x")), "none of 1 cited pages could be judged"),
+        (extracted(("Tessmark has 12 ships.", 1, "https://a.example/x")), "none of 1 cited page could be judged"),
         (EXTRACTED, "none of 3 cited pages could be judged: judge"),
-        (extracted(("Gone.", 3, "https://gone.example/")), "none of 1 cited pages could be judged: not_available: h"),
+        (extracted(("Gone.", 3, "https://gone.example/")), "none of 1 cited page could be judged: not_available: h"),
     ],
 )
 async def test_without_a_page_that_was_judged_the_judge_has_failed(extract: str, said: str) -> None:
     scores, _ = await run(answering(extract, {**UNREAD, "<page>": "no json"}), tries=2)
+    share = scores.pop("fact.judged_share")
+    assert (share.numerator, share.denominator) == (0, 4 if extract == EXTRACTED else 1)
     assert all((score.error or "").startswith(said) for score in scores.values())
     assert scores["fact.citation_accuracy"].detail["pages"], "which pages failed, and why"
 

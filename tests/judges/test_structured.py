@@ -72,6 +72,14 @@ async def test_the_last_try_ends_in_one_clear_line_and_no_two_share_a_seed() -> 
     )
 
 
+@pytest.mark.parametrize("escape", [r"\q", r"\u12"])
+def test_an_escape_that_json_does_not_have_is_named(escape: str) -> None:
+    broken = f'{{"a": "{escape}"}}'
+    with pytest.raises(Unusable, match=r"^its JSON cannot be read: Invalid \\.*: line 1 column "):
+        READERS["object"](broken)
+    assert READERS["object"](f'{{"a": 1}} and {broken}') == {"a": 1}
+
+
 @given(st.dictionaries(st.text(), JSON, max_size=5), PROSE, PROSE)
 def test_an_object_is_found_within_fences_and_words(value: dict[str, Any], before: str, after: str) -> None:
     raw = json.dumps(value)

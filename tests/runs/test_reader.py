@@ -30,5 +30,8 @@ def test_frames_hold_the_last_attempts_and_their_scores(tmp_path: Path) -> None:
     counts = frames.scores[frames.scores.metric == "letters.count"]
     assert counts.groupby(["run_id", "status"]).value.mean()["old", "scored"] == 13
     assert frames.scores[frames.scores.status == "error"].error.unique().tolist() == ["this report cannot be judged"]
+    ratios = frames.scores[(frames.scores.metric == "letters.vowels") & (frames.scores.status == "scored")]
+    assert len(ratios) > 0
+    assert (ratios.value == ratios.numerator / ratios.denominator).all()
     with pytest.raises(UserError, match="no run folder"):
         aiq.load_runs("absent", results=str(tmp_path))

@@ -30,17 +30,23 @@ def test_a_long_wait_is_said_at_once_and_once(stream: io.StringIO, monkeypatch: 
 
 
 @pytest.mark.parametrize("stream", [Terminal(), io.StringIO()])
-def test_the_running_score_cost_and_trouble_are_shown(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("status", ["completed", "failed", "limit"])
+def test_the_running_score_cost_and_trouble_are_shown(
+    stream: io.StringIO, status: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream.truncate(0)
     monkeypatch.setattr(sys, "stderr", stream)
     state = state_of(attempts=2)
     keys = state.spec.keys
     progress = Progress("run", shown=True)
     state.add_scores([score(keys[0], value=0.25), score(keys[0], "j.y", value=1)])
+    state.add_attempt(state.attempts[keys[1]].model_copy(update={"status": status}))
     progress.started(state)
     progress.retrying(keys[1])
     state.add_scores([score(keys[1], value=0.75), score(keys[1], "j.y", value=1)])
     progress.finished(keys[1])
     progress.close()
     shown = stream.getvalue()
-    assert "j.x 0.500, $0.00, 1 retried" in shown
+    trouble = "" if status == "completed" else f"1 {status}, "
+    assert f"j.x 0.500, $0.00, {trouble}1 retried" in shown
     assert ("2/2" if stream.isatty() else "run: 2 of 2 done") in shown

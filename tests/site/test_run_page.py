@@ -87,23 +87,38 @@ def test_a_run_without_judges_says_so_and_one_with_a_real_model_has_no_banner(tm
 
 
 @pytest.mark.parametrize(
-    ("agent", "judge", "offline", "told", "untold"),
+    ("agent", "judge", "offline", "elsewhere", "told", "untold"),
     [
-        (3, 2, True, ["Made with the offline model"], "no model call"),
-        (0, 2, True, ["no model call through its session", "Judged by the offline stack"], "offline model"),
-        (0, 0, True, ["no model call through its session"], "offline"),
-        (0, 2, False, ["no model call through its session"], "offline"),
-        (3, 2, False, [], "session"),
+        (3, 2, True, "", ["Made with the offline model"], "no model call"),
+        (0, 2, True, "", ["no model call through its session", "Judged by the offline stack"], "offline model"),
+        (0, 0, True, "", ["no model call through its session"], "offline"),
+        (0, 2, False, "", ["no model call through its session"], "offline"),
+        (3, 2, False, "", [], "session"),
+        (3, 2, True, "agent.own", ["Judged by the offline stack"], "session"),
+        (3, 0, True, "agent.own", [], ""),
+        (3, 2, True, "judge.own", ["Made with the offline model"], "session"),
+        (0, 2, True, "judge.own", ["no model call through its session"], "offline"),
     ],
 )
 def test_the_notes_say_whose_models_made_the_numbers_and_what_was_not_measured(
-    agent: int, judge: int, offline: bool, told: list[str], untold: str
+    agent: int, judge: int, offline: bool, elsewhere: str, told: list[str], untold: str
 ) -> None:
-    usage = {"agent": {"total": {"calls": agent}}, "judge": {"total": {"calls": judge}}}
-    said = list(notes(Summary.model_validate(RUN["summary"] | {"usage": usage, "offline": offline})))
+    calls = {"agent": agent, "judge": judge}
+    usage = {
+        who: {"total": {"calls": n}, "roles": {f"{who}.own": {"calls": n}} if n else {}} for who, n in calls.items()
+    }
+    changed = {"usage": usage, "offline": offline, "elsewhere": [elsewhere]}
+    said = list(notes(Summary.model_validate(RUN["summary"] | changed)))
     assert len(said) == len(told)
     assert all(part in note for part, note in zip(told, said, strict=True))
-    assert untold not in "".join(said)
+    assert not untold or untold not in "".join(said)
+
+
+@pytest.mark.parametrize("mode", [None, "off", "record", "replay", "auto", "refresh"])
+def test_a_replayed_run_says_that_its_times_are_not_the_models(mode: str | None, tmp_path: Path) -> None:
+    config = RUN["manifest"]["config"] | ({"cassette": {"mode": mode}} if mode else {})
+    page = write_page(folder_with(tmp_path, [sample(1)], [], config=config)).read_text()
+    assert ("times and waits are not those of the models" in page) == (mode in ("replay", "auto", "refresh"))
 
 
 def test_text_of_reports_and_sources_stays_text_and_the_page_needs_no_network(page: str) -> None:

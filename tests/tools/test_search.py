@@ -73,13 +73,14 @@ def test_a_run_says_that_its_search_did_not_serve(
     monkeypatch.chdir(tmp_path)
     nobody = ["search=searxng", "search.base_url=http://127.0.0.1:9/", "llm.retry.attempts=1"]
     given = ["experiment=shallow_freshqa", "limit=1", "runner.progress=false", "judge=[citation_audit]", *nobody]
-    assert main(["run", *given]) == 0
+    assert main(["run", *given]) == 3
     (folder,) = Path("results/shallow_freshqa").iterdir()
     calls = json.loads((folder / "samples.jsonl").read_text())["tools"]
     assert calls == json.loads((folder / "summary.json").read_text())["tools"]
     failed = calls["web_search_tool"]["http"]
     line = (
         f"web_search_tool did not serve in {failed} of {sum(calls['web_search_tool'].values())} calls (http {failed})"
+        "; the first: web search failed: http://127.0.0.1:9/search: no connection"
     )
     assert line in capsys.readouterr().out
     assert line in (folder / "index.html").read_text()

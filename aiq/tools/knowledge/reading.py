@@ -7,7 +7,7 @@ from pathlib import Path
 
 from aiq.core.base import Record
 from aiq.core.errors import UserError
-from aiq.core.text import whole
+from aiq.core.text import counted, whole
 from aiq.tools.pages import decoded
 
 TEXT_SUFFIXES = (".md", ".markdown", ".txt", ".text")
@@ -49,7 +49,8 @@ def read_document(path: Path, body: bytes) -> ReadDocument:
         raise UserError(f"{path}: only {', '.join(SUFFIXES)} files can be read; save it as one of these")
     read = _read_pdf(path, body) if path.suffix.lower() == ".pdf" else _read_text(path, body)
     if not read.pages:
-        scanned = f"none of its {read.page_count} pages holds text; is it a scan? Run text recognition over it first"
+        pages = counted(read.page_count or 0, "page")
+        scanned = f"none of its {pages} holds text; is it a scan? Run text recognition over it first"
         raise UserError(f"{path}: {scanned if read.page_count else 'it holds no text'}")
     return read
 

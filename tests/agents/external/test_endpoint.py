@@ -125,6 +125,7 @@ def test_a_whole_run_of_it_says_which_model_answered(here: Workplace) -> None:
     assert [list(row["usage"]) for row in rows] == [["endpoint.agent"]] * 2
     models = here.manifest(run)["models"]
     assert (models["endpoint.agent"], models["judge.letters"]) == ("researcher", "small-1")
+    assert here.manifest(run)["elsewhere"] == here.summary(run)["elsewhere"] == ["endpoint.agent"]
 
 
 def test_a_key_that_is_not_set_is_said_before_the_run() -> None:

@@ -1,0 +1,133 @@
+"""Exchanges as files of vcrpy (format version 1) and back, by its own serializers; nothing of it is patched."""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import vcr.filters
+import vcr.request
+import vcr.serialize
+import yaml
+from vcr.serializers import jsonserializer, yamlserializer
+
+from aiq.cassettes.recorder import ROLE, TOOL
+from aiq.cassettes.redact import REQUEST_HEADERS, RESPONSE_HEADERS, Redactor
+from aiq.cassettes.store import Exchange
+from aiq.core.errors import UserError
+from aiq.llm.http import Headers, Response
+
+Form = Literal["yaml", "json"]
+
+_SERIALIZERS: Final = {"yaml": yamlserializer, "json": jsonserializer}
+_PLAIN: Final = re.compile(r"[a-z0-9_-]+/[0-9]+|[a-z]+")
+_SLUG_CHARS: Final = 60
+
+
+def file_name(cassette: str, form: Form) -> str:
+    """A name that any file system takes, another for each cassette also where case does not count."""
+    slug = re.sub(r"[^A-Za-z0-9_-]+", "-", cassette)
+    if not _PLAIN.fullmatch(cassette) or len(slug) > _SLUG_CHARS:
+        slug = f"{slug[:_SLUG_CHARS]}.{hashlib.sha256(cassette.encode()).hexdigest()[:12]}"
+    return f"{slug}.{form}"
+
+
+def exported(exchanges: Iterable[Exchange], form: Form) -> tuple[str, int, Counter[str]]:
+    """The text of a cassette of vcrpy, how many exchanges it holds, and how many it cannot hold, by what they are."""
+    held: list[Exchange] = []
+    without: Counter[str] = Counter()
+    for exchange in exchanges:
+        if reason := _unheld(exchange, form):
+            without[reason] += 1
+        else:
+            held.append(exchange)
+    requests = [
+        vcr.request.Request(each.method, each.url, each.request_body, dict(each.request_headers)) for each in held
+    ]
+    interactions = {"requests": requests, "responses": [_response(each) for each in held]}
+    return vcr.serialize.serialize(interactions, _SERIALIZERS[form]), len(held), without
+
+
+def _unheld(exchange: Exchange, form: Form) -> str | None:
+    """Why vcrpy has no place for it, if it has none."""
+    if exchange.method == TOOL:
+        return "call of a tool"
+    if exchange.status is None:
+        return "failure without an answer"
+    if exchange.error is not None:
+        return "answer that broke off"
+    if form == "json" and not (_is_text(exchange.request_body) and _is_text(exchange.response_body)):
+        return "body that is no text (YAML holds it)"
+    return None
+
+
+def _is_text(body: bytes) -> bool:
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _response(exchange: Exchange) -> dict[str, Any]:
+    headers: dict[str, list[str]] = {}
+    for name, value in exchange.response_headers:
+        headers.setdefault(name, []).append(value)
+    status = {"code": exchange.status, "message": Response(exchange.status or 0).reason_phrase}
+    return {"status": status, "headers": headers, "body": {"string": exchange.response_body}}
+
+
+def imported(path: Path, redactor: Redactor) -> list[Exchange]:
+    """What a file of vcrpy holds, YAML or JSON, without its secrets and decoded. Raises UserError, one line.
+
+    Its loader makes no objects but texts, numbers, lists, maps and buffers (since vcrpy 8.2.1).
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        serializer = _SERIALIZERS["json" if text.lstrip().startswith("{") else "yaml"]
+        requests, responses, *_ = vcr.serialize.deserialize(text, serializer)
+        return [_exchange(*pair, redactor) for pair in zip(requests, responses, strict=True)]
+    except OSError as error:
+        reason = error.strerror
+    except (ValueError, yaml.YAMLError) as error:
+        reason = " ".join(str(error).split())
+    except (LookupError, TypeError, AttributeError, RecursionError):
+        reason = "its interactions are not of format version 1"
+    raise UserError(f"{path}: no cassette of vcrpy that can be read: {reason}; record it anew with vcrpy 8.2 or later")
+
+
+def _exchange(request: Any, response: dict[str, Any], redactor: Redactor) -> Exchange:
+    asked = Headers(request.headers)
+    status, headers, body = _decoded(response)
+    return Exchange(
+        method=request.method,
+        url=redactor.text(request.uri),
+        request_headers=redactor.headers(asked.multi_items(), REQUEST_HEADERS),
+        request_body=redactor.body(_bytes(request.body_bytes), asked.get("content-type", "")),
+        status=status,
+        response_headers=redactor.headers(headers.multi_items(), RESPONSE_HEADERS),
+        response_body=redactor.body(body, headers.get("content-type", "")),
+        role=asked.get(ROLE, ""),
+    )
+
+
+def _decoded(response: dict[str, Any]) -> tuple[int, Headers, bytes]:
+    """Status, headers and body of an answer; a body that was recorded decoded stays as it is.
+
+    Raises ValueError for a content encoding whose package is not installed.
+    """
+    lists = {name: [values] if isinstance(values, str) else values for name, values in response["headers"].items()}
+    body = {"string": _bytes(response["body"]["string"])}
+    plain = vcr.filters.decode_response({**response, "headers": lists, "body": body})
+    headers = Headers([(name, value) for name, values in plain["headers"].items() for value in values])
+    if (encoding := headers.get("content-encoding", "identity")) != "identity":
+        raise ValueError(f"an answer is encoded as {encoding}, which needs a package that is not installed")
+    return int(plain["status"]["code"]), headers, plain["body"]["string"]
+
+
+def _bytes(body: Any) -> bytes:
+    if body is not None and not isinstance(body, bytes):
+        raise TypeError("a body is no text")
+    return body or b""

@@ -1,0 +1,116 @@
+"""What is wrong with a file of cassettes: changed later, damaged, cut off, with secrets, with what nothing refers to.
+
+Every exchange is read; a text that several of them have is searched for secrets once.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from aiq.cassettes.redact import Redactor
+from aiq.cassettes.store import RECORD_ANEW, Exchange, Store
+from aiq.core.errors import UserError
+
+_EXCHANGES = (
+    "SELECT e.id, coalesce(c.name, 'no cassette') FROM exchanges e LEFT JOIN cassettes c ON c.id = e.cassette"
+    " ORDER BY e.cassette, e.id"
+)
+
+
+def findings(store: Store, redactor: Redactor) -> Iterator[str]:
+    """A line each, with the remedy."""
+    try:
+        damage = [*_damaged_file(store), *_damaged_texts(store)]
+        yield from damage
+        for name, whole in store.names().items():
+            if not whole:
+                yield f"{store.path}: {name}: its recording was cut off; complete it with cassette=auto"
+        yield from _in_exchanges(store, redactor)
+        left = () if damage else store.rows("SELECT id FROM items")
+        if count := len({item for (item,) in left} - (store.needed() if left else set())):
+            remedy = f"`aiq cassettes forget {store.path.parent}` deletes what nothing refers to"
+            yield f"{store.path}: {counted(count, 'text')} of no exchange; {remedy}"
+    except UserError as error:
+        yield str(error)
+
+
+def _damaged_file(store: Store) -> Iterator[str]:
+    problems = [str(problem) for (problem,) in store.rows("PRAGMA integrity_check")]
+    if problems != ["ok"]:
+        yield f"{store.path}: is damaged ({' '.join(problems[0].split())}); {RECORD_ANEW}"
+    if not store.intact:
+        yield f"{store.path}: what it holds was changed after it was closed; {RECORD_ANEW}"
+
+
+def _damaged_texts(store: Store) -> Iterator[str]:
+    rows = store.rows("SELECT id, hash FROM items ORDER BY block, id")
+    changed = sum(_digest(store, item) != digest for item, digest in rows)
+    if changed:
+        yield f"{store.path}: {changed} of {counted(len(rows), 'text')} changed after being recorded; {RECORD_ANEW}"
+
+
+def _digest(store: Store, item: int) -> bytes | None:
+    """None of an item that cannot be read."""
+    try:
+        return hashlib.sha256(store.item(item)).digest()[:16]
+    except UserError:
+        return None
+
+
+def _in_exchanges(store: Store, redactor: Redactor) -> Iterator[str]:
+    """Exchanges that are not what was recorded, and secrets by cassette and place."""
+    changed: Counter[str] = Counter()
+    secrets: Counter[tuple[str, str, str]] = Counter()
+    found = lru_cache(maxsize=None)(redactor.found)
+    for row, name in store.rows(_EXCHANGES):
+        try:
+            exchange = store.exchange(row)
+        except UserError:
+            changed[name] += 1
+        else:
+            secrets.update({(name, place, kind) for place, text in _texts(exchange) for kind in found(text)})
+    for name, count in changed.items():
+        yield f"{store.path}: {name}: {counted(count, 'exchange')} changed after being recorded; {RECORD_ANEW}"
+    for (name, place, kind), count in secrets.items():
+        what = f"a secret ({kind}) in the {place} of {counted(count, 'exchange')}"
+        yield f"{store.path}: {name}: {what}; revoke it, and record anew with cassette=record"
+    for kind in found(json.dumps([store.about, *store.names()], ensure_ascii=False)):
+        yield f"{store.path}: a secret ({kind}) in the run's settings or a name; revoke it, {RECORD_ANEW}"
+
+
+def _texts(exchange: Exchange) -> Iterator[tuple[str, str]]:
+    """Where it has which text."""
+    yield "URL", exchange.url
+    yield "error", exchange.error or ""
+    for side in ("request", "response"):
+        headers, body = getattr(exchange, f"{side}_headers"), getattr(exchange, f"{side}_body")
+        yield from ((f"{side}'s headers", value) for _, value in headers)
+        yield from ((f"{side}'s body", text) for text in _strings(body))
+
+
+def _strings(body: bytes) -> Iterator[str]:
+    """Every key and text of a JSON body, the whole of any other."""
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        text = body.decode("latin-1")  # has a character for every byte
+    try:
+        pairs = json.loads(text, object_pairs_hook=list) if text[:1] in ("{", "[") else text  # all of a repeated key
+    except (ValueError, RecursionError):
+        pairs = text
+    yield from _leaves(pairs)
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _leaves(inner)
+
+
+def counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

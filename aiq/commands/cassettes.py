@@ -1,0 +1,214 @@
+"""List, verify and forget recorded cassettes, and convert them to and from the files of vcrpy.
+
+DIR is the folder of a recording: `cassettes/EXPERIMENT`, or what `cassette.dir` named.
+"""
+
+import os
+from argparse import ArgumentParser, Namespace
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+from aiq.core.errors import UserError
+
+if TYPE_CHECKING:
+    from aiq.cassettes.recorder import Account
+    from aiq.cassettes.store import Store
+    from aiq.experiment.plan import RunPlan
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    commands = parser.add_subparsers(dest="cassettes_command", metavar="list | verify | ...", required=True)
+    listing = commands.add_parser("list", help="the cassettes of a recording, and what it says of its run")
+    verify = commands.add_parser("verify", help="say what is wrong; exit code 1 if anything is")
+    forget = commands.add_parser("forget", help="delete the cassettes of samples, and what nothing refers to any more")
+    export = commands.add_parser("export", help="write HTTP exchanges as files of vcrpy, one a cassette")
+    importing = commands.add_parser("import", help="read files of vcrpy into the cassette of a sample")
+    verify.add_argument("dirs", nargs="+", type=Path, metavar="DIR", help="a recording, or a folder of recordings")
+    for command in (listing, forget, export, importing):
+        command.add_argument("dir", type=Path, metavar="DIR", help="the folder of the recording")
+    forget.add_argument("samples", nargs="*", metavar="SAMPLE", help="a sample's id")
+    export.add_argument("out", type=Path, metavar="OUT", help="the folder to write below")
+    export.add_argument("--json", action="store_true", help="JSON instead of YAML")
+    export.add_argument("--sample", metavar="ID", help="the cassettes of this sample only")
+    importing.add_argument("files", nargs="+", type=Path, metavar="FILE", help="YAML or JSON")
+    importing.add_argument("--sample", required=True, metavar="ID", help="whose cassette it becomes")
+    importing.add_argument("--epoch", type=int, default=1, metavar="N", help="which repetition (1)")
+    importing.add_argument("--judge", action="store_true", help="what the judges asked, instead of the agent")
+
+
+def run(args: Namespace) -> int:
+    commands = {"list": _list, "verify": _verify, "forget": _forget, "export": _export, "import": _import}
+    return commands[args.cassettes_command](args)
+
+
+def _files(folder: Path) -> "dict[Account, Path]":
+    """The files of a recording."""
+    from aiq.cassettes.recorder import Account
+
+    paths = {account: folder / f"{account}.sqlite" for account in get_args(Account)}
+    return {account: path for account, path in paths.items() if path.is_file()}
+
+
+@contextmanager
+def _opened(folder: Path, *, writes: bool = False) -> "Iterator[dict[Account, Store]]":
+    """The files of a recording, opened. Raises UserError where there are none."""
+    from aiq.cassettes.store import Store
+
+    if not (files := _files(folder)):
+        raise _absent(folder)
+    with ExitStack() as held:
+        yield {account: held.enter_context(Store(path, writes=writes)) for account, path in files.items()}
+
+
+def _absent(folder: Path) -> UserError:
+    return UserError(f"{folder}: nothing is recorded there; name a folder that has agent.sqlite or judge.sqlite")
+
+
+def _list(args: Namespace) -> int:
+    from aiq.site.tables import plain_table, show
+
+    rows: list[tuple[object, ...]] = []
+    with _opened(args.dir) as stores:
+        for account, store in stores.items():
+            about = store.about
+            said = [*about.get("overrides", ["of no run"]), *([f"clock {about['clock']}"] if "clock" in about else [])]
+            said += [f"aiq {about['versions']['aiq']}"] if "versions" in about else []
+            print(f"{store.path} ({store.path.stat().st_size / 1000:,.0f} kB): {', '.join(said)}")
+            for name, whole in store.names().items():
+                sizes = [len(each.request_body) + len(each.response_body) for each in store.exchanges(name)]
+                state = "yes" if whole else "no: cut off"
+                rows.append((name, account, len(sizes), f"{sum(sizes) / 1000:,.1f}", state))
+    show(plain_table(("cassette", "of", "exchanges", "kB of bodies", "whole"), rows, left=2))
+    return 0
+
+
+def _verify(args: Namespace) -> int:
+    from aiq.cassettes.verify import counted
+
+    folders: list[Path] = []
+    for given in args.dirs:
+        below = {path.parent for path in given.glob("**/*.sqlite") if path in _files(path.parent).values()}
+        if not below:
+            raise _absent(given)
+        folders += sorted(below)
+    exchanges, wrong = map(sum, zip(*map(_verified, folders), strict=True))
+    checked = f"{counted(len(folders), 'recording')} with {counted(exchanges, 'exchange')}"
+    print(f"{checked}: {counted(wrong, 'finding') if wrong else 'nothing wrong'}")
+    return 1 if wrong else 0
+
+
+def _verified(folder: Path) -> tuple[int, int]:
+    """Print what is wrong with a recording; how many exchanges it has that can be read, and how many findings."""
+    from aiq.cassettes.store import Store
+
+    wrong, exchanges, stores = [], 0, {}
+    with ExitStack() as held:
+        for account, path in _files(folder).items():
+            try:
+                stores[account] = held.enter_context(Store(path, writes=False))
+            except UserError as error:
+                wrong.append(str(error))
+        wrong += _wrong(stores)
+        for store in stores.values():
+            with suppress(UserError):  # said already
+                exchanges += store.rows("SELECT count(*) FROM exchanges")[0][0]
+    for line in wrong:
+        print(line)
+    return exchanges, len(wrong)
+
+
+def _wrong(stores: "Mapping[Account, Store]") -> Iterator[str]:
+    """A line each. Prompts and samples are those of the recorded run as `conf/` composes it now."""
+    from aiq.cassettes.redact import Redactor, secret_values
+    from aiq.cassettes.verify import findings
+    from aiq.experiment.outdated import outdated, recorded_plans
+
+    plans: dict[Account, RunPlan] = {}
+    try:
+        plans = recorded_plans({account: store.about for account, store in stores.items() if store.intact})
+    except UserError as error:
+        paths = ", ".join(str(store.path) for store in stores.values())
+        yield f"{paths}: its run cannot be composed again, so its prompts and samples are not compared: {error}"
+    config = {str(account): plan.settings.model_dump(mode="json") for account, plan in plans.items()}
+    redactor = Redactor(secret_values(config, os.environ))
+    for account, store in stores.items():
+        yield from findings(store, redactor)
+        if account in plans:
+            yield from outdated(account, store, plans[account])
+
+
+def _forget(args: Namespace) -> int:
+    from aiq.cassettes.verify import counted
+
+    forgotten: dict[str, list[str]] = {}
+    with _opened(args.dir, writes=True) as stores:
+        for store in stores.values():
+            forgotten[str(store.path)] = _of_samples(store, args.samples)
+        if absent := set(args.samples) - {_sample(name) for names in forgotten.values() for name in names}:
+            raise UserError(
+                f"{args.dir}: has no cassette of sample {', '.join(sorted(absent))}; see aiq cassettes list"
+            )
+        for store in stores.values():
+            store.forget(forgotten[str(store.path)])
+    for path, names in forgotten.items():
+        print(f"{path}: {counted(len(names), 'cassette')} forgotten")
+    return 0
+
+
+def _sample(cassette: str) -> str:
+    return cassette.rpartition("/")[0] or cassette
+
+
+def _of_samples(store: "Store", samples: Collection[str]) -> list[str]:
+    """The cassettes of these samples; a cassette of none (`shared`) by its own name."""
+    return [name for name in store.names() if _sample(name) in samples]
+
+
+def _export(args: Namespace) -> int:
+    from aiq.cassettes import vcr
+    from aiq.cassettes.verify import counted
+
+    form: vcr.Form = "json" if args.json else "yaml"
+    cassettes, exchanges, without = 0, 0, Counter[str]()
+    with _opened(args.dir) as stores:
+        for account, store in stores.items():
+            for name in store.names() if args.sample is None else _of_samples(store, {args.sample}):
+                text, held, left_out = vcr.exported(store.exchanges(name), form)
+                file = args.out / account / vcr.file_name(name, form)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text, encoding="utf-8", newline="\n")
+                cassettes, exchanges, without = cassettes + 1, exchanges + held, without + left_out
+    if not cassettes:
+        raise UserError(f"{args.dir}: has no cassette of sample {args.sample}; see aiq cassettes list {args.dir}")
+    print(f"{counted(cassettes, 'cassette')} with {counted(exchanges, 'exchange')} written to {args.out}")
+    for what, count in sorted(without.items()):
+        print(f"left out, because vcrpy cannot hold it: {what}: {count:,}")
+    return 0
+
+
+def _import(args: Namespace) -> int:
+    from aiq.cassettes.recorder import cassette_name
+    from aiq.cassettes.redact import Redactor, secret_values
+    from aiq.cassettes.store import Store
+    from aiq.cassettes.vcr import imported
+    from aiq.cassettes.verify import counted
+    from aiq.core.samples import SampleKey
+
+    redactor = Redactor(secret_values({}, os.environ))
+    exchanges = [exchange for file in args.files for exchange in imported(file, redactor)]
+    name, path = (
+        cassette_name(SampleKey(args.sample, args.epoch)),
+        args.dir / f"{'judge' if args.judge else 'agent'}.sqlite",
+    )
+    with Store(path, writes=True) as store:
+        whole = store.names().get(name, True)
+        cassette = store.cassette(name, make=True)
+        assert cassette is not None
+        for exchange in exchanges:
+            cassette.add(exchange, cassette.place())
+        cassette.mark(whole=whole)
+    print(f"{path}: {counted(len(exchanges), 'exchange')} in the cassette {name}")
+    return 0

@@ -1,0 +1,65 @@
+"""What of a recording no longer fits the run that it is of: prompts that have changed, samples that are gone."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, Final
+
+from aiq import datasets
+from aiq.cassettes.recorder import SHARED, Account
+from aiq.cassettes.store import Store
+from aiq.experiment.compose import chosen_options, compose, groups, settings_from
+from aiq.experiment.plan import RunPlan, make_plan
+from aiq.experiment.provenance import prompts_of
+
+_AGENTS: Final = ("agent", "user")  # whose prompts are in the agent's cassettes; all others are judges
+
+
+def recorded_plans(recorded: Mapping[Account, Mapping[str, Any]]) -> dict[Account, RunPlan]:
+    """The run whose agent, and the run whose judges were recorded, composed again; they need no key.
+
+    `recorded`: what each part of a recording says of itself. One that was imported says of no run, so there is none.
+    Raises UserError where a run cannot be composed any more.
+    """
+    agent = recorded.get("agent", {}).get("overrides", ())
+    made = cache(_plan)  # agent and judges are usually of one run
+    plans: dict[Account, RunPlan] = {}
+    for account, about in recorded.items():
+        if own := about.get("overrides"):
+            rescored = not any(text.startswith(("experiment=", "name=")) for text in own)
+            plans[account] = made(tuple(_changed(_changed(agent, own) if rescored else own, ["cassette=replay"])))
+    return plans
+
+
+def _plan(overrides: tuple[str, ...]) -> RunPlan:
+    return make_plan(settings_from(compose(overrides)), overrides, options=chosen_options(overrides))
+
+
+def _changed(earlier: Sequence[str], later: Sequence[str]) -> list[str]:
+    """Overrides with later ones: a group that is chosen anew loses its earlier settings."""
+    names = [_name(text) for text in later]
+    anew = {name for name in names if name in groups()}
+    kept = [text for text in earlier if (name := _name(text)) not in names and name.partition(".")[0] not in anew]
+    return [*kept, *later]
+
+
+def _name(override: str) -> str:
+    return override.partition("=")[0].lstrip("+~")
+
+
+def outdated(account: Account, store: Store, plan: RunPlan) -> Iterator[str]:
+    """A line for each prompt that is not the recorded one, and each cassette whose sample the dataset has not."""
+    now = prompts_of(plan)
+    for name, then in sorted(store.about.get("prompts", {}).items()):
+        if (name in _AGENTS) == (account == "agent") and now.get(name) != then:
+            yield (
+                f"{store.path}: the prompts of {name} have changed since; record what they touch with cassette=refresh"
+            )
+    dataset = datasets.load(plan.settings.dataset, seed=plan.settings.seed, limit=None)
+    samples = {sample.id for sample in dataset.samples}
+    for name in store.names():
+        sample = name.rpartition("/")[0]
+        if name != SHARED and sample not in samples:
+            yield (
+                f"{store.path}: {name}: {dataset.name} has no sample {sample}; "
+                f"`aiq cassettes forget {store.path.parent} {sample}` deletes it"
+            )

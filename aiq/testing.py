@@ -1,0 +1,190 @@
+"""What tests of a user's own agent get as `aiq_cassette`: clients, and sessions of aiq, behind the test's cassette.
+
+The plugin that makes it is `aiq.pytest_plugin`.
+"""
+
+import hashlib
+import os
+import re
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from aiq.agents.base import AsksUser, Checked
+from aiq.cassettes.recorder import CassetteMiss, Recorder, Wording, cassette_name
+from aiq.cassettes.redact import Redactor, secret_values
+from aiq.core import plugins
+from aiq.core.concurrency import holding
+from aiq.core.errors import ConfigError, UserError
+from aiq.core.events import EventLog
+from aiq.core.reports import Report
+from aiq.core.run_settings import CassetteSettings, RunSettings
+from aiq.core.samples import Question, Sample, SampleKey
+from aiq.experiment import compose
+from aiq.experiment.attempt import outcome, settled
+from aiq.experiment.plan import check_data_sources, collections_of, with_documents
+from aiq.experiment.recording import STAND_IN, without_keys
+from aiq.experiment.resources import Resources, open_resources
+from aiq.experiment.sessions import make_user
+from aiq.llm.http import AsyncBaseTransport, AsyncClient, Limits
+from aiq.llm.models import read_key, stand_in
+from aiq.llm.route import NetworkTransport
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+Mode = Literal["off", "record", "replay", "auto", "refresh"]
+
+_NAME: Final = cassette_name(SampleKey("test", 1))  # the same in every test, so that a recording can be renamed with it
+_OPTION: Final = "--aiq-cassette="
+_WORDING: Final = Wording(f"pytest {_OPTION}", "aiq_cassette", "its client, openai() or research()")
+_KEPT: Final = "agent.sqlite"
+_LONGEST_NAME: Final = 60
+
+
+def safe_name(test: str) -> str:
+    """A folder name for a test, for each another one, also where file systems make no difference of case."""
+    safe = re.sub(r"[^\w.-]+", "-", test, flags=re.ASCII)[:_LONGEST_NAME].strip(".-")
+    return safe if safe == test.lower() else f"{safe}-{hashlib.sha256(test.encode()).hexdigest()[:8]}"
+
+
+class AiqCassette:
+    """The cassette of one test, in a folder of its own, so that tests can be recorded at once and merged one by one.
+
+    In mode `replay` no connection can be opened while it is open, nor any process started. Raises UserError for a
+    recording that is not there, cannot be read, or was made with another `ignored`.
+    """
+
+    def __init__(self, folder: Path, test: str, mode: Mode, ignored: Sequence[str] = ()) -> None:
+        self.mode, self.folder = mode, folder
+        self._test = test
+        self._settings = CassetteSettings(mode=mode, dir=str(folder), ignored=tuple(ignored))
+        if mode == "replay" and not (folder / _KEPT).is_file():
+            raise UserError(f"nothing is recorded in {folder}; record it with pytest {_OPTION}record")
+        self._named: dict[str, Any] = {}
+        self._given: list[str] = []
+        self._recorder = Recorder(self._settings, folder, Redactor(()), accounts=("agent",), wording=_WORDING)
+        then = self._recorder.about.get("ignored", [])
+        try:
+            if self._recorder.on and then != sorted(ignored):
+                raise UserError(f"{folder} was recorded with ignored={then}; delete it and record it anew")
+            self._slot = self._recorder.slot("agent", _NAME, test)
+        except UserError:
+            self.close(passed=False)
+            raise
+        self._asked: Counter[str] = Counter()
+        clock = self._recorder.about.get("clock") if self._recorder.reads else None
+        self._clock = datetime.fromisoformat(clock) if clock else None
+
+    @property
+    def transport(self) -> AsyncBaseTransport:
+        """For an `httpx2.AsyncClient` with options of your own; another one each time."""
+        self._redact()
+        if self._recorder.replays:
+            return self._recorder.transport(AsyncBaseTransport(), self._slot)
+        limits = Limits(max_keepalive_connections=0)  # one that is kept would outlive the test's event loop
+        return self._recorder.transport(NetworkTransport(limits), self._slot)
+
+    @property
+    def client(self) -> AsyncClient:
+        """For agents with clients of their own: `AsyncOpenAI(http_client=aiq_cassette.client)`; another one each time.
+
+        It follows no redirects.
+        """
+        return AsyncClient(transport=self.transport)
+
+    def key(self, variable: str) -> str:
+        """The key in this environment variable; in mode `replay`, where no key is needed, a text in its place.
+
+        Raises ConfigError where it is not set.
+        """
+        self._named[f"{variable}_env"] = variable
+        self._redact()
+        with holding(stand_in, STAND_IN if self._recorder.replays else None):
+            return read_key(variable, "aiq_cassette.key")
+
+    def openai(self, *, base_url: str | None = None, api_key: str | None = None, **options: Any) -> "AsyncOpenAI":
+        """A stock client; the key is that in $OPENAI_API_KEY unless it is given. There is none for sync calls."""
+        from openai import AsyncOpenAI
+
+        self._given.append(api_key or self.key("OPENAI_API_KEY"))
+        return AsyncOpenAI(base_url=base_url, api_key=self._given[-1], http_client=self.client, **options)
+
+    async def research(self, question: str | Question, overrides: Sequence[str] = ()) -> Report:
+        """The report of an agent that works in a session with settings as `aiq run` takes them.
+
+        Datasets and judges take no part. The session's clock is that of the recording. Raises UserError for wrong
+        settings and, with all that was missed, CassetteMiss; AgentError, ModelError and LimitReached as a run would
+        write them down.
+        """
+        asked = question if isinstance(question, Question) else Question(text=question)
+        settings = self._composed(overrides)
+        digest = hashlib.sha256(asked.text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+        self._asked[digest] += 1
+        (sample,) = with_documents((Sample(id=digest, question=asked),), settings.knowledge)
+        key = SampleKey(digest, self._asked[digest])
+        with without_keys(settings):
+            async with open_resources(settings, collections_of((sample,)), self._recorder) as resources:
+                try:
+                    return await self._researched(sample, key, settings, resources)
+                finally:
+                    self._recorder.describe({"structured": resources.forms.known})
+
+    async def _researched(self, sample: Sample, key: SampleKey, settings: RunSettings, resources: Resources) -> Report:
+        agent, _ = settings.agent.make("agent")
+        check_data_sources((sample,), resources.tools)
+        if isinstance(agent, Checked):
+            agent.check(resources.tools)
+        if isinstance(agent, AsksUser):
+            agent.check_user(settings.user.kind)
+        question = sample.question
+        session = resources.session(
+            settings,
+            key=key,
+            user=make_user(settings.user, sample, resources.models),
+            events=EventLog(lambda event: None),
+            collection_name=question.collection_name,
+        )
+
+        async def research() -> Report:
+            return settled(await session.within_time(agent.research(question, session)), session)[0]
+
+        with self._recorder.lending(self._slot):
+            report, error = await outcome(session, question.text, research)
+        if error is not None:
+            raise error
+        assert report is not None
+        return report
+
+    def _composed(self, overrides: Sequence[str]) -> RunSettings:
+        """Raises ConfigError for what is wrong with them."""
+        if isinstance(overrides, str):
+            raise ConfigError('research takes a list of settings: research(question, ["agent=mine", ...])')
+        if any(text.lstrip("+~").partition("=")[0].partition(".")[0] == "cassette" for text in overrides):
+            raise ConfigError(f"cassette: set by pytest {_OPTION}MODE and @pytest.mark.aiq_cassette(...); leave it out")
+        plugins.search_here()
+        settings = compose.settings(*overrides).model_copy(update={"cassette": self._settings})
+        if not any(text.startswith("clock=") for text in overrides):
+            self._clock = self._clock or settings.clock
+            settings = settings.model_copy(update={"clock": self._clock})
+            self._recorder.describe({"clock": self._clock.isoformat()})
+        self._named[str(len(self._named))] = settings.model_dump(mode="json")
+        self._redact()
+        return settings
+
+    def _redact(self) -> None:
+        """From now on keep out what the environment holds by now, and the keys that are known by now."""
+        self._recorder.redactor = Redactor([STAND_IN, *self._given, *secret_values(self._named, os.environ)])
+
+    @property
+    def missed(self) -> CassetteMiss | None:
+        """What was asked for in vain until now, whatever the asker made of that."""
+        return self._recorder.missed(self._test)
+
+    def close(self, *, passed: bool) -> list[str]:
+        """End it, and return what is to be said. After a test that has `passed` nothing else will be asked for."""
+        if passed:
+            self._recorder.finish()
+        return self._recorder.close()

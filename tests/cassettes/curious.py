@@ -1,0 +1,74 @@
+"""An agent and a tool that repeat all they hear, secrets of their services among it."""
+
+import os
+
+from pydantic import BaseModel
+
+from aiq.core.errors import ModelError, ToolError
+from aiq.core.models import Message
+from aiq.core.reports import Report
+from aiq.core.samples import Question
+from aiq.core.session import Session
+from aiq.core.settings import Settings
+
+WAYS = ("plain", "streamed", "refused", "broken")
+PAGES = ("page", "missing", "away")
+
+
+def whisper(what: str) -> str:
+    """Tells or shouts what the environment holds."""
+    secret = os.environ.get("ODD_SECRET_TOKEN", "aiq-redacted")
+    if what == "shout":
+        raise RuntimeError(f"the key is {secret}")
+    return f"the key is {secret}"
+
+
+class Curious:
+    """Asks everybody everything, and reports what they said."""
+
+    Settings = Settings
+
+    def __init__(self, settings: BaseModel) -> None:
+        pass
+
+    async def research(self, question: Question, session: Session) -> Report:
+        base = question.text
+        heard = []
+        for way in WAYS:
+            try:
+                heard.append(await self._asked(way, session))
+            except ModelError as error:
+                heard.append(str(error))
+        calls = [
+            *(("fetch_page", {"url": f"{base}/{page}"}) for page in PAGES),
+            *(("web_search_tool", {"query": query}) for query in ("all", "refused")),
+            *(("whisper", {"what": what}) for what in ("tell", "shout")),
+        ]
+        for name, arguments in calls:
+            try:
+                result = await session.call_tool(name, arguments)
+                heard += [result.content, str(result.sources)]
+            except ToolError as error:
+                heard.append(str(error))
+        heard.append(await self._asked(" ".join(heard), session))
+        text = "\n".join(heard)
+        return Report(text=text, raw_text=text, route="curious", extras={"heard": heard})
+
+    async def _asked(self, way: str, session: Session) -> str:
+        if way != "streamed":
+            return (await session.models.complete("echo.writer", [Message(role="user", content=way)])).text
+        stream = await session.openai("echo.writer").chat.completions.create(
+            model=session.models.name("echo.writer"), messages=[{"role": "user", "content": way}], stream=True
+        )
+        return "".join([event.choices[0].delta.content or "" async for event in stream if event.choices])
+
+
+class Careless(Curious):
+    """Answers whatever happens."""
+
+    async def research(self, question: Question, session: Session) -> Report:
+        try:
+            text = await self._asked(question.text, session)
+        except Exception as error:
+            text = f"never mind {type(error).__name__}"
+        return Report(text=text, raw_text=text, route="careless")

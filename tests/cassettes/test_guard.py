@@ -1,0 +1,98 @@
+"""Connections that bypass a run's client: counted while it is recorded, impossible while it is replayed."""
+
+import asyncio
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from aiq.cassettes.guard import Forbidden, Guard, aside, ours
+from aiq.core.concurrency import holding
+
+
+@pytest.fixture
+def port() -> Any:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+def connect(port: int) -> None:
+    with socket.create_connection(("127.0.0.1", port)):
+        pass
+
+
+def in_a_thread(work: Callable[[], Any]) -> list[BaseException]:
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    return failures
+
+
+def test_connections_are_counted_in_all_threads_unless_they_are_the_clients(port: int) -> None:
+    with Guard(forbids=False) as guard:
+        connect(port)
+        assert in_a_thread(lambda: connect(port)) == []
+        with holding(ours, True):
+            connect(port)
+        subprocess.run([sys.executable, "-c", ""], check=True)
+    connect(port)
+    assert dict(guard.connections) == {f"127.0.0.1:{port}": 2}
+
+
+def test_what_is_recorded_by_other_means_is_counted_apart(port: int) -> None:
+    with Guard(forbids=False) as guard:
+        own = guard.connections.copy()
+        with holding(aside, own):
+            connect(port)
+    assert (guard.connections.total(), own.total()) == (0, 1)
+
+
+WAYS: dict[str, Callable[[int], Any]] = {
+    "a connection": connect,
+    "a socket": lambda port: socket.socket(),
+    "a datagram": lambda port: socket.socket(socket.AF_INET6, socket.SOCK_DGRAM),
+    "a look-up": lambda port: socket.getaddrinfo("localhost", port),
+    "a look-up of old": lambda port: socket.gethostbyname("localhost"),
+    "a process": lambda port: subprocess.run([sys.executable, "-c", ""], check=True),
+    "an event loop's connection": lambda port: asyncio.run(_open(port)),
+}
+
+
+async def _open(port: int) -> None:
+    await asyncio.open_connection("127.0.0.1", port)
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_a_replay_opens_nothing_and_starts_nothing(port: int, way: Callable[[int], Any]) -> None:
+    with Guard(forbids=True) as guard:
+        with pytest.raises(Forbidden, match="a replay"):
+            way(port)
+        assert [type(failure) for failure in in_a_thread(lambda: way(port))] == [Forbidden]
+    assert guard.connections.total() == (0 if way is WAYS["a process"] else 2)
+    with suppress(OSError):
+        way(port)
+
+
+def test_an_existing_socket_cannot_be_connected_and_local_sockets_work(port: int) -> None:
+    with socket.socket() as before, Guard(forbids=True) as guard:
+        with pytest.raises(Forbidden):
+            before.connect(("127.0.0.1", port))
+        one, other = socket.socketpair()
+        one.send(b"x")
+        assert other.recv(1) == b"x"
+        one.close()
+        other.close()
+    assert guard.connections.total() == 1

@@ -1,0 +1,123 @@
+"""Which requests are the same, and what is said of one that was never recorded."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aiq.cassettes.match import SHOWN, canonical_url, closest, request_key
+from tests.cassettes.exchanges import asked
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@pytest.mark.parametrize(
+    ("url", "canonical"),
+    [
+        ("HTTP://API.Example:80", "http://api.example/"),
+        ("https://api.example:443/v1?", "https://api.example/v1"),
+        ("https://api.example:8443/v1", "https://api.example:8443/v1"),
+        ("http://a/p?b=2&a=1", "http://a/p?a=1&b=2"),
+        ("http://a/p?b=2&a=2&b=1", "http://a/p?a=2&b=2&b=1"),
+        ("http://a/p?a=&b", "http://a/p?a=&b="),
+        ("http://a/p?q=a%20b", "http://a/p?q=a+b"),
+        ("http://a/Path?Q=%C3%A4", "http://a/Path?Q=%C3%A4"),
+        ("http://[::1]:80/p", "http://[::1]/p"),
+        ("http://a/p#part", "http://a/p"),
+        ("http://a/p?q=why?", "http://a/p?q=why%3F"),
+    ],
+)
+def test_addresses_that_mean_the_same_are_written_alike(url: str, canonical: str) -> None:
+    assert canonical_url(url) == canonical
+    assert canonical_url(canonical) == canonical
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (asked(b'{"a": 1, "b": [2]}'), asked(b'{"b":[2],"a":1}'), True),
+        (asked(b'{"a": "\\u00e4"}'), asked('{"a": "ä"}'.encode()), True),
+        (asked(b"plain"), asked(b"plain "), False),
+        (asked({"a": [1, 2]}), asked({"a": [2, 1]}), False),
+        (asked({"a": 1}), asked({"a": "1"}), False),
+        (asked({"a": None}), asked({}), False),
+        (asked({}), asked(b""), False),
+        (asked(method="get"), asked(method="GET"), True),
+        (asked(method="GET"), asked(method="POST"), False),
+        (asked(b"\xff"), asked(b"\\xff"), False),
+        (asked(b'{"a": "\\ud800"}'), asked(b'{"a": "\\ud801"}'), False),
+        (asked(b"[" * 5000), asked(b"[" * 5000), True),
+    ],
+)
+def test_requests_are_told_apart_by_method_address_and_value(one: Any, other: Any, same: bool) -> None:
+    assert (request_key(one) == request_key(other)) is same
+
+
+@given(JSON)
+def test_how_json_is_written_makes_no_difference(value: Any) -> None:
+    styles: list[dict[str, Any]] = [{}, {"indent": 1}, {"sort_keys": True}, {"separators": (",", ":")}]
+    body = {"value": value, "model": "m"}
+    keys = {request_key(asked(json.dumps(body, **style).encode())) for style in styles}
+    assert len(keys) == 1
+
+
+def test_what_may_vary_is_a_field_of_the_top_level_or_a_parameter_of_the_query() -> None:
+    one = asked({"a": 1, "id": "x", "in": {"id": "y"}}, "http://a/p?id=3&q=1")
+    assert request_key(one, ["id"]) == request_key(asked({"a": 1, "in": {"id": "y"}}, "http://a/p?q=1&id=4"), ["id"])
+    assert request_key(one, ["id"]) != request_key(asked({"a": 1, "in": {"id": "z"}}, "http://a/p?q=1"), ["id"])
+    assert request_key(one) != request_key(asked({"a": 1, "id": "y", "in": {"id": "y"}}, "http://a/p?id=3&q=1"))
+
+
+def messages(*texts: str, **more: Any) -> Any:
+    return asked({"model": "m", "messages": [{"role": "user", "content": text} for text in texts], **more})
+
+
+RECORDED = [messages("one", "two"), messages("one"), messages("other words"), asked(b"", "http://a/p?q=1", "GET")]
+LONG = "x" * 100
+
+
+@pytest.mark.parametrize(
+    ("request_", "number", "lines"),
+    [
+        (messages("one", "toe"), 0, ['messages[1].content: recorded "two", now "toe" (at character 1)']),
+        (messages("one", seed=3), 1, ['seed is new: "3"']),
+        (asked({"model": "m"}), 1, ["messages[0].role is no longer there", "messages[0].content is no longer there"]),
+        (asked(b"", "http://a/p?q=2", "GET"), 3, ['?q: recorded "1", now "2"']),
+        (asked(b"", "http://a/z?q=1", "GET"), 3, ['address: recorded "GET http://a/p", now "GET http://a/z"']),
+        (messages("other wordy"), 2, ['recorded "other words", now "other wordy" (at character 10)']),
+        (asked(), 1, ['body is new: ""', "model is no longer", "messages[0].role", "and 1 more fields"]),
+    ],
+)
+def test_the_closest_recorded_request_is_shown_with_its_differences(
+    request_: Any, number: int, lines: list[str]
+) -> None:
+    found = closest(request_, RECORDED)
+    assert found is not None
+    assert found[0] is RECORDED[number]
+    assert len(found[1]) == len(lines)
+    for line, expected in zip(found[1], lines, strict=True):
+        assert expected in line
+
+
+def test_of_a_long_text_only_the_surroundings_of_its_first_difference_are_shown() -> None:
+    found = closest(messages(f"{LONG}a{LONG}"), [messages(f"{LONG}b{LONG}")])
+    assert found is not None
+    assert found[1] == [
+        f'messages[0].content: recorded "…{"x" * 40}b{"x" * 39}…", now "…{"x" * 40}a{"x" * 39}…" (at character 100)'
+    ]
+    many = closest(asked(dict.fromkeys("abcdef", 1)), [asked(dict.fromkeys("abcdef", 2))])
+    assert many is not None
+    assert many[1][SHOWN:] == ["and 3 more fields"]
+
+
+def test_nothing_is_closest_to_an_empty_cassette_and_what_may_vary_is_no_difference() -> None:
+    assert closest(messages("one"), []) is None
+    assert closest(messages("one", id="a"), [messages("one", id="b")], ["id"]) == (messages("one", id="b"), [])
+    assert closest(asked(b"[" * 5000), [asked(b"[" * 4999)]) is not None
+    deep = asked(b"[" * 600 + b"]" * 600)
+    assert closest(deep, [deep]) == (deep, [])

@@ -1,0 +1,304 @@
+"""Whole runs: recorded over sockets, replayed without a network; changed prompts, judges added, runs scored again."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aiq.__main__ import main
+from aiq.cassettes.store import Store
+from aiq.core.files import shipped
+from tests.experiment.conftest import Workplace
+
+pytestmark = pytest.mark.slow
+
+QUIET = "runner.progress=false"
+
+REPLAYS = """
+import json, os, sys
+from aiq.__main__ import main
+
+seen = []
+def heard(event, args):
+    if event == "socket.connect" and args[0].family != 1 or event == "socket.getaddrinfo":
+        seen.append(f"{event} {args}")
+sys.addaudithook(heard)
+for overrides in json.loads(sys.argv[1]):
+    assert main(["run", *overrides]) == 0
+assert seen == [], seen
+"""
+"""Runs in a process of its own, in which nothing may be connected, looked up or started."""
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def run(*overrides: str, code: int = 0) -> Path:
+    """One run; its folder."""
+    before = set(Path("results").glob("*/*/manifest.json"))
+    assert main(["run", *overrides, QUIET]) == code
+    (new,) = set(Path("results").glob("*/*/manifest.json")) - before
+    return new.parent
+
+
+def rows(run: Path) -> list[str]:
+    """All that a run says of its samples and scores, sorted, but for times, and who has paid for what judges share."""
+    kept = []
+    for name, without in (("samples.jsonl", ["timing"]), ("scores.jsonl", ["timing", "usage"])):
+        for line in (run / name).read_text(encoding="utf-8").splitlines():
+            kept.append(json.dumps({**json.loads(line), **dict.fromkeys(without)}, sort_keys=True))
+    return sorted(kept)
+
+
+def said(run: Path) -> Any:
+    """Of summary and manifest what a replay repeats."""
+    summary, manifest = (
+        json.loads((run / f"{name}.json").read_text(encoding="utf-8")) for name in ("summary", "manifest")
+    )
+    return [summary[name] for name in ("metrics", "usage", "statuses", "failures")], manifest["git_revision"]
+
+
+def replays(*overrides: str, before: tuple[str, ...] = ()) -> list[Path]:
+    """The folders of replays at concurrency 1 and 16, made one after the other in a child of `before`."""
+    runs = [[*overrides, "cassette=replay", f"runner.concurrency={at_once}", QUIET] for at_once in (1, 16)]
+    old = set(Path("results").glob("*/*/manifest.json"))
+    command = [*before, sys.executable, "-c", REPLAYS, json.dumps(runs)]
+    environment = {name: value for name, value in os.environ.items() if "KEY" not in name}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=250, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    return sorted(path.parent for path in set(Path("results").glob("*/*/manifest.json")) - old)
+
+
+def namespace() -> tuple[str, ...]:
+    """The command that runs another without a network; none where the kernel does not allow it."""
+    command = ("unshare", "--user", "--map-root-user", "--net")
+    allowed = shutil.which("unshare") and subprocess.run([*command, "true"], capture_output=True, check=False)
+    return command if allowed and allowed.returncode == 0 else ()
+
+
+RECORDED = ("experiment=deep_drb", "dataset.ids=[1,9]")
+
+
+@pytest.fixture(scope="module")
+def deep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a recorded run of research and all its judges."""
+    folder = tmp_path_factory.mktemp("deep")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        run(*RECORDED, "cassette=record", "runner.concurrency=3")
+    return folder
+
+
+def test_a_recorded_run_is_replayed_byte_for_byte_without_a_network(
+    deep: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(deep)
+    recorded, before = min(Path("results").glob("*/*")), namespace()
+    cassettes = {path: path.read_bytes() for path in Path("cassettes").rglob("*.sqlite")}
+    for replayed in replays(*RECORDED, before=before):
+        assert rows(replayed) == rows(recorded)
+        assert said(replayed) == said(recorded)
+    assert {path: path.read_bytes() for path in Path("cassettes").rglob("*.sqlite")} == cassettes
+    assert len(cassettes) == 2
+    if not before:
+        pytest.skip("replayed without a connection, but with a network: the kernel gives no namespace without one")
+
+
+def test_what_judges_share_comes_again_whichever_sample_asks_first(deep: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(deep)
+    whole = rows(min(Path("results").glob("*/*")))
+    second = run("experiment=deep_drb", "dataset.ids=[9]", "cassette=replay")
+    assert rows(second) == [row for row in whole if json.loads(row)["sample_id"] == "9"]
+
+
+FAULTS = "offline.faults={http_500: 0.3, http_429: 0.2, cut_connection: 0.2, malformed_tool_call: 0.3}"
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_faults_are_recorded_and_replayed_and_no_replay_waits_for_a_retry() -> None:
+    chosen = ("experiment=shallow_freshqa", "limit=6", FAULTS)
+    patience = ("llm.retry.first_seconds=0.01", "llm.retry.attempts=3", "runner.max_error_rate=1")
+    recorded = run(*chosen, *patience, "cassette=record")
+    for folder in replays(*chosen, *patience[1:], "llm.retry.first_seconds=3600", "llm.retry.most_seconds=3600"):
+        assert rows(folder) == rows(recorded)
+    with Store(Path("cassettes/shallow_freshqa/agent.sqlite"), writes=False) as store:
+        kept = [exchange for name in store.names() for exchange in store.exchanges(name)]
+    assert {exchange.status for exchange in kept} >= {200, 500, 429}
+    assert any("RemoteProtocolError" in (exchange.error or "") for exchange in kept)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+@contextmanager
+def process(*command: str) -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True) as child:
+        try:
+            yield child
+        finally:
+            child.send_signal(signal.SIGTERM)
+
+
+@pytest.fixture
+def stack() -> Iterator[str]:
+    """An offline stack of its own, which counts."""
+    with process(
+        "-m", "aiq.offline", "--port", "0", "--pages", str(shipped("benchmarks/world/pages.jsonl")), "--keep"
+    ) as p:
+        assert p.stdout is not None
+        yield f"http://127.0.0.1:{json.loads(p.stdout.readline())['port']}"
+
+
+def calls(stack: str) -> int:
+    with urllib.request.urlopen(f"{stack}/stats") as answer:
+        return int(json.load(answer)["paths"].get("/v1/chat/completions", 0))
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_a_strict_endpoint_is_recorded_with_what_was_learned_of_it(stack: str) -> None:
+    strict = Path(__file__).resolve().parents[3] / "shared" / "endpoints" / "strict.py"
+    if not strict.is_file():
+        pytest.skip("no ../shared/endpoints beside the checkout")
+    port = free_port()
+    chosen = (
+        "experiment=full_freshqa",
+        "limit=3",
+        f"llm.base_url=http://127.0.0.1:{port}/v1",
+        "llm.quirks.seed=false",
+        "llm.quirks.parallel_tool_calls=false",
+    )
+    refused = "seed,parallel_tool_calls,response_format"
+    with process(str(strict), str(port), f"{stack}/v1", "--refuse", refused) as endpoint:
+        for _ in range(100):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.1)
+        recorded = run(*chosen, "cassette=record")
+        endpoint.kill()
+    with Store(Path("cassettes/full_freshqa/agent.sqlite"), writes=False) as store:
+        assert store.about["structured"]
+        assert set(store.about["structured"].values()) == {"prose"}
+    for folder in replays(*chosen):
+        assert rows(folder) == rows(recorded)
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_after_one_word_of_a_prompt_has_changed_only_what_it_touches_is_recorded_anew(
+    stack: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    chosen = ("experiment=shallow_freshqa", "limit=2", f"llm.base_url={stack}/v1")
+    recorded = run(*chosen, "cassette=record")
+    kept = shutil.copytree("cassettes", "kept")
+    prompts = shutil.copytree(shipped("aiq/agents/ai_q/prompts"), tmp_path / "prompts")
+    prompt = prompts / "shallow_researcher.j2"
+    prompt.write_text(prompt.read_text(encoding="utf-8").replace("research", "Research", 1), encoding="utf-8")
+    changed = (*chosen, f"agent.prompts_dir={prompts}")
+    before = calls(stack)
+    capsys.readouterr()
+    run(*changed, "cassette=replay", code=2)
+    said = capsys.readouterr().err
+    assert "the prompts of agent have changed since the recording was made" in said
+    assert "not recorded: aiq." in said
+    assert 'messages[0].content: recorded "' in said
+    assert calls(stack) == before
+    asked = sum(usage["calls"] for row in map(json.loads, rows(recorded)) for usage in (row["usage"] or {}).values())
+    for mode in ("refresh", "auto"):
+        shutil.rmtree("cassettes")
+        shutil.copytree(kept, "cassettes")
+        before = calls(stack)
+        fresh = run(*changed, f"cassette={mode}")
+        assert 0 < calls(stack) - before <= asked
+        before = calls(stack)
+        assert rows(run(*changed, "cassette=replay")) == rows(fresh)
+        assert calls(stack) == before
+        run(*chosen, "cassette=replay", code=2 if mode == "refresh" else 0)
+
+
+TINY = ("experiment=tiny", "agent.ask=true", "judge.letters.ask=true")
+TWO = "judge=[letters,words]"
+
+
+@pytest.fixture
+def tiny(here: Workplace) -> Path:
+    """A small run that was recorded; what it asked is forgotten."""
+    (here.path / "conf/judge/words.yaml").write_text("# @package judge.words\n# Words\ntarget: tiny_parts:Words\n")
+    recorded = run(*TINY, "cassette=record")
+    here.endpoint.asked.clear()
+    return recorded
+
+
+def test_of_a_judge_that_is_added_auto_asks_that_judge_alone(here: Workplace, tiny: Path) -> None:
+    before = here.path.joinpath("cassettes/tiny/agent.sqlite").read_bytes()
+    run(*TINY, TWO, "cassette=replay", code=2)
+    run(*TINY, TWO, "cassette=auto")
+    assert len(here.endpoint.asked) == 6
+    assert all(text.startswith("words of ") for text in here.endpoint.asked)
+    here.endpoint.asked.clear()
+    run(*TINY, TWO, "cassette=replay")
+    assert rows(run(*TINY, "cassette=replay")) == rows(tiny)
+    assert here.endpoint.asked == []
+    assert here.path.joinpath("cassettes/tiny/agent.sqlite").read_bytes() == before
+
+
+@pytest.mark.parametrize("mode", ["replay", "auto", None])
+def test_scoring_again_never_touches_what_the_agent_recorded(
+    here: Workplace, tiny: Path, mode: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cassettes = here.path / "cassettes/tiny"
+    agent, judge = ((cassettes / f"{account}.sqlite").read_bytes() for account in ("agent", "judge"))
+    chosen = [f"cassette={mode}"] if mode else []
+    code = main(["rescore", tiny.name, TWO, "judge.letters.ask=true", *chosen])
+    assert (cassettes / "agent.sqlite").read_bytes() == agent
+    if mode == "replay":
+        assert code == 2
+        assert "cassette=auto" in capsys.readouterr().err
+        assert (cassettes / "judge.sqlite").read_bytes() == judge
+    else:
+        assert code == 0
+        assert all(text.startswith("words of ") for text in here.endpoint.asked)
+        here.endpoint.asked.clear()
+        assert main(["rescore", tiny.name, TWO, "judge.letters.ask=true", "cassette=replay"]) == 0
+    assert rows(run(*TINY, "cassette=replay")) == rows(tiny)
+    assert here.endpoint.asked == []
+
+
+def test_a_run_that_goes_on_records_what_was_left(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+    here.endpoint.refuse_from = 4
+    run(*TINY, "cassette=record", code=2)
+    here.endpoint.refuse_from = None
+    assert main(["run", f"resume={here.only_run()}", QUIET]) == 0
+    whole = here.only_run()
+    here.endpoint.asked.clear()
+    replayed = run(*TINY, "cassette=replay")
+    assert here.endpoint.asked == []
+    assert here.values(replayed) == here.values(whole)
+
+
+def test_an_agent_that_swallows_a_miss_has_not_answered(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copy(Path(__file__).parent / "curious.py", here.path)
+    (here.path / "conf/agent/careless.yaml").write_text("# Careless\ntarget: curious:Careless\n")
+    chosen = ("experiment=tiny", "agent=careless")
+    run(*chosen, "cassette=record")
+    here.write_samples({f"s{number}": f"question numbe{'r' * (number != 3)} {number}" for number in range(6)})
+    capsys.readouterr()
+    stopped = run(*chosen, "cassette=replay", "runner.concurrency=1", code=2)
+    assert 'recorded "question number 3", now "question numbe 3"' in capsys.readouterr().err
+    assert {row["sample_id"]: row["status"] for row in here.lines(stopped / "samples.jsonl")}["s3"] == "cancelled"
+    assert main(["run", f"resume={stopped}", "cassette.mode=auto", QUIET]) == 0
+    assert here.values(stopped)["s3", 1, "report"] == "question numbe 3"

@@ -1,0 +1,412 @@
+"""What is recorded comes again as it came: answers, refusals, broken streams, pages, calls of tools; nobody waits."""
+
+import asyncio
+import time
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from aiq.cassettes.recorder import CassetteMiss
+from aiq.cassettes.store import GIVEN_UP, TIME_UP, Exchange, Store
+from aiq.core.concurrency import gather_bounded
+from aiq.core.errors import LimitReached, ModelError, ToolError, ToolErrorKind
+from aiq.core.events import ModelCalled, ToolReturned
+from aiq.core.models import Message
+from aiq.core.session import current
+from aiq.core.settings import Plugin
+from aiq.core.tools import Tool, ToolResult
+from aiq.core.usage import Limits
+from aiq.llm.http import AsyncClient
+from aiq.tools.own import make_tool
+from aiq.tools.toolbox import ThinkArguments
+from tests.cassettes.conftest import CANARY, Deck, DeckMaker, Servers, ended
+from tests.cassettes.exchanges import unpacked
+from tests.llm.endpoint import CUT, OK, chunk, completed, error, http, streamed
+from tests.settings import configured
+
+WORDS = [chunk(content=word) for word in ("Hel", "lo ", "there")]
+SCRIPTS: dict[str, list[bytes]] = {
+    "an answer": [http(200, completed("hello", odd_field={"kept": [1]}))],
+    "busy at first": [error(500), error(429, retry_after="0.01"), OK],
+    "busy always": [error(503, "come back later")],
+    "refused": [error(400, "no such field")],
+    "no word": [CUT, OK],
+    "not JSON": [http(200, b"<html>")],
+    "no choices": [http(200, {"error": {"message": "overloaded"}}), OK],
+    "cut off": [http(200, completed())[:-20], OK],
+}
+STREAMS: dict[str, list[bytes]] = {
+    "whole": [streamed(*WORDS, chunk("stop"), chunk(usage={"prompt_tokens": 3, "completion_tokens": 4}))],
+    "without an end": [streamed(*WORDS, done=False)],
+    "cut in the middle": [streamed(*WORDS, done=False, cut=True)],
+    "an error in it": [streamed(*WORDS, {"error": {"message": "overloaded"}})],
+    "nothing": [streamed(done=False), streamed(chunk("stop", content="again"))],
+}
+
+
+def exchanges(folder: Path, account: str = "agent") -> list[Exchange]:
+    with Store(folder / "cassettes" / f"{account}.sqlite", writes=False) as store:
+        return [exchange for name in store.names() for exchange in store.exchanges(name)]
+
+
+def booked(events: list[Any]) -> list[Any]:
+    called = [event for event in events if isinstance(event, ModelCalled)]
+    return [(call.role, call.attempt, call.status, call.error, call.usage, call.reply) for call in called]
+
+
+async def thrice(deck: DeckMaker, serve: Servers, script: list[bytes], work: Callable[[Deck], Any]) -> list[Any]:
+    """What work comes to and is booked as: unrecorded, recorded, and replayed with long waits and no endpoint."""
+    seen = []
+    for mode in ("off", "record", "replay"):
+        if mode != "replay":
+            endpoint = await serve([OK, *script])
+        else:
+            serve.stop()
+        start = time.monotonic()
+        async with deck(mode, endpoint.base_url, first_seconds=60 if mode == "replay" else 0.01) as d:
+            await d.ask("first")
+            outcome = await ended(work(d))
+        assert d.notes == []
+        kind, text = outcome
+        seen.append(((kind, text.replace(str(endpoint.port), "PORT")), booked(d.events)))
+    assert time.monotonic() - start < 50
+    return seen
+
+
+@pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
+async def test_a_models_answer_comes_again_with_its_failures_and_nobody_waits(
+    deck: DeckMaker, serve: Servers, script: list[bytes], tmp_path: Path
+) -> None:
+    live, recorded, replayed = await thrice(deck, serve, script, Deck.ask)
+    assert live == recorded == replayed
+    assert {exchange.role for exchange in exchanges(tmp_path)} == {"aiq.planner"}
+
+
+async def test_an_answer_that_does_not_come_or_does_not_end_in_time_is_late_again(
+    deck: DeckMaker, serve: Servers, tmp_path: Path
+) -> None:
+    unending = http(200, completed("never whole"), content_length="100000")
+    for script, options, error_ in (
+        ([OK], {"delay": 2}, "ReadTimeout: no answer in time (ReadTimeout)"),
+        ([unending], {"blank_every": 0.1}, f"{GIVEN_UP}: 0.00"),
+    ):
+        endpoint = await serve([*script], **options)
+        seen = []
+        for mode in ("off", "record", "replay"):
+            if mode == "replay":
+                serve.stop()
+            async with deck(mode, endpoint.base_url, timeout_seconds=0.3) as d:
+                seen.append((await ended(d.ask(str(options))), booked(d.events)))
+        assert seen[0] == seen[1] == seen[2]
+        assert seen[0][0][0].startswith("ModelError")
+        assert [exchange.error for exchange in exchanges(tmp_path)] == [error_] * 3
+
+
+@pytest.mark.parametrize("script", STREAMS.values(), ids=STREAMS)
+async def test_a_stream_comes_again_with_every_field_and_where_it_broke_off(
+    deck: DeckMaker, serve: Servers, script: list[bytes]
+) -> None:
+    live, recorded, replayed = await thrice(deck, serve, script, Deck.stream)
+    assert live == recorded == replayed
+
+
+async def test_an_endpoint_that_was_not_there_is_recorded_and_asked_again_by_auto(
+    deck: DeckMaker, serve: Servers
+) -> None:
+    endpoint = await serve([OK])
+    serve.stop()
+    for mode in ("record", "replay"):
+        async with deck(mode, endpoint.base_url) as d:
+            with pytest.raises(ModelError, match="failed after 3 attempts"):
+                await d.ask()
+    server = await asyncio.start_server(endpoint.serve, "127.0.0.1", endpoint.port)
+    async with server, deck("auto", endpoint.base_url) as d:
+        assert await d.ask() == "hello"
+    async with deck("replay", endpoint.base_url) as d:
+        assert await d.ask() == "hello"
+
+
+async def test_auto_asks_only_what_is_new_and_refresh_forgets_what_is_not_asked_for(
+    deck: DeckMaker, serve: Servers, tmp_path: Path
+) -> None:
+    endpoint = await serve([OK])
+    for mode, texts, calls, kept in [
+        ("record", "ab", 2, 2),
+        ("auto", "abc", 1, 3),
+        ("replay", "ca", 0, 3),
+        ("refresh", "bd", 1, 2),
+        ("record", "bb", 2, 2),
+        ("auto", "bbb", 1, 3),
+    ]:
+        before = len(endpoint.got)
+        async with deck(mode, endpoint.base_url) as d:
+            for text in texts:
+                await d.ask(text)
+        assert len(endpoint.got) - before == calls
+        assert len(exchanges(tmp_path)) == kept
+        assert len(d.notes) == (mode == "replay")
+
+
+async def test_a_request_that_was_never_recorded_is_shown_beside_the_closest_and_ends_the_work(
+    deck: DeckMaker, serve: Servers
+) -> None:
+    endpoint = await serve([OK])
+    async with deck("record", endpoint.base_url) as d:
+        await d.ask("one word")
+    said = (
+        "cassette of s1/1 (agent): not recorded: aiq.planner, POST .*\n  the closest of 1 recorded requests differs in"
+        '\n  messages.0..content: recorded "one word", now "one wort" .at character 7.\n  record it with cassette=auto'
+    )
+    with pytest.raises(CassetteMiss, match=said.replace("(agent)", ".agent.")):
+        async with deck("replay", endpoint.base_url) as d:
+            await d.ask("one wort")
+    with pytest.raises(CassetteMiss):  # also where whoever asked makes nothing of it
+        async with deck("replay", endpoint.base_url) as d:
+            await ended(d.ask("one wort"))
+    with pytest.raises(CassetteMiss, match="nothing: it was asked more often than it was recorded"):
+        async with deck("replay", endpoint.base_url) as d:
+            await asyncio.gather(d.ask("one word"), d.ask("one word"))
+
+
+async def test_what_is_given_up_is_given_up_again(deck: DeckMaker, serve: Servers) -> None:
+    endpoint = await serve([OK], delay=0.4)
+
+    async def impatient(d: Deck) -> str:
+        async with asyncio.timeout(0.2):
+            return await d.ask()
+
+    async def beside_a_failure(d: Deck) -> list[str]:
+        async def one(number: int) -> str:
+            if number:
+                return await d.ask()
+            await asyncio.sleep(0.1)
+            raise ToolError(ToolErrorKind.FAILED, "the other one")
+
+        return await gather_bounded([0, 1], one, 2)
+
+    for work, outcome in ((impatient, ("TimeoutError", "")), (beside_a_failure, ("ToolError failed", "the other one"))):
+        for mode in ("record", "replay"):
+            async with deck(mode, endpoint.base_url) as d:
+                assert await ended(work(d)) == outcome
+
+
+async def test_the_time_of_a_sample_is_up_again_without_waiting_for_it(
+    deck: DeckMaker, serve: Servers, tmp_path: Path
+) -> None:
+    endpoint = await serve([OK, OK, OK, OK], delay=0.1)
+
+    async def work(d: Deck) -> None:
+        endpoint.delay = 0.1
+        await d.ask("first")
+
+        async def branch(name: str) -> None:
+            for number in range(3):
+                await d.ask(f"{name} {number}")
+                d.session.keep_draft(f"{name} {number}")
+                endpoint.delay = 60
+
+        await asyncio.gather(branch("one"), branch("other"))
+
+    seen = []
+    for mode, seconds in (("record", 1.0), ("replay", 500)):
+        start = time.monotonic()
+        async with deck(mode, endpoint.base_url, limits=configured(Limits, sample_seconds=seconds)) as d:
+            with pytest.raises(LimitReached, match="sample_seconds"):
+                await d.session.within_time(work(d))
+        d.session.end()
+        seen.append([call[2] for call in booked(d.events)])
+    assert time.monotonic() - start < 50
+    assert seen[0] == seen[1]
+    assert [exchange.error for exchange in exchanges(tmp_path)].count(TIME_UP) == 2
+    async with deck("replay", endpoint.base_url) as d:  # without a limit, whoever asks is told
+        assert (await ended(work(d)))[0] != "value"
+
+
+PAGES: dict[str, dict[str, Any]] = {
+    "/article": {},
+    "/away?to=/article": {},
+    "/loop/0": {},
+    "/status/404": {},
+    "/status/503": {},
+    "/bomb": {"max_bytes": 100_000},
+    "/endless": {"max_bytes": 300_000, "timeout_seconds": 20},
+    "/slow": {"timeout_seconds": 0.5},
+    "/headers": {},
+}
+
+
+@pytest.mark.parametrize(("path", "web"), PAGES.items(), ids=PAGES)
+async def test_pages_come_again_with_their_redirects_and_failures(
+    deck: DeckMaker, pages_port: int, path: str, web: dict[str, Any], tmp_path: Path
+) -> None:
+    seen = []
+    for mode in ("off", "record", "replay"):
+        async with deck(mode, web={**web, "allow_hosts": [f"127.0.0.1:{pages_port}"]}) as d:
+            seen.append(await ended(d.fetch(f"http://127.0.0.1:{pages_port}{path}")))
+    assert seen[0] == seen[1] == seen[2]
+    assert sum(len(exchange.response_body) for exchange in exchanges(tmp_path)) < 1_000_000
+    assert {exchange.error for exchange in exchanges(tmp_path)} <= {None, f"{GIVEN_UP}: 0.00"}  # so no replay waits
+
+
+async def test_an_address_that_nobody_may_ask_or_that_has_nobody_is_refused_again(deck: DeckMaker) -> None:
+    for url, allowed in (("http://127.0.0.1:1/", ["127.0.0.1:1"]), ("http://localhost:1/", [])):
+        seen = []
+        for mode in ("off", "record", "replay"):
+            async with deck(mode, web={"allow_hosts": allowed}) as d:
+                seen.append(await ended(d.fetch(url)))
+        assert seen[0][0].startswith("ToolError")
+        assert seen[0] == seen[1] == seen[2]
+
+
+ran: list[str] = []
+
+
+async def weather(place: str) -> ToolResult:
+    """Of a place."""
+    ran.append(place)
+    if place == "refused":
+        raise ToolError(ToolErrorKind.QUOTA, "no more today")
+    if place == "broken":
+        raise KeyError(place)
+    if place == "slow":
+        await asyncio.sleep(60)
+    if place == "limited":
+        raise LimitReached("limits.sample_model_calls", 3)
+    return ToolResult(content=f"Rain in {place}, {len(ran)} \ud83d {CANARY}".replace("\ud83d", "\u00e9"))
+
+
+def own_client(url: str) -> str:
+    """Has a client of its own."""
+    ran.append(url)
+    with urllib.request.urlopen(url) as answer:
+        return str(answer.status)
+
+
+async def asks(question: str) -> str:
+    """Asks a model."""
+    ran.append(question)
+    reply = await current().models.complete("aiq.planner", [Message(role="user", content=question)])
+    return reply.text
+
+
+async def outer(question: str) -> str:
+    """Calls a tool that asks a model."""
+    ran.append("outer")
+    return (await current().call_tool("asks", {"question": question})).content
+
+
+class Shout:
+    """A tool as a class."""
+
+    name = "shout"
+    description = "Shouts."
+    parameters: ClassVar = ThinkArguments
+    data_source: str | None = "own"
+
+    async def run(self, arguments: ThinkArguments) -> ToolResult:
+        ran.append("shout")
+        return ToolResult(content=arguments.thought.upper())
+
+
+def own(target: str) -> Tool:
+    return make_tool("mine", Plugin.model_validate({"target": f"{__name__}:{target}"}))
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "again"),
+    [
+        ("weather", {"place": "Bergen"}, 0),
+        ("weather", {"place": "refused"}, 0),
+        ("weather", {"place": "broken"}, 0),
+        ("weather", {"place": "limited"}, 1),
+        ("weather", {"location": "not an argument"}, 0),
+        ("shout", {"thought": "hello"}, 0),
+        ("asks", {"question": "why"}, 1),
+        ("outer", {"question": "why"}, 2),
+    ],
+)
+async def test_a_tool_is_replayed_at_its_boundary_and_carried_out_where_its_requests_are_recorded(
+    deck: DeckMaker, serve: Servers, tool: str, arguments: dict[str, Any], again: int
+) -> None:
+    endpoint = await serve([OK])
+    tools = [own("weather"), own("asks"), own("outer"), Shout()]
+    seen = []
+    for mode in ("record", "replay"):
+        ran.clear()
+        async with deck(mode, endpoint.base_url, tools=tools) as d:
+            outcome = await ended(d.call(tool, **arguments))
+        returned = [(e.content, e.success, e.error) for e in d.events if isinstance(e, ToolReturned)]
+        seen.append((outcome, returned, booked(d.events), d.notes))
+    assert CANARY not in str(seen)
+    assert seen[0] == seen[1]
+    assert len(ran) == again
+
+
+async def test_a_tool_that_was_given_up_or_ran_out_of_time_does_so_again(deck: DeckMaker, serve: Servers) -> None:
+    for name, mode, seconds in (("s", "record", 0.3), ("s", "replay", 500)):
+        start = time.monotonic()
+        async with deck(mode, tools=[own("weather")], limits=configured(Limits, sample_seconds=seconds)) as d:
+            with pytest.raises(LimitReached, match=f"{name}ample_seconds"):
+                await d.session.within_time(d.call("weather", place="slow"))
+        assert time.monotonic() - start < 50
+
+
+async def test_connections_of_a_recorded_tool_are_no_gap_and_those_of_an_agent_are(
+    deck: DeckMaker, pages_port: int, tmp_path: Path
+) -> None:
+    url = f"http://127.0.0.1:{pages_port}/article"
+    for mode in ("record", "replay"):
+        async with deck(mode, tools=[own("own_client")]) as d:
+            assert '"content":"200"' in await d.call("own_client", url=url)
+        assert d.notes == []
+
+    async def with_a_client_of_its_own(d: Deck) -> None:
+        async with AsyncClient() as client:
+            await client.get(url)
+
+    async with deck("record") as d:
+        await with_a_client_of_its_own(d)
+    (note,) = d.notes
+    assert f"did not go through the session and are not recorded: 127.0.0.1:{pages_port} (1)" in note
+    with pytest.raises(CassetteMiss, match=r"a connection was asked for.*use session\.openai"):
+        async with deck("replay") as d:
+            await ended(asyncio.wait_for(_swallowed(with_a_client_of_its_own(d)), 5))
+
+
+async def _swallowed(work: Any) -> None:
+    try:
+        await work
+    except Exception as error:
+        assert "connection" in str(error)  # noqa: PT017
+
+
+async def test_secrets_are_gone_before_anybody_reads_an_answer(deck: DeckMaker, serve: Servers, tmp_path: Path) -> None:
+    halves = [chunk(content=part) for part in ("key ", CANARY[:8], CANARY[8:], " end")]
+    for script, ask in (
+        ([http(200, completed(f"it is {CANARY}"), set_cookie=CANARY, x_request_id=f"id-{CANARY}")], Deck.ask),
+        ([error(400, f"wrong key {CANARY}")], Deck.ask),
+        ([streamed(*halves, chunk("stop"))], Deck.stream),
+    ):
+        endpoint = await serve([OK, *script])
+        seen = []
+        for mode in ("record", "replay"):
+            async with deck(mode, endpoint.base_url) as d:
+                await d.ask("first")
+                seen.append(await ended(ask(d, f"do you know {CANARY}?")))
+            assert CANARY not in str(seen) + str(d.events).replace(f"do you know {CANARY}", "")
+        assert CANARY in str(endpoint.got[1].body)
+        assert seen[0] == seen[1]
+    for data in unpacked(tmp_path / "cassettes" / "agent.sqlite"):
+        assert CANARY.encode() not in data
+
+
+async def test_given_up_reads_say_how_long_a_replay_is_to_wait(deck: DeckMaker, serve: Servers, tmp_path: Path) -> None:
+    endpoint = await serve([OK], delay=5)
+    async with deck("record", endpoint.base_url) as d:
+        await ended(asyncio.wait_for(d.ask(), 0.2))
+    ((name, _, seconds),) = [(exchange.error or "").partition(": ") for exchange in exchanges(tmp_path)]
+    assert name == GIVEN_UP
+    assert 0.1 <= float(seconds) < 2

@@ -1,0 +1,171 @@
+"""The cassette of a test, used as the plugin lends it; in a user's project: test_pytest_plugin.py."""
+
+import asyncio
+import re
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from aiq.cassettes.recorder import CassetteMiss
+from aiq.cassettes.store import Store
+from aiq.core.errors import UserError
+from aiq.core.run_settings import CassetteSettings
+from aiq.pytest_plugin import _MODES
+from aiq.testing import AiqCassette, Mode, safe_name
+from tests.echo import Endpoint, running
+
+KEY = "sk-proj-THE1own2KEY3of4the5user6"
+_TWICE: tuple[Mode, Mode] = ("record", "replay")
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    with running() as endpoint:
+        yield endpoint
+
+
+def test_the_modes_are_those_of_runs() -> None:
+    assert get_args(CassetteSettings.model_fields["mode"].annotation) == get_args(Mode)
+    assert set(_MODES) == set(get_args(Mode))
+
+
+@pytest.mark.parametrize(
+    ("test", "name"),
+    [
+        ("test_one", "test_one"),
+        ("test_a.b-c", "test_a.b-c"),
+        ("test_One", "test_One-"),
+        ("test_x[../../etc]", "test_x-..-..-etc-"),
+        ("TestX::test_y[a b]", "TestX-test_y-a-b-"),
+        ("test_" + "long" * 50, "test_longlong"),
+        ("test_öl", "test_-l-"),
+    ],
+)
+def test_names_of_folders_are_safe_and_different(test: str, name: str) -> None:
+    safe = safe_name(test)
+    assert safe.startswith(name)
+    assert re.fullmatch(r"[\w-][\w.-]{0,70}", safe, re.ASCII)
+    assert (safe == test) == (not name.endswith("-") and len(test) < 60)
+    assert safe_name(test + "]") != safe
+
+
+async def ask(cassette: AiqCassette, endpoint: Endpoint, *questions: str, **options: Any) -> list[str]:
+    client = cassette.openai(base_url=endpoint.base_url, api_key=KEY)
+    answers = []
+    for question in questions:
+        messages: Any = [{"role": "user", "content": question}]
+        completion = await client.chat.completions.create(model="m", messages=messages, **options)
+        answers.append(completion.choices[0].message.content or "")
+    return answers
+
+
+def ended(cassette: AiqCassette) -> str:
+    return "".join(cassette.close(passed=True))
+
+
+async def test_modes(tmp_path: Path, endpoint: Endpoint) -> None:
+    unused = "1 recorded exchanges were not asked for; pytest --aiq-cassette=refresh forgets them"
+    steps: list[tuple[Mode, str, str, str]] = [
+        ("record", "abc", "abc", ""),
+        ("replay", "ac", "", unused),
+        ("auto", "acd", "d", unused),
+        ("refresh", "cde", "e", ""),
+        ("replay", "dec", "", ""),
+        ("off", "f", "f", ""),
+        ("record", "ag", "ag", ""),
+        ("replay", "ag", "", ""),
+    ]
+    for number, (mode, questions, new, note) in enumerate(steps):
+        cassette = AiqCassette(tmp_path, "t", mode, ["temperature"])
+        answers = await ask(cassette, endpoint, *questions, temperature=number)
+        assert [f"You asked: {question}," in text for question, text in zip(questions, answers, strict=True)]
+        assert endpoint.new() == [*new]
+        assert ended(cassette).endswith(note)
+    with pytest.raises(UserError, match=r"was recorded with ignored=\['temperature'\]; delete it and record it anew"):
+        AiqCassette(tmp_path, "t", "auto")
+
+
+async def test_a_test_that_failed_forgets_nothing(tmp_path: Path, endpoint: Endpoint) -> None:
+    steps: list[tuple[Mode, str, bool]] = [("record", "abc", True), ("refresh", "bd", False)]
+    for mode, questions, passed in steps:
+        cassette = AiqCassette(tmp_path, "t", mode)
+        await ask(cassette, endpoint, *questions)
+        assert cassette.close(passed=passed) == []
+    cassette = AiqCassette(tmp_path, "t", "replay")
+    await ask(cassette, endpoint, *"abcd")
+    assert ended(cassette) == ""
+
+
+async def test_what_was_given_up_is_not_waited_for(tmp_path: Path) -> None:
+    async with await asyncio.start_server(lambda *_: asyncio.sleep(10), "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        for mode in _TWICE:
+            cassette = AiqCassette(tmp_path, "t", mode)
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.2):
+                    await cassette.client.get(f"http://127.0.0.1:{port}")
+            assert ended(cassette) == ""
+
+
+ASKS = """
+
+async def answer(question, session):
+    reply = await session.openai("mine.agent").chat.completions.create(
+        model=session.models.name("mine.agent"),
+        messages=[dict(role="user", content=f"{question} It is {session.now:%Y-%m-%d %H:%M:%S}.")],
+    )
+    return reply.choices[0].message.content
+"""
+
+
+@pytest.mark.slow
+async def test_research_is_a_session_of_aiq_with_the_clock_of_its_recording(
+    tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "agent_of_a_test.py").write_text(ASKS, encoding="utf-8")
+    mine = ["agent=python", "agent.function=agent_of_a_test:answer", "llm=openai", "llm.model=m"]
+    mine += [f"llm.base_url={endpoint.base_url}", "llm.api_key_env=WHAT_OPENS"]
+    monkeypatch.setenv("WHAT_OPENS", "like-no-key-at-all")
+    texts = []
+    for mode in _TWICE:
+        cassette = AiqCassette(tmp_path / "kept", "t", mode)
+        reports = await asyncio.gather(*(cassette.research(question, mine) for question in ("Why?", "Why?", "When?")))
+        assert ended(cassette) == ""
+        texts.append([report.text for report in reports])
+        monkeypatch.delenv("WHAT_OPENS", raising=False)
+        await asyncio.sleep(1.1)
+    assert texts[0] == texts[1]
+    assert [text[: text.index("?")] for text in texts[0]] == ["You asked: Why", "You asked: Why", "You asked: When"]
+    assert len(endpoint.new()) == 3
+    with Store(tmp_path / "kept" / "agent.sqlite", writes=False) as store:
+        assert not [exchange for exchange in store.exchanges("test/1") if "like-no-key" in repr(exchange)]
+
+
+def test_a_recording_that_cannot_be_read_leaves_the_network_alone(tmp_path: Path) -> None:
+    (tmp_path / "agent.sqlite").write_bytes(b"no database" * 100)
+    with pytest.raises(UserError, match=r"agent\.sqlite: is no recording that can be read"):
+        AiqCassette(tmp_path, "t", "replay")
+    socket.socket().close()
+
+
+@pytest.mark.slow
+async def test_research_says_what_is_wrong_and_what_was_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    recorded = AiqCassette(tmp_path, "t", "record")
+    await recorded.research("Which river is the longest?", ["experiment=shallow_freshqa"])
+    ended(recorded)
+    cassette = AiqCassette(tmp_path, "t", "replay")
+    assert (await cassette.research("Which river is the longest?", ["experiment=shallow_freshqa"])).text
+    with pytest.raises(
+        CassetteMiss, match=r"cassette of t: not recorded: aiq\.\w+, POST (.|\n)*differs in\n  messages"
+    ):
+        await cassette.research("Which river is the shortest?", ["experiment=shallow_freshqa"])
+    with pytest.raises(UserError, match=r"^cassette: set by pytest --aiq-cassette=MODE and @pytest"):
+        await cassette.research("Why?", ["cassette=auto"])
+    with pytest.raises(UserError, match=r"^agents: there is no such setting"):
+        await cassette.research("Why?", ["agents=ai_q"])
+    ended(cassette)
