@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from aiq.cassettes.store import Exchange, Store
+from aiq.cassettes.exchange import Exchange
+from aiq.cassettes.store import Store
 from tests.echo import Endpoint, running
 
 pytestmark = pytest.mark.slow

@@ -13,10 +13,11 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 
 from pydantic import BaseModel
 
+from aiq.cassettes.exchange import Exchange
 from aiq.cassettes.guard import Guard, aside
-from aiq.cassettes.match import closest
+from aiq.cassettes.match import differences
 from aiq.cassettes.redact import REQUEST_HEADERS, RESPONSE_HEADERS, Redactor
-from aiq.cassettes.store import Cassette, Exchange, NoRecording, Store
+from aiq.cassettes.store import Cassette, NoRecording, Store
 from aiq.cassettes.transport import CassetteTransport, Keep, fail, failure, given_up, named
 from aiq.core.concurrency import holding
 from aiq.core.errors import AiqError, RunAborted, ToolError, ToolErrorKind, UserError
@@ -170,12 +171,16 @@ class Recorder:
         What the judges share may be of use to samples that this run did not take.
         """
         for store in self._stores.values():
-            opened = {cassette.name for cassette in store.opened}
-            own = [cassette for cassette in store.opened if cassette.name != SHARED or opened == store.names().keys()]
+            opened = {cassette.name for cassette in store.opened.values()}
+            own = [
+                cassette
+                for cassette in store.opened.values()
+                if cassette.name != SHARED or opened == store.names().keys()
+            ]
             self._unused += sum(cassette.unused() for cassette in own)
             for cassette in own if self._prunes else ():
                 cassette.drop_unused()
-            for cassette in store.opened if self.writes else ():
+            for cassette in store.opened.values() if self.writes else ():
                 cassette.mark(whole=True)
 
     def close(self) -> list[str]:
@@ -306,11 +311,11 @@ class _Slot:
         if self.cassette is None:
             return f"{what}; there is no cassette of this name; {remedy}"
         recorded = list(self.cassette.exchanges())
-        found = closest(asked, recorded, self.cassette.ignored)
+        found = differences(asked, recorded, self.cassette.ignored)
         if found is None:
             return f"{what}; the cassette is empty: its recording was cut off; {remedy}"
-        differences = "\n  ".join(found[1]) or "nothing: it was asked more often than it was recorded"
-        return f"{what}\n  the closest of {len(recorded)} recorded requests differs in\n  {differences}\n  {remedy}"
+        shown = "\n  ".join(found) or "nothing: it was asked more often than it was recorded"
+        return f"{what}\n  the closest of {len(recorded)} recorded requests differs in\n  {shown}\n  {remedy}"
 
 
 class RecordedTool:

@@ -13,9 +13,9 @@ import vcr.serialize
 import yaml
 from vcr.serializers import jsonserializer, yamlserializer
 
+from aiq.cassettes.exchange import Exchange
 from aiq.cassettes.recorder import ROLE, TOOL
 from aiq.cassettes.redact import REQUEST_HEADERS, RESPONSE_HEADERS, Redactor
-from aiq.cassettes.store import Exchange
 from aiq.core.errors import UserError
 from aiq.llm.http import Headers, Response
 

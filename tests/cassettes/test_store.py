@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aiq.cassettes import store as stores
-from aiq.cassettes.store import Cassette, Exchange, Store
+from aiq.cassettes.exchange import Exchange
+from aiq.cassettes.store import Cassette, Store
 from aiq.core.errors import UserError
 from tests.cassettes.exchanges import answered, asked, unpacked
 

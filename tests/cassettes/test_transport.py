@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 import pytest
 
+from aiq.cassettes.exchange import GIVEN_UP, TIME_UP, Exchange
 from aiq.cassettes.recorder import CassetteMiss
-from aiq.cassettes.store import GIVEN_UP, TIME_UP, Exchange, Store
+from aiq.cassettes.store import Store
 from aiq.core.concurrency import gather_bounded
 from aiq.core.errors import LimitReached, ModelError, ToolError, ToolErrorKind
 from aiq.core.events import ModelCalled, ToolReturned

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from openai import AsyncOpenAI, RateLimitError
 
 from aiq.__main__ import main
+from aiq.cassettes.exchange import GIVEN_UP, Exchange
 from aiq.cassettes.recorder import TOOL, Recorder
 from aiq.cassettes.redact import MARK, Redactor
-from aiq.cassettes.store import GIVEN_UP, Exchange, Store
+from aiq.cassettes.store import Store
 from aiq.cassettes.vcr import Form, exported, file_name, imported
 from aiq.core.errors import UserError
 from aiq.core.run_settings import CassetteSettings

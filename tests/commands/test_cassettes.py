@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from aiq.__main__ import main
+from aiq.cassettes.exchange import Exchange
 from aiq.cassettes.recorder import SHARED, TOOL
-from aiq.cassettes.store import Exchange, Store
+from aiq.cassettes.store import Store
 from aiq.core.files import shipped
 from aiq.experiment.compose import compose, settings_from
 from aiq.experiment.plan import make_plan
