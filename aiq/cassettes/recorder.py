@@ -19,8 +19,8 @@ from aiq.cassettes.match import differences
 from aiq.cassettes.redact import REQUEST_HEADERS, RESPONSE_HEADERS, Redactor
 from aiq.cassettes.store import Cassette, NoRecording, Store
 from aiq.cassettes.transport import CassetteTransport, Keep, fail, failure, given_up, named
-from aiq.core.concurrency import holding
-from aiq.core.errors import AiqError, RunAborted, ToolError, ToolErrorKind, UserError
+from aiq.core.concurrency import being_cancelled, holding
+from aiq.core.errors import AiqError, RunAborted, ToolError, ToolErrorKind, UserError, said
 from aiq.core.run_settings import CassetteSettings
 from aiq.core.samples import SampleKey
 from aiq.core.tools import Tool, ToolResult
@@ -41,11 +41,11 @@ _CARRIED_OUT: Final = 202  # of a tool's call: what it asked for is recorded, so
 
 
 _lent: ContextVar["_Slot | None"] = ContextVar("lent", default=None)
-_requests_of_tool: ContextVar[list[str] | None] = ContextVar("requests_of_tool", default=None)
+_asked_by_tool: ContextVar[list[str] | None] = ContextVar("asked_by_tool", default=None)
 
 
 class CassetteMiss(RunAborted):
-    """A replay asked for what was not recorded, or for a connection of its own."""
+    """A replay asked for what was not recorded, or for a connection of its own; or what came could not be kept."""
 
 
 class Wording(NamedTuple):
@@ -165,18 +165,14 @@ class Recorder:
         """Keep nothing from now on: what is under way is being cancelled."""
         self.stopping = True
 
-    def finish(self) -> None:
-        """The run has done all its work from the first sample to the last, so what it did not ask for is of no use.
+    def finish(self, *, from_start: bool = True) -> None:
+        """All work is done. If this run did it `from_start` to end, what it did not ask for is of no use.
 
         What the judges share may be of use to samples that this run did not take.
         """
         for store in self._stores.values():
-            opened = {cassette.name for cassette in store.opened.values()}
-            own = [
-                cassette
-                for cassette in store.opened.values()
-                if cassette.name != SHARED or opened == store.names().keys()
-            ]
+            whole = store.opened.keys() == store.names().keys()
+            own = [cassette for name, cassette in store.opened.items() if from_start and (whole or name != SHARED)]
             self._unused += sum(cassette.unused() for cassette in own)
             for cassette in own if self._prunes else ():
                 cassette.drop_unused()
@@ -244,23 +240,22 @@ class _Slot:
 
     async def asked(self, request: Request) -> Exchange:
         body = await request.aread()
-        requests_of_tool = _requests_of_tool.get()
-        if requests_of_tool is not None:
-            requests_of_tool.append(str(request.url))
         redactor = self.recorder.redactor
-        return Exchange(
-            method=request.method,
-            url=redactor.text(str(request.url)),
-            request_headers=redactor.headers(request.headers.multi_items(), REQUEST_HEADERS),
-            request_body=redactor.body(body, request.headers.get("content-type", "")),
-            role=request.headers.get(ROLE, ""),
+        return _noted(
+            Exchange(
+                method=request.method,
+                url=redactor.text(str(request.url)),
+                request_headers=redactor.headers(request.headers.multi_items(), REQUEST_HEADERS),
+                request_body=redactor.body(body, request.headers.get("content-type", "")),
+                role=request.headers.get(ROLE, ""),
+            )
         )
 
     def called(self, tool: str, arguments: BaseModel) -> Exchange:
         """The call of a tool that speaks no HTTP, as it is recorded and looked up."""
         body = json.dumps(arguments.model_dump(mode="json"), sort_keys=True).encode()
         redacted = self.recorder.redactor.body(body, _JSON[0][1])
-        return Exchange(TOOL, f"tool:///{tool}", request_body=redacted)
+        return _noted(Exchange(TOOL, f"tool:///{tool}", request_body=redacted))
 
     def take(self, asked: Exchange) -> Exchange | None:
         recorder = self.recorder
@@ -297,7 +292,10 @@ class _Slot:
                 error=None if error is None else redactor.text(error),
             )
             if final and not self.recorder.stopping:
-                cassette.add(exchange, place)
+                try:
+                    cassette.add(exchange, place)
+                except UserError as error:
+                    raise self.recorder.miss(str(error)) from None
             return exchange
 
         return keep
@@ -333,36 +331,33 @@ class RecordedTool:
         asked = slot.called(self.name, arguments)
         found = slot.take(asked)
         if found is None:
-            return await self._carried_out(arguments, slot)
+            return await self._carried_out(arguments, slot, slot.keeping(asked))
         if found.status == _CARRIED_OUT:
             return await self._tool.run(arguments)
         await fail(found, slot)
         return ToolResult.model_validate_json(found.response_body)
 
-    async def _carried_out(self, arguments: BaseModel, slot: _Slot) -> ToolResult:
+    async def _carried_out(self, arguments: BaseModel, slot: _Slot, keep: Keep) -> ToolResult:
         """Its result or failure as a replay will bring it. Connections of its own are of no interest, unless the replay
-        carries it out again: where it has made requests, and where it met what no tool decides (a limit).
+        carries it out again: where it has asked for what is recorded, and where it met what no tool decides (a limit).
         """
-        keep, start, outer = slot.keeping(slot.called(self.name, arguments)), time.monotonic(), _requests_of_tool.get()
-        with holding(_requests_of_tool, list[str]()) as requests, holding(aside, Counter[str]()) as connections:
+        start = time.monotonic()
+        with holding(_asked_by_tool, list[str]()) as requests, holding(aside, Counter[str]()) as connections:
             ended: dict[str, Any] = {"status": _CARRIED_OUT}
             try:
                 result = await self._tool.run(arguments)
                 ended = {"status": 200, "headers": _JSON, "body": result.model_dump_json().encode()}
-            except asyncio.CancelledError:
-                ended = {"error": given_up(start)}
-                raise
-            except Exception as error:
-                if isinstance(error, ToolError) or not isinstance(error, AiqError):
+            except (Exception, SystemExit, asyncio.CancelledError) as error:
+                if cancelled := isinstance(error, asyncio.CancelledError) and being_cancelled():
+                    ended = {"error": given_up(start)}
+                elif isinstance(error, ToolError) or not isinstance(error, AiqError):
                     ended = {"error": self._failed(error)}
-                if requests or "error" not in ended:
+                if requests or cancelled or "error" not in ended:
                     raise
             finally:
                 if requests:
                     ended = {"status": _CARRIED_OUT}
                     slot.recorder.noted(connections)
-                    if outer is not None:
-                        outer.extend(requests)
                 kept = keep(**ended)
         if requests:
             return result
@@ -370,11 +365,18 @@ class RecordedTool:
             raise failure(kept)
         return ToolResult.model_validate_json(kept.response_body)
 
-    def _failed(self, error: Exception) -> str:
+    def _failed(self, error: BaseException) -> str:
         """As the session shows it."""
         if isinstance(error, ToolError):
             return named(error)
-        return f"tool/{ToolErrorKind.FAILED}: {self.name}: {type(error).__name__}: {error}"
+        return f"tool/{ToolErrorKind.FAILED}: {self.name}: {type(error).__name__}: {said(error)}"
+
+
+def _noted(asked: Exchange) -> Exchange:
+    """A tool that asks for it has to be carried out again in a replay."""
+    if (by_tool := _asked_by_tool.get()) is not None:
+        by_tool.append(asked.url)
+    return asked
 
 
 def _is_of_set_up(exchange: Exchange) -> bool:
