@@ -36,7 +36,7 @@ TOOL: Final = "TOOL"
 
 _READ: Final = ("replay", "auto", "refresh")  # modes in which what is recorded answers
 _JSON: Final = (("content-type", "application/json"),)
-_SET_UP: Final = frozenset({401, 402, 403, 407})  # refusals that end once the set-up is mended
+_SET_UP: Final = frozenset({401, 402, 407})  # refusals that end once the set-up is mended; so may a model's 403
 _CARRIED_OUT: Final = 202  # of a tool's call: what it asked for is recorded, so it is carried out again
 
 
@@ -88,18 +88,22 @@ class Recorder:
         self.stopping = False
         self._unused = 0
         self._stores: dict[str, Store] = {}
-        self._held = ExitStack()
-        if self.on:
-            self._open(settings.ignored)
-            self._held.enter_context(self._guard)
+        self._held = self._open(settings.ignored) if self.on else ExitStack()
 
-    def _open(self, ignored: Collection[str]) -> None:
-        for account in self._accounts:
-            path = self._folder / f"{account}.sqlite"
-            with suppress(NoRecording):
-                self._stores[account] = self._held.enter_context(Store(path, writes=self.writes, ignored=ignored))
-        if not self._stores:
-            raise UserError(f"cassette.dir={self._folder}: nothing is recorded there; record with cassette=record")
+    def _open(self, ignored: Collection[str]) -> ExitStack:
+        with ExitStack() as held:
+            for account in self._accounts:
+                path = self._folder / f"{account}.sqlite"
+                with suppress(NoRecording):
+                    store = held.enter_context(Store(path, writes=self.writes, ignored=ignored))
+                    if ignored and store.ignored != set(ignored):
+                        then = f"cassette.ignored=[{','.join(sorted(store.ignored))}]"
+                        raise UserError(f"{path} was recorded with {then}; leave that as it was, or delete the file")
+                    self._stores[account] = store
+            if not self._stores:
+                raise UserError(f"cassette.dir={self._folder}: nothing is recorded there; record with cassette=record")
+            held.enter_context(self._guard)
+            return held.pop_all()
 
     @property
     def about(self) -> dict[str, Any]:
@@ -381,4 +385,5 @@ def _noted(asked: Exchange) -> Exchange:
 
 def _is_of_set_up(exchange: Exchange) -> bool:
     """Whether it says that nobody was there, or that the key was wrong: a further recording need not repeat that."""
-    return exchange.status in _SET_UP or (exchange.error or "").startswith(("ConnectError", "ConnectTimeout"))
+    refused = exchange.status in _SET_UP or (exchange.status == 403 and exchange.role)
+    return bool(refused) or (exchange.error or "").startswith(("ConnectError", "ConnectTimeout"))

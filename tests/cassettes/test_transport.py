@@ -13,12 +13,14 @@ from typing import Any, ClassVar
 import pytest
 
 from aiq.cassettes.exchange import GIVEN_UP, TIME_UP, Exchange
-from aiq.cassettes.recorder import CassetteMiss, shared
+from aiq.cassettes.recorder import CassetteMiss, Recorder, shared
+from aiq.cassettes.redact import Redactor
 from aiq.cassettes.store import Store
 from aiq.core.concurrency import gather_bounded
-from aiq.core.errors import LimitReached, ModelError, ToolError, ToolErrorKind
+from aiq.core.errors import LimitReached, ModelError, ToolError, ToolErrorKind, UserError
 from aiq.core.events import ModelCalled, ToolReturned
 from aiq.core.models import Message
+from aiq.core.run_settings import CassetteSettings
 from aiq.core.session import current
 from aiq.core.settings import Plugin
 from aiq.core.tools import Tool, ToolResult
@@ -167,6 +169,14 @@ async def test_a_run_that_goes_on_forgets_nothing_and_leaves_whole_what_judges_s
         assert store.names() == {"s1/1": True, "shared": True}
 
 
+def test_what_may_vary_is_fixed_when_it_is_recorded(tmp_path: Path) -> None:
+    for mode, ignored in (("record", ["user"]), ("replay", []), ("replay", ["user"]), ("record", ["user"])):
+        Recorder(configured(CassetteSettings, mode=mode, ignored=ignored), tmp_path, Redactor([])).close()
+    for mode in ("record", "replay"):
+        with pytest.raises(UserError, match=r"agent\.sqlite was recorded with cassette\.ignored=\[user\]; leave that"):
+            Recorder(configured(CassetteSettings, mode=mode, ignored=["id"]), tmp_path, Redactor([]))
+
+
 async def test_a_request_that_was_never_recorded_is_shown_beside_the_closest_and_ends_the_work(
     deck: DeckMaker, serve: Servers
 ) -> None:
@@ -266,6 +276,17 @@ async def test_pages_come_again_with_their_redirects_and_failures(
     assert seen[0] == seen[1] == seen[2]
     assert sum(len(exchange.response_body) for exchange in exchanges(tmp_path)) < 1_000_000
     assert {exchange.error for exchange in exchanges(tmp_path)} <= {None, f"{GIVEN_UP}: 0.00"}  # so no replay waits
+
+
+async def test_a_page_that_is_forbidden_is_not_asked_again_and_the_file_stays_as_it_is(
+    deck: DeckMaker, pages_port: int, tmp_path: Path
+) -> None:
+    kept = []
+    for mode in ("record", "refresh"):
+        async with deck(mode, web={"allow_hosts": [f"127.0.0.1:{pages_port}"]}) as d:
+            assert "403" in (await ended(d.fetch(f"http://127.0.0.1:{pages_port}/status/403")))[1]
+        kept.append((tmp_path / "cassettes" / "agent.sqlite").read_bytes())
+    assert kept[0] == kept[1]
 
 
 async def test_an_address_that_nobody_may_ask_or_that_has_nobody_is_refused_again(deck: DeckMaker) -> None:

@@ -167,6 +167,7 @@ GOOD = exported([Exchange("GET", "http://a.example/", status=200, response_body=
         (GOOD.replace("string: x", "string: 99999999999"), "its interactions are not of format version 1"),
         (GOOD.replace("string: x", "string: !!python/object/apply:os.getcwd []"), "could not determine a constructor"),
         (GOOD.replace("headers: {}", "headers: {Content-Encoding: [zstd]}"), "an answer is encoded as zstd"),
+        (GOOD.replace("a.example", "a.example:99999"), "Port out of range"),
         (GOOD[: len(GOOD) // 2], "not"),
         ("\x00", "control characters are not allowed"),
     ],
