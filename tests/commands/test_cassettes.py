@@ -144,6 +144,9 @@ def test_exporting_says_what_it_leaves_out(said: Callable[..., Any]) -> None:
         (["list", "absent"], "absent: nothing is recorded there; name a folder that has agent.sqlite or judge.sqlite"),
         (["forget", "absent"], "absent: nothing is recorded there"),
         (["export", FOLDER, "out", "--sample", "7"], f"{FOLDER}: has no cassette of sample 7; see aiq cassettes list"),
+        (["export", FOLDER, "variants/" + PROMPT], f"variants/{PROMPT}/agent/1-1.yaml: cannot be written (Not a direc"),
+        (["import", FOLDER, "absent.yaml", "--sample", "7", "--epoch", "0"], "--sample takes the id of a sample, and"),
+        (["import", FOLDER, "absent.yaml", "--sample", ""], "--sample takes the id of a sample, and --epoch a number"),
         (["import", FOLDER, "absent.yaml", "--sample", "7"], "absent.yaml: no cassette of vcrpy that can be read: No "),
     ],
 )
