@@ -16,7 +16,7 @@ from aiq.experiment.plan import make_plan
 from aiq.experiment.provenance import prompts_of
 
 FOLDER = "cassettes/mine"
-RUN = ("experiment=shallow_freshqa", "limit=2", "agent.prompts_dir=variants", "cassette=record")
+RUN = ("experiment=shallow_freshqa", "limit=2", "agent.prompts_dir=variants")
 ASKED = Exchange("POST", "http://a.example/v1", request_body=b"a question", status=200, response_body=b"an answer")
 PROMPT = "shallow_researcher.j2"
 
@@ -64,7 +64,7 @@ def test_nothing_wrong(said: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
     assert said("verify", "cassettes") == (0, ["2 recordings with 6 exchanges: nothing wrong"])
     code, lines = said("list", FOLDER)
     assert code == 0
-    assert lines[0].endswith("variants, cassette=record, clock 2026-11-01T09:00:00+00:00, aiq 0.1.0")
+    assert lines[0].endswith("variants, clock 2026-11-01T09:00:00+00:00, aiq 0.1.0")
     assert [line.split() for line in lines[3:]] == [
         ["1/1", "agent", "1", "0.0", "yes"],
         ["2/1", "agent", "1", "0.0", "yes"],
