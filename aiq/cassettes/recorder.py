@@ -95,11 +95,7 @@ class Recorder:
             for account in self._accounts:
                 path = self._folder / f"{account}.sqlite"
                 with suppress(NoRecording):
-                    store = held.enter_context(Store(path, writes=self.writes, ignored=ignored))
-                    if ignored and store.ignored != set(ignored):
-                        then = f"cassette.ignored=[{','.join(sorted(store.ignored))}]"
-                        raise UserError(f"{path} was recorded with {then}; leave that as it was, or delete the file")
-                    self._stores[account] = store
+                    self._stores[account] = held.enter_context(Store(path, writes=self.writes, ignored=ignored))
             if not self._stores:
                 raise UserError(f"cassette.dir={self._folder}: nothing is recorded there; record with cassette=record")
             held.enter_context(self._guard)

@@ -138,6 +138,9 @@ class Store:
             raise absent
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"{path.parent}: cannot be made ({error.strerror}); name another folder") from None
+        try:
             self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
             if writes:
                 self._database.executescript(f"BEGIN IMMEDIATE; {_TABLES} COMMIT;")
@@ -150,10 +153,14 @@ class Store:
             self._closed_as = self.about.pop(_DIGEST, None)
             later = self.about.get("version", VERSION) > VERSION
             self.ignored = frozenset(self.about.get("ignored", ignored))
-        except (OSError, sqlite3.Error, ValueError, TypeError) as error:
+        except (sqlite3.Error, ValueError, TypeError) as error:
             raise UserError(f"{path}: is no recording that can be read ({error}); {RECORD_ANEW}") from None
         if later:
             raise UserError(f"{path}: was recorded by a later aiq (format {self.about['version']}); update aiq")
+        if ignored and self.ignored != frozenset(ignored):
+            self._database.close()
+            kept = f"{path}: was recorded with ignored={sorted(self.ignored)}"
+            raise UserError(f"{kept}; leave out yours, or delete the recording and make it anew")
         if writes and "version" not in self.about:
             self.describe({"version": VERSION, "ignored": sorted(ignored)})
 
@@ -244,7 +251,7 @@ class Store:
     def insert(self, cassette: int, place: int, exchange: Exchange) -> int:
         """The row of the exchange, written with its texts in one transaction."""
         key = request_key(exchange, self.ignored)
-        self.write("BEGIN")
+        self.write("BEGIN IMMEDIATE")  # what it is about to read may not be changed by another run before it writes
         try:
             item = self._keep(packed(exchange, self._keep))
             row = self.write(
@@ -304,6 +311,7 @@ class Store:
                 self._pack()
                 self.write("INSERT OR REPLACE INTO about VALUES (?, ?)", _DIGEST, json.dumps(self._digest()))
                 self.write("COMMIT")
+                self._database.execute("PRAGMA busy_timeout=0")  # to wait for others would hold them up
                 self._database.execute("PRAGMA journal_mode=DELETE")
                 self._database.execute("VACUUM")
         except (UserError, sqlite3.Error):

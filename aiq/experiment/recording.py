@@ -64,10 +64,11 @@ def begin_recording(recorder: Recorder, manifest: Manifest) -> None:
     for name, digest in manifest.hashes.prompts.items():
         if then.get(name, digest) != digest:
             print(f"aiq: the prompts of {name} have changed since the recording was made", file=sys.stderr)
+    overrides = manifest.rescored.overrides if manifest.rescored else manifest.overrides
     recorder.describe(
         {
             "experiment": manifest.experiment,
-            "overrides": [text for text in manifest.overrides if not text.startswith(_OF_THIS_RUN)],
+            "overrides": [text for text in overrides if not text.startswith(_OF_THIS_RUN)],
             "clock": manifest.clock,
             "prompts": dict(manifest.hashes.prompts),
             "versions": dict(manifest.versions),

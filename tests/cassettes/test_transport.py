@@ -173,7 +173,7 @@ def test_what_may_vary_is_fixed_when_it_is_recorded(tmp_path: Path) -> None:
     for mode, ignored in (("record", ["user"]), ("replay", []), ("replay", ["user"]), ("record", ["user"])):
         Recorder(configured(CassetteSettings, mode=mode, ignored=ignored), tmp_path, Redactor([])).close()
     for mode in ("record", "replay"):
-        with pytest.raises(UserError, match=r"agent\.sqlite was recorded with cassette\.ignored=\[user\]; leave that"):
+        with pytest.raises(UserError, match=r"was recorded with ignored=\['user'\]; leave out yours"):
             Recorder(configured(CassetteSettings, mode=mode, ignored=["id"]), tmp_path, Redactor([]))
 
 
