@@ -4,6 +4,7 @@ It is loaded by every pytest where aiq is installed, so it imports nothing befor
 """
 
 from collections.abc import Generator, Iterator
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -67,8 +68,10 @@ def _options(item: pytest.Item) -> dict[str, Any]:
         if marker.args or not options.keys() <= known.keys():
             pytest.fail(f"{item.nodeid}: the marker aiq_cassette takes {', '.join(known)}, by name", pytrace=False)
     options = {**known, **options, "mode": item.config.getoption("--aiq-cassette") or options.get("mode", "replay")}
-    if options["mode"] not in _MODES or isinstance(options["ignored"], str):
-        text = f"{item.nodeid}: aiq_cassette: mode is one of {', '.join(_MODES)}, and ignored a list of names"
+    listed = isinstance(options["ignored"], list | tuple) and all(isinstance(name, str) for name in options["ignored"])
+    if options["mode"] not in _MODES or not listed or not isinstance(options["dir"], str | PathLike):
+        modes = ", ".join(_MODES)
+        text = f"{item.nodeid}: aiq_cassette: dir is a path, mode one of {modes}, and ignored a list of names"
         pytest.fail(text, pytrace=False)
     return options
 

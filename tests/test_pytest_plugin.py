@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from aiq.cassettes.store import Exchange, Store
+from aiq.cassettes.exchange import Exchange
+from aiq.cassettes.store import Store
 from tests.echo import Endpoint, running
 
 pytestmark = pytest.mark.slow
@@ -222,16 +223,25 @@ def test_mistakes_are_one_line(project: Project) -> None:
         @pytest.mark.aiq_cassette(mode="once")
         def test_mode(aiq_cassette): pass
 
+        @pytest.mark.aiq_cassette(dir=5)
+        def test_dir(aiq_cassette): pass
+
+        @pytest.mark.aiq_cassette(ignored=5)
+        def test_ignored(aiq_cassette): pass
+
         def test_recorded_by_nobody(aiq_cassette): pass
         """
     )
-    said = project.run(errors=4).splitlines()
+    said = project.run(errors=6).splitlines()
     folder = project.pytester.path / "cassettes" / "test_mine" / "test_recorded_by_nobody"
     for line, times in {
         "test_mine.py::test_placed: the marker aiq_cassette takes dir, mode, ignored, by name": 1,
         "test_mine.py::test_unknown: the marker aiq_cassette takes dir, mode, ignored, by name": 1,
-        "test_mine.py::test_mode: aiq_cassette: mode is one of off, record, replay, auto, refresh, and ignored a list "
-        "of names": 1,
+        **{
+            f"test_mine.py::test_{name}: aiq_cassette: dir is a path, mode one of off, record, replay, auto, refresh, "
+            "and ignored a list of names": 1
+            for name in ("mode", "dir", "ignored")
+        },
         f"nothing is recorded in {folder}; record it with pytest --aiq-cassette=record": 1,
     }.items():
         assert said.count(line) == times

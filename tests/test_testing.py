@@ -84,8 +84,8 @@ async def test_modes(tmp_path: Path, endpoint: Endpoint) -> None:
         assert [f"You asked: {question}," in text for question, text in zip(questions, answers, strict=True)]
         assert endpoint.new() == [*new]
         assert ended(cassette).endswith(note)
-    with pytest.raises(UserError, match=r"was recorded with ignored=\['temperature'\]; delete it and record it anew"):
-        AiqCassette(tmp_path, "t", "auto")
+    with pytest.raises(UserError, match=r"was recorded with ignored=\['temperature'\]; leave out yours"):
+        AiqCassette(tmp_path, "t", "auto", ["seed"])
 
 
 async def test_a_test_that_failed_forgets_nothing(tmp_path: Path, endpoint: Endpoint) -> None:

@@ -16,7 +16,7 @@ aside: ContextVar[Counter[str] | None] = ContextVar("aside", default=None)
 """Where the connections of the running code are counted, if not by the guard: it is recorded by other means."""
 
 _INTERNET: Final = (socket.AF_INET, socket.AF_INET6)
-_LOOK_UPS: Final = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"})
+_LOOK_UPS: Final = frozenset(f"socket.get{what}" for what in ("addrinfo", "hostbyname", "hostbyaddr", "nameinfo"))
 _PROCESSES: Final = frozenset(
     {"subprocess.Popen", "os.posix_spawn", "os.system", "os.exec", "os.fork", "os.forkpty", "os.spawn"}
 )

@@ -5,8 +5,10 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import takewhile
 from operator import eq
-from typing import Any, Protocol, TypeVar
+from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from aiq.cassettes.exchange import Exchange
 
 SHOWN = 3
 """Differing fields that an error shows; each further one is usually a consequence of these."""
@@ -20,21 +22,7 @@ DEEPEST = 100
 _PORTS = {"http": 80, "https": 443}
 
 
-class Asked(Protocol):
-    """What is compared of a request."""
-
-    @property
-    def method(self) -> str: ...
-    @property
-    def url(self) -> str: ...
-    @property
-    def request_body(self) -> bytes: ...
-
-
-AskedT = TypeVar("AskedT", bound=Asked)
-
-
-def request_key(asked: Asked, ignored: Collection[str] = ()) -> bytes:
+def request_key(asked: Exchange, ignored: Collection[str] = ()) -> bytes:
     """128 bits of SHA-256 over what tells requests apart: method, canonical URL, canonical body.
 
     `ignored` names what may vary: fields of a JSON body's top level and parameters of a query. Headers never count.
@@ -54,19 +42,23 @@ def canonical_url(url: str, ignored: Collection[str] = ()) -> str:
     scheme, host = parts.scheme.lower(), (parts.hostname or "").lower()
     host = f"[{host}]" if ":" in host else host
     port = "" if parts.port in (None, _PORTS.get(scheme)) else f":{parts.port}"
-    query = [pair for pair in parse_qsl(parts.query, keep_blank_values=True) if pair[0] not in ignored]
-    return f"{scheme}://{host}{port}{parts.path or '/'}?{urlencode(sorted(query, key=lambda pair: pair[0]))}".rstrip(
-        "?"
-    )
+    query = urlencode(sorted(_query(parts.query, ignored), key=lambda pair: pair[0]), errors="surrogateescape")
+    return f"{scheme}://{host}{port}{parts.path or '/'}?{query}".rstrip("?")
 
 
-def closest(asked: Asked, recorded: Iterable[AskedT], ignored: Collection[str] = ()) -> tuple[AskedT, list[str]] | None:
-    """The recorded request that shares most fields with this one, and how this one differs, field by field.
+def _query(query: str, ignored: Collection[str]) -> list[tuple[str, str]]:
+    """Its parameters; bytes that are not UTF-8, as old sites have them, stay different from each other."""
+    pairs = parse_qsl(query, keep_blank_values=True, errors="surrogateescape")
+    return [(name, value) for name, value in pairs if name not in ignored]
+
+
+def differences(asked: Exchange, recorded: Iterable[Exchange], ignored: Collection[str] = ()) -> list[str] | None:
+    """How this request differs from the recorded one that shares most fields with it, a line a field.
 
     Those of the same method and address go before all others. None where nothing is recorded.
     """
     wanted = _fields(asked, ignored)
-    best: tuple[tuple[bool, float, int], AskedT, Mapping[str, str]] | None = None
+    best: tuple[tuple[bool, float, int], Mapping[str, str]] | None = None
     for candidate in recorded:
         fields = _fields(candidate, ignored)
         differing = [name for name in wanted.keys() & fields.keys() if wanted[name] != fields[name]]
@@ -75,8 +67,8 @@ def closest(asked: Asked, recorded: Iterable[AskedT], ignored: Collection[str] =
         begins = sum(_same(wanted[name], fields[name]) for name in differing)
         rank = (fields["address"] == wanted["address"], share, begins)
         if best is None or rank > best[0]:
-            best = (rank, candidate, fields)
-    return None if best is None else (best[1], _differences(best[2], wanted))
+            best = (rank, fields)
+    return None if best is None else _differences(best[1], wanted)
 
 
 def _differences(recorded: Mapping[str, str], asked: Mapping[str, str]) -> list[str]:
@@ -108,12 +100,12 @@ def _excerpt(text: str, at: int) -> str:
     return json.dumps(f"{'…' * (begin > 0)}{cut}{'…' * (end < len(text))}", ensure_ascii=False)
 
 
-def _fields(asked: Asked, ignored: Collection[str]) -> dict[str, str]:
+def _fields(asked: Exchange, ignored: Collection[str]) -> dict[str, str]:
     """Every part of a request by its path: `messages[2].content`."""
     parts = urlsplit(asked.url)
     fields = {"address": f"{asked.method.upper()} {canonical_url(parts._replace(query='').geturl())}"}
-    query = parse_qsl(parts.query, keep_blank_values=True)
-    fields |= {f"?{name}": value for name, value in query if name not in ignored}
+    for name, value in _query(parts.query, ignored):
+        fields[f"?{name}"] = f"{fields[f'?{name}']}, {value}" if f"?{name}" in fields else value
     body = _value(asked.request_body)
     if isinstance(body, dict):
         body = {name: value for name, value in body.items() if name not in ignored}

@@ -13,13 +13,14 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 
 from pydantic import BaseModel
 
+from aiq.cassettes.exchange import Exchange
 from aiq.cassettes.guard import Guard, aside
-from aiq.cassettes.match import closest
+from aiq.cassettes.match import differences
 from aiq.cassettes.redact import REQUEST_HEADERS, RESPONSE_HEADERS, Redactor
-from aiq.cassettes.store import Cassette, Exchange, NoRecording, Store
+from aiq.cassettes.store import Cassette, NoRecording, Store
 from aiq.cassettes.transport import CassetteTransport, Keep, fail, failure, given_up, named
-from aiq.core.concurrency import holding
-from aiq.core.errors import AiqError, RunAborted, ToolError, ToolErrorKind, UserError
+from aiq.core.concurrency import being_cancelled, holding
+from aiq.core.errors import AiqError, RunAborted, ToolError, ToolErrorKind, UserError, said
 from aiq.core.run_settings import CassetteSettings
 from aiq.core.samples import SampleKey
 from aiq.core.tools import Tool, ToolResult
@@ -35,16 +36,16 @@ TOOL: Final = "TOOL"
 
 _READ: Final = ("replay", "auto", "refresh")  # modes in which what is recorded answers
 _JSON: Final = (("content-type", "application/json"),)
-_SET_UP: Final = frozenset({401, 402, 403, 407})  # refusals that end once the set-up is mended
+_SET_UP: Final = frozenset({401, 402, 407})  # refusals that end once the set-up is mended; so may a model's 403
 _CARRIED_OUT: Final = 202  # of a tool's call: what it asked for is recorded, so it is carried out again
 
 
 _lent: ContextVar["_Slot | None"] = ContextVar("lent", default=None)
-_requests_of_tool: ContextVar[list[str] | None] = ContextVar("requests_of_tool", default=None)
+_asked_by_tool: ContextVar[list[str] | None] = ContextVar("asked_by_tool", default=None)
 
 
 class CassetteMiss(RunAborted):
-    """A replay asked for what was not recorded, or for a connection of its own."""
+    """A replay asked for what was not recorded, or for a connection of its own; or what came could not be kept."""
 
 
 class Wording(NamedTuple):
@@ -87,18 +88,18 @@ class Recorder:
         self.stopping = False
         self._unused = 0
         self._stores: dict[str, Store] = {}
-        self._held = ExitStack()
-        if self.on:
-            self._open(settings.ignored)
-            self._held.enter_context(self._guard)
+        self._held = self._open(settings.ignored) if self.on else ExitStack()
 
-    def _open(self, ignored: Collection[str]) -> None:
-        for account in self._accounts:
-            path = self._folder / f"{account}.sqlite"
-            with suppress(NoRecording):
-                self._stores[account] = self._held.enter_context(Store(path, writes=self.writes, ignored=ignored))
-        if not self._stores:
-            raise UserError(f"cassette.dir={self._folder}: nothing is recorded there; record with cassette=record")
+    def _open(self, ignored: Collection[str]) -> ExitStack:
+        with ExitStack() as held:
+            for account in self._accounts:
+                path = self._folder / f"{account}.sqlite"
+                with suppress(NoRecording):
+                    self._stores[account] = held.enter_context(Store(path, writes=self.writes, ignored=ignored))
+            if not self._stores:
+                raise UserError(f"cassette.dir={self._folder}: nothing is recorded there; record with cassette=record")
+            held.enter_context(self._guard)
+            return held.pop_all()
 
     @property
     def about(self) -> dict[str, Any]:
@@ -164,18 +165,18 @@ class Recorder:
         """Keep nothing from now on: what is under way is being cancelled."""
         self.stopping = True
 
-    def finish(self) -> None:
-        """The run has done all its work from the first sample to the last, so what it did not ask for is of no use.
+    def finish(self, *, from_start: bool = True) -> None:
+        """All work is done. If this run did it `from_start` to end, what it did not ask for is of no use.
 
         What the judges share may be of use to samples that this run did not take.
         """
         for store in self._stores.values():
-            opened = {cassette.name for cassette in store.opened}
-            own = [cassette for cassette in store.opened if cassette.name != SHARED or opened == store.names().keys()]
+            whole = store.opened.keys() == store.names().keys()
+            own = [cassette for name, cassette in store.opened.items() if from_start and (whole or name != SHARED)]
             self._unused += sum(cassette.unused() for cassette in own)
             for cassette in own if self._prunes else ():
                 cassette.drop_unused()
-            for cassette in store.opened if self.writes else ():
+            for cassette in store.opened.values() if self.writes else ():
                 cassette.mark(whole=True)
 
     def close(self) -> list[str]:
@@ -239,23 +240,22 @@ class _Slot:
 
     async def asked(self, request: Request) -> Exchange:
         body = await request.aread()
-        requests_of_tool = _requests_of_tool.get()
-        if requests_of_tool is not None:
-            requests_of_tool.append(str(request.url))
         redactor = self.recorder.redactor
-        return Exchange(
-            method=request.method,
-            url=redactor.text(str(request.url)),
-            request_headers=redactor.headers(request.headers.multi_items(), REQUEST_HEADERS),
-            request_body=redactor.body(body, request.headers.get("content-type", "")),
-            role=request.headers.get(ROLE, ""),
+        return _noted(
+            Exchange(
+                method=request.method,
+                url=redactor.text(str(request.url)),
+                request_headers=redactor.headers(request.headers.multi_items(), REQUEST_HEADERS),
+                request_body=redactor.body(body, request.headers.get("content-type", "")),
+                role=request.headers.get(ROLE, ""),
+            )
         )
 
     def called(self, tool: str, arguments: BaseModel) -> Exchange:
         """The call of a tool that speaks no HTTP, as it is recorded and looked up."""
         body = json.dumps(arguments.model_dump(mode="json"), sort_keys=True).encode()
         redacted = self.recorder.redactor.body(body, _JSON[0][1])
-        return Exchange(TOOL, f"tool:///{tool}", request_body=redacted)
+        return _noted(Exchange(TOOL, f"tool:///{tool}", request_body=redacted))
 
     def take(self, asked: Exchange) -> Exchange | None:
         recorder = self.recorder
@@ -292,7 +292,10 @@ class _Slot:
                 error=None if error is None else redactor.text(error),
             )
             if final and not self.recorder.stopping:
-                cassette.add(exchange, place)
+                try:
+                    cassette.add(exchange, place)
+                except UserError as error:
+                    raise self.recorder.miss(str(error)) from None
             return exchange
 
         return keep
@@ -306,11 +309,11 @@ class _Slot:
         if self.cassette is None:
             return f"{what}; there is no cassette of this name; {remedy}"
         recorded = list(self.cassette.exchanges())
-        found = closest(asked, recorded, self.cassette.ignored)
+        found = differences(asked, recorded, self.cassette.ignored)
         if found is None:
             return f"{what}; the cassette is empty: its recording was cut off; {remedy}"
-        differences = "\n  ".join(found[1]) or "nothing: it was asked more often than it was recorded"
-        return f"{what}\n  the closest of {len(recorded)} recorded requests differs in\n  {differences}\n  {remedy}"
+        shown = "\n  ".join(found) or "nothing: it was asked more often than it was recorded"
+        return f"{what}\n  the closest of {len(recorded)} recorded requests differs in\n  {shown}\n  {remedy}"
 
 
 class RecordedTool:
@@ -328,36 +331,33 @@ class RecordedTool:
         asked = slot.called(self.name, arguments)
         found = slot.take(asked)
         if found is None:
-            return await self._carried_out(arguments, slot)
+            return await self._carried_out(arguments, slot, slot.keeping(asked))
         if found.status == _CARRIED_OUT:
             return await self._tool.run(arguments)
         await fail(found, slot)
         return ToolResult.model_validate_json(found.response_body)
 
-    async def _carried_out(self, arguments: BaseModel, slot: _Slot) -> ToolResult:
+    async def _carried_out(self, arguments: BaseModel, slot: _Slot, keep: Keep) -> ToolResult:
         """Its result or failure as a replay will bring it. Connections of its own are of no interest, unless the replay
-        carries it out again: where it has made requests, and where it met what no tool decides (a limit).
+        carries it out again: where it has asked for what is recorded, and where it met what no tool decides (a limit).
         """
-        keep, start, outer = slot.keeping(slot.called(self.name, arguments)), time.monotonic(), _requests_of_tool.get()
-        with holding(_requests_of_tool, list[str]()) as requests, holding(aside, Counter[str]()) as connections:
+        start = time.monotonic()
+        with holding(_asked_by_tool, list[str]()) as requests, holding(aside, Counter[str]()) as connections:
             ended: dict[str, Any] = {"status": _CARRIED_OUT}
             try:
                 result = await self._tool.run(arguments)
                 ended = {"status": 200, "headers": _JSON, "body": result.model_dump_json().encode()}
-            except asyncio.CancelledError:
-                ended = {"error": given_up(start)}
-                raise
-            except Exception as error:
-                if isinstance(error, ToolError) or not isinstance(error, AiqError):
+            except (Exception, SystemExit, asyncio.CancelledError) as error:
+                if cancelled := isinstance(error, asyncio.CancelledError) and being_cancelled():
+                    ended = {"error": given_up(start)}
+                elif isinstance(error, ToolError) or not isinstance(error, AiqError):
                     ended = {"error": self._failed(error)}
-                if requests or "error" not in ended:
+                if requests or cancelled or "error" not in ended:
                     raise
             finally:
                 if requests:
                     ended = {"status": _CARRIED_OUT}
                     slot.recorder.noted(connections)
-                    if outer is not None:
-                        outer.extend(requests)
                 kept = keep(**ended)
         if requests:
             return result
@@ -365,13 +365,21 @@ class RecordedTool:
             raise failure(kept)
         return ToolResult.model_validate_json(kept.response_body)
 
-    def _failed(self, error: Exception) -> str:
+    def _failed(self, error: BaseException) -> str:
         """As the session shows it."""
         if isinstance(error, ToolError):
             return named(error)
-        return f"tool/{ToolErrorKind.FAILED}: {self.name}: {type(error).__name__}: {error}"
+        return f"tool/{ToolErrorKind.FAILED}: {self.name}: {type(error).__name__}: {said(error)}"
+
+
+def _noted(asked: Exchange) -> Exchange:
+    """A tool that asks for it has to be carried out again in a replay."""
+    if (by_tool := _asked_by_tool.get()) is not None:
+        by_tool.append(asked.url)
+    return asked
 
 
 def _is_of_set_up(exchange: Exchange) -> bool:
     """Whether it says that nobody was there, or that the key was wrong: a further recording need not repeat that."""
-    return exchange.status in _SET_UP or (exchange.error or "").startswith(("ConnectError", "ConnectTimeout"))
+    refused = exchange.status in _SET_UP or (exchange.status == 403 and exchange.role)
+    return bool(refused) or (exchange.error or "").startswith(("ConnectError", "ConnectTimeout"))

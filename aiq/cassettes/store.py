@@ -4,30 +4,23 @@ A file is read without loading it: a cassette's keys when its sample begins, an 
 is written each exchange is a transaction, so that a process that is killed loses what was under way and nothing else.
 """
 
-import base64
 import hashlib
 import json
 import lzma
-import re
 import sqlite3
 import zlib
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import astuple, dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Self
 
-from aiq.cassettes.match import json_value, request_key
+from aiq.cassettes.exchange import Exchange
+from aiq.cassettes.match import request_key
+from aiq.cassettes.packing import UNREADABLE, packed, references, unpacked
 from aiq.core.errors import UserError
 
 VERSION: Final = 1
-
-GIVEN_UP: Final = "given up"
-"""The error of an exchange that whoever asked did not wait for; after a colon how many seconds a replay is to wait."""
-
-TIME_UP: Final = "time up"
-"""The error of an exchange under way when `limits.sample_seconds` were up."""
 
 BLOCK_BYTES: Final = 2**19
 """Of items that are compressed together when a file is closed: about ten times smaller than each by itself, and some
@@ -35,17 +28,6 @@ BLOCK_BYTES: Final = 2**19
 
 _DIGEST: Final = "digest"  # in `about`: of all that _CONTENTS finds, while nobody writes
 _BLOCKS_HELD: Final = 8  # that were read last: an exchange and its texts were written at about the same time
-_LONG: Final = 100  # characters of a text that is an item of its own
-_REFERENCE, _LITERAL = "\x00:", "\x00="  # what a text that stands elsewhere is written as, and one that looks like it
-_REFERENCES: Final = re.compile(rb'"\\u0000:([0-9]+)"')
-_BODIES: Final = ("request_body", "response_body")
-_STYLES: Final[tuple[dict[str, Any], ...]] = tuple(
-    {"separators": separators, "ensure_ascii": escaped}
-    for separators in ((",", ":"), (", ", ": "))
-    for escaped in (False, True)
-)
-"""How JSON is commonly written. A body in one of these is kept as its value, so that its texts are shared."""
-
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS cassettes (id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, whole INTEGER NOT NULL);
@@ -70,31 +52,6 @@ RECORD_ANEW: Final = "record it anew with cassette=auto after deleting the file,
 
 class NoRecording(UserError):
     """There is no file, or one whose making was killed before anything was in it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """A request and what came of it: an answer (`status`), an answer that broke off (and `error`), or only `error`.
-
-    Bodies are as they were without content encoding, headers those of the allow-lists, secrets are gone. `error` is the
-    name of the failure, a colon, and its message. `role`: who asked a model, empty for other requests. The call of a
-    tool that speaks no HTTP has the method TOOL, its arguments and its result as bodies.
-    """
-
-    method: str
-    url: str
-    request_headers: tuple[tuple[str, str], ...] = ()
-    request_body: bytes = b""
-    status: int | None = None
-    response_headers: tuple[tuple[str, str], ...] = ()
-    response_body: bytes = b""
-    error: str | None = None
-    role: str = ""
-
-    @property
-    def digest(self) -> bytes:
-        """128 bits of SHA-256 over all of it."""
-        return hashlib.sha256(repr(astuple(self)).encode("utf-8", "backslashreplace")).digest()[:16]
 
 
 class Cassette:
@@ -171,7 +128,8 @@ class Store:
 
     def __init__(self, path: Path, *, writes: bool, ignored: Collection[str] = ()) -> None:
         self.path = path
-        self._opened: dict[str, Cassette] = {}
+        self.opened: dict[str, Cassette] = {}
+        """The cassettes that were asked for."""
         self._changed = False
         self._to_say: dict[str, Any] = {}
         self._block = lru_cache(_BLOCKS_HELD)(self._read_block)
@@ -180,6 +138,9 @@ class Store:
             raise absent
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"{path.parent}: cannot be made ({error.strerror}); name another folder") from None
+        try:
             self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
             if writes:
                 self._database.executescript(f"BEGIN IMMEDIATE; {_TABLES} COMMIT;")
@@ -192,10 +153,14 @@ class Store:
             self._closed_as = self.about.pop(_DIGEST, None)
             later = self.about.get("version", VERSION) > VERSION
             self.ignored = frozenset(self.about.get("ignored", ignored))
-        except (OSError, sqlite3.Error, ValueError, TypeError) as error:
+        except (sqlite3.Error, ValueError, TypeError) as error:
             raise UserError(f"{path}: is no recording that can be read ({error}); {RECORD_ANEW}") from None
         if later:
             raise UserError(f"{path}: was recorded by a later aiq (format {self.about['version']}); update aiq")
+        if ignored and self.ignored != frozenset(ignored):
+            self._database.close()
+            kept = f"{path}: was recorded with ignored={sorted(self.ignored)}"
+            raise UserError(f"{kept}; leave out yours, or delete the recording and make it anew")
         if writes and "version" not in self.about:
             self.describe({"version": VERSION, "ignored": sorted(ignored)})
 
@@ -228,18 +193,13 @@ class Store:
 
     def cassette(self, name: str, *, make: bool = False) -> Cassette | None:
         """The cassette of that name, opened once; where there is none it is made, or None."""
-        if name not in self._opened:
+        if name not in self.opened:
             for number, whole in self.rows("SELECT id, whole FROM cassettes WHERE name = ?", name):
-                self._opened[name] = Cassette(self, number, name, whole=bool(whole))
-        if name not in self._opened and make:
+                self.opened[name] = Cassette(self, number, name, whole=bool(whole))
+        if name not in self.opened and make:
             number = self.write("INSERT INTO cassettes (name, whole) VALUES (?, 0)", name)
-            self._opened[name] = Cassette(self, number, name, whole=False)
-        return self._opened.get(name)
-
-    @property
-    def opened(self) -> Collection[Cassette]:
-        """The cassettes that were asked for."""
-        return self._opened.values()
+            self.opened[name] = Cassette(self, number, name, whole=False)
+        return self.opened.get(name)
 
     def exchanges(self, name: str) -> Iterator[Exchange]:
         """All exchanges of a cassette, in the order of requests."""
@@ -254,15 +214,12 @@ class Store:
         digest = None
         try:
             ((item, digest),) = self.rows("SELECT item, digest FROM exchanges WHERE id = ?", row)
-            exchange = _unpacked(json.loads(self.item(item)), self._text)
-        except (ValueError, LookupError, TypeError, OverflowError, RecursionError):
+            exchange = unpacked(self.item(item), self.item)
+        except UNREADABLE:
             exchange = None
         if exchange is None or exchange.digest != digest:
             raise self._damaged(f"exchange {row}")
         return exchange
-
-    def _text(self, item: str) -> str:
-        return self.item(int(item)).decode("utf-8", "surrogatepass")
 
     def item(self, item: int) -> bytes:
         """A text, or an exchange as it is written. Raises UserError where it cannot be read."""
@@ -294,21 +251,18 @@ class Store:
     def insert(self, cassette: int, place: int, exchange: Exchange) -> int:
         """The row of the exchange, written with its texts in one transaction."""
         key = request_key(exchange, self.ignored)
-        self.write("BEGIN")
+        self.write("BEGIN IMMEDIATE")  # what it is about to read may not be changed by another run before it writes
         try:
-            packed = json.dumps(_packed(exchange, self._keep_text), separators=(",", ":")).encode()
+            item = self._keep(packed(exchange, self._keep))
             row = self.write(
                 "INSERT INTO exchanges (cassette, place, key, digest, item) VALUES (?, ?, ?, ?, ?)",
-                *(cassette, place, key, exchange.digest, self._keep(packed)),
+                *(cassette, place, key, exchange.digest, item),
             )
             self.write("COMMIT")
         except BaseException:
             self._database.rollback()
             raise
         return row
-
-    def _keep_text(self, text: str) -> str:
-        return str(self._keep(text.encode("utf-8", "surrogatepass")))
 
     def _keep(self, data: bytes) -> int:
         """The item with these bytes, which is written unless there is one."""
@@ -357,6 +311,7 @@ class Store:
                 self._pack()
                 self.write("INSERT OR REPLACE INTO about VALUES (?, ?)", _DIGEST, json.dumps(self._digest()))
                 self.write("COMMIT")
+                self._database.execute("PRAGMA busy_timeout=0")  # to wait for others would hold them up
                 self._database.execute("PRAGMA journal_mode=DELETE")
                 self._database.execute("VACUUM")
         except (UserError, sqlite3.Error):
@@ -368,7 +323,7 @@ class Store:
         """The items that exchanges have."""
         needed: set[int] = set()
         for (item,) in self.rows("SELECT DISTINCT item FROM exchanges ORDER BY item"):
-            needed.update((item, *map(int, _REFERENCES.findall(self.item(item)))))
+            needed.update((item, *references(self.item(item))))
         return needed
 
     def _forget(self) -> None:
@@ -399,60 +354,3 @@ class Store:
                     self.write("UPDATE items SET data = NULL, block = ?, start = ? WHERE id = ?", block, start, packed)
                 data.clear()
                 items.clear()
-
-
-def _packed(exchange: Exchange, kept: Callable[[str], str]) -> dict[str, Any]:
-    """The exchange as JSON, its long texts by what `kept` returns of them."""
-    bodies = {name: _shared(_body(getattr(exchange, name)), kept) for name in _BODIES}
-    plain = {name: value for name in exchange.__slots__ if name not in _BODIES and (value := getattr(exchange, name))}
-    return {**plain, **bodies}
-
-
-def _unpacked(packed: dict[str, Any], text: Callable[[str], str]) -> Exchange:
-    bodies = {name: _bytes(*_whole(packed[name], text)) for name in _BODIES}
-    headers = {name: tuple(map(tuple, packed.get(name, ()))) for name in ("request_headers", "response_headers")}
-    return Exchange(**{**packed, **bodies, **headers})
-
-
-def _body(data: bytes) -> list[Any]:
-    """A body as its JSON value with how it was written, as text, or in base64."""
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        return ["base64", base64.b64encode(data).decode()]
-    if (value := json_value(text)) is not None:
-        for number, style in enumerate(_STYLES):
-            if json.dumps(value, **style) == text:
-                return [number, value]
-    return ["text", text]
-
-
-def _bytes(form: str | int, value: Any) -> bytes:
-    if form == "base64":
-        return base64.b64decode(value)
-    text = value if isinstance(form, str) else json.dumps(value, **_STYLES[form])
-    return str(text).encode()
-
-
-def _shared(value: Any, kept: Callable[[str], str]) -> Any:
-    """A JSON value with references for its long texts."""
-    if isinstance(value, dict):
-        return {name: _shared(item, kept) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_shared(item, kept) for item in value]
-    if not isinstance(value, str):
-        return value
-    if len(value) >= _LONG:
-        return _REFERENCE + kept(value)
-    return _LITERAL + value if value.startswith("\x00") else value
-
-
-def _whole(value: Any, text: Callable[[str], str]) -> Any:
-    """A JSON value with its texts in the places of references."""
-    if isinstance(value, dict):
-        return {name: _whole(item, text) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_whole(item, text) for item in value]
-    if isinstance(value, str) and value.startswith("\x00"):
-        return text(value[2:]) if value.startswith(_REFERENCE) else value[2:]
-    return value

@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import suppress
 from typing import Protocol
 
+from aiq.cassettes.exchange import GIVEN_UP, TIME_UP, Exchange
 from aiq.cassettes.guard import ours
-from aiq.cassettes.store import GIVEN_UP, TIME_UP, Exchange
 from aiq.core.concurrency import holding
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.session import current

@@ -13,9 +13,10 @@ import vcr.serialize
 import yaml
 from vcr.serializers import jsonserializer, yamlserializer
 
+from aiq.cassettes.exchange import Exchange
+from aiq.cassettes.match import canonical_url
 from aiq.cassettes.recorder import ROLE, TOOL
 from aiq.cassettes.redact import REQUEST_HEADERS, RESPONSE_HEADERS, Redactor
-from aiq.cassettes.store import Exchange
 from aiq.core.errors import UserError
 from aiq.llm.http import Headers, Response
 
@@ -99,6 +100,7 @@ def imported(path: Path, redactor: Redactor) -> list[Exchange]:
 
 
 def _exchange(request: Any, response: dict[str, Any], redactor: Redactor) -> Exchange:
+    canonical_url(request.uri)  # raises ValueError for what is no address
     asked = Headers(request.headers)
     status, headers, body = _decoded(response)
     return Exchange(

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+from aiq.cassettes.exchange import Exchange
 from aiq.cassettes.redact import Redactor
-from aiq.cassettes.store import RECORD_ANEW, Exchange, Store
+from aiq.cassettes.store import RECORD_ANEW, Store
 from aiq.core.errors import UserError
 
 _EXCHANGES = (

@@ -178,8 +178,11 @@ def _export(args: Namespace) -> int:
             for name in store.names() if args.sample is None else _of_samples(store, {args.sample}):
                 text, held, left_out = vcr.exported(store.exchanges(name), form)
                 file = args.out / account / vcr.file_name(name, form)
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_text(text, encoding="utf-8", newline="\n")
+                try:
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    file.write_text(text, encoding="utf-8", newline="\n")
+                except OSError as error:
+                    raise UserError(f"{file}: cannot be written ({error.strerror}); name another OUT") from None
                 cassettes, exchanges, without = cassettes + 1, exchanges + held, without + left_out
     if not cassettes:
         raise UserError(f"{args.dir}: has no cassette of sample {args.sample}; see aiq cassettes list {args.dir}")
@@ -197,12 +200,12 @@ def _import(args: Namespace) -> int:
     from aiq.cassettes.verify import counted
     from aiq.core.samples import SampleKey
 
+    if not args.sample or args.epoch < 1:
+        raise UserError("--sample takes the id of a sample, and --epoch a number from 1 on")
     redactor = Redactor(secret_values({}, os.environ))
     exchanges = [exchange for file in args.files for exchange in imported(file, redactor)]
-    name, path = (
-        cassette_name(SampleKey(args.sample, args.epoch)),
-        args.dir / f"{'judge' if args.judge else 'agent'}.sqlite",
-    )
+    name = cassette_name(SampleKey(args.sample, args.epoch))
+    path = args.dir / f"{'judge' if args.judge else 'agent'}.sqlite"
     with Store(path, writes=True) as store:
         whole = store.names().get(name, True)
         cassette = store.cassette(name, make=True)

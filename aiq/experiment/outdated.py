@@ -1,13 +1,13 @@
 """What of a recording no longer fits the run that it is of: prompts that have changed, samples that are gone."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Final
 
 from aiq import datasets
 from aiq.cassettes.recorder import SHARED, Account
 from aiq.cassettes.store import Store
-from aiq.experiment.compose import chosen_options, compose, groups, settings_from
+from aiq.experiment.compose import chosen_options, compose, settings_from
 from aiq.experiment.plan import RunPlan, make_plan
 from aiq.experiment.provenance import prompts_of
 
@@ -20,30 +20,13 @@ def recorded_plans(recorded: Mapping[Account, Mapping[str, Any]]) -> dict[Accoun
     `recorded`: what each part of a recording says of itself. One that was imported says of no run, so there is none.
     Raises UserError where a run cannot be composed any more.
     """
-    agent = recorded.get("agent", {}).get("overrides", ())
     made = cache(_plan)  # agent and judges are usually of one run
-    plans: dict[Account, RunPlan] = {}
-    for account, about in recorded.items():
-        if own := about.get("overrides"):
-            rescored = not any(text.startswith(("experiment=", "name=")) for text in own)
-            plans[account] = made(tuple(_changed(_changed(agent, own) if rescored else own, ["cassette=replay"])))
-    return plans
+    return {account: made(tuple(about["overrides"])) for account, about in recorded.items() if about.get("overrides")}
 
 
 def _plan(overrides: tuple[str, ...]) -> RunPlan:
-    return make_plan(settings_from(compose(overrides)), overrides, options=chosen_options(overrides))
-
-
-def _changed(earlier: Sequence[str], later: Sequence[str]) -> list[str]:
-    """Overrides with later ones: a group that is chosen anew loses its earlier settings."""
-    names = [_name(text) for text in later]
-    anew = {name for name in names if name in groups()}
-    kept = [text for text in earlier if (name := _name(text)) not in names and name.partition(".")[0] not in anew]
-    return [*kept, *later]
-
-
-def _name(override: str) -> str:
-    return override.partition("=")[0].lstrip("+~")
+    replayed = (*overrides, "cassette=replay")  # a recording says nothing of `cassette` itself
+    return make_plan(settings_from(compose(replayed)), replayed, options=chosen_options(replayed))
 
 
 def outdated(account: Account, store: Store, plan: RunPlan) -> Iterator[str]:

@@ -2,12 +2,13 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import get_args
 
-from aiq.cassettes.recorder import Recorder, recorded
+from aiq.cassettes.recorder import Account, Recorder, recorded
 from aiq.cassettes.redact import Redactor, secret_values
 from aiq.core.concurrency import holding
 from aiq.core.run_settings import RunSettings
@@ -27,10 +28,10 @@ def without_keys(settings: RunSettings) -> Iterator[None]:
 
 
 @contextmanager
-def open_recorder(settings: RunSettings) -> Iterator[Recorder]:
-    """The run's cassettes. Says at its end, on stderr, what was not recorded or not asked for."""
+def open_recorder(settings: RunSettings, accounts: Sequence[Account] = get_args(Account)) -> Iterator[Recorder]:
+    """The run's cassettes of these accounts. Says at its end, on stderr, what was not recorded or not asked for."""
     secrets = [*secret_values(settings.model_dump(mode="json"), os.environ), STAND_IN]
-    recorder = Recorder(settings.cassette, _folder(settings), Redactor(secrets))
+    recorder = Recorder(settings.cassette, _folder(settings), Redactor(secrets), accounts=accounts)
     try:
         with without_keys(settings):
             yield recorder
@@ -63,10 +64,11 @@ def begin_recording(recorder: Recorder, manifest: Manifest) -> None:
     for name, digest in manifest.hashes.prompts.items():
         if then.get(name, digest) != digest:
             print(f"aiq: the prompts of {name} have changed since the recording was made", file=sys.stderr)
+    overrides = manifest.rescored.overrides if manifest.rescored else manifest.overrides
     recorder.describe(
         {
             "experiment": manifest.experiment,
-            "overrides": [text for text in manifest.overrides if not text.startswith(_OF_THIS_RUN)],
+            "overrides": [text for text in overrides if not text.startswith(_OF_THIS_RUN)],
             "clock": manifest.clock,
             "prompts": dict(manifest.hashes.prompts),
             "versions": dict(manifest.versions),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from aiq.core.errors import UserError
-from aiq.experiment.compose import allowed_overrides, chosen_options, compose, settings_from
+from aiq.experiment.compose import allowed_overrides, chosen_options, compose, groups, settings_from
 from aiq.experiment.plan import RunPlan, make_plan, web_of
 from aiq.experiment.provenance import new_manifest
 from aiq.experiment.resume import brought_up_to_date, check_dataset, check_finished, load_state
@@ -47,9 +47,25 @@ def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[RunPlan, Man
             *(earlier.elsewhere if earlier.offline else agents),
             *(() if fresh.offline else (role for role in fresh.models if role.startswith(JUDGES))),
         ),
-        "rescored": Rescored(run=str(old.path), models=agents),
+        "rescored": Rescored(
+            run=str(old.path),
+            models=agents,
+            overrides=_joined(earlier.rescored.overrides if earlier.rescored else earlier.overrides, overrides),
+        ),
     }
     return plan, fresh.model_copy(update=origin), notes
+
+
+def _joined(earlier: Sequence[str], later: Sequence[str]) -> tuple[str, ...]:
+    """Overrides with later ones: a group that is chosen anew loses its earlier settings."""
+    names = [_name(text) for text in later]
+    anew = {name for name in names if name in groups()}
+    kept = [text for text in earlier if (name := _name(text)) not in names and name.partition(".")[0] not in anew]
+    return (*kept, *later)
+
+
+def _name(override: str) -> str:
+    return override.partition("=")[0].lstrip("+~")
 
 
 def take_over(old: RunFolder, new: RunFolder, plan: RunPlan) -> None:

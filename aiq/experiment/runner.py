@@ -6,20 +6,21 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, get_args
 
 from aiq.agents.base import Checked
+from aiq.cassettes.recorder import Account
 from aiq.core.concurrency import being_cancelled
 from aiq.core.errors import LimitReached, ModelError, RunAborted, UserError
 from aiq.core.samples import SampleKey
 from aiq.experiment.attempt import run_attempt
 from aiq.experiment.plan import RunPlan, check_data_sources, collections_of
 from aiq.experiment.provenance import models_of, new_manifest, utc_now
-from aiq.experiment.recording import begin_recording
+from aiq.experiment.recording import begin_recording, open_recorder
 from aiq.experiment.resources import Resources, open_resources
 from aiq.experiment.resume import check_finished, load_state
 from aiq.experiment.scoring import score_failure, score_report
@@ -80,7 +81,8 @@ async def execute(plan: RunPlan, folder: RunFolder, observer: Observer, earlier:
             check_finished(state, earlier.rescored.run)
         # before a replay that starts no process, not even git
         manifest = earlier.with_judges(plan.spec.judges) if earlier else new_manifest(plan, folder.path.name)
-        resources = await _open(plan, held) if state.left() else None
+        accounts: tuple[Account, ...] = ("judge",) if manifest.rescored else get_args(Account)
+        resources = await _open(plan, accounts, held) if state.left() else None
         manifest = manifest.model_copy(update={"status": "running", "finished": None})
         if earlier is None:
             folder.create()
@@ -96,8 +98,8 @@ async def execute(plan: RunPlan, folder: RunFolder, observer: Observer, earlier:
             else:
                 status, error = await Runner(plan, resources, folder, state, unscored, observer).run()
                 resources.recorder.describe({"structured": resources.forms.known})
-                if status == "finished" and earlier is None:
-                    resources.recorder.finish()
+                if status == "finished":
+                    resources.recorder.finish(from_start=earlier is None)
         except asyncio.CancelledError:
             status = "interrupted"
             raise
@@ -115,10 +117,11 @@ async def execute(plan: RunPlan, folder: RunFolder, observer: Observer, earlier:
         return RunOutcome(summary, state, error, changed=summary is not before)
 
 
-async def _open(plan: RunPlan, held: AsyncExitStack) -> Resources:
+async def _open(plan: RunPlan, accounts: Sequence[Account], held: AsyncExitStack) -> Resources:
     """What sessions work with. Raises UserError where it does not fit the questions or the agent."""
     samples = plan.dataset.samples
-    resources = await held.enter_async_context(open_resources(plan.settings, collections_of(samples)))
+    recorder = held.enter_context(open_recorder(plan.settings, accounts))
+    resources = await held.enter_async_context(open_resources(plan.settings, collections_of(samples), recorder))
     check_data_sources(samples, resources.tools)
     if isinstance(plan.agent, Checked):
         plan.agent.check(resources.tools)

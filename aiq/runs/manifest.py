@@ -55,10 +55,14 @@ class Resumption(Record):
 
 
 class Rescored(Record):
-    """Where the reports of a run come from whose judges alone have worked: the other run, and its agents' models."""
+    """Where the reports of a run come from whose judges alone have worked: the other run, and its agents' models.
+
+    `overrides` compose that run with these judges.
+    """
 
     run: str
     models: Mapping[str, str]
+    overrides: tuple[str, ...] = ()
 
 
 class JudgeSpec(Record):

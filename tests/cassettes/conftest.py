@@ -82,6 +82,7 @@ def deck(tmp_path: Path) -> DeckMaker:
         limits: Limits | None = None,
         first_seconds: float = 0.01,
         account: Account = "agent",
+        from_start: bool = True,
         **llm: Any,
     ) -> AsyncIterator[Deck]:
         retry = {"attempts": 3, "first_seconds": first_seconds}
@@ -102,7 +103,7 @@ def deck(tmp_path: Path) -> DeckMaker:
             try:
                 with recorder.lent(account, SampleKey("s1", 1)), session.bind():
                     yield made
-                recorder.finish()
+                recorder.finish(from_start=from_start)
             finally:
                 made.notes = recorder.close()
 

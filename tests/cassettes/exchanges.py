@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from aiq.cassettes.store import Exchange
+from aiq.cassettes.exchange import Exchange
 
 CHAT = "https://api.example/v1/chat/completions"
 

@@ -261,6 +261,7 @@ def test_scoring_again_never_touches_what_the_agent_recorded(
     here: Workplace, tiny: Path, mode: str | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cassettes = here.path / "cassettes/tiny"
+    (here.path / "conf/judge/words.yaml").write_text("# @package judge.words\n# Words\ntarget: tiny_parts:Prompted\n")
     agent, judge = ((cassettes / f"{account}.sqlite").read_bytes() for account in ("agent", "judge"))
     chosen = [f"cassette={mode}"] if mode else []
     code = main(["rescore", tiny.name, TWO, "judge.letters.ask=true", *chosen])

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aiq.cassettes import store as stores
-from aiq.cassettes.store import Cassette, Exchange, Store
+from aiq.cassettes.exchange import Exchange
+from aiq.cassettes.store import Cassette, Store
 from aiq.core.errors import UserError
 from tests.cassettes.exchanges import answered, asked, unpacked
 
@@ -180,7 +182,7 @@ def test_a_file_to_which_nothing_is_added_stays_byte_for_byte(path: Path) -> Non
         keep(opened(store), answered({"q": 1}, "one"))
     before = path.read_bytes()
     for writes in (True, False):
-        with Store(path, writes=writes, ignored=["other"]) as store:
+        with Store(path, writes=writes) as store:
             assert store.ignored == {"id"}
             assert answers(opened_again(store), asked({"q": 1, "id": 7}), 1) == [b"one"]
             assert store.cassette("s2/1") is None
@@ -197,6 +199,16 @@ def test_two_recordings_into_one_file_keep_what_both_say(path: Path) -> None:
         assert store.names() == {"s1/1": False, "s2/1": False}
     for name, who in (("s1/1", "one"), ("s2/1", "other")):
         assert [exchange.response_body.decode() for exchange in kept(path, name)] == [f"{who} {n}" for n in range(5)]
+
+
+def test_two_runs_that_record_at_once_do_not_end_each_other(path: Path) -> None:
+    def record(name: str) -> None:
+        with Store(path, writes=True) as store:
+            keep(opened(store, name), *(answered({"q": number}, f"{LONG} {name} {number}") for number in range(100)))
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(record, ("s1/1", "s2/1")))
+    assert [len(kept(path, name)) for name in ("s1/1", "s2/1")] == [100, 100]
 
 
 def test_a_reader_is_not_disturbed_by_who_writes_or_closes(path: Path) -> None:
@@ -260,6 +272,22 @@ def test_a_file_that_is_not_there_or_no_recording_is_said_with_the_remedy(
     with pytest.raises(UserError, match=said) as caught:
         Store(path, writes=False)
     assert str(path) in str(caught.value)
+
+
+def test_a_folder_that_cannot_be_made_is_said_as_that(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("a file")
+    with pytest.raises(UserError, match=r"file: cannot be made \(.*\); name another folder"):
+        Store(tmp_path / "file" / "agent.sqlite", writes=True)
+
+
+@pytest.mark.parametrize("writes", [False, True])
+def test_what_may_vary_is_fixed_when_recorded(path: Path, writes: bool) -> None:
+    with Store(path, writes=True, ignored=["user", "id"]) as store:
+        keep(opened(store), answered({"q": 1}, "one"))
+    with Store(path, writes=writes, ignored=["id", "user"]) as store:
+        assert store.ignored == {"user", "id"}
+    with pytest.raises(UserError, match="was recorded with ignored=\\['id', 'user'\\]; leave out yours, or delete"):
+        Store(path, writes=writes, ignored=["user"])
 
 
 def test_a_recording_of_a_later_version_asks_for_an_update(path: Path) -> None:

@@ -1,20 +1,26 @@
 """What is recorded comes again as it came: answers, refusals, broken streams, pages, calls of tools; nobody waits."""
 
 import asyncio
+import json
+import sys
 import time
 import urllib.request
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
-from aiq.cassettes.recorder import CassetteMiss
-from aiq.cassettes.store import GIVEN_UP, TIME_UP, Exchange, Store
+from aiq.cassettes.exchange import GIVEN_UP, TIME_UP, Exchange
+from aiq.cassettes.recorder import CassetteMiss, Recorder, shared
+from aiq.cassettes.redact import Redactor
+from aiq.cassettes.store import Store
 from aiq.core.concurrency import gather_bounded
-from aiq.core.errors import LimitReached, ModelError, ToolError, ToolErrorKind
+from aiq.core.errors import LimitReached, ModelError, ToolError, ToolErrorKind, UserError
 from aiq.core.events import ModelCalled, ToolReturned
 from aiq.core.models import Message
+from aiq.core.run_settings import CassetteSettings
 from aiq.core.session import current
 from aiq.core.settings import Plugin
 from aiq.core.tools import Tool, ToolResult
@@ -150,6 +156,27 @@ async def test_auto_asks_only_what_is_new_and_refresh_forgets_what_is_not_asked_
         assert len(d.notes) == (mode == "replay")
 
 
+async def test_a_run_that_goes_on_forgets_nothing_and_leaves_whole_what_judges_share(
+    deck: DeckMaker, serve: Servers, tmp_path: Path
+) -> None:
+    endpoint = await serve([OK])
+    for mode, text in (("record", "own"), ("refresh", "shared")):
+        async with deck(mode, endpoint.base_url, account="judge", from_start=False) as d:
+            with shared() if text == "shared" else nullcontext():
+                await d.ask(text)
+    assert len(exchanges(tmp_path, "judge")) == 2
+    with Store(tmp_path / "cassettes" / "judge.sqlite", writes=False) as store:
+        assert store.names() == {"s1/1": True, "shared": True}
+
+
+def test_what_may_vary_is_fixed_when_it_is_recorded(tmp_path: Path) -> None:
+    for mode, ignored in (("record", ["user"]), ("replay", []), ("replay", ["user"]), ("record", ["user"])):
+        Recorder(configured(CassetteSettings, mode=mode, ignored=ignored), tmp_path, Redactor([])).close()
+    for mode in ("record", "replay"):
+        with pytest.raises(UserError, match=r"was recorded with ignored=\['user'\]; leave out yours"):
+            Recorder(configured(CassetteSettings, mode=mode, ignored=["id"]), tmp_path, Redactor([]))
+
+
 async def test_a_request_that_was_never_recorded_is_shown_beside_the_closest_and_ends_the_work(
     deck: DeckMaker, serve: Servers
 ) -> None:
@@ -251,6 +278,17 @@ async def test_pages_come_again_with_their_redirects_and_failures(
     assert {exchange.error for exchange in exchanges(tmp_path)} <= {None, f"{GIVEN_UP}: 0.00"}  # so no replay waits
 
 
+async def test_a_page_that_is_forbidden_is_not_asked_again_and_the_file_stays_as_it_is(
+    deck: DeckMaker, pages_port: int, tmp_path: Path
+) -> None:
+    kept = []
+    for mode in ("record", "refresh"):
+        async with deck(mode, web={"allow_hosts": [f"127.0.0.1:{pages_port}"]}) as d:
+            assert "403" in (await ended(d.fetch(f"http://127.0.0.1:{pages_port}/status/403")))[1]
+        kept.append((tmp_path / "cassettes" / "agent.sqlite").read_bytes())
+    assert kept[0] == kept[1]
+
+
 async def test_an_address_that_nobody_may_ask_or_that_has_nobody_is_refused_again(deck: DeckMaker) -> None:
     for url, allowed in (("http://127.0.0.1:1/", ["127.0.0.1:1"]), ("http://localhost:1/", [])):
         seen = []
@@ -270,7 +308,11 @@ async def weather(place: str) -> ToolResult:
     if place == "refused":
         raise ToolError(ToolErrorKind.QUOTA, "no more today")
     if place == "broken":
-        raise KeyError(place)
+        raise KeyError
+    if place == "exits":
+        sys.exit(3)
+    if place == "cancels":
+        raise asyncio.CancelledError
     if place == "slow":
         await asyncio.sleep(60)
     if place == "limited":
@@ -321,6 +363,8 @@ def own(target: str) -> Tool:
         ("weather", {"place": "Bergen"}, 0),
         ("weather", {"place": "refused"}, 0),
         ("weather", {"place": "broken"}, 0),
+        ("weather", {"place": "exits"}, 0),
+        ("weather", {"place": "cancels"}, 0),
         ("weather", {"place": "limited"}, 1),
         ("weather", {"location": "not an argument"}, 0),
         ("shout", {"thought": "hello"}, 0),
@@ -343,6 +387,54 @@ async def test_a_tool_is_replayed_at_its_boundary_and_carried_out_where_its_requ
     assert CANARY not in str(seen)
     assert seen[0] == seen[1]
     assert len(ran) == again
+
+
+async def counts(place: str) -> ToolResult:
+    """Counts."""
+    ran.append(place)
+    return ToolResult(content=f"{len(ran)} of {place}")
+
+
+async def calls(place: str) -> str:
+    """Calls a tool that speaks no HTTP."""
+    return (await current().call_tool("counts", {"place": place})).content
+
+
+async def test_what_a_tool_asked_of_another_is_not_taken_for_the_agents_own_question(deck: DeckMaker) -> None:
+    seen = []
+    for mode in ("record", "replay"):
+        ran.clear()
+        async with deck(mode, tools=[own("counts"), own("calls")]) as d:
+            answers = [json.loads(await d.call(tool, place="Bergen"))["content"] for tool in ("calls", "counts")]
+        seen.append((answers, len(d.events), d.notes))
+    assert seen[0] == seen[1]
+    assert seen[0][0] == ["1 of Bergen", "2 of Bergen"]
+
+
+async def test_a_tool_that_fails_by_itself_does_so_in_the_same_words_recorded_or_not(deck: DeckMaker) -> None:
+    for place in ("broken", "exits", "cancels"):
+        seen = []
+        for mode in ("off", "record", "replay"):
+            async with deck(mode, tools=[own("weather")]) as d:
+                seen.append(await ended(d.call("weather", place=place)))
+        assert seen[0] == seen[1] == seen[2]
+
+
+async def test_what_cannot_be_kept_ends_the_work_also_of_whoever_goes_on(
+    deck: DeckMaker, serve: Servers, tmp_path: Path
+) -> None:
+    endpoint = await serve([OK])
+
+    async def careless() -> None:
+        async with deck("record", endpoint.base_url) as d:
+            d.recorder._stores["agent"].rows("PRAGMA max_page_count = 1")  # as on a full disk
+            for number in range(40):
+                await ended(d.ask(f"{number} is kept or lost"))
+
+    with pytest.raises(CassetteMiss, match=r"cannot be written .*full"):
+        await careless()
+    with Store(tmp_path / "cassettes" / "agent.sqlite", writes=False) as store:
+        assert store.names() == {"s1/1": False}
 
 
 async def test_a_tool_that_was_given_up_or_ran_out_of_time_does_so_again(deck: DeckMaker, serve: Servers) -> None:

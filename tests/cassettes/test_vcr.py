@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from openai import AsyncOpenAI, RateLimitError
 
 from aiq.__main__ import main
+from aiq.cassettes.exchange import GIVEN_UP, Exchange
 from aiq.cassettes.recorder import TOOL, Recorder
 from aiq.cassettes.redact import MARK, Redactor
-from aiq.cassettes.store import GIVEN_UP, Exchange, Store
+from aiq.cassettes.store import Store
 from aiq.cassettes.vcr import Form, exported, file_name, imported
 from aiq.core.errors import UserError
 from aiq.core.run_settings import CassetteSettings
@@ -166,6 +167,7 @@ GOOD = exported([Exchange("GET", "http://a.example/", status=200, response_body=
         (GOOD.replace("string: x", "string: 99999999999"), "its interactions are not of format version 1"),
         (GOOD.replace("string: x", "string: !!python/object/apply:os.getcwd []"), "could not determine a constructor"),
         (GOOD.replace("headers: {}", "headers: {Content-Encoding: [zstd]}"), "an answer is encoded as zstd"),
+        (GOOD.replace("a.example", "a.example:99999"), "Port out of range"),
         (GOOD[: len(GOOD) // 2], "not"),
         ("\x00", "control characters are not allowed"),
     ],

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from aiq.cassettes.exchange import Exchange
 from aiq.cassettes.redact import MARK, Redactor
-from aiq.cassettes.store import Exchange, Store
+from aiq.cassettes.store import Store
 from aiq.cassettes.verify import findings
 from aiq.core.errors import UserError
 

@@ -8,15 +8,16 @@ from typing import Any
 import pytest
 
 from aiq.__main__ import main
+from aiq.cassettes.exchange import Exchange
 from aiq.cassettes.recorder import SHARED, TOOL
-from aiq.cassettes.store import Exchange, Store
+from aiq.cassettes.store import Store
 from aiq.core.files import shipped
 from aiq.experiment.compose import compose, settings_from
 from aiq.experiment.plan import make_plan
 from aiq.experiment.provenance import prompts_of
 
 FOLDER = "cassettes/mine"
-RUN = ("experiment=shallow_freshqa", "limit=2", "agent.prompts_dir=variants", "cassette=record")
+RUN = ("experiment=shallow_freshqa", "limit=2", "agent.prompts_dir=variants")
 ASKED = Exchange("POST", "http://a.example/v1", request_body=b"a question", status=200, response_body=b"an answer")
 PROMPT = "shallow_researcher.j2"
 
@@ -64,7 +65,7 @@ def test_nothing_wrong(said: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
     assert said("verify", "cassettes") == (0, ["2 recordings with 6 exchanges: nothing wrong"])
     code, lines = said("list", FOLDER)
     assert code == 0
-    assert lines[0].endswith("variants, cassette=record, clock 2026-11-01T09:00:00+00:00, aiq 0.1.0")
+    assert lines[0].endswith("variants, clock 2026-11-01T09:00:00+00:00, aiq 0.1.0")
     assert [line.split() for line in lines[3:]] == [
         ["1/1", "agent", "1", "0.0", "yes"],
         ["2/1", "agent", "1", "0.0", "yes"],
@@ -144,6 +145,9 @@ def test_exporting_says_what_it_leaves_out(said: Callable[..., Any]) -> None:
         (["list", "absent"], "absent: nothing is recorded there; name a folder that has agent.sqlite or judge.sqlite"),
         (["forget", "absent"], "absent: nothing is recorded there"),
         (["export", FOLDER, "out", "--sample", "7"], f"{FOLDER}: has no cassette of sample 7; see aiq cassettes list"),
+        (["export", FOLDER, "variants/" + PROMPT], f"variants/{PROMPT}/agent/1-1.yaml: cannot be written (Not a direc"),
+        (["import", FOLDER, "absent.yaml", "--sample", "7", "--epoch", "0"], "--sample takes the id of a sample, and"),
+        (["import", FOLDER, "absent.yaml", "--sample", ""], "--sample takes the id of a sample, and --epoch a number"),
         (["import", FOLDER, "absent.yaml", "--sample", "7"], "absent.yaml: no cassette of vcrpy that can be read: No "),
     ],
 )

@@ -1,4 +1,4 @@
-"""Which run a recording is of, where a judge's part was recorded by `aiq rescore`: with overrides of judging only."""
+"""Which runs a recording is of: its agent's and its judges' may be two."""
 
 import pytest
 
@@ -6,26 +6,17 @@ from aiq.core.errors import UserError
 from aiq.experiment.outdated import recorded_plans
 from aiq.experiment.plan import RunPlan
 
-RUN = ["experiment=shallow_freshqa", "limit=2", "judge.fresheval.mode=strict", "cassette=record", "cassette.dir=x"]
+RUN = ["experiment=shallow_freshqa", "limit=2"]
 
 
 def mode_of(plan: RunPlan) -> object:
     return plan.settings.judge["fresheval"].settings.mode
 
 
-@pytest.mark.parametrize(
-    ("judging", "mode"),
-    [
-        (["judge=[fresheval]", "cassette=auto"], "relaxed"),
-        (["judge.fresheval.mode=relaxed"], "relaxed"),
-        (["limits.run_usd=3"], "strict"),
-        (["experiment=shallow_freshqa"], "relaxed"),
-    ],
-)
-def test_a_rescored_run_is_the_agents_with_other_judging(judging: list[str], mode: str) -> None:
-    plans = recorded_plans({"agent": {"overrides": RUN}, "judge": {"overrides": judging}})
-    assert mode_of(plans["agent"]) == "strict"
-    assert mode_of(plans["judge"]) == mode
+def test_each_part_is_of_the_run_that_it_says() -> None:
+    strict = {"overrides": [*RUN, "judge.fresheval.mode=strict"]}
+    plans = recorded_plans({"agent": strict, "judge": {"overrides": RUN}})
+    assert (mode_of(plans["agent"]), mode_of(plans["judge"])) == ("strict", "relaxed")
     assert {plan.settings.cassette.mode for plan in plans.values()} == {"replay"}
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from aiq.__main__ import main
+from aiq.cassettes.store import Store
 from aiq.experiment.compose import compose, settings_from
 from aiq.experiment.plan import make_plan
 from aiq.experiment.provenance import digest_of
@@ -63,6 +64,17 @@ def test_a_judge_that_is_added_is_the_only_one_that_works(here: Workplace, run: 
     alone = rescore(here, new, "judge=[words]", "llm.roles.judge.words.temperature=1")
     assert len(here.endpoint.asked) == 6  # another temperature is another judge
     assert set(here.summary(alone)["metrics"]) == {"words.count"}
+
+
+def test_a_recording_of_judging_alone_says_what_composes_its_run(here: Workplace, run: Path) -> None:
+    own = ["cassette=auto", "cassette.dir=judging"]
+    for judging in ("judge.letters.minimum=3", "judge.letters.minimum=4"):
+        run = rescore(here, run, judging, *own)
+        assert here.manifest(run)["rescored"]["overrides"] == [*RUN, judging, *own]
+    rescore(here, run, "judge=[letters,words]", *own)
+    with Store(here.path / "judging/judge.sqlite", writes=False) as store:
+        assert store.about["overrides"] == [*RUN[:2], "judge=[letters,words]"]
+    assert main(["cassettes", "verify", "judging"]) == 0
 
 
 def test_another_model_or_endpoint_is_another_judge_and_not_another_agent(

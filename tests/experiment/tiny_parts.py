@@ -187,3 +187,9 @@ class Words(Letters):
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
         await session.models.complete("judge.words", [Message(role="user", content=f"words of {report.text}")])
         return [Score(metric="words.count", value=len(report.text.split()))]
+
+
+class Prompted(Words):
+    """Words, with a prompt."""
+
+    prompt_hash = "words of"
