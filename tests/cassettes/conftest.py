@@ -12,7 +12,7 @@ import pytest
 from aiq.cassettes.recorder import Account, Recorder
 from aiq.cassettes.redact import Redactor
 from aiq.core.errors import AiqError
-from aiq.core.events import Event, EventLog
+from aiq.core.events import Event, EventLog, ModelCalled
 from aiq.core.llm_settings import LlmSettings
 from aiq.core.models import Message
 from aiq.core.run_settings import CassetteSettings, WebSettings
@@ -140,3 +140,9 @@ async def serve() -> AsyncIterator[Servers]:
     servers = Servers()
     yield servers
     servers.stop()
+
+
+def booked(events: list[Any]) -> list[Any]:
+    """What a session has booked of model calls."""
+    called = [event for event in events if isinstance(event, ModelCalled)]
+    return [(call.role, call.attempt, call.status, call.error, call.usage, call.reply) for call in called]

@@ -1,0 +1,202 @@
+"""Tools that speak no HTTP, or have clients of their own: what is kept of their calls, and what comes again."""
+
+import asyncio
+import json
+import sys
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from aiq.cassettes.recorder import CassetteMiss
+from aiq.cassettes.store import Store
+from aiq.core.errors import LimitReached, ToolError, ToolErrorKind
+from aiq.core.events import ToolReturned
+from aiq.core.models import Message
+from aiq.core.session import current
+from aiq.core.settings import Plugin
+from aiq.core.tools import Tool, ToolResult
+from aiq.core.usage import Limits
+from aiq.llm.http import AsyncClient
+from aiq.tools.own import make_tool
+from aiq.tools.toolbox import ThinkArguments
+from tests.cassettes.conftest import CANARY, Deck, DeckMaker, Servers, booked, ended
+from tests.llm.endpoint import OK
+from tests.settings import configured
+
+ran: list[str] = []
+
+
+async def weather(place: str) -> ToolResult:
+    """Of a place."""
+    ran.append(place)
+    if place == "refused":
+        raise ToolError(ToolErrorKind.QUOTA, "no more today")
+    if place == "broken":
+        raise KeyError
+    if place == "exits":
+        sys.exit(3)
+    if place == "cancels":
+        raise asyncio.CancelledError
+    if place == "slow":
+        await asyncio.sleep(60)
+    if place == "limited":
+        raise LimitReached("limits.sample_model_calls", 3)
+    return ToolResult(content=f"Rain in {place}, {len(ran)} \ud83d {CANARY}".replace("\ud83d", "\u00e9"))
+
+
+def own_client(url: str) -> str:
+    """Has a client of its own."""
+    ran.append(url)
+    with urllib.request.urlopen(url) as answer:
+        return str(answer.status)
+
+
+async def asks(question: str) -> str:
+    """Asks a model."""
+    ran.append(question)
+    reply = await current().models.complete("aiq.planner", [Message(role="user", content=question)])
+    return reply.text
+
+
+async def outer(question: str) -> str:
+    """Calls a tool that asks a model."""
+    ran.append("outer")
+    return (await current().call_tool("asks", {"question": question})).content
+
+
+class Shout:
+    """A tool as a class."""
+
+    name = "shout"
+    description = "Shouts."
+    parameters: ClassVar = ThinkArguments
+    data_source: str | None = "own"
+
+    async def run(self, arguments: ThinkArguments) -> ToolResult:
+        ran.append("shout")
+        return ToolResult(content=arguments.thought.upper())
+
+
+def own(target: str) -> Tool:
+    return make_tool("mine", Plugin.model_validate({"target": f"{__name__}:{target}"}))
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "again"),
+    [
+        ("weather", {"place": "Bergen"}, 0),
+        ("weather", {"place": "refused"}, 0),
+        ("weather", {"place": "broken"}, 0),
+        ("weather", {"place": "exits"}, 0),
+        ("weather", {"place": "cancels"}, 0),
+        ("weather", {"place": "limited"}, 1),
+        ("weather", {"location": "not an argument"}, 0),
+        ("shout", {"thought": "hello"}, 0),
+        ("asks", {"question": "why"}, 1),
+        ("outer", {"question": "why"}, 2),
+    ],
+)
+async def test_a_tool_is_replayed_at_its_boundary_and_carried_out_where_its_requests_are_recorded(
+    deck: DeckMaker, serve: Servers, tool: str, arguments: dict[str, Any], again: int
+) -> None:
+    endpoint = await serve([OK])
+    tools = [own("weather"), own("asks"), own("outer"), Shout()]
+    seen = []
+    for mode in ("record", "replay"):
+        ran.clear()
+        async with deck(mode, endpoint.base_url, tools=tools) as d:
+            outcome = await ended(d.call(tool, **arguments))
+        returned = [(e.content, e.success, e.error) for e in d.events if isinstance(e, ToolReturned)]
+        seen.append((outcome, returned, booked(d.events), d.notes))
+    assert CANARY not in str(seen)
+    assert seen[0] == seen[1]
+    assert len(ran) == again
+
+
+async def counts(place: str) -> ToolResult:
+    """Counts."""
+    ran.append(place)
+    return ToolResult(content=f"{len(ran)} of {place}")
+
+
+async def calls(place: str) -> str:
+    """Calls a tool that speaks no HTTP."""
+    return (await current().call_tool("counts", {"place": place})).content
+
+
+async def test_what_a_tool_asked_of_another_is_not_taken_for_the_agents_own_question(deck: DeckMaker) -> None:
+    seen = []
+    for mode in ("record", "replay"):
+        ran.clear()
+        async with deck(mode, tools=[own("counts"), own("calls")]) as d:
+            answers = [json.loads(await d.call(tool, place="Bergen"))["content"] for tool in ("calls", "counts")]
+        seen.append((answers, len(d.events), d.notes))
+    assert seen[0] == seen[1]
+    assert seen[0][0] == ["1 of Bergen", "2 of Bergen"]
+
+
+async def test_a_tool_that_fails_by_itself_does_so_in_the_same_words_recorded_or_not(deck: DeckMaker) -> None:
+    for place in ("broken", "exits", "cancels"):
+        seen = []
+        for mode in ("off", "record", "replay"):
+            async with deck(mode, tools=[own("weather")]) as d:
+                seen.append(await ended(d.call("weather", place=place)))
+        assert seen[0] == seen[1] == seen[2]
+
+
+async def test_what_cannot_be_kept_ends_the_work_also_of_whoever_goes_on(
+    deck: DeckMaker, serve: Servers, tmp_path: Path
+) -> None:
+    endpoint = await serve([OK])
+
+    async def careless() -> None:
+        async with deck("record", endpoint.base_url) as d:
+            d.recorder._stores["agent"].rows("PRAGMA max_page_count = 1")  # as on a full disk
+            for number in range(40):
+                await ended(d.ask(f"{number} is kept or lost"))
+
+    with pytest.raises(CassetteMiss, match=r"cannot be written .*full"):
+        await careless()
+    with Store(tmp_path / "cassettes" / "agent.sqlite", writes=False) as store:
+        assert store.names() == {"s1/1": False}
+
+
+async def test_a_tool_that_was_given_up_or_ran_out_of_time_does_so_again(deck: DeckMaker, serve: Servers) -> None:
+    for name, mode, seconds in (("s", "record", 0.3), ("s", "replay", 500)):
+        start = time.monotonic()
+        async with deck(mode, tools=[own("weather")], limits=configured(Limits, sample_seconds=seconds)) as d:
+            with pytest.raises(LimitReached, match=f"{name}ample_seconds"):
+                await d.session.within_time(d.call("weather", place="slow"))
+        assert time.monotonic() - start < 50
+
+
+async def test_connections_of_a_recorded_tool_are_no_gap_and_those_of_an_agent_are(
+    deck: DeckMaker, pages_port: int, tmp_path: Path
+) -> None:
+    url = f"http://127.0.0.1:{pages_port}/article"
+    for mode in ("record", "replay"):
+        async with deck(mode, tools=[own("own_client")]) as d:
+            assert '"content":"200"' in await d.call("own_client", url=url)
+        assert d.notes == []
+
+    async def with_a_client_of_its_own(d: Deck) -> None:
+        async with AsyncClient() as client:
+            await client.get(url)
+
+    async with deck("record") as d:
+        await with_a_client_of_its_own(d)
+    (note,) = d.notes
+    assert f"did not go through the session and are not recorded: 127.0.0.1:{pages_port} (1)" in note
+    with pytest.raises(CassetteMiss, match=r"a connection was asked for.*use session\.openai"):
+        async with deck("replay") as d:
+            await ended(asyncio.wait_for(_swallowed(with_a_client_of_its_own(d)), 5))
+
+
+async def _swallowed(work: Any) -> None:
+    try:
+        await work
+    except Exception as error:
+        assert "connection" in str(error)  # noqa: PT017
