@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextvars import ContextVar
-from functools import lru_cache
 from itertools import chain
 from typing import Any
 
@@ -14,7 +13,6 @@ from langgraph.config import get_config
 from langgraph.prebuilt import ToolNode
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
-from pydantic import BaseModel
 
 from aiq.core.concurrency import holding
 from aiq.core.errors import ToolError, ToolErrorKind
@@ -62,16 +60,10 @@ def as_langchain(tool: Tool) -> SessionTool:
     return SessionTool(
         name=tool.name,
         description=tool.description,
-        args_schema=_schema(tool.parameters),
+        args_schema=tool.parameters.model_json_schema(),
         coroutine=run,
         handle_tool_error=True,
     )
-
-
-@lru_cache(256)
-def _schema(parameters: type[BaseModel]) -> dict[str, Any]:
-    """Worked out once: for each model call anew it would be a fifteenth of what a replayed run costs."""
-    return parameters.model_json_schema()
 
 
 async def reply_to(messages: Sequence[AnyMessage], role: str, tools: Sequence[Tool], **options: Any) -> AIMessage:
