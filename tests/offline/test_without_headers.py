@@ -39,7 +39,7 @@ def proxy(world_port: int) -> Iterator[str]:
 
 @pytest.mark.parametrize("experiment", ["shallow_freshqa", "escalation_freshqa", "deep_drb", "documents_qa"])
 def test_a_run_without_our_headers(experiment: str, proxy: str, tmp_path: Path) -> None:
-    limit = 1 if experiment == "deep_drb" else 2
+    limit = 1 if experiment == "deep_drb" else 3
     direct, proxied = (
         _results(tmp_path / name, f"experiment={experiment}", f"limit={limit}", *more)
         for name, more in (("direct", []), ("proxied", [f"llm.base_url={proxy}"]))
