@@ -1,7 +1,8 @@
 """Every command that README.md and docs/ print is run as printed, in a folder with the files that the pages name.
 
 Runs are made with one sample, and what is in NOT_RUN is not carried out: of those with settings all is composed and
-checked but the run itself. A page's commands may build on one another.
+checked but the run itself. A page's commands may build on one another. A command that several pages print is run for
+the first of them alone.
 """
 
 import gzip
@@ -76,6 +77,16 @@ def commands(page: Path) -> Iterator[str]:
                 yield command
 
 
+def printed_first() -> Iterator[tuple[Path, list[str]]]:
+    """Each page with those of its commands that no earlier page prints, where it has some."""
+    seen: set[str] = set()
+    for page in PAGES:
+        new = [command for command in commands(page) if command not in seen]
+        seen.update(new)
+        if new:
+            yield page, new
+
+
 def test_the_commands_are_found() -> None:
     assert len([command for page in PAGES for command in commands(page)]) > 40
     assert list(commands(ROOT / "README.md"))[:2] == ["aiq run experiment=deep_drb", "scripts/test"]
@@ -145,16 +156,16 @@ def _made(folder: Path, *overrides: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", [page for page in PAGES if any(commands(page))], ids=lambda page: page.name)
+@pytest.mark.parametrize("new", [pytest.param(new, id=page.name) for page, new in printed_first()])
 def test_every_command_of_a_page_works(
-    page: Path, tried: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    new: list[str], tried: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place = tmp_path / "tried"
     shutil.copytree(tried, place)
     monkeypatch.chdir(place)
     monkeypatch.syspath_prepend(str(place))
     monkeypatch.setitem(os.environ, "PYTHONPATH", str(ROOT))
-    for command in commands(page):
+    for command in new:
         why = next((why for start, why in NOT_RUN.items() if why and re.match(start, command)), None)
         for word, meant in MEANT.items():
             command = re.sub(word, meant, command)

@@ -93,7 +93,7 @@ def test_research_needs_no_key_and_its_reports_do_not_depend_on_criteria_referen
     copy = shutil.copytree(shipped("benchmarks/drb_mini"), tmp_path / "copy")
     for name in ("criteria.jsonl", "reference.jsonl", "truth.jsonl"):
         scramble_lines(copy / name)
-    chosen = ("experiment=deep_drb", "dataset.ids=[1,9]")
+    chosen = ("experiment=deep_drb", "dataset.ids=[1,9]", "judge=[race,world]")  # those that read what is scrambled
     told = run("told", *chosen)
     assert "Made with the offline model" in capsys.readouterr().out
     blind = run("blind", *chosen, f"dataset.path={copy}")

@@ -154,7 +154,7 @@ def process(*command: str) -> Iterator[subprocess.Popen[str]]:
             child.send_signal(signal.SIGTERM)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def stack() -> Iterator[str]:
     """An offline stack of its own, which counts."""
     with process(

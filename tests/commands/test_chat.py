@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import repeat
 from pathlib import Path
 
@@ -166,6 +166,23 @@ def piped(*lines: str, settings: Sequence[str] = (), seconds: float = 120) -> tu
     return done.stdout, done.stderr
 
 
+Talk = Callable[..., tuple[str, str]]
+
+
+@pytest.fixture
+def talked(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Talk:
+    """As `piped`, in this process, which need not load everything anew."""
+
+    def talk(*lines: str, settings: Sequence[str] = ()) -> tuple[str, str]:
+        say(monkeypatch, *lines)
+        capsys.readouterr()
+        assert main(["chat", *KEPT, *settings]) == 0
+        told = capsys.readouterr()
+        return told.out, told.err
+
+    return talk
+
+
 def test_a_second_process_goes_on_where_a_plan_waits() -> None:
     first, _ = piped("Hello!", TIDES)
     assert first.count("**Research Plan Preview**") == 1
@@ -195,7 +212,7 @@ def killed_in(stage: str, *lines: str) -> None:
 
 
 def test_research_that_was_killed_after_its_plan_was_approved_goes_on_without_asking(
-    capsys: pytest.CaptureFixture[str],
+    talked: Talk, capsys: pytest.CaptureFixture[str]
 ) -> None:
     killed_in("· deep research", TIDES, "looks good")
     assert main(["chat", "--list", "checkpointer=sqlite"]) == 0
@@ -208,7 +225,7 @@ def test_research_that_was_killed_after_its_plan_was_approved_goes_on_without_as
     assert "Research Plan Preview" not in out
     assert "· intent classifier" not in err
     assert "\ndeep · citations " in out
-    assert "goes on at" not in piped()[1]  # once
+    assert "goes on at" not in talked()[1]  # once
 
 
 def test_another_agents_conversation_is_listed_without_warnings(
@@ -220,9 +237,9 @@ def test_another_agents_conversation_is_listed_without_warnings(
     assert caplog.records == []
 
 
-def test_an_agent_alone_keeps_its_conversation_too(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_agent_alone_keeps_its_conversation_too(talked: Talk, capsys: pytest.CaptureFixture[str]) -> None:
     alone = ["agent=ai_q_shallow"]
-    first, _ = piped("In which country is Drostewick?", settings=alone)
+    first, _ = talked("In which country is Drostewick?", settings=alone)
     second, err = piped("exit", settings=alone)
     assert "\nleft; go on with: " in first
     assert first[first.index("you> ") : first.index("\n\nshallow · ")] in second
