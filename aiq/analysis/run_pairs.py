@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from aiq.core.errors import UserError
 from aiq.core.reports import Metric
@@ -117,17 +117,18 @@ class RunPair:
     def _judge_change(self, judge: JudgeSpec, other: JudgeSpec) -> str:
         """In which of what its hash covers."""
         manifests = self.first.manifest, self.second.manifest
-        changes: dict[str, list[str | None]] = {
+        changes: dict[str, list[Any]] = {
             f"prompt {judge.name}": [one.hashes.prompts.get(judge.name) for one in manifests],
             "version": [judge.version, other.version],
         }
-        changes |= {
-            role: [one.models.get(role) for one in manifests]
-            for role in manifests[0].models
-            if role.startswith("judge.")
-        }
+        sections: list[Any] = [one.config.get("judge") or {} for one in manifests]
+        first, second = (section.get(judge.name) or {} for section in sections)
+        changes |= {f"judge.{judge.name}.{name}": [first.get(name), second.get(name)] for name in {**first, **second}}
+        for role in manifests[0].models:
+            if role.startswith("judge."):
+                changes[role] = [one.models.get(role) for one in manifests]
         said = [f"{what}: {old}, then {new}" for what, (old, new) in changes.items() if old != new]
-        return ", ".join(said) or "its settings, endpoint or web"
+        return ", ".join(said) or "its endpoint or where its pages come from"
 
     @cached_property
     def keys(self) -> tuple[list[SampleKey], list[SampleKey]]:
