@@ -107,7 +107,7 @@ def find_run(name: str, results: str = "results") -> RunFolder:
     for path in (Path(name), Path(results) / name, *below):
         if (path / "manifest.json").is_file():
             return RunFolder(path)
-    if re.fullmatch(r"[\w.-]+", name) and (last := next(_latest_first(results, name), None)) is not None:
+    if re.fullmatch(r"\w[\w.-]*", name) and (last := next(_latest_first(results, name), None)) is not None:
         return last
     raise UserError(f"{name} is no run folder (one with a manifest.json), nor is there a run or an experiment of that name in {results}/")
 
