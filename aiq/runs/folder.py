@@ -109,7 +109,8 @@ def find_run(name: str, results: str = "results") -> RunFolder:
             return RunFolder(path)
     if re.fullmatch(r"\w[\w.-]*", name) and (last := next(_latest_first(results, name), None)) is not None:
         return last
-    raise UserError(f"{name} is no run folder (one with a manifest.json), nor is there a run or an experiment of that name in {results}/")
+    there = f"nor is there a run or an experiment of that name in {results}/"
+    raise UserError(f"{name} is no run folder (one with a manifest.json), {there}")
 
 
 def latest_unfinished(results: str, experiment: str | None) -> RunFolder:
