@@ -51,6 +51,7 @@ MEANT: Mapping[str, str] = {
     r"\.\./shared": str(SHARED),
     r"\bMODEL\b": "mine",
     r"\bID\b": "3",
+    r"\bRUN_[AB]\b": "results/tried/questions",
     r"results/EXPERIMENT/RUN_ID": "results/tried/questions",
     r"results/\w+/RUN_ID": "results/tried/questions",
 }

@@ -1,11 +1,12 @@
-"""Sweeps: how each job ended, and a metric's difference between two jobs, paired by sample."""
+"""Sweeps: how each job ended, and how the metrics of the jobs differ, paired by sample."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from aiq.runs.state import RunState
-from aiq.runs.summary import Summary
-from aiq.stats.estimates import Difference, paired_means, paired_ratios
+from aiq.runs.summary import Summary, difference
+from aiq.stats.estimates import Difference
+from aiq.stats.significance import corrected
 
 
 @dataclass(frozen=True)
@@ -18,22 +19,19 @@ class JobEnd:
     state: RunState | None = None
 
 
-def difference(first: JobEnd, second: JobEnd, metric: str) -> Difference | None:
-    """The metric in the second run minus in the first, over the samples that both have scored.
+def differences(ends: Sequence[JobEnd]) -> dict[tuple[int, str], tuple[Difference, float | None]]:
+    """By job and metric: the difference from the first job that has numbers, over the samples that both have scored.
 
-    None where one of them has no such metric, or has it by another estimator.
+    With each its p-value, corrected over all of them; None where too few samples changed for a test. A metric that one
+    of the jobs lacks, or has by another estimator, is absent.
     """
-    if first.state is None or second.state is None:
-        return None
-    before, after = (state.spec.metrics.get(metric) for state in (first.state, second.state))
-    if before is None or after is None or before.estimator != after.estimator:
-        return None
-    old, new = first.state.by_sample(metric), second.state.by_sample(metric)
-    span = None if before.low is None or before.high is None else before.high - before.low
-    if before.estimator == "ratio":
-        return paired_ratios(old, new, span)
-    return paired_means(_values(old), _values(new), span)
-
-
-def _values(parts: Mapping[str, list[tuple[float, float]]]) -> dict[str, list[float]]:
-    return {sample: [value for value, _ in epochs] for sample, epochs in parts.items()}
+    known = [(place, end.state) for place, end in enumerate(ends) if end.state is not None]
+    found: dict[tuple[int, str], Difference] = {}
+    for place, state in known[1:]:
+        first = known[0][1]
+        for name, metric in first.spec.metrics.items():
+            other = state.spec.metrics.get(name)
+            if other is not None and other.estimator == metric.estimator:
+                change = difference(metric, first.by_sample(name), state.by_sample(name))
+                found |= {(place, name): change} if change else {}
+    return {key: (found[key], p) for key, p in corrected({key: one.p for key, one in found.items()}).items()}

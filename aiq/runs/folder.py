@@ -95,7 +95,10 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def find_run(name: str, results: str = "results") -> RunFolder:
-    """The run folder at a path, at one below `results`, or the `latest` there. Raises UserError for none."""
+    """The run folder at a path or at one below `results`, the `latest` there, or an experiment's latest.
+
+    Raises UserError for none.
+    """
     if name == LATEST:
         if (last := next(_latest_first(results), None)) is None:
             raise UserError(f"there are no runs in {results}/; name a run folder, or the results folder with --results")
@@ -104,7 +107,10 @@ def find_run(name: str, results: str = "results") -> RunFolder:
     for path in (Path(name), Path(results) / name, *below):
         if (path / "manifest.json").is_file():
             return RunFolder(path)
-    raise UserError(f"{name} is no run folder (one with a manifest.json), nor is there one of that name in {results}/")
+    if re.fullmatch(r"\w[\w.-]*", name) and (last := next(_latest_first(results, name), None)) is not None:
+        return last
+    there = f"nor is there a run or an experiment of that name in {results}/"
+    raise UserError(f"{name} is no run folder (one with a manifest.json), {there}")
 
 
 def latest_unfinished(results: str, experiment: str | None) -> RunFolder:

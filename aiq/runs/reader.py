@@ -10,10 +10,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from aiq.core.errors import UserError
+from aiq.core.run_settings import RunnerSettings
 from aiq.core.samples import SampleKey
-from aiq.runs.folder import RunFolder, find_run
+from aiq.runs.folder import RunFolder, find_run, natural
 from aiq.runs.journal import read_journal, torn_bytes
+from aiq.runs.manifest import RunSpec
 from aiq.runs.rows import SampleRow, ScoreRow, StoredPage
+from aiq.runs.state import RunState
 from aiq.runs.summary import Summary
 
 if TYPE_CHECKING:
@@ -61,6 +65,26 @@ def read_scores(folder: RunFolder, samples: Mapping[SampleKey, SampleRow]) -> di
         if row.key in samples and samples[row.key].attempt == row.attempt:
             found[row.key][row.judge, row.metric] = row
     return {key: list(scores.values()) for key, scores in found.items()}
+
+
+def read_state(folder: RunFolder) -> RunState:
+    """What a run has come to, by its rows alone: it knows the samples that were attempted, not the others.
+
+    Raises UserError for a run of an older version, whose manifest does not say what its judges declare.
+    """
+    manifest = folder.read_manifest()
+    if manifest.hashes.judges and not manifest.judges:
+        raise UserError(
+            f"{folder.path}: an older version made this run, and did not note what its judges declare; "
+            f"aiq run resume={folder.path} adds it"
+        )
+    samples = read_samples(folder, SampleRow.light)
+    keys = tuple(sorted(samples, key=lambda key: (natural(key.sample_id), key.epoch)))
+    state = RunState(RunSpec(keys, manifest.judges, manifest.section("runner", RunnerSettings)))
+    for row in samples.values():
+        state.add_attempt(row)
+    state.add_scores(every_score(folder))
+    return state
 
 
 def _say_torn(folder: RunFolder, name: str) -> None:

@@ -16,7 +16,15 @@ from aiq.core.usage import Usage
 from aiq.runs.manifest import FailureRule, Manifest, RunStatus
 from aiq.runs.rows import SampleRow
 from aiq.runs.state import RunState
-from aiq.stats.estimates import Estimate, Pairs, mean_estimate, ratio_estimate
+from aiq.stats.estimates import (
+    Difference,
+    Estimate,
+    Pairs,
+    mean_estimate,
+    paired_means,
+    paired_ratios,
+    ratio_estimate,
+)
 from aiq.stats.noise import NOISE, Noise, RunNoise, pooled
 
 MOST_SLICES = 20  # a tag with more values than this names samples rather than groups them; it is not sliced by
@@ -263,6 +271,15 @@ def estimate(metric: Metric, clusters: Mapping[str, Pairs]) -> Estimate | None:
         return ratio_estimate(list(clusters.values()), metric.low, metric.high)
     values = [[value for value, _ in cluster] for cluster in clusters.values()]
     return mean_estimate(values, metric.low, metric.high)
+
+
+def difference(metric: Metric, first: Mapping[str, Pairs], second: Mapping[str, Pairs]) -> Difference | None:
+    """The metric in a second run minus in a first one, both from `RunState.by_sample`, over the samples of both."""
+    span = None if metric.low is None or metric.high is None else metric.high - metric.low
+    if metric.estimator == "ratio":
+        return paired_ratios(first, second, span)
+    before, after = ({sample: [x for x, _ in epochs] for sample, epochs in run.items()} for run in (first, second))
+    return paired_means(before, after, span)
 
 
 def _citation_statuses(attempts: Iterable[SampleRow]) -> dict[str, int]:

@@ -17,6 +17,7 @@ from aiq.runs.rows import ScoreRow
 from aiq.runs.summary import Summary
 from aiq.stats.estimates import Estimate
 from aiq.stats.noise import RunNoise
+from aiq.stats.significance import LEVEL
 
 OFFLINE_NOTE = "Made with the offline model: these numbers test the harness, they do not measure an agent."
 JUDGED_OFFLINE_NOTE = "Judged by the offline stack: these scores test the harness, they do not measure an agent."
@@ -63,6 +64,11 @@ def number(value: float) -> str:
 
 def interval(figure: Estimate | Figure | None) -> str:
     return "-" if figure is None or figure.ci95 is None else f"{number(figure.ci95[0])} to {number(figure.ci95[1])}"
+
+
+def star(p: float | None) -> str:
+    """Behind what a corrected p-value calls significant."""
+    return "*" if p is not None and p < LEVEL else ""
 
 
 class Spent(Protocol):

@@ -6,11 +6,12 @@ cluster there is no interval.
 
 import math
 from collections.abc import Mapping, Sequence
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import Literal
 
 from aiq.core.base import Record
 from aiq.stats.intervals import Interval, difference_interval, mean_interval
+from aiq.stats.significance import paired_p
 
 Values = Sequence[float]
 """A sample's values, one an epoch."""
@@ -29,16 +30,22 @@ class Estimate(Record):
 
 
 class Difference(Record):
-    """Second minus first, over `n` common samples. `ci95` as in `Estimate`."""
+    """Second minus first, over `n` common samples. `ci95` as in `Estimate`.
+
+    `p`: of no difference, uncorrected; None where too few samples changed for a test. `spread`: the standard deviation
+    of a sample's change; None for one sample.
+    """
 
     mean: float
     ci95: Interval | None
     n: int
+    p: float | None
+    spread: float | None
 
     @property
-    def significant(self) -> bool:
-        """Whether the interval leaves out zero."""
-        return self.ci95 is not None and not self.ci95[0] <= 0 <= self.ci95[1]
+    def none(self) -> bool:
+        """Whether no sample changed."""
+        return abs(self.mean) < 1e-9 and (self.spread or 0.0) < 1e-9
 
 
 def mean_estimate(clusters: Sequence[Values], low: float | None = None, high: float | None = None) -> Estimate | None:
@@ -96,6 +103,15 @@ def paired_ratios(
     return _paired(before, after, span)
 
 
+def passes(values: Values, k: int) -> tuple[float, float]:
+    """Of a sample's epochs, each 0 or 1: the chance that of k of them any is right (pass@k), and that all are (pass^k).
+
+    Both are unbiased (Chen 2021, "Evaluating Large Language Models Trained on Code", and Yao 2024, "tau-bench").
+    """
+    n, right = len(values), round(math.fsum(values))
+    return 1 - math.comb(n - right, k) / math.comb(n, k), math.comb(right, k) / math.comb(n, k)
+
+
 def _paired(
     first: Mapping[str, tuple[float, float]], second: Mapping[str, tuple[float, float]], span: float | None
 ) -> Difference | None:
@@ -106,8 +122,10 @@ def _paired(
         return None
     mean, residuals = new - old, zip(_residuals(before, old), _residuals(after, new), strict=True)
     deviations = [b - a for a, b in residuals]
-    interval = difference_interval(mean, deviations, [mean + deviation for deviation in deviations], span)
-    return Difference(mean=mean, ci95=interval, n=len(common))
+    changes = [mean + deviation for deviation in deviations]
+    interval = difference_interval(mean, deviations, changes, span)
+    spread = stdev(changes) if len(changes) > 1 else None
+    return Difference(mean=mean, ci95=interval, n=len(common), p=paired_p(changes), spread=spread)
 
 
 def _sums(pairs: Pairs) -> tuple[float, float]:

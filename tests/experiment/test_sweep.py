@@ -7,7 +7,8 @@ from tests.experiment.conftest import Workplace
 
 
 def test_each_job_has_a_folder_that_knows_its_place(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "-m", "experiment=tiny", "agent.words=1,3", "seed=0,1", "limit=3"]) == 0
+    here.write_samples({f"s{number}": f"question number {number}" for number in range(12)})
+    assert main(["run", "-m", "experiment=tiny", "agent.words=1,3", "seed=0,1"]) == 0
     places = [here.manifest(run)["sweep"] for run in here.runs()]
     assert len({place["id"] for place in places}) == 1
     assert [place["job"] for place in places] == [0, 1, 2, 3]
@@ -22,6 +23,7 @@ def test_each_job_has_a_folder_that_knows_its_place(here: Workplace, capsys: pyt
     assert f"{count:.3f}" in table
     difference = next(line for line in table.splitlines() if f"+{count - first:.3f}" in line)
     assert ")*" in difference  # three times the words: certain, on the same samples
+    assert "corrected by Holm's method" in " ".join(table.split())
 
 
 def test_nothing_starts_when_one_job_is_wrong(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:

@@ -42,6 +42,7 @@ def test_runs_are_found_by_folder_id_and_latest(tmp_path: Path) -> None:
         os.utime(manifest, (number, number))
     assert find_run("latest", str(results)).path == results / "exp/a"
     assert find_run("b", str(results)).path == results / "exp/b"
+    assert find_run("exp", str(results)).path == results / "exp/a"
     assert find_run("exp/b", str(results)).path == results / "exp/b"
     assert find_run(str(results / "exp/b"), "nowhere").path == results / "exp/b"
     with pytest.raises(UserError, match="no run folder"):

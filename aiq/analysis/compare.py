@@ -1,0 +1,270 @@
+"""Finished runs compared sample by sample: quality, overall and by slice, with p-values of one family, and spend.
+
+The first run is what the others are compared with. Of two runs that judged the same reports differently, the offset
+between their judges.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from statistics import fmean
+from typing import Final, Literal
+
+from aiq.analysis.run_pairs import RunPair, Scored, Side, Slice
+from aiq.core.base import Record
+from aiq.core.errors import UserError
+from aiq.core.samples import SampleKey
+from aiq.core.usage import Usage
+from aiq.runs.folder import RunFolder
+from aiq.runs.rows import SampleRow
+from aiq.runs.summary import difference, estimate
+from aiq.stats.estimates import Difference, ratio_estimate
+from aiq.stats.intervals import Interval
+from aiq.stats.significance import LEVEL, corrected, samples_needed
+
+Verdict = Literal["better", "worse", "higher", "lower", "cannot tell", "equal"]
+"""Of the second run; `higher` and `lower` of judges, `equal` where no sample changed."""
+
+_LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+class ComparedRun(Record):
+    """A run by its letter. `judge_errors`: by judge, the reports that it failed on."""
+
+    label: str
+    run_id: str
+    experiment: str
+    folder: str
+    overrides: tuple[str, ...]
+    attempts: int
+    failed: int
+    judge_errors: Mapping[str, int]
+
+
+class Change(Record):
+    """A metric in the second run against the first, over the samples that both have scored, or a slice of them.
+
+    `first`, `second`: the metric in either. `p`: that of `difference`, corrected over the whole
+    comparison. `lost`: samples without a score in either run. `effect`: the difference for which `more` says how many
+    further samples would find it with a power of 0.8 at the level of this comparison; both None where nothing varied.
+    """
+
+    metric: str
+    slice: Slice
+    first: float
+    second: float
+    difference: Difference
+    p: float | None
+    verdict: Verdict
+    lost: tuple[int, int]
+    effect: float | None
+    more: int | None
+
+
+class SpendRatio(Record):
+    """What the agent spent on a sample (the mean over those of both runs), and second / first with its interval."""
+
+    name: str
+    first: float
+    second: float
+    ratio: float | None
+    ci95: Interval | None
+
+
+class Moved(Record):
+    """The samples whose score of a metric became better or worse (of judges: higher or lower), by how much.
+
+    Over all epochs; the largest change first.
+    """
+
+    metric: str
+    up: Mapping[str, float]
+    down: Mapping[str, float]
+
+
+class Pair(Record):
+    """The second run against the first over `samples` that both have. `left_out`: by metric, why it is not compared."""
+
+    first: str
+    second: str
+    samples: int
+    changes: tuple[Change, ...]
+    spend: tuple[SpendRatio, ...]
+    moved: tuple[Moved, ...]
+    left_out: Mapping[str, str]
+
+
+class Comparison(Record):
+    """`family`: how many p-values were corrected together. `forced`: what the runs differ in and should not."""
+
+    schema_version: Literal[1] = 1
+    judges: bool
+    runs: tuple[ComparedRun, ...]
+    leading: tuple[str, ...]
+    family: int
+    forced: tuple[str, ...]
+    pairs: tuple[Pair, ...]
+
+
+def compare(
+    folders: Sequence[RunFolder],
+    *,
+    metrics: Sequence[str] = (),
+    effect: float = 0.02,
+    judges: bool = False,
+    force: bool = False,
+) -> Comparison:
+    """Each further run against the first one.
+
+    `metrics`: compare these alone, and each by slice too; by default all, and by slice the first of each judge.
+    `effect`: what is worth finding, as a share of a metric's range, or of the first run's mean where it has none.
+    `judges`: what the judges differ in on the same reports. Raises UserError for runs that cannot be compared, which
+    `force` compares over the samples, and in the metrics, that they share, and where nothing is left to compare.
+    """
+    if not 2 <= len(folders) <= len(_LETTERS):
+        raise UserError(f"compare takes 2 to {len(_LETTERS)} runs, and got {len(folders)}")
+    runs = [Side(label, folder) for label, folder in zip(_LETTERS, folders, strict=False)]
+    pairs = [RunPair(runs[0], run, tuple(metrics), judges) for run in runs[1:]]
+    obstacles = tuple(dict.fromkeys(why for pair in pairs for why in pair.obstacles()))
+    if obstacles and not force:
+        raise UserError(f"the runs cannot be compared: {'; '.join(obstacles)}; --force compares what they share")
+    for pair in pairs:
+        pair.check()
+    found = [
+        (pair, place, change)
+        for pair in pairs
+        for place, scored in pair.scores.items()
+        if (change := difference(*scored)) is not None
+    ]
+    p_values = corrected({(pair.second.label, *place): change.p for pair, place, change in found})
+    family = sum(p is not None for p in p_values.values())
+    level = LEVEL / max(1, family)  # that the next comparison of this size tests its smallest p-value at
+    changes: dict[str, list[Change]] = {run.label: [] for run in runs}
+    for pair, place, change in found:
+        label = pair.second.label
+        changes[label].append(_change(pair, place, change, p_values[(label, *place)], effect, level))
+    return Comparison(
+        judges=judges,
+        runs=tuple(_run(run) for run in runs),
+        leading=tuple(dict.fromkeys(name for pair in pairs for name in pair.leading)),
+        family=family,
+        forced=obstacles,
+        pairs=tuple(_pair(pair, changes[pair.second.label]) for pair in pairs),
+    )
+
+
+def _run(run: Side) -> ComparedRun:
+    return ComparedRun(
+        label=run.label,
+        run_id=run.manifest.run_id,
+        experiment=run.manifest.experiment,
+        folder=str(run.folder.path),
+        overrides=run.manifest.overrides,
+        attempts=len(run.state.attempts),
+        failed=sum(row.failed for row in run.state.attempts.values()),
+        judge_errors={judge: len(why) for judge, why in run.state.judge_errors().items()},
+    )
+
+
+def _pair(pair: RunPair, changes: Sequence[Change]) -> Pair:
+    return Pair(
+        first=pair.first.label,
+        second=pair.second.label,
+        samples=len({key.sample_id for key in pair.keys[0]}),
+        changes=tuple(changes),
+        spend=() if pair.judging else tuple(_spend(pair)),
+        moved=tuple(_moved(pair.scores[name, None], judging=pair.judging) for name in pair.leading),
+        left_out={} if pair.judging else pair.left_out,
+    )
+
+
+def _change(
+    pair: RunPair, place: tuple[str, Slice], found: Difference, p: float | None, effect: float, level: float
+) -> Change:
+    (metric, old, new), tag = pair.scores[place], place[1]
+    samples = pair.slices[tag] if tag else {key.sample_id for key in pair.keys[0]}
+    common = sorted(old.keys() & new.keys())
+    means = [one.mean for run in (old, new) if (one := estimate(metric, {key: run[key] for key in common}))]
+    span = None if metric.low is None or metric.high is None else metric.high - metric.low
+    worth = effect * (abs(means[0]) if span is None else span)
+    needed = samples_needed(found.spread, worth, level) if found.spread and worth else None
+    return Change(
+        metric=metric.name,
+        slice=tag,
+        first=means[0],
+        second=means[1],
+        difference=found,
+        p=p,
+        verdict=_verdict(found, p, judging=pair.judging, higher_is_better=metric.higher_is_better),
+        lost=(len(samples) - len(old), len(samples) - len(new)),
+        effect=worth if needed else None,
+        more=max(0, needed - found.n) if needed else None,
+    )
+
+
+def _verdict(found: Difference, p: float | None, *, judging: bool, higher_is_better: bool) -> Verdict:
+    if p is None or p >= LEVEL:
+        return "equal" if found.none else "cannot tell"
+    if judging:
+        return "higher" if found.mean > 0 else "lower"
+    return "better" if (found.mean > 0) is higher_is_better else "worse"
+
+
+def _moved(scored: Scored, *, judging: bool) -> Moved:
+    old, new = (
+        {
+            sample: sum(x for x, _ in epochs) / total
+            for sample, epochs in run.items()
+            if (total := sum(y for _, y in epochs))
+        }
+        for run in (scored.first, scored.second)
+    )
+    shifts = {sample: new[sample] - old[sample] for sample in old if sample in new}
+    shifts = dict(sorted(shifts.items(), key=lambda item: -abs(item[1])))
+    rises, falls = ({sample: by for sample, by in shifts.items() if by * sign > 1e-9} for sign in (1, -1))
+    if scored.metric.higher_is_better or judging:
+        return Moved(metric=scored.metric.name, up=rises, down=falls)
+    return Moved(metric=scored.metric.name, up=falls, down=rises)
+
+
+def _spend(pair: RunPair) -> Iterator[SpendRatio]:
+    """Nothing for what is not known, as a cost without a price, and what both have none of."""
+    for name, of_row in _SPEND.items():
+        before, after = (
+            _means({key: of_row(run.state.attempts[key]) for key in keys})
+            for run, keys in zip((pair.first, pair.second), pair.keys, strict=True)
+        )
+        if before.keys() == after.keys() and any((*before.values(), *after.values())):
+            yield _ratio(name, before, after)
+
+
+def _cost(row: SampleRow) -> float | None:
+    return sum(row.usage.values(), Usage()).cost_usd
+
+
+_SPEND: Final[Mapping[str, Callable[[SampleRow], float | None]]] = {
+    "cost": _cost,
+    "tokens": lambda row: sum(used.total_tokens for used in row.usage.values()),
+    "calls": lambda row: sum(used.calls for used in row.usage.values()),
+    "seconds": lambda row: row.timing.seconds,
+}
+
+
+def _means(values: Mapping[SampleKey, float | None]) -> dict[str, float]:
+    """By sample, over its epochs; empty where one is not known."""
+    grouped: dict[str, list[float]] = {}
+    for key, value in values.items():
+        if value is None:
+            return {}
+        grouped.setdefault(key.sample_id, []).append(value)
+    return {sample: fmean(found) for sample, found in grouped.items()}
+
+
+def _ratio(name: str, before: Mapping[str, float], after: Mapping[str, float]) -> SpendRatio:
+    """The interval is Student's on the scale of logarithms: a ratio is as likely to be half of its truth as twice."""
+    first, second = fmean(before.values()), fmean(after.values())
+    found = ratio_estimate([[(after[sample], before[sample])] for sample in before])
+    ratio, interval = (found.mean, found.ci95) if found else (None, None)
+    if ratio and interval:
+        half = (interval[1] - interval[0]) / 2 / ratio
+        interval = ratio * math.exp(-half), ratio * math.exp(half)
+    return SpendRatio(name=name, first=first, second=second, ratio=ratio, ci95=interval)

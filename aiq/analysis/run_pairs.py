@@ -1,0 +1,213 @@
+"""Two runs side by side: what forbids to compare them, and the scores of the samples and metrics that they share."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from aiq.core.errors import UserError
+from aiq.core.reports import Metric
+from aiq.core.samples import SampleKey
+from aiq.core.text import counted
+from aiq.runs.folder import RunFolder
+from aiq.runs.manifest import FailureRule, JudgeSpec, Manifest
+from aiq.runs.reader import read_samples, read_state
+from aiq.runs.rows import SampleRow
+from aiq.runs.state import RunState
+from aiq.runs.summary import MOST_SLICES, Summary
+from aiq.stats.estimates import Pairs, passes
+
+Slice = tuple[str, str] | None
+"""A tag and its value; None for all samples."""
+
+
+class Scored(NamedTuple):
+    """A metric's scores by sample in either run."""
+
+    metric: Metric
+    first: Mapping[str, Pairs]
+    second: Mapping[str, Pairs]
+
+
+@dataclass(frozen=True)
+class Side:
+    """A finished run and the letter that tables call it by. Raises UserError where it is none."""
+
+    label: str
+    folder: RunFolder
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        return self.folder.read_manifest()
+
+    @cached_property
+    def summary(self) -> Summary:
+        return self.folder.read_summary()
+
+    @cached_property
+    def state(self) -> RunState:
+        return read_state(self.folder)
+
+    @cached_property
+    def samples(self) -> dict[str, SampleRow]:
+        """A row of each sample."""
+        return {key.sample_id: self.state.attempts[key] for key in self.state.spec.keys}
+
+    @cached_property
+    def judges(self) -> dict[str, JudgeSpec]:
+        """By metric, the judge that yields it."""
+        return {metric.name: judge for judge in self.state.spec.judges for metric in judge.metrics}
+
+    @cached_property
+    def reports(self) -> dict[SampleKey, str | None]:
+        return {key: row.report for key, row in read_samples(self.folder, SampleRow.light).items()}
+
+
+@dataclass(frozen=True, eq=False)
+class RunPair:
+    """The second run against the first. `wanted`: metrics, all where empty. `judging`: their judges are compared."""
+
+    first: Side
+    second: Side
+    wanted: tuple[str, ...]
+    judging: bool
+
+    def check(self) -> None:
+        """Raises UserError for a metric that neither run has, and where there is nothing to compare."""
+        names, known = f"{self.first.label} and {self.second.label}", {**self.first.judges, **self.second.judges}
+        if unknown := [name for name in self.wanted if name not in known]:
+            raise UserError(f"{names} have no metric {unknown[0]}; they have {', '.join(known)}")
+        if not self.keys[0]:
+            raise UserError(f"{names} share no {'report' if self.judging else 'sample'}: there is nothing to compare")
+        if self.judging and not self.metrics:
+            raise UserError(
+                f"{names} have the same judges; a run with others is made by: aiq rescore RUN judge.NAME..."
+            )
+
+    def obstacles(self) -> Iterator[str]:
+        """What differs between the runs that should not, in words."""
+        a, b = self.first, self.second
+        for run in (a, b):
+            if run.manifest.status != "finished":
+                yield f"{run.label} is not finished ({run.manifest.status}; aiq run resume={run.folder.path})"
+        yield from self._dataset_obstacles()
+        rules = [run.state.spec.runner.agent_failures for run in (a, b)]
+        if rules[0] != rules[1]:
+            yield f"runner.agent_failures is {rules[0]} in {a.label} and {rules[1]} in {b.label}"
+        if self.judging:
+            if changed := sum(a.reports[key] != b.reports[key] for key in a.reports.keys() & b.reports.keys()):
+                yield f"{a.label} and {b.label} judge different reports ({changed} differ)"
+            return
+        others = {judge.name: judge for judge in b.state.spec.judges}
+        for judge in a.state.spec.judges:
+            if (other := others.get(judge.name)) is not None and other.hash != judge.hash:
+                yield f"judge {judge.name} differs between {a.label} and {b.label} ({self._judge_change(judge, other)})"
+
+    def _dataset_obstacles(self) -> Iterator[str]:
+        a, b = self.first, self.second
+        datasets = [f"{run.manifest.dataset.name} {run.manifest.dataset.fingerprint[:8]}" for run in (a, b)]
+        if a.manifest.dataset.fingerprint != b.manifest.dataset.fingerprint:
+            yield f"the dataset of {a.label} is {datasets[0]}, that of {b.label} {datasets[1]}"
+            return
+        for run, other in ((a, b), (b, a)):
+            if lacking := [sample for sample in run.samples if sample not in other.samples]:
+                some = ", ".join(lacking[:3]) + (", ..." if len(lacking) > 3 else "")
+                yield f"{other.label} lacks {counted(len(lacking), 'sample')} of {run.label} ({some})"
+
+    def _judge_change(self, judge: JudgeSpec, other: JudgeSpec) -> str:
+        """In which of what its hash covers."""
+        manifests = self.first.manifest, self.second.manifest
+        changes: dict[str, list[Any]] = {
+            f"prompt {judge.name}": [one.hashes.prompts.get(judge.name) for one in manifests],
+            "version": [judge.version, other.version],
+        }
+        sections: list[Any] = [one.config.get("judge") or {} for one in manifests]
+        first, second = (section.get(judge.name) or {} for section in sections)
+        changes |= {f"judge.{judge.name}.{name}": [first.get(name), second.get(name)] for name in {**first, **second}}
+        for role in manifests[0].models:
+            if role.startswith("judge."):
+                changes[role] = [one.models.get(role) for one in manifests]
+        said = [f"{what}: {old}, then {new}" for what, (old, new) in changes.items() if old != new]
+        return ", ".join(said) or "its endpoint or where its pages come from"
+
+    @cached_property
+    def keys(self) -> tuple[list[SampleKey], list[SampleKey]]:
+        """The attempts of either run at the samples that both have; of judges, those with the same report."""
+        a, b = self.first, self.second
+        if self.judging:
+            same = [key for key in a.state.spec.keys if key in b.reports and a.reports[key] == b.reports[key]]
+            return same, same
+        hashes = {sample: row.sample_hash for sample, row in b.samples.items()}
+        shared = {sample for sample, row in a.samples.items() if hashes.get(sample) == row.sample_hash}
+        one, other = ([key for key in run.state.spec.keys if key.sample_id in shared] for run in (a, b))
+        return one, other
+
+    @cached_property
+    def left_out(self) -> dict[str, str]:
+        """By metric, why it is not compared."""
+        names = dict.fromkeys([*self.first.judges, *self.second.judges])
+        reasons = {name: self._reason(name) for name in names if not self.wanted or name in self.wanted}
+        return {name: why for name, why in reasons.items() if why is not None}
+
+    def _reason(self, name: str) -> str | None:
+        for run, other in ((self.first, self.second), (self.second, self.first)):
+            if name not in run.judges:
+                return f"only {other.label} has it"
+            if name not in run.summary.metrics:
+                return f"{run.label} has no number: {run.summary.unavailable.get(name, 'it was not scored')}"
+        if (self.first.judges[name].hash == self.second.judges[name].hash) is self.judging:
+            return "its judge is the same" if self.judging else "its judges differ"
+        estimators = {run.state.spec.metrics[name].estimator for run in (self.first, self.second)}
+        return "its estimators differ" if len(estimators) > 1 else None
+
+    @cached_property
+    def metrics(self) -> list[str]:
+        names = [name for name in self.first.judges if not self.wanted or name in self.wanted]
+        return [name for name in names if name not in self.left_out]
+
+    @cached_property
+    def leading(self) -> list[str]:
+        """The metrics that are compared by slice: the wanted ones, or the first of each judge."""
+        firsts = {judge.metrics[0].name for judge in self.first.state.spec.judges}
+        return [name for name in self.metrics if self.wanted or name in firsts]
+
+    @cached_property
+    def scores(self) -> dict[tuple[str, Slice], Scored]:
+        """What is compared, by metric and slice."""
+        found: dict[tuple[str, Slice], Scored] = {}
+        rule: FailureRule = "exclude" if self.judging else self.first.state.spec.runner.agent_failures
+        for name in self.metrics:
+            runs = zip((self.first, self.second), self.keys, strict=True)
+            before, after = [run.state.by_sample(name, keys, rule) for run, keys in runs]
+            found[name, None] = whole = Scored(self.first.state.spec.metrics[name], before, after)
+            for place, samples in self.slices.items() if name in self.leading else ():
+                within = [{key: run[key] for key in run if key in samples} for run in (before, after)]
+                found[name, place] = Scored(whole.metric, within[0], within[1])
+            k = min(max(key.epoch for key in keys) for keys in self.keys)
+            found |= {(scored.metric.name, None): scored for scored in _passes(whole, k)}
+        return found
+
+    @cached_property
+    def slices(self) -> dict[tuple[str, str], set[str]]:
+        """Samples by tag and value, as summaries have them; of slices with the same samples the first one."""
+        groups: dict[str, dict[str, set[str]]] = {}
+        for sample in dict.fromkeys(key.sample_id for key in self.keys[0]):
+            for tag, value in self.first.samples[sample].tags.items():
+                groups.setdefault(tag, {}).setdefault(value, set()).add(sample)
+        found: dict[tuple[str, str], set[str]] = {}
+        for tag, values in sorted(groups.items()):
+            for value, samples in sorted(values.items()) if 1 < len(values) <= MOST_SLICES else ():
+                found |= {(tag, value): samples} if samples not in found.values() else {}
+        return found
+
+
+def _passes(scored: Scored, k: int) -> Iterator[Scored]:
+    """pass@k and pass^k of a metric of zeros and ones, over the samples with k epochs; nothing for one epoch."""
+    metric, *runs = scored
+    values = [{key: [x for x, _ in epochs] for key, epochs in run.items() if len(epochs) >= k} for run in runs]
+    binary = all(value in (0, 1) for run in values for epochs in run.values() for value in epochs)
+    if k < 2 or not binary or metric.estimator != "mean" or (metric.low, metric.high) != (0, 1):
+        return
+    for place, name in enumerate((f"{metric.name} pass@{k}", f"{metric.name} pass^{k}")):
+        first, second = ({key: [(passes(found, k)[place], 1.0)] for key, found in run.items()} for run in values)
+        yield Scored(metric.model_copy(update={"name": name}), first, second)

@@ -1,0 +1,65 @@
+"""Compare finished runs, sample by sample: is B better than A, by how much, where, and at what cost?
+
+aiq compare RUN_A RUN_B
+aiq compare RUN_A RUN_B RUN_C --metric fresheval.relaxed
+
+Each further run is compared with the first. A run is a folder, a run id below results/, or `latest`. Runs that
+differ in dataset, samples, judge or judge prompt are refused: --force compares what they share. --judges compares
+the judges of two runs that hold the same reports (`aiq rescore`).
+"""
+
+from argparse import ArgumentParser, Namespace
+from os.path import relpath
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aiq.core.errors import UserError
+
+if TYPE_CHECKING:
+    from aiq.analysis.compare import ComparedRun
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, run ids, or `latest`; the first one is A")
+    parser.add_argument(
+        "--metric", action="append", default=[], metavar="NAME", help="only this, and by slice; may be repeated"
+    )
+    parser.add_argument(
+        "--effect",
+        type=float,
+        default=0.02,
+        metavar="SHARE",
+        help="a difference worth finding, as a share of the metric's range, or else of A's mean (0.02)",
+    )
+    parser.add_argument("--judges", action="store_true", help="compare the judges of the same reports")
+    parser.add_argument("--force", action="store_true", help="compare what runs share that differ in more")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables here, with links to samples")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure here")
+    parser.add_argument("--results", default="results", metavar="DIR", help="where runs are looked for (results)")
+
+
+def run(args: Namespace) -> int:
+    from aiq.analysis.compare import compare
+    from aiq.citations.files import write_text
+    from aiq.runs.folder import find_run
+    from aiq.site.analysis_tables import comparison_markdown, comparison_parts, comparison_text
+    from aiq.site.tables import notes, replay_note, show
+
+    if not 0 < args.effect <= 1:
+        raise UserError(f"--effect {args.effect}: a share of a metric's range is above 0 and at most 1, such as 0.02")
+    folders = [find_run(name, args.results) for name in args.runs]
+    found = compare(folders, metrics=args.metric, effect=args.effect, judges=args.judges, force=args.force)
+    said = [note for folder in folders for note in notes(folder.read_summary())]
+    said += [note for folder in folders for note in replay_note(folder.read_manifest())]
+    remarks = list(dict.fromkeys(said))
+    show(*comparison_text(comparison_parts(found, remarks)))
+    if args.json is not None:
+        write_text(args.json, found.model_dump_json(indent=2) + "\n")
+    if args.markdown is not None:
+
+        def link(of: "ComparedRun", sample: str) -> str:
+            page = relpath(Path(of.folder) / "index.html", args.markdown.parent)
+            return f"[{sample}]({page}#{sample}.1)"
+
+        write_text(args.markdown, comparison_markdown(comparison_parts(found, remarks, link)))
+    return 0

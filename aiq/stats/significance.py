@@ -1,0 +1,77 @@
+"""Tests of paired differences, the correction for how many were made, and how many samples a difference takes."""
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Final, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+
+LEVEL: Final = 0.05
+POWER: Final = 0.8
+_EXACT: Final = 16  # changes whose 2^16 signs are all tried
+_DRAWN: Final = 500  # changes up to which signs are drawn; above, Student's test says the same
+_DRAWS: Final = 10_000
+
+
+def paired_p(changes: Sequence[float]) -> float | None:
+    """The two-sided p-value of a mean change that is 0 in truth; None where too few changed for one below LEVEL.
+
+    `changes`: one of each cluster. Without a difference a change is as likely to be a rise as a fall of the same size,
+    so the signs are flipped: a randomisation test (Fisher 1935, "The Design of Experiments", section 21), exact for up
+    to 16 clusters that changed, with 10,000 seeded draws for up to 500, above it Student's paired test. Changes of
+    one size, as shares have them with one epoch, make it McNemar's exact test. What did not change says nothing of the
+    direction, and rounding errors are no changes: it takes six.
+    """
+    largest = max(map(abs, changes), default=0.0)
+    changed = [change for change in changes if abs(change) > 1e-9 * max(1.0, largest)]
+    if 2.0 ** (1 - len(changed)) >= LEVEL:
+        return None
+    if largest - min(map(abs, changed)) <= 1e-9 * largest:
+        from scipy.stats import binomtest
+
+        return float(binomtest(sum(change > 0 for change in changed), len(changed)).pvalue)
+    if len(changed) > _DRAWN:
+        from scipy.stats import ttest_1samp
+
+        return float(ttest_1samp(changes, 0.0).pvalue)
+    return _sign_flip(changed)
+
+
+def _sign_flip(changes: Sequence[float]) -> float:
+    import numpy as np
+
+    sizes, found = np.abs(changes), abs(math.fsum(changes)) * (1 - 1e-9)
+    if len(changes) <= _EXACT:
+        sums = np.zeros(1)
+        for size in sizes:
+            sums = np.concatenate((sums + size, sums - size))
+        return float(np.mean(np.abs(sums) >= found))
+    draw = np.random.default_rng(len(changes))
+    rises = np.unpackbits(np.frombuffer(draw.bytes(_DRAWS * -(-len(changes) // 8)), dtype=np.uint8))
+    risen = rises.reshape(_DRAWS, -1)[:, : len(changes)].astype(float) @ sizes
+    return float((1 + np.count_nonzero(np.abs(2 * risen - sizes.sum()) >= found)) / (1 + _DRAWS))
+
+
+def corrected(values: Mapping[K, float | None]) -> dict[K, float | None]:
+    """The p-values of a family by Holm's method: below LEVEL, the chance that any of them is a false alarm is LEVEL.
+
+    Holm (1979), "A simple sequentially rejective multiple test procedure". What has none, because it never could be
+    below LEVEL, does not count in the family (Tarone 1990, "A modified Bonferroni method for discrete data").
+    """
+    family = sorted((p, place) for place, p in enumerate(values.values()) if p is not None)
+    found: list[float | None] = [None] * len(values)
+    largest = 0.0
+    for rank, (p, place) in enumerate(family):
+        found[place] = largest = max(largest, min(1.0, (len(family) - rank) * p))
+    return dict(zip(values, found, strict=True))
+
+
+def samples_needed(spread: float, difference: float, level: float = LEVEL) -> int:
+    """Samples with which a true difference is found at the level with a probability of POWER.
+
+    `spread`: the standard deviation of a sample's change. A normal approximation: with few samples it is somewhat low.
+    """
+    from scipy.special import ndtri
+
+    quantiles = float(ndtri(1 - level / 2) + ndtri(POWER))
+    return max(2, math.ceil((quantiles * spread / difference) ** 2))

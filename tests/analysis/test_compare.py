@@ -1,0 +1,279 @@
+"""`aiq compare` on runs whose truth is known: equal ones, degradations, failures, and what cannot be compared."""
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from omegaconf import OmegaConf
+
+from aiq.__main__ import main
+from aiq.core.reports import Metric
+from aiq.core.usage import Usage
+from aiq.experiment.compose import compose
+from aiq.runs.folder import RunFolder
+from aiq.runs.journal import json_line
+from aiq.runs.manifest import JudgeSpec, Manifest
+from aiq.runs.reader import read_state
+from aiq.runs.rows import RowError, SampleRow, ScoreRow, Timing
+from aiq.runs.summary import summarise
+
+METRICS = (Metric.share("j.right"), Metric.share("j.score"), Metric.share("j.cited", estimator="ratio", worst=None))
+OTHER = {"name": "other", "fingerprint": "g", "size": 60, "samples": 60}
+Given = dict[str, Any]
+
+
+class Place:
+    """A results folder; `run` writes a finished run of two of its samples' kinds, easy and hard."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def run(
+        self,
+        name: str,
+        right: Callable[[int, int], bool],
+        *,
+        n: int = 60,
+        epochs: int = 1,
+        failed: tuple[int, ...] = (),
+        unjudged: tuple[int, ...] = (),
+        tokens: int = 1000,
+        manifest: Given | None = None,
+        judge_hash: str = "h1",
+    ) -> str:
+        folder = RunFolder(self.path / "results" / "made" / name)
+        folder.create()
+        rows, scores = [], []
+        draw = random.Random(1)
+        for number in range(n):
+            noise = draw.random() / 10
+            for epoch in range(1, epochs + 1):
+                rows.append(self.row(number, epoch, number in failed, tokens + 10 * number))
+                value = float(right(number, epoch)) if number not in failed else 0.0
+                found: list[Given] = [
+                    {"value": value},
+                    {"value": 0.0 if number in failed else value / 2 + noise},
+                    {"numerator": 2 * value, "denominator": 2.0},
+                ]
+                for metric, given in zip(METRICS, found, strict=True):
+                    scores.append(
+                        self.score(number, epoch, metric, given, number in failed, number in unjudged, judge_hash)
+                    )
+        folder.samples_path.write_text("".join(map(json_line, rows)), encoding="utf-8")
+        folder.scores_path.write_text("".join(map(json_line, scores)), encoding="utf-8")
+        judges = (JudgeSpec(name="j", version="1", hash=judge_hash, metrics=METRICS),)
+        folder.write_manifest(self.manifest(name, n, manifest or {}).with_judges(judges))
+        folder.write_summary(summarise(folder.read_manifest(), read_state(folder), 1.0))
+        return name
+
+    @staticmethod
+    def manifest(name: str, n: int, changed: Given) -> Manifest:
+        config = OmegaConf.to_container(OmegaConf.create(compose([f"name={name}"])))
+        given = {
+            "run_id": name,
+            "experiment": "made",
+            "status": "finished",
+            "started": "2026-11-01",
+            "config": config,
+            "overrides": [f"agent.words={name}"],
+            "hashes": {"config": "c", "agent": "a", "judges": {}, "prompts": {"j": "p1"}},
+            "models": {"default": "m", "judge.j": "m"},
+            "dataset": {"name": "mine", "fingerprint": "f", "size": n, "samples": n},
+            "clock": "2026-11-01",
+            "offline": False,
+            "versions": {},
+            "git_revision": None,
+        }
+        return Manifest.model_validate(given | changed)
+
+    @staticmethod
+    def row(number: int, epoch: int, failed: bool, tokens: int) -> SampleRow:
+        return SampleRow(
+            sample_id=f"s{number}",
+            epoch=epoch,
+            attempt=1,
+            sample_hash=f"hash of {number}",
+            status="failed" if failed else "completed",
+            outcome=None if failed else "ok",
+            question="?",
+            tags={"kind": "hard" if number % 3 == 0 else "easy", "same": "hard" if number % 3 == 0 else "easy"},
+            report=None if failed else f"report {number}",
+            usage={"agent": Usage(calls=2, input_tokens=tokens, cost_usd=tokens / 1e6)},
+            timing=Timing(started="2026-11-01", seconds=1.0),
+            error=RowError(type="AgentError", message="no") if failed else None,
+        )
+
+    @staticmethod
+    def score(
+        number: int, epoch: int, metric: Metric, given: Given, failed: bool, unjudged: bool, judge_hash: str
+    ) -> ScoreRow:
+        shown: Given = {"status": "scored", **given}
+        if unjudged:
+            shown = {"status": "error", "error": {"type": "JudgeError", "message": "no answer"}}
+        elif failed:
+            shown = {"status": "agent_failed", "value": metric.worst}
+        key = {"sample_id": f"s{number}", "epoch": epoch, "attempt": 1, "metric": metric.name}
+        judge = {"judge": "j", "judge_hash": judge_hash, "judge_version": "1", "judge_model": "m", "prompt_hash": "p1"}
+        return ScoreRow.model_validate({**key, **judge, **shown})
+
+    def compared(self, *arguments: str) -> Given:
+        assert main(["compare", *arguments, "--json", str(self.path / "out.json")]) == 0
+        loaded: Given = json.loads((self.path / "out.json").read_text(encoding="utf-8"))
+        return loaded
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    monkeypatch.chdir(tmp_path)
+    return Place(tmp_path)
+
+
+def change(found: Given, metric: str, tag: list[str] | None = None, pair: int = 0) -> Given:
+    return next(one for one in found["pairs"][pair]["changes"] if (one["metric"], one["slice"]) == (metric, tag))
+
+
+def by_seed(seed: int) -> Callable[[int, int], bool]:
+    draw = random.Random(seed)
+    values = [draw.random() < 0.7 for _ in range(400)]
+    return lambda number, epoch: values[4 * number % 400 + epoch - 1]
+
+
+def test_a_planted_degradation_is_found_with_its_samples_and_cost(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place.run("a", lambda number, _: number % 5 > 0)
+    place.run("b", lambda number, _: number % 5 > 0 and number % 4 > 0, tokens=2500)
+    found = place.compared("a", "b", "--markdown", "out.md")
+    whole = change(found, "j.right")
+    assert (whole["verdict"], whole["difference"]["n"], round(whole["difference"]["mean"], 3)) == ("worse", 60, -0.2)
+    assert 12 == len(found["pairs"][0]["moved"][0]["down"]) == 60 * 0.2
+    assert whole["p"] == pytest.approx(min(1, found["family"] * whole["difference"]["p"]), rel=0.9)
+    (cost, tokens, calls, seconds) = found["pairs"][0]["spend"]
+    assert cost["ratio"] == tokens["ratio"] == pytest.approx((2500 + 295) / (1000 + 295))
+    assert tokens["ci95"][0] < tokens["ratio"] < tokens["ci95"][1]
+    assert (calls["ratio"], calls["ci95"], seconds["ratio"]) == (1, None, 1)
+    said = capsys.readouterr().out
+    assert "j.right: B is worse by 0.200 (0.118 to 0.319), at 2.16 times the cost" in said
+    assert max(len(line) for line in said.splitlines() if "  " in line) <= 88
+    assert "[s4](results/made/b/index.html#s4.1)" in (place.path / "out.md").read_text()
+
+
+def test_slices_are_those_of_the_summary_and_the_same_slice_counts_once(place: Place) -> None:
+    place.run("a", lambda *_: True)
+    place.run("b", lambda number, _: number % 3 > 0)
+    found = place.compared("a", "b")
+    slices = {tuple(one["slice"]): one for one in found["pairs"][0]["changes"] if one["slice"]}
+    assert list(slices) == [("kind", "easy"), ("kind", "hard")]
+    assert (slices["kind", "easy"]["verdict"], slices["kind", "hard"]["verdict"]) == ("equal", "worse")
+    assert found["leading"] == ["j.right"]
+    assert place.compared("a", "b", "--metric", "j.score")["leading"] == ["j.score"]
+
+
+def test_runs_that_differ_by_seed_alone_are_not_told_apart(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    for seed in range(6):
+        place.run(f"r{seed}", by_seed(seed))
+    found = place.compared(*(f"r{seed}" for seed in range(6)))
+    assert [pair["second"] for pair in found["pairs"]] == list("BCDEF")
+    assert not {one["verdict"] for pair in found["pairs"] for one in pair["changes"]} & {"better", "worse"}
+    whole = change(found, "j.right")
+    spread, n = whole["difference"]["spread"], whole["difference"]["n"]
+    assert whole["effect"] == 0.02
+    assert whole["more"] + n > (2.8 * spread / 0.02) ** 2  # more than one test alone would take
+    assert f"{whole['more']:,} more samples would resolve 0.02" in capsys.readouterr().out
+
+
+def test_a_run_against_itself_is_equal_and_nothing_is_tested(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    place.run("a", by_seed(1))
+    found = place.compared("a", "latest")
+    assert found["family"] == 0
+    assert {one["verdict"] for one in found["pairs"][0]["changes"]} == {"equal"}
+    assert "B and A score the same on 60 samples" in capsys.readouterr().out
+
+
+def test_failures_count_as_worst_and_unjudged_reports_are_counted(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place.run("a", lambda *_: True)
+    place.run("b", lambda *_: True, failed=tuple(range(10)), unjudged=(20, 21))
+    found = place.compared("a", "b")
+    whole = change(found, "j.right")
+    assert (whole["verdict"], whole["difference"]["n"], whole["lost"]) == ("worse", 58, [0, 2])
+    assert whole["difference"]["mean"] == pytest.approx(-10 / 58)
+    assert change(found, "j.cited")["lost"] == [0, 12]
+    assert found["runs"][1]["judge_errors"] == {"j": 2}
+    said = capsys.readouterr().out
+    assert "10 failed, j failed on 2" in said
+    assert "j.right: samples without a score, left out: 2 in B" in said
+
+
+def test_one_sample_says_nothing(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    place.run("a", lambda *_: True, n=1)
+    place.run("b", lambda *_: False, n=1)
+    whole = change(place.compared("a", "b"), "j.right")
+    assert (whole["verdict"], whole["p"], whole["more"], whole["difference"]["ci95"]) == ("cannot tell",) + (None,) * 3
+    assert "the data cannot tell B from A: -1.000, n = 1" in capsys.readouterr().out
+
+
+def test_epochs_say_how_reliable_an_agent_is(place: Place) -> None:
+    place.run("a", lambda *_: True, epochs=3)
+    place.run("b", lambda number, epoch: number % 2 == 0 or epoch == 2, epochs=3)
+    found = place.compared("a", "b")
+    assert change(found, "j.right")["difference"]["mean"] == pytest.approx(-1 / 3)
+    assert change(found, "j.right pass@3")["verdict"] == "equal"
+    assert (one := change(found, "j.right pass^3"))["verdict"] == "worse"
+    assert one["second"] == 0.5
+    assert not [one for one in found["pairs"][0]["changes"] if one["metric"].startswith("j.score pass")]
+
+
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [
+        ({"manifest": {"dataset": OTHER}}, "the dataset of A is mine f, that of B other g"),
+        ({"n": 50}, "B lacks 10 samples of A (s50, s51, s52, ...)"),
+        ({"manifest": {"status": "interrupted"}}, "B is not finished (interrupted; aiq run resume=results/made/b)"),
+    ],
+)  # fmt: skip
+def test_what_runs_differ_in_is_refused_and_what_they_share_compared(
+    place: Place, other: Given, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place.run("a", lambda *_: True)
+    place.run("b", lambda number, _: number % 4 > 0, **other)
+    assert main(["compare", "a", "b"]) == 2
+    assert why in capsys.readouterr().err
+    found = place.compared("a", "b", "--force")
+    assert (found["forced"][0].count(why), found["pairs"][0]["samples"]) == (1, other.get("n", 60))
+    assert change(found, "j.right")["verdict"] == "worse"
+
+
+def test_another_judge_is_refused_and_compared_by_itself(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    place.run("a", lambda *_: True)
+    place.run("b", lambda number, _: number % 4 > 0, judge_hash="h2", manifest={"models": {"judge.j": "newer"}})
+    assert main(["compare", "a", "b"]) == 2
+    assert "judge j differs between A and B (judge.j: m, then newer)" in capsys.readouterr().err
+    assert place.compared("a", "b", "--force")["pairs"][0]["left_out"]["j.right"] == "its judges differ"
+    whole = change(found := place.compared("a", "b", "--judges"), "j.right")
+    assert (whole["verdict"], whole["difference"]["mean"], found["pairs"][0]["spend"]) == ("lower", -0.25, [])
+    place.run("c", lambda *_: True)
+    assert main(["compare", "a", "c", "--judges"]) == 2
+    assert "the same judges" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["a"], "compare takes 2 to 26 runs, and got 1"),
+        (["a", "nobody"], "nobody is no run folder"),
+        (["a", "a", "--metric", "j.none"], "no metric j.none; they have j.right, j.score, j.cited"),
+        (["a", "a", "--effect", "0"], "--effect 0.0"),
+    ],
+)
+def test_mistakes_are_one_line(
+    place: Place, arguments: list[str], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place.run("a", lambda *_: True, n=2)
+    assert main(["compare", *arguments]) == 2
+    assert why in (said := capsys.readouterr().err)
+    assert said.count("\n") == 1
