@@ -93,12 +93,13 @@ def test_research_needs_no_key_and_its_reports_do_not_depend_on_criteria_referen
     copy = shutil.copytree(shipped("benchmarks/drb_mini"), tmp_path / "copy")
     for name in ("criteria.jsonl", "reference.jsonl", "truth.jsonl"):
         scramble_lines(copy / name)
-    chosen = ("experiment=deep_drb", "dataset.ids=[1,9]", "judge=[race,world]")  # those that read what is scrambled
+    chosen = ("experiment=deep_drb", "dataset.ids=[1,9]")
     told = run("told", *chosen)
     assert "Made with the offline model" in capsys.readouterr().out
-    blind = run("blind", *chosen, f"dataset.path={copy}")
+    blind = run("blind", *chosen, f"dataset.path={copy}", "judge=[race,world]")  # those that read what is scrambled
     assert reports(told) == reports(blind)
-    assert scores(told) != scores(blind)
+    misjudged, judged = scores(blind), scores(told)
+    assert {key: judged[key] for key in misjudged} != misjudged
     summary = json.loads((told / "summary.json").read_text())
     assert (summary["statuses"], summary["cost_usd"], summary["judge_errors"]) == ({"completed": 2}, 0, {})
     assert summary["usage"]["agent"]["total"]["calls"] > 2
