@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from aiq.offline.launch import OfflineStack, page_files
+
 _REPOSITORY = Path(__file__).resolve().parent.parent
 
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -50,6 +52,33 @@ def loopback_only() -> Iterator[None]:
     patch.setattr(socket.socket, "connect", connect)
     yield
     patch.undo()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_stack() -> Iterator[None]:
+    """Runs of this process share an offline stack of the shipped world, whose answers depend on requests alone.
+
+    Runs with faults or other pages start their own, and so do runs in processes of their own.
+    """
+    shared: dict[int, tuple[Iterator[int], int]] = {}
+    start = OfflineStack.start
+
+    async def start_or_share(self: OfflineStack) -> int:
+        settings = self._settings
+        if settings.faults or settings.world or settings.pages:
+            return await start(self)
+        tokens = settings.context_tokens
+        if tokens not in shared:
+            running = port_of_stack(page_files(None, [])[0], "--context-tokens", str(tokens))
+            shared[tokens] = running, next(running)
+        return shared[tokens][1]
+
+    patch = pytest.MonkeyPatch()
+    patch.setattr(OfflineStack, "start", start_or_share)
+    yield
+    patch.undo()
+    for running, _ in shared.values():
+        next(running, None)
 
 
 def port_of_stack(pages: Path, *options: str) -> Iterator[int]:
