@@ -1,0 +1,43 @@
+"""Resampled means and ratios of many metrics at once, from samples drawn with replacement."""
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+RESAMPLES: Final = 10_000
+_BLOCK: Final = 2_000_000  # draws held in memory at a time
+
+
+def resampled(
+    numerators: "NDArray[np.float64]",
+    denominators: "NDArray[np.float64]",
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> "NDArray[np.float64]":
+    """Sums of numerators over sums of denominators, of `resamples` draws of n samples: shape (resamples, metrics).
+
+    Both are of shape (samples, metrics), a row a sample with its epochs averaged or summed, because samples are what
+    was drawn from all there could be (Efron 1979, "Bootstrap Methods: Another Look at the Jackknife"). A mean has
+    denominators of 1, and of 0 where a sample has no score. A resample is the same for all metrics, so differences
+    between columns are paired. NaN where the denominators of a resample sum to 0.
+
+    Drawing a sample k times weighs it by k: a resample is a row of counts, and all of them two matrix products.
+    """
+    import numpy as np
+
+    n = len(numerators)
+    draw = np.random.default_rng(seed)
+    totals = np.concatenate((numerators, denominators), axis=1)
+    found = []
+    rows = max(1, _BLOCK // n)
+    for begin in range(0, resamples, rows):
+        size = min(rows, resamples - begin)
+        picks = draw.integers(0, n, size=(size, n), dtype=np.int32)
+        picks += n * np.arange(size, dtype=np.int32)[:, None]
+        found.append(np.bincount(picks.ravel(), minlength=size * n).reshape(size, n) @ totals)
+    over, under = np.split(np.concatenate(found), 2, axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(under != 0, over / under, np.nan)

@@ -1,0 +1,37 @@
+"""Resampled means and ratios: what they are of, how they spread, and that they are paired."""
+
+import numpy as np
+import pytest
+
+from aiq.stats.bootstrap import resampled
+
+
+def test_means_spread_as_the_standard_error_says() -> None:
+    values = np.random.default_rng(1).normal(3.0, [1.0, 4.0], size=(400, 2))
+    found = resampled(values, np.ones((400, 2)))
+    assert found.shape == (10_000, 2)
+    assert found.mean(axis=0) == pytest.approx(values.mean(axis=0), abs=0.02)
+    assert found.std(axis=0) == pytest.approx(values.std(axis=0) / 20, rel=0.03)
+
+
+def test_columns_share_the_draws() -> None:
+    values = np.random.default_rng(2).random((50, 1))
+    found = resampled(np.concatenate((values, values + 0.5), axis=1), np.ones((50, 2)), resamples=100)
+    assert found[:, 1] - found[:, 0] == pytest.approx(0.5)
+
+
+def test_a_ratio_is_of_sums() -> None:
+    found = resampled(np.array([[1.0], [9.0]]), np.array([[1.0], [10.0]]), resamples=500)
+    assert set(np.round(found[:, 0], 6)) == {1.0, round(10 / 11, 6), 0.9}
+
+
+def test_what_has_no_score_weighs_nothing() -> None:
+    found = resampled(np.array([[0.0], [1.0]]), np.array([[0.0], [1.0]]), resamples=200)
+    assert np.nanmin(found) == np.nanmax(found) == 1.0
+    assert 0.15 < np.isnan(found).mean() < 0.35  # both draws of the first sample: a quarter
+
+
+def test_drawn_in_blocks_by_a_seed() -> None:
+    values, ones = np.random.default_rng(3).random((3, 1)), np.ones((3, 1))
+    assert np.array_equal(resampled(values, ones, seed=5), resampled(values, ones, seed=5))
+    assert not np.array_equal(resampled(values, ones, seed=5), resampled(values, ones, seed=6))
