@@ -19,6 +19,7 @@ from aiq.runs.manifest import Manifest
 from aiq.runs.summary import Summary
 
 LATEST = "latest"
+SWEEP_FILE = "sweep.json"
 
 RecordT = TypeVar("RecordT", bound=Record)
 
@@ -61,7 +62,7 @@ class RunFolder:
 
     def read_manifest(self) -> Manifest:
         """Raises UserError when there is none or it is not one of ours."""
-        return _read(self.manifest_path, Manifest, f"{self.path} is no run folder: it holds no manifest.json")
+        return read_record(self.manifest_path, Manifest, f"{self.path} is no run folder: it holds no manifest.json")
 
     def write_manifest(self, manifest: Manifest) -> None:
         write_whole(self.manifest_path, manifest.model_dump_json(indent=2) + "\n")
@@ -69,13 +70,14 @@ class RunFolder:
     def read_summary(self) -> Summary:
         """Raises UserError when the run has none yet or it is not one of ours."""
         absent = f"{self.path} has no summary.json yet: the run was cut off; resume it with resume={self.path}"
-        return _read(self.summary_path, Summary, absent)
+        return read_record(self.summary_path, Summary, absent)
 
     def write_summary(self, summary: Summary) -> None:
         write_whole(self.summary_path, summary.model_dump_json(indent=2) + "\n")
 
 
-def _read(path: Path, record: type[RecordT], absent: str) -> RecordT:
+def read_record(path: Path, record: type[RecordT], absent: str) -> RecordT:
+    """A file of one record. Raises UserError, with `absent` where there is no file."""
     if not path.is_file():
         raise UserError(absent)
     try:
