@@ -17,7 +17,8 @@ from aiq.runs.state import SPEND
 from aiq.runs.summary import difference, estimate
 from aiq.stats.estimates import Difference, ratio_estimate
 from aiq.stats.intervals import Interval
-from aiq.stats.significance import LEVEL, corrected, samples_needed
+from aiq.stats.power import samples_needed
+from aiq.stats.significance import LEVEL, corrected
 
 Verdict = Literal["better", "worse", "higher", "lower", "cannot tell", "equal"]
 """Of the second run; `higher` and `lower` of judges, `equal` where no sample changed."""
@@ -184,7 +185,7 @@ def _change(
     means = [one.mean for run in (old, new) if (one := estimate(metric, {key: run[key] for key in common}))]
     span = None if metric.low is None or metric.high is None else metric.high - metric.low
     worth = effect * (abs(means[0]) if span is None else span)
-    needed = samples_needed(found.spread, worth, level) if found.spread and worth else None
+    needed = samples_needed(found.spread, worth, level, found.step) if found.spread and worth else None
     return Change(
         metric=metric.name,
         slice=tag,
