@@ -5,11 +5,13 @@ is in `sweep.json` can be worked out again from the points' rows, except what wa
 """
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from aiq.core.base import Record
-from aiq.runs.folder import SWEEP_FILE, RunFolder, read_record, write_whole
+from aiq.runs.folder import SWEEP_FILE, RunFolder, lock_folder, read_record, write_whole
+from aiq.runs.state import SpendName
 from aiq.stats.estimates import Difference, Estimate
 
 SweepStatus = Literal["running", "finished", "interrupted"]
@@ -19,9 +21,6 @@ PointStatus = Literal["pending", "finished", "failed", "interrupted", "stopped"]
 """`failed`: something stopped it, or it could not start; `stopped`: by the search strategy, because it cannot win."""
 
 Strategy = Literal["grid", "random", "halving", "optuna", "rescore"]
-
-SpendName = Literal["cost_usd", "tokens", "calls", "seconds"]
-"""What the agent spends on a sample: dollars, tokens in and out, model calls, wall time."""
 
 
 class Axis(Record):
@@ -137,6 +136,10 @@ class SweepFolder:
         self.path = path
         self.sweep_path = path / SWEEP_FILE
         self.page_path = path / "index.html"
+
+    def lock(self) -> AbstractContextManager[Any]:
+        """As of a run: taken now. Raises UserError where another process carries the sweep out."""
+        return lock_folder(self.path)
 
     def point(self, number: int) -> RunFolder:
         """The folder of the run that is this point; it need not exist yet."""
