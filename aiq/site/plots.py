@@ -1,0 +1,302 @@
+"""Plots of a page: from numbers to Vega-Lite specifications, each with its data as a table, and the files that draw them.
+
+Colours are the style sheet's variables, so that a plot is light, dark or printed as the page is. Fields have fixed
+names; names from outside are values and titles, which Vega writes as text.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from aiq.runs.folder import write_whole
+from aiq.site.tables import interval, number
+from aiq.stats.estimates import Difference, Estimate
+
+STATIC = Path(__file__).parent / "static"
+
+Role = Literal["recommended", "best", "other"]
+"""What a point is to the reader; a recommended point that is the best one too is `recommended`."""
+
+Json: TypeAlias = dict[str, Any]
+
+_LOOKS: Mapping[Role, tuple[str, str]] = {
+    "recommended": ("var(--good)", "diamond"),
+    "best": ("var(--accent)", "square"),
+    "other": ("var(--soft)", "circle"),
+}
+_LETTERS = {"labelColor": "var(--soft)", "titleColor": "var(--soft)", "labelFontSize": 12, "titleFontSize": 12}
+_LINES = {"gridColor": "var(--line)", "domainColor": "var(--line)", "tickColor": "var(--line)"}
+_CONFIG = {
+    "font": "system-ui, sans-serif",
+    "background": "var(--card)",
+    "view": {"stroke": None},
+    "axis": _LETTERS | _LINES | {"titleFontWeight": "normal"},
+    "legend": _LETTERS | {"orient": "top", "symbolSize": 90},
+    "text": {"color": "var(--ink)", "fontSize": 12},
+    "title": {"color": "var(--ink)", "anchor": "start", "fontSize": 14},
+}
+_POINT = {"type": "point", "filled": True, "size": 90, "opacity": 1}
+_NOTHING = {"data": {"values": [{}]}}
+_MOST_TICKS = 12
+_LONG_LABEL = 12
+
+
+@dataclass(frozen=True)
+class Plot:
+    """`description`: for those who cannot see it. `headings`, `rows`: the same data as a table."""
+
+    title: str
+    description: str
+    spec: Mapping[str, Any]
+    headings: Sequence[str]
+    rows: Sequence[Sequence[object]]
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A value with its interval, at a value of an axis; in a trade-off at an estimate too."""
+
+    name: str
+    x: str | Estimate
+    y: Estimate
+    role: Role = "other"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A threshold, and what it is called."""
+
+    at: float
+    name: str
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A point, what it spends, and its paired difference from the best point: none for the best itself."""
+
+    name: str
+    spend: str
+    difference: Difference | None
+    role: Role
+
+    @property
+    def mean(self) -> float:
+        return self.difference.mean if self.difference else 0.0
+
+    @property
+    def error(self) -> float:
+        """The standard error of the difference; 0 where nothing tells it."""
+        spread = self.difference.spread if self.difference else None
+        return spread / math.sqrt(self.difference.n) if self.difference and spread else 0.0
+
+
+def ladder(title: str, rungs: Sequence[Rung]) -> Plot:
+    """Differences from the best point, with a thick bar of one standard error and a thin one of the 95 % interval.
+
+    In the order given, from the cheapest to the dearest: the first whose thick bar reaches the line is within one
+    standard error of the best.
+    """
+    values = [
+        _value(rung.mean, rung.difference.ci95 if rung.difference else None)
+        | {"row": f"{rung.name}\n{rung.spend}", "role": rung.role, "error": f"{rung.error:.4g}"}
+        | {"left": rung.mean - rung.error, "right": rung.mean + rung.error}
+        for rung in rungs
+    ]
+    two_lines = {"labelExpr": "split(datum.label, '\\n')", "domain": False, "ticks": False, "labelLimit": 190}
+    row = _ordinal("row", None, [str(value["row"]) for value in values], **two_lines)
+    x = _quantity("mean", "difference from the best point") | {"scale": {"zero": True}}
+    tips = _tips(row="point", told="difference", error="standard error", between="95 % interval")
+    layers = [
+        {"mark": {"type": "rule", "color": "var(--accent)", "strokeWidth": 2}, "encoding": {"x": {"datum": 0}}} | _NOTHING,
+        _bar("x", x, "low", "high", y=row),
+        _bar("x", x, "left", "right", y=row, color=_colour(rungs)) | {"mark": {"type": "rule", "strokeWidth": 9, "opacity": 0.45}},
+        {"mark": _POINT, "encoding": {"x": x, "y": row, **_looks(rungs), "tooltip": tips}},
+    ]
+    rows = [
+        (rung.name, rung.spend, *((found.mean, rung.error, interval(found), found.n) if found else ("-",) * 4), rung.role)
+        for rung in rungs
+        for found in (rung.difference,)
+    ]
+    told = ", ".join(f"{rung.name}: {rung.mean:+.3f} ± {rung.error:.3f}" for rung in rungs)
+    headings = ("point", "spend", "difference", "standard error", "95 % interval", "n", "role")
+    return Plot(title, f"{title}. {told}", _spec(values, layers, {"step": 40}), headings, rows)
+
+
+def trade_off(title: str, spend: str, dots: Sequence[Dot], front: Sequence[str], threshold: Line | None) -> Plot:
+    """Quality over spend with both intervals; the dots named in `front`, cheapest first, are joined by a line."""
+    values = {dot.name: _value(dot.y.mean, dot.y.ci95, dot.y.n) | _spent(dot) for dot in dots}
+    x, y = _quantity("x", spend), _quantity("mean", None)
+    dashed = {"type": "line", "color": "var(--accent)", "strokeDash": [5, 3], "interpolate": "step-after"}
+    joined = {"data": {"values": [values[name] for name in front if name in values]}}
+    tips = _tips(name="point", spend=spend, told="mean", between="95 % interval", n="n")
+    number_of = {"type": "text", "align": "left", "dx": 8, "dy": -9}
+    layers = [
+        *_threshold(threshold),
+        {"mark": dashed, "encoding": {"x": x, "y": y}} | joined,
+        _bar("y", y, "low", "high", x=x),
+        _bar("x", x, "left", "right", y=y),
+        {"mark": _POINT, "encoding": {"x": x, "y": y, **_looks(dots, legend=True), "tooltip": tips}},
+        {"mark": number_of, "encoding": {"x": x, "y": y, "text": {"field": "short"}}},
+    ]
+    rows = [(dot.name, *_cells(dot.x), *_cells(dot.y), dot.y.n, dot.role) for dot in dots]
+    headings = ("point", spend, "95 % interval", "mean", "95 % interval", "n", "role")
+    told = f"{title}. {_told(dots)}. Not beaten in both at once: {', '.join(front)}"
+    return Plot(title, told, _spec([*values.values()], layers, 340), headings, rows)
+
+
+def curve(
+    title: str, axis: str, dots: Sequence[Dot], threshold: Line | None = None, within: Sequence[float] | None = None
+) -> Plot:
+    """Means with intervals along an axis whose values come in order; numbers are drawn to scale.
+
+    `within`: the least and the greatest value shown, for plots side by side.
+    """
+    places = [str(dot.x) for dot in dots]
+    numbers = _numbers(places)
+    values = [
+        _value(dot.y.mean, dot.y.ci95, dot.y.n) | {"name": dot.name, "role": dot.role, "x": place}
+        for dot, place in zip(dots, numbers or places, strict=True)
+    ]
+    x = _ordinal("x", axis, places)
+    if numbers:
+        ticks = {"values": numbers} if len(numbers) <= _MOST_TICKS else {}
+        x = _quantity("x", axis) | {"axis": {"title": axis, "grid": False, "labelOverlap": True, "format": "~g", **ticks}}
+    y = _quantity("mean", None)
+    if within:
+        y["scale"] = {"domain": within, "nice": True, "zero": False}
+    tips = _tips(name="point", told="mean", between="95 % interval", n="n")
+    layers = [
+        *_threshold(threshold),
+        {"mark": {"type": "line", "color": "var(--soft)", "opacity": 0.6}, "encoding": {"x": x, "y": y}},
+        _bar("y", y, "low", "high", x=x),
+        {"mark": _POINT, "encoding": {"x": x, "y": y, **_looks(dots), "tooltip": tips}},
+    ]
+    rows = [(dot.x, *_cells(dot.y), dot.y.n, dot.role) for dot in dots]
+    headings = (axis, "mean", "95 % interval", "n", "role")
+    return Plot(title, f"{title}. {_told(dots)}", _spec(values, layers, 220), headings, rows)
+
+
+def heat_map(title: str, axes: tuple[str, str], cells: Mapping[tuple[str, str], Dot]) -> Plot:
+    """Means by the values of two axes (across, down), each in the order of `cells`; what is not there stays empty."""
+    values = [
+        _value(dot.y.mean, dot.y.ci95, dot.y.n)
+        | {"name": dot.name, "x": across, "row": down}
+        | {"text": number(dot.y.mean) + ("" if dot.role == "other" else f"\n{dot.role}")}
+        for (across, down), dot in cells.items()
+    ]
+    x = _ordinal("x", axes[0], [across for across, _ in cells], orient="top", domain=False, ticks=False)
+    row = _ordinal("row", axes[1], [down for _, down in cells], domain=False, ticks=False)
+    shade = _quantity("mean", None) | {"legend": None, "scale": {"zero": False, "range": [0.06, 0.5]}}
+    tips = _tips(name="point", told="mean", between="95 % interval", n="n")
+    text = {"type": "text", "lineBreak": "\n", "baseline": "middle"}
+    layers = [
+        {
+            "mark": {"type": "rect", "color": "var(--accent)", "cornerRadius": 4},
+            "encoding": {"x": x, "y": row, "opacity": shade, "tooltip": tips},
+        },
+        {"mark": text, "encoding": {"x": x, "y": row, "text": {"field": "text"}, "tooltip": tips}},
+    ]
+    rows = [(*key, *_cells(dot.y), dot.y.n, dot.role) for key, dot in cells.items()]
+    headings = (*axes, "mean", "95 % interval", "n", "role")
+    return Plot(title, f"{title}. {_told([*cells.values()])}", _spec(values, layers, {"step": 54}), headings, rows)
+
+
+def write_plots(folder: Path, plots: Mapping[str, Plot]) -> None:
+    """Put the data of a page's plots, and the scripts that draw them, into the folder `static` beside the page.
+
+    Each page that is handed on by itself has its own copy (830 kB): it comes along when the folder is moved or sent, and
+    is of the version that wrote the page.
+    """
+    folder.mkdir(exist_ok=True)
+    for file in sorted(STATIC.iterdir()):
+        copy, text = folder / file.name, file.read_text(encoding="utf-8")
+        if not copy.exists() or copy.read_text(encoding="utf-8") != text:
+            write_whole(copy, text)
+    specs = json.dumps({name: plot.spec for name, plot in plots.items()}, allow_nan=False)
+    write_whole(folder / "data.js", f"const AIQ_PLOTS = {specs};\n")
+
+
+def _spec(values: Sequence[Json], layers: Sequence[Json], height: int | dict[str, int]) -> Json:
+    size = {"width": "container", "height": height, "autosize": {"type": "fit-x", "contains": "padding"}}
+    return {"config": _CONFIG, **size, "data": {"values": values}, "layer": layers}
+
+
+def _value(mean: float, ci95: tuple[float, float] | None, n: int | None = None) -> Json:
+    """The fields of a value with an interval; texts have six digits, for the tooltip."""
+    low, high = ci95 or (mean, mean)
+    between = f"{low:.6g} to {high:.6g}" if ci95 else "-"
+    return {"mean": mean, "low": low, "high": high, "told": f"{mean:.6g}", "between": between, "n": n}
+
+
+def _spent(dot: Dot) -> Json:
+    """The fields of a dot whose place is an estimate; `short` is the name as far as a colon."""
+    assert isinstance(dot.x, Estimate)
+    at = _value(dot.x.mean, dot.x.ci95)
+    fields = {"x": at["mean"], "left": at["low"], "right": at["high"], "spend": at["told"]}
+    return fields | {"name": dot.name, "short": dot.name.split(":")[0], "role": dot.role}
+
+
+def _cells(value: object) -> tuple[object, object]:
+    return (value.mean, interval(value)) if isinstance(value, Estimate) else (value, "-")
+
+
+def _told(dots: Sequence[Dot]) -> str:
+    return "; ".join(f"{dot.name}: {number(dot.y.mean)} ({interval(dot.y)})" for dot in dots)
+
+
+def _numbers(texts: Sequence[str]) -> list[float]:
+    """The texts as numbers; none where one of them is no finite number."""
+    try:
+        numbers = [float(text) for text in texts]
+    except ValueError:
+        return []
+    return numbers if all(map(math.isfinite, numbers)) else []
+
+
+def _quantity(field: str, title: str | None) -> Json:
+    return {"field": field, "type": "quantitative", "title": title, "scale": {"zero": False, "padding": 14}}
+
+
+def _ordinal(field: str, title: str | None, values: Sequence[str], **axis: Any) -> Json:
+    angle = {"labelAngle": -25 if field == "x" and max(map(len, values), default=0) > _LONG_LABEL else 0}
+    scale = {"domain": [*dict.fromkeys(values)]}
+    return {"field": field, "type": "ordinal", "scale": scale, "axis": {"title": title, "labelLimit": 120} | angle | axis}
+
+
+def _bar(along: str, place: Json, low: str, high: str, **other: Json) -> Json:
+    """A rule between two fields along x or y."""
+    mark = {"type": "rule", "color": "var(--soft)", "strokeWidth": 1.5, "opacity": 0.7}
+    return {"mark": mark, "encoding": {along: place | {"field": low}, f"{along}2": {"field": high}, **other}}
+
+
+def _threshold(line: Line | None) -> list[Json]:
+    if line is None:
+        return []
+    y = {"datum": line.at, "type": "quantitative"}
+    rule = {"type": "rule", "strokeDash": [3, 3], "color": "var(--good)"}
+    text = {"type": "text", "align": "right", "dy": -6, "text": line.name, "color": "var(--good)"}
+    return [
+        {"mark": rule, "encoding": {"y": y}} | _NOTHING,
+        {"mark": text, "encoding": {"x": {"value": "width"}, "y": y}} | _NOTHING,
+    ]
+
+
+def _colour(of: Sequence[Dot] | Sequence[Rung], legend: bool = False) -> Json:
+    present = [role for role in _LOOKS if role in {one.role for one in of}]
+    scale = {"domain": present, "range": [_LOOKS[role][0] for role in present]}
+    shown = {"title": None} if legend else None
+    return {"field": "role", "type": "nominal", "scale": scale, "legend": shown}
+
+
+def _looks(of: Sequence[Dot] | Sequence[Rung], legend: bool = False) -> Json:
+    """Colour and shape by role: nothing is told by colour alone."""
+    colour = _colour(of, legend)
+    domain = colour["scale"]["domain"]
+    return {"color": colour, "shape": colour | {"scale": {"domain": domain, "range": [_LOOKS[role][1] for role in domain]}}}
+
+
+def _tips(**titles: str) -> list[Json]:
+    return [{"field": field, "title": title} for field, title in titles.items()]
