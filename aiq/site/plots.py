@@ -1,4 +1,4 @@
-"""Plots of a page: from numbers to Vega-Lite specifications, each with its data as a table, and the files that draw them.
+"""Plots of a page: from numbers to Vega-Lite specifications, each with its data as a table, and what draws them.
 
 Colours are the style sheet's variables, so that a plot is light, dark or printed as the page is. Fields have fixed
 names; names from outside are values and titles, which Vega writes as text.
@@ -34,25 +34,32 @@ _CONFIG = {
     "background": "var(--card)",
     "view": {"stroke": None},
     "axis": _LETTERS | _LINES | {"titleFontWeight": "normal"},
+    "axisX": {"labelLimit": 120},
     "legend": _LETTERS | {"orient": "top", "symbolSize": 90},
     "text": {"color": "var(--ink)", "fontSize": 12},
     "title": {"color": "var(--ink)", "anchor": "start", "fontSize": 14},
 }
 _POINT = {"type": "point", "filled": True, "size": 90, "opacity": 1}
-_NOTHING = {"data": {"values": [{}]}}
+_NOTHING: Json = {"data": {"values": [{}]}}
+_LADDER = (
+    "Read from the top, the cheapest point: recommended is the first whose thick bar, one standard error of its paired "
+    "difference, reaches the line of the best point. Thin bars are 95 % intervals."
+)
+_FRONT = "Points on the dashed line are not beaten in both at once; bars are 95 % intervals."
 _MOST_TICKS = 12
 _LONG_LABEL = 12
 
 
 @dataclass(frozen=True)
 class Plot:
-    """`description`: for those who cannot see it. `headings`, `rows`: the same data as a table."""
+    """`told`: what it shows, for those who cannot see it. `headings`, `rows`: the same data. `hint`: how to read it."""
 
     title: str
-    description: str
+    told: str
     spec: Mapping[str, Any]
     headings: Sequence[str]
     rows: Sequence[Sequence[object]]
+    hint: str = ""
 
 
 @dataclass(frozen=True)
@@ -96,8 +103,7 @@ class Rung:
 def ladder(title: str, rungs: Sequence[Rung]) -> Plot:
     """Differences from the best point, with a thick bar of one standard error and a thin one of the 95 % interval.
 
-    In the order given, from the cheapest to the dearest: the first whose thick bar reaches the line is within one
-    standard error of the best.
+    `rungs`: from the cheapest to the dearest.
     """
     values = [
         _value(rung.mean, rung.difference.ci95 if rung.difference else None)
@@ -105,29 +111,44 @@ def ladder(title: str, rungs: Sequence[Rung]) -> Plot:
         | {"left": rung.mean - rung.error, "right": rung.mean + rung.error}
         for rung in rungs
     ]
-    two_lines = {"labelExpr": "split(datum.label, '\\n')", "domain": False, "ticks": False, "labelLimit": 190}
+    two_lines = {"labelExpr": "split(datum.label, '\\n')", "domain": False, "ticks": False}
     row = _ordinal("row", None, [str(value["row"]) for value in values], **two_lines)
-    x = _quantity("mean", "difference from the best point") | {"scale": {"zero": True}}
+    x = _quantity("mean", "difference from the best") | {"scale": {"zero": True}}
     tips = _tips(row="point", told="difference", error="standard error", between="95 % interval")
     layers = [
-        {"mark": {"type": "rule", "color": "var(--accent)", "strokeWidth": 2}, "encoding": {"x": {"datum": 0}}} | _NOTHING,
+        {"mark": {"type": "rule", "color": "var(--accent)", "strokeWidth": 2}, "encoding": {"x": {"datum": 0}}}
+        | _NOTHING,
         _bar("x", x, "low", "high", y=row),
-        _bar("x", x, "left", "right", y=row, color=_colour(rungs)) | {"mark": {"type": "rule", "strokeWidth": 9, "opacity": 0.45}},
+        _bar("x", x, "left", "right", y=row, color=_colour(rungs))
+        | {"mark": {"type": "rule", "strokeWidth": 9, "opacity": 0.45}},
         {"mark": _POINT, "encoding": {"x": x, "y": row, **_looks(rungs), "tooltip": tips}},
     ]
     rows = [
-        (rung.name, rung.spend, *((found.mean, rung.error, interval(found), found.n) if found else ("-",) * 4), rung.role)
+        (
+            rung.name,
+            rung.spend,
+            *((found.mean, rung.error, _between(found), found.n) if found else ("-",) * 4),
+            rung.role,
+        )
         for rung in rungs
         for found in (rung.difference,)
     ]
     told = ", ".join(f"{rung.name}: {rung.mean:+.3f} ± {rung.error:.3f}" for rung in rungs)
     headings = ("point", "spend", "difference", "standard error", "95 % interval", "n", "role")
-    return Plot(title, f"{title}. {told}", _spec(values, layers, {"step": 40}), headings, rows)
+    return Plot(title, f"{title}. {told}", _spec(values, layers, 40 + 42 * len(rungs)), headings, rows, _LADDER)
 
 
 def trade_off(title: str, spend: str, dots: Sequence[Dot], front: Sequence[str], threshold: Line | None) -> Plot:
-    """Quality over spend with both intervals; the dots named in `front`, cheapest first, are joined by a line."""
-    values = {dot.name: _value(dot.y.mean, dot.y.ci95, dot.y.n) | _spent(dot) for dot in dots}
+    """Quality over spend with both intervals; the dots named in `front`, cheapest first, are joined by a line.
+
+    It is labelled by their names as far as a colon.
+    """
+    values = {
+        dot.name: _value(dot.y.mean, dot.y.ci95, dot.y.n)
+        | _spent(dot)
+        | {"short": dot.name.split(":")[0] if dot.name in front or dot.role != "other" else ""}
+        for dot in dots
+    }
     x, y = _quantity("x", spend), _quantity("mean", None)
     dashed = {"type": "line", "color": "var(--accent)", "strokeDash": [5, 3], "interpolate": "step-after"}
     joined = {"data": {"values": [values[name] for name in front if name in values]}}
@@ -136,15 +157,15 @@ def trade_off(title: str, spend: str, dots: Sequence[Dot], front: Sequence[str],
     layers = [
         *_threshold(threshold),
         {"mark": dashed, "encoding": {"x": x, "y": y}} | joined,
-        _bar("y", y, "low", "high", x=x),
-        _bar("x", x, "left", "right", y=y),
+        _bar("y", y, "low", "high", 0.35, x=x),
+        _bar("x", x, "left", "right", 0.35, y=y),
         {"mark": _POINT, "encoding": {"x": x, "y": y, **_looks(dots, legend=True), "tooltip": tips}},
         {"mark": number_of, "encoding": {"x": x, "y": y, "text": {"field": "short"}}},
     ]
     rows = [(dot.name, *_cells(dot.x), *_cells(dot.y), dot.y.n, dot.role) for dot in dots]
     headings = ("point", spend, "95 % interval", "mean", "95 % interval", "n", "role")
     told = f"{title}. {_told(dots)}. Not beaten in both at once: {', '.join(front)}"
-    return Plot(title, told, _spec([*values.values()], layers, 340), headings, rows)
+    return Plot(title, told, _spec([*values.values()], layers, 340), headings, rows, _FRONT)
 
 
 def curve(
@@ -163,7 +184,9 @@ def curve(
     x = _ordinal("x", axis, places)
     if numbers:
         ticks = {"values": numbers} if len(numbers) <= _MOST_TICKS else {}
-        x = _quantity("x", axis) | {"axis": {"title": axis, "grid": False, "labelOverlap": True, "format": "~g", **ticks}}
+        x = _quantity("x", axis) | {
+            "axis": {"title": axis, "grid": False, "labelOverlap": True, "format": "~g", **ticks}
+        }
     y = _quantity("mean", None)
     if within:
         y["scale"] = {"domain": within, "nice": True, "zero": False}
@@ -184,31 +207,43 @@ def heat_map(title: str, axes: tuple[str, str], cells: Mapping[tuple[str, str], 
     values = [
         _value(dot.y.mean, dot.y.ci95, dot.y.n)
         | {"name": dot.name, "x": across, "row": down}
-        | {"text": number(dot.y.mean) + ("" if dot.role == "other" else f"\n{dot.role}")}
+        | {"text": readable(dot.y.mean), "role": dot.role}
         for (across, down), dot in cells.items()
     ]
     x = _ordinal("x", axes[0], [across for across, _ in cells], orient="top", domain=False, ticks=False)
     row = _ordinal("row", axes[1], [down for _, down in cells], domain=False, ticks=False)
     shade = _quantity("mean", None) | {"legend": None, "scale": {"zero": False, "range": [0.06, 0.5]}}
     tips = _tips(name="point", told="mean", between="95 % interval", n="n")
-    text = {"type": "text", "lineBreak": "\n", "baseline": "middle"}
+    place = {"x": x, "y": row, "tooltip": tips}
+    marked = [value for value in values if value["role"] != "other"]
     layers = [
         {
             "mark": {"type": "rect", "color": "var(--accent)", "cornerRadius": 4},
-            "encoding": {"x": x, "y": row, "opacity": shade, "tooltip": tips},
+            "encoding": place | {"opacity": shade},
         },
-        {"mark": text, "encoding": {"x": x, "y": row, "text": {"field": "text"}, "tooltip": tips}},
+        {"mark": {"type": "text", "dy": -3}, "encoding": place | {"text": {"field": "text"}}},
+        {
+            "data": {"values": marked},
+            "mark": _POINT | {"yOffset": 14},
+            "encoding": place | _looks([*cells.values()], legend=True, others=False),
+        },
     ]
     rows = [(*key, *_cells(dot.y), dot.y.n, dot.role) for key, dot in cells.items()]
     headings = (*axes, "mean", "95 % interval", "n", "role")
-    return Plot(title, f"{title}. {_told([*cells.values()])}", _spec(values, layers, {"step": 54}), headings, rows)
+    return Plot(
+        title,
+        f"{title}. {_told([*cells.values()])}",
+        _spec(values, layers, 70 + 52 * len({down for _, down in cells})),
+        headings,
+        rows,
+    )
 
 
 def write_plots(folder: Path, plots: Mapping[str, Plot]) -> None:
     """Put the data of a page's plots, and the scripts that draw them, into the folder `static` beside the page.
 
-    Each page that is handed on by itself has its own copy (830 kB): it comes along when the folder is moved or sent, and
-    is of the version that wrote the page.
+    Each page that is handed on by itself has its own copy (830 kB): it comes along when the folder is moved or sent,
+    and is of the version that wrote the page.
     """
     folder.mkdir(exist_ok=True)
     for file in sorted(STATIC.iterdir()):
@@ -219,7 +254,12 @@ def write_plots(folder: Path, plots: Mapping[str, Plot]) -> None:
     write_whole(folder / "data.js", f"const AIQ_PLOTS = {specs};\n")
 
 
-def _spec(values: Sequence[Json], layers: Sequence[Json], height: int | dict[str, int]) -> Json:
+def readable(value: float) -> str:
+    """Rounded for reading: whole numbers with commas from 1,000 on."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else number(value)
+
+
+def _spec(values: Sequence[Json], layers: Sequence[Json], height: int) -> Json:
     size = {"width": "container", "height": height, "autosize": {"type": "fit-x", "contains": "padding"}}
     return {"config": _CONFIG, **size, "data": {"values": values}, "layer": layers}
 
@@ -232,15 +272,19 @@ def _value(mean: float, ci95: tuple[float, float] | None, n: int | None = None) 
 
 
 def _spent(dot: Dot) -> Json:
-    """The fields of a dot whose place is an estimate; `short` is the name as far as a colon."""
+    """The fields of a dot whose place is an estimate."""
     assert isinstance(dot.x, Estimate)
     at = _value(dot.x.mean, dot.x.ci95)
     fields = {"x": at["mean"], "left": at["low"], "right": at["high"], "spend": at["told"]}
-    return fields | {"name": dot.name, "short": dot.name.split(":")[0], "role": dot.role}
+    return fields | {"name": dot.name, "role": dot.role}
 
 
 def _cells(value: object) -> tuple[object, object]:
     return (value.mean, interval(value)) if isinstance(value, Estimate) else (value, "-")
+
+
+def _between(found: Difference) -> str:
+    return f"{found.ci95[0]:+.3f} to {found.ci95[1]:+.3f}" if found.ci95 else "-"
 
 
 def _told(dots: Sequence[Dot]) -> str:
@@ -263,12 +307,17 @@ def _quantity(field: str, title: str | None) -> Json:
 def _ordinal(field: str, title: str | None, values: Sequence[str], **axis: Any) -> Json:
     angle = {"labelAngle": -25 if field == "x" and max(map(len, values), default=0) > _LONG_LABEL else 0}
     scale = {"domain": [*dict.fromkeys(values)]}
-    return {"field": field, "type": "ordinal", "scale": scale, "axis": {"title": title, "labelLimit": 120} | angle | axis}
+    return {
+        "field": field,
+        "type": "ordinal",
+        "scale": scale,
+        "axis": {"title": title} | angle | axis,
+    }
 
 
-def _bar(along: str, place: Json, low: str, high: str, **other: Json) -> Json:
+def _bar(along: str, place: Json, low: str, high: str, opacity: float = 0.7, **other: Json) -> Json:
     """A rule between two fields along x or y."""
-    mark = {"type": "rule", "color": "var(--soft)", "strokeWidth": 1.5, "opacity": 0.7}
+    mark = {"type": "rule", "color": "var(--soft)", "strokeWidth": 1.5, "opacity": opacity}
     return {"mark": mark, "encoding": {along: place | {"field": low}, f"{along}2": {"field": high}, **other}}
 
 
@@ -277,25 +326,27 @@ def _threshold(line: Line | None) -> list[Json]:
         return []
     y = {"datum": line.at, "type": "quantitative"}
     rule = {"type": "rule", "strokeDash": [3, 3], "color": "var(--good)"}
-    text = {"type": "text", "align": "right", "dy": -6, "text": line.name, "color": "var(--good)"}
+    text = {"type": "text", "align": "left", "dx": 4, "dy": -7, "text": line.name, "color": "var(--good)"}
     return [
         {"mark": rule, "encoding": {"y": y}} | _NOTHING,
-        {"mark": text, "encoding": {"x": {"value": "width"}, "y": y}} | _NOTHING,
+        {"mark": text, "encoding": {"x": {"value": 0}, "y": y}} | _NOTHING,
     ]
 
 
-def _colour(of: Sequence[Dot] | Sequence[Rung], legend: bool = False) -> Json:
-    present = [role for role in _LOOKS if role in {one.role for one in of}]
+def _colour(of: Sequence[Dot] | Sequence[Rung], legend: bool = False, others: bool = True) -> Json:
+    present = [role for role in _LOOKS if role in {one.role for one in of} and (others or role != "other")]
     scale = {"domain": present, "range": [_LOOKS[role][0] for role in present]}
-    shown = {"title": None} if legend else None
-    return {"field": "role", "type": "nominal", "scale": scale, "legend": shown}
+    return {"field": "role", "type": "nominal", "scale": scale, "legend": {"title": None} if legend else None}
 
 
-def _looks(of: Sequence[Dot] | Sequence[Rung], legend: bool = False) -> Json:
-    """Colour and shape by role: nothing is told by colour alone."""
-    colour = _colour(of, legend)
+def _looks(of: Sequence[Dot] | Sequence[Rung], legend: bool = False, others: bool = True) -> Json:
+    """Colour and shape by role, because not everybody tells colours apart; `others`: whether they have a look too."""
+    colour = _colour(of, legend, others)
     domain = colour["scale"]["domain"]
-    return {"color": colour, "shape": colour | {"scale": {"domain": domain, "range": [_LOOKS[role][1] for role in domain]}}}
+    return {
+        "color": colour,
+        "shape": colour | {"scale": {"domain": domain, "range": [_LOOKS[role][1] for role in domain]}},
+    }
 
 
 def _tips(**titles: str) -> list[Json]:

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from aiq import __version__
 from aiq.core.text import counted
+from aiq.core.usage import SpendName
 from aiq.runs.folder import write_whole
 from aiq.runs.sweeps import Axis, Point, PointDifference, Sweep, SweepFolder
 from aiq.site.markdown import environment, style
-from aiq.site.plots import Dot, Line, Plot, Role, Rung, curve, heat_map, ladder, trade_off, write_plots
-from aiq.site.tables import interval, notes, number, star
+from aiq.site.plots import Dot, Line, Plot, Role, Rung, curve, heat_map, ladder, readable, trade_off, write_plots
+from aiq.site.tables import interval, notes, star
 from aiq.stats.estimates import Estimate
 
 _THRESHOLD = "best less one standard error"
@@ -39,7 +40,7 @@ def write_sweep_page(folder: SweepFolder, sweep: Sweep) -> Path:
     plots = [plot for section in sections for plot in section.plots]
     names = {id(plot): f"plot-{place}" for place, plot in enumerate(plots, 1)}
     templates = environment()
-    cells = (number, interval, star, _exact, _cell)
+    cells = (interval, star, readable, _exact, _cell, _between)
     templates.filters |= {cell.__name__.lstrip("_"): cell for cell in cells}
     page = templates.get_template("sweep.html.j2").render(
         sweep=sweep,
@@ -108,11 +109,9 @@ class _Shown:
         if not sweep.metric or not sweep.spend:
             return
         yield Section(
-            "Check it",
-            f"Left: read from the top, the cheapest point. The first whose thick bar, one standard error of its paired "
-            f"difference, reaches the line of the best point is recommended; thin bars are 95 % intervals. Right: "
-            f"{sweep.metric} over {sweep.spend}; points on the dashed line are not beaten in both at once.",
-            [*self._ladder(sweep.metric), *self._trade_off(sweep.metric)],
+            "From the plots",
+            "",
+            [*self._ladder(sweep.metric, sweep.spend), *self._trade_off(sweep.metric, sweep.spend)],
         )
         several = len(sweep.axes) > 1
         if several and self._is_grid():
@@ -130,21 +129,19 @@ class _Shown:
         first, *others = self.sweep.axes
         return len(others) == 1 and 2 * len(self.points) >= len(first.values) * len(others[0].values)
 
-    def _ladder(self, metric: str) -> Iterator[Plot]:
-        spend = self.sweep.spend
+    def _ladder(self, metric: str, spend: SpendName) -> Iterator[Plot]:
         rungs = []
-        for point in sorted(self.points, key=lambda point: point.spend[spend].mean if spend in point.spend else 0.0):
+        known = [point for point in self.points if spend in point.spend]
+        for point in sorted(known, key=lambda point: point.spend[spend].mean):
             found = self.against_best(point)
-            if spend in point.spend and (found or point.number == self.best):
-                spent = f"{_amount(point.spend[spend].mean)} {_unit(spend)}"
+            if found or point.number == self.best:
+                spent = f"{readable(point.spend[spend].mean)} {_unit(spend)}"
                 name = f"#{point.number}: {' × '.join(point.axes.values())}"
                 rungs.append(Rung(name, spent, found.difference if found else None, self.role(point)))
         if len(rungs) > 1:
-            yield ladder(f"{metric}: from the cheapest point to the dearest, against the best", rungs)
+            yield ladder(f"{metric}: each point against the best", rungs)
 
-    def _trade_off(self, metric: str) -> Iterator[Plot]:
-        assert self.sweep.spend
-        spend = self.sweep.spend
+    def _trade_off(self, metric: str, spend: SpendName) -> Iterator[Plot]:
         points = [point for point in self.points if spend in point.spend]
         dots = {p.number: Dot(self.name(p), p.spend[spend], p.metrics[metric], self.role(p)) for p in points}
         front = [dots[one].name for one in self.sweep.front if one in dots]
@@ -227,16 +224,16 @@ def _unit(spend: str) -> str:
     return "US dollars" if spend == "cost_usd" else spend
 
 
-def _amount(value: float) -> str:
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
-
-
 def _exact(value: float) -> str:
     return f"{value!r}"
 
 
 def _cell(value: object) -> object:
-    return number(value) if isinstance(value, float) else value
+    return readable(value) if isinstance(value, float) else value
+
+
+def _between(found: Estimate) -> str:
+    return f"{readable(found.ci95[0])} to {readable(found.ci95[1])}" if found.ci95 else "-"
 
 
 def _notes(folder: SweepFolder, sweep: Sweep) -> list[str]:
