@@ -19,8 +19,7 @@ from aiq.site.tables import interval, notes, star
 from aiq.stats.estimates import Estimate
 
 _THRESHOLD = "best less one standard error"
-_MOST_RARE = 0.01
-"""Shares of the bootstrap below this are summed up."""
+_RARE = 0.005  # a share of the bootstrap that is rounded to 0 %
 
 
 @dataclass(frozen=True)
@@ -60,23 +59,22 @@ def write_sweep_page(folder: SweepFolder, sweep: Sweep) -> Path:
 
 
 class _Shown:
-    """What the page says of a sweep, worked out once. `points`: those with a number of the sweep's metric."""
+    """What the page says of a sweep, worked out once. `points`: those that the plots show, finished and scored."""
 
     def __init__(self, sweep: Sweep) -> None:
         self.sweep = sweep
-        self.short = _short([axis.name for axis in sweep.axes])
-        self.points = [point for point in sweep.points if sweep.metric in point.metrics]
+        self.points = [p for p in sweep.points if p.status == "finished" and sweep.metric in p.metrics]
         against = [one.against for one in sweep.differences if one.kind == "best" and one.metric == sweep.metric]
         self.best = sweep.recommendation.best if sweep.recommendation else next(iter(against), None)
         self.metrics = [*dict.fromkeys(name for point in sweep.points for name in point.metrics)]
         self.spends = [*dict.fromkeys(name for point in sweep.points for name in point.spend)]
 
     @property
-    def chosen(self) -> list[tuple[int, float]]:
-        """How often the bootstrap takes a point, the most frequent first; rare ones left out."""
-        shares = self.sweep.recommendation.chosen if self.sweep.recommendation else {}
-        found = sorted(shares.items(), key=lambda item: (-item[1], item[0]))
-        return [(point, share) for point, share in found if share >= _MOST_RARE]
+    def others(self) -> list[tuple[int, float]]:
+        """The other points that the bootstrap takes, and how often; the most frequent first, rare ones left out."""
+        found = self.sweep.recommendation
+        others = [item for item in found.chosen.items() if item[0] != found.point] if found else []
+        return sorted((item for item in others if item[1] >= _RARE), key=lambda item: (-item[1], item[0]))
 
     @property
     def recommended(self) -> Point | None:
@@ -95,8 +93,7 @@ class _Shown:
 
     def name(self, point: Point) -> str:
         """`#3: max_loops=2, planner_queries=5`."""
-        values = ", ".join(f"{self.short[axis]}={value}" for axis, value in point.axes.items())
-        return f"#{point.number}: {values}"
+        return f"#{point.number}: {self.sweep.label(point)}"
 
     def role(self, point: Point) -> Role:
         found = self.sweep.recommendation
@@ -158,16 +155,16 @@ class _Shown:
         for metric in sorted(self.metrics, key=lambda name: name != self.sweep.metric):
             dots = [self._dot(point, axis, point.metrics[metric]) for point in points if metric in point.metrics]
             own = metric == self.sweep.metric
-            yield curve(metric, self.short[axis.name], dots, self._line() if own else None)
+            yield curve(metric, self.sweep.short(axis.name), dots, self._line() if own else None)
         for spend in self.spends:
             dots = [self._dot(point, axis, point.spend[spend]) for point in points if spend in point.spend]
-            yield curve(f"{_unit(spend)} a sample", self.short[axis.name], dots)
+            yield curve(f"{_unit(spend)} a sample", self.sweep.short(axis.name), dots)
 
     def _dot(self, point: Point, axis: Axis, estimate: Estimate) -> Dot:
         return Dot(self.name(point), point.axes[axis.name], estimate, self.role(point))
 
     def _heat_maps(self, across: Axis, down: Axis) -> Iterator[Plot]:
-        axes = self.short[across.name], self.short[down.name]
+        axes = self.sweep.short(across.name), self.sweep.short(down.name)
         points = _in_order(_in_order(self.points, across), down)
 
         def plot(title: str, estimates: dict[int, Estimate]) -> Plot:
@@ -189,15 +186,15 @@ class _Shown:
             points = [point for point in _in_order(self.points, along) if point.axes[each.name] == value]
             dots = [self._dot(point, along, point.metrics[metric]) for point in points]
             if dots:
-                title = f"{metric}, {self.short[each.name]}={value}"
-                yield curve(title, self.short[along.name], dots, self._line(), within)
+                title = f"{metric}, {self.sweep.short(each.name)}={value}"
+                yield curve(title, self.sweep.short(along.name), dots, self._line(), within)
 
     def _main_effects(self, metric: str) -> Iterator[Plot]:
         effects = [effect for effect in self.sweep.main_effects if effect.metric == metric]
         within = _within([effect.estimate for effect in effects])
         for axis in self.sweep.axes:
             found = {effect.value: effect.estimate for effect in effects if effect.axis == axis.name}
-            short = self.short[axis.name]
+            short = self.sweep.short(axis.name)
             dots = [Dot(f"{short}={value}", value, found[value]) for value in axis.values if value in found]
             if dots:
                 yield curve(f"{metric} by {short}", short, dots, within=within)
@@ -212,12 +209,6 @@ def _in_order(points: Sequence[Point], axis: Axis) -> list[Point]:
 def _within(estimates: Sequence[Estimate]) -> tuple[float, float]:
     ends = [end for found in estimates for end in (found.ci95 or (found.mean, found.mean))]
     return min(ends, default=0.0), max(ends, default=1.0)
-
-
-def _short(names: Sequence[str]) -> dict[str, str]:
-    """Settings by their last word where that tells them apart."""
-    last = {name: name.rpartition(".")[2] for name in names}
-    return last if len(set(last.values())) == len(last) else {name: name for name in names}
 
 
 def _unit(spend: str) -> str:
