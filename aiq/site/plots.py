@@ -22,10 +22,10 @@ Role = Literal["recommended", "best", "other"]
 
 Json: TypeAlias = dict[str, Any]
 
-_LOOKS: Mapping[Role, tuple[str, str]] = {
-    "recommended": ("var(--good)", "diamond"),
-    "best": ("var(--accent)", "square"),
-    "other": ("var(--soft)", "circle"),
+_LOOKS: Mapping[Role, tuple[str, str, int]] = {  # colour, shape, size
+    "recommended": ("var(--good)", "diamond", 260),
+    "best": ("var(--accent)", "square", 140),
+    "other": ("var(--soft)", "circle", 90),
 }
 _LETTERS = {"labelColor": "var(--soft)", "titleColor": "var(--soft)", "labelFontSize": 12, "titleFontSize": 12}
 _LINES = {"gridColor": "var(--line)", "domainColor": "var(--line)", "tickColor": "var(--line)"}
@@ -34,12 +34,12 @@ _CONFIG = {
     "background": "var(--card)",
     "view": {"stroke": None},
     "axis": _LETTERS | _LINES | {"titleFontWeight": "normal"},
-    "axisX": {"labelLimit": 120},
+    "axisX": {"labelLimit": 120, "labelFlush": False, "tickCount": 6},
     "legend": _LETTERS | {"orient": "top", "symbolSize": 90},
     "text": {"color": "var(--ink)", "fontSize": 12},
     "title": {"color": "var(--ink)", "anchor": "start", "fontSize": 14},
 }
-_POINT = {"type": "point", "filled": True, "size": 90, "opacity": 1}
+_POINT = {"type": "point", "filled": True, "opacity": 1}
 _NOTHING: Json = {"data": {"values": [{}]}}
 _LADDER = (
     "Read from the top, the cheapest point: recommended is the first whose thick bar, one standard error of its paired "
@@ -74,10 +74,10 @@ class Dot:
 
 @dataclass(frozen=True)
 class Line:
-    """A threshold, and what it is called."""
+    """A threshold, and what it is called in the plot, if anything."""
 
     at: float
-    name: str
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -141,14 +141,18 @@ def ladder(title: str, rungs: Sequence[Rung]) -> Plot:
 def trade_off(title: str, spend: str, dots: Sequence[Dot], front: Sequence[str], threshold: Line | None) -> Plot:
     """Quality over spend with both intervals; the dots named in `front`, cheapest first, are joined by a line.
 
-    It is labelled by their names as far as a colon.
+    They are labelled by their names as far as a colon, those at one place together (`#4 +3`).
     """
-    values = {
-        dot.name: _value(dot.y.mean, dot.y.ci95, dot.y.n)
-        | _spent(dot)
-        | {"short": dot.name.split(":")[0] if dot.name in front or dot.role != "other" else ""}
-        for dot in dots
-    }
+    dots = sorted(dots, key=lambda dot: [*_LOOKS].index(dot.role))
+    values = {dot.name: _value(dot.y.mean, dot.y.ci95, dot.y.n) | _spent(dot) for dot in dots}
+    labels: dict[tuple[float, float], list[str]] = {}
+    for name in values:
+        if name in front or values[name]["role"] != "other":
+            labels.setdefault((values[name]["x"], values[name]["mean"]), []).append(name.split(":")[0])
+    named = [
+        {"x": x, "mean": mean, "text": names[0] + (f" +{len(names) - 1}" if names[1:] else "")}
+        for (x, mean), names in labels.items()
+    ]
     x, y = _quantity("x", spend), _quantity("mean", None)
     dashed = {"type": "line", "color": "var(--accent)", "strokeDash": [5, 3], "interpolate": "step-after"}
     joined = {"data": {"values": [values[name] for name in front if name in values]}}
@@ -160,12 +164,12 @@ def trade_off(title: str, spend: str, dots: Sequence[Dot], front: Sequence[str],
         _bar("y", y, "low", "high", 0.35, x=x),
         _bar("x", x, "left", "right", 0.35, y=y),
         {"mark": _POINT, "encoding": {"x": x, "y": y, **_looks(dots, legend=True), "tooltip": tips}},
-        {"mark": number_of, "encoding": {"x": x, "y": y, "text": {"field": "short"}}},
+        {"data": {"values": named}, "mark": number_of, "encoding": {"x": x, "y": y, "text": {"field": "text"}}},
     ]
     rows = [(dot.name, *_cells(dot.x), *_cells(dot.y), dot.y.n, dot.role) for dot in dots]
     headings = ("point", spend, "95 % interval", "mean", "95 % interval", "n", "role")
     told = f"{title}. {_told(dots)}. Not beaten in both at once: {', '.join(front)}"
-    return Plot(title, told, _spec([*values.values()], layers, 340), headings, rows, _FRONT)
+    return Plot(title, told, _spec([*reversed(values.values())], layers, 340), headings, rows, _FRONT)
 
 
 def curve(
@@ -255,8 +259,10 @@ def write_plots(folder: Path, plots: Mapping[str, Plot]) -> None:
 
 
 def readable(value: float) -> str:
-    """Rounded for reading: whole numbers with commas from 1,000 on."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else number(value)
+    """Rounded for reading: whole numbers with commas from 1,000 on, two digits below 0.01."""
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.2g}" if 0 < abs(value) < 0.01 else number(value)
 
 
 def _spec(values: Sequence[Json], layers: Sequence[Json], height: int) -> Json:
@@ -327,10 +333,8 @@ def _threshold(line: Line | None) -> list[Json]:
     y = {"datum": line.at, "type": "quantitative"}
     rule = {"type": "rule", "strokeDash": [3, 3], "color": "var(--good)"}
     text = {"type": "text", "align": "left", "dx": 4, "dy": -7, "text": line.name, "color": "var(--good)"}
-    return [
-        {"mark": rule, "encoding": {"y": y}} | _NOTHING,
-        {"mark": text, "encoding": {"x": {"value": 0}, "y": y}} | _NOTHING,
-    ]
+    named = [{"mark": text, "encoding": {"x": {"value": 0}, "y": y}} | _NOTHING] if line.name else []
+    return [{"mark": rule, "encoding": {"y": y}} | _NOTHING, *named]
 
 
 def _colour(of: Sequence[Dot] | Sequence[Rung], legend: bool = False, others: bool = True) -> Json:
@@ -340,13 +344,11 @@ def _colour(of: Sequence[Dot] | Sequence[Rung], legend: bool = False, others: bo
 
 
 def _looks(of: Sequence[Dot] | Sequence[Rung], legend: bool = False, others: bool = True) -> Json:
-    """Colour and shape by role, because not everybody tells colours apart; `others`: whether they have a look too."""
+    """Colour, shape and size by role, because not everybody tells colours apart; `others`: of the role `other` too."""
     colour = _colour(of, legend, others)
-    domain = colour["scale"]["domain"]
-    return {
-        "color": colour,
-        "shape": colour | {"scale": {"domain": domain, "range": [_LOOKS[role][1] for role in domain]}},
-    }
+    present = colour["scale"]["domain"]
+    shapes, sizes = ({"domain": present, "range": [_LOOKS[role][place] for role in present]} for place in (1, 2))
+    return {"color": colour, "shape": colour | {"scale": shapes}, "size": colour | {"scale": sizes, "legend": None}}
 
 
 def _tips(**titles: str) -> list[Json]:

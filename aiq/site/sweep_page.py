@@ -19,6 +19,7 @@ from aiq.site.tables import interval, notes, star
 from aiq.stats.estimates import Estimate
 
 _THRESHOLD = "best less one standard error"
+_DOTTED = f"The dotted line: the {_THRESHOLD} of the recommended point's difference."
 _RARE = 0.005  # a share of the bootstrap that is rounded to 0 %
 
 
@@ -67,7 +68,7 @@ class _Shown:
         against = [one.against for one in sweep.differences if one.kind == "best" and one.metric == sweep.metric]
         self.best = sweep.recommendation.best if sweep.recommendation else next(iter(against), None)
         self.metrics = [*dict.fromkeys(name for point in sweep.points for name in point.metrics)]
-        self.spends = [*dict.fromkeys(name for point in sweep.points for name in point.spend)]
+        self.spends = [*dict.fromkeys(name for p in sweep.points for name, found in p.spend.items() if found.mean)]
 
     @property
     def others(self) -> list[tuple[int, float]]:
@@ -114,12 +115,17 @@ class _Shown:
         if several and self._is_grid():
             yield Section("Two axes together", "", [*self._heat_maps(sweep.axes[0], sweep.axes[1])], small=True)
             across = "One plot for each value of the second axis, all to the same scale."
-            yield Section("With intervals", across, [*self._slices(sweep.metric, *sweep.axes[:2])], small=True)
+            yield Section(
+                "With intervals",
+                f"{across} {_DOTTED if self._line() else ''}",
+                [*self._slices(sweep.metric, *sweep.axes[:2])],
+                small=True,
+            )
         if several:
             each = "Each value of an axis over all points that have it, the same number of points for each in a grid."
             yield Section("Main effects", each, [*self._main_effects(sweep.metric)], small=True)
         else:
-            yield Section("Along the axis", "", [*self._curves(sweep.axes[0])], small=True)
+            yield Section("Along the axis", _DOTTED if self._line() else "", [*self._curves(sweep.axes[0])], small=True)
 
     def _is_grid(self) -> bool:
         """Whether two axes span a table that is at least half full."""
@@ -142,12 +148,14 @@ class _Shown:
         points = [point for point in self.points if spend in point.spend]
         dots = {p.number: Dot(self.name(p), p.spend[spend], p.metrics[metric], self.role(p)) for p in points}
         front = [dots[one].name for one in self.sweep.front if one in dots]
+        line = self._line()
+        threshold = Line(line.at, _THRESHOLD) if line else None
         if dots:
-            yield trade_off(f"{metric} over {spend}", f"{_unit(spend)} a sample", [*dots.values()], front, self._line())
+            yield trade_off(f"{metric} over {spend}", f"{_unit(spend)} a sample", [*dots.values()], front, threshold)
 
     def _line(self) -> Line | None:
         found = self.sweep.recommendation
-        return Line(found.threshold, _THRESHOLD) if found else None
+        return Line(found.threshold) if found else None
 
     def _curves(self, axis: Axis) -> Iterator[Plot]:
         """The sweep's metric, what is spent, then the other metrics."""
