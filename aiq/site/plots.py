@@ -107,7 +107,7 @@ def ladder(title: str, rungs: Sequence[Rung]) -> Plot:
     """
     values = [
         _value(rung.mean, rung.difference.ci95 if rung.difference else None)
-        | {"row": f"{rung.name}\n{rung.spend}", "role": rung.role, "error": f"{rung.error:.4g}"}
+        | {"row": f"{rung.name}\n{rung.spend}", "error": f"{rung.error:.4g}", **_role(rung.role)}
         | {"left": rung.mean - rung.error, "right": rung.mean + rung.error}
         for rung in rungs
     ]
@@ -182,7 +182,7 @@ def curve(
     places = [str(dot.x) for dot in dots]
     numbers = _numbers(places)
     values = [
-        _value(dot.y.mean, dot.y.ci95, dot.y.n) | {"name": dot.name, "role": dot.role, "x": place}
+        _value(dot.y.mean, dot.y.ci95, dot.y.n) | {"name": dot.name, "x": place, **_role(dot.role)}
         for dot, place in zip(dots, numbers or places, strict=True)
     ]
     x = _ordinal("x", axis, places)
@@ -211,7 +211,7 @@ def heat_map(title: str, axes: tuple[str, str], cells: Mapping[tuple[str, str], 
     values = [
         _value(dot.y.mean, dot.y.ci95, dot.y.n)
         | {"name": dot.name, "x": across, "row": down}
-        | {"text": readable(dot.y.mean), "role": dot.role}
+        | {"text": readable(dot.y.mean), **_role(dot.role)}
         for (across, down), dot in cells.items()
     ]
     x = _ordinal("x", axes[0], [across for across, _ in cells], orient="top", domain=False, ticks=False)
@@ -282,7 +282,7 @@ def _spent(dot: Dot) -> Json:
     assert isinstance(dot.x, Estimate)
     at = _value(dot.x.mean, dot.x.ci95)
     fields = {"x": at["mean"], "left": at["low"], "right": at["high"], "spend": at["told"]}
-    return fields | {"name": dot.name, "role": dot.role}
+    return fields | {"name": dot.name, **_role(dot.role)}
 
 
 def _cells(value: object) -> tuple[object, object]:
@@ -337,6 +337,10 @@ def _threshold(line: Line | None) -> list[Json]:
     return [{"mark": rule, "encoding": {"y": y}} | _NOTHING, *named]
 
 
+def _role(role: Role) -> Json:
+    return {"role": role, "size": _LOOKS[role][2]}
+
+
 def _colour(of: Sequence[Dot] | Sequence[Rung], legend: bool = False, others: bool = True) -> Json:
     present = [role for role in _LOOKS if role in {one.role for one in of} and (others or role != "other")]
     scale = {"domain": present, "range": [_LOOKS[role][0] for role in present]}
@@ -347,8 +351,9 @@ def _looks(of: Sequence[Dot] | Sequence[Rung], legend: bool = False, others: boo
     """Colour, shape and size by role, because not everybody tells colours apart; `others`: of the role `other` too."""
     colour = _colour(of, legend, others)
     present = colour["scale"]["domain"]
-    shapes, sizes = ({"domain": present, "range": [_LOOKS[role][place] for role in present]} for place in (1, 2))
-    return {"color": colour, "shape": colour | {"scale": shapes}, "size": colour | {"scale": sizes, "legend": None}}
+    shapes = {"domain": present, "range": [_LOOKS[role][1] for role in present]}
+    size = {"field": "size", "type": "quantitative", "scale": None, "legend": None}
+    return {"color": colour, "shape": colour | {"scale": shapes}, "size": size}
 
 
 def _tips(**titles: str) -> list[Json]:
