@@ -1,17 +1,19 @@
-"""Sweeps: from overrides with lists, ranges and choices, and the config's section `sweep`, to the points to run."""
+"""Sweeps: from overrides with several values and the config's section `sweep` to points, and from one to a config."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from pydantic import JsonValue
 
 from aiq.core.errors import ConfigError
 from aiq.core.run_settings import SweepSettings
 from aiq.experiment.compose import LISTS, compose, groups, parse, sweep_of
-from aiq.runs.sweeps import Axis, Point
+from aiq.runs.sweeps import Axis, Point, Sweep
 
-MOST_JOBS = 1000
+MOST_JOBS: Final = 1000
+_OF_A_RUN: Final = ("name", "output_dir", "limit", "runner", "cassette", "sweep")
+"""Settings of a sweep that say nothing of what it found best."""
 
 
 @dataclass(frozen=True)
@@ -91,3 +93,31 @@ def _axes(job: Sequence[str], varying: Sequence[str]) -> dict[str, str]:
     """What varies, with the values as they are meant: Hydra's sweeper gives them quoted for its grammar."""
     values = {override.get_key_element(): str(override.value()) for override in parse(job)}
     return {name.lstrip("+"): values[name] for name in varying}
+
+
+def as_experiment(sweep: Sweep, point: Point, name: str) -> str:
+    """A point as the config file of an experiment of that name, which inherits the sweep's experiment.
+
+    Raises ConfigError for an override that a file cannot express.
+    """
+    from omegaconf import OmegaConf
+
+    defaults: list[Any] = []
+    settings = OmegaConf.create({"name": name})
+    for override in parse(point.overrides):
+        key, value = override.get_key_element().lstrip("+"), override.value()
+        if override.is_delete():
+            raise ConfigError(f"{override.input_line}: a config file cannot delete a setting; write one by hand")
+        if key == "experiment":
+            defaults.insert(0, value)
+        elif key.partition(".")[0] in _OF_A_RUN:
+            continue
+        elif key in groups():
+            defaults.append({f"override /{key}": value})
+        else:
+            OmegaConf.update(settings, key, value)
+    typed = {override.get_key_element().lstrip("+") for override in parse(sweep.overrides)}
+    if own := {axis.name: None for axis in sweep.axes if axis.name not in typed}:
+        settings["sweep"] = {"axes": own}
+    config = OmegaConf.to_yaml(OmegaConf.merge({"defaults": [*defaults, "_self_"]}, settings))
+    return f"# @package _global_\n# {sweep.label(point)}, as sweep {sweep.sweep_id} recommends\n{config}"
