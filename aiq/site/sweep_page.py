@@ -20,7 +20,7 @@ from aiq.stats.estimates import Estimate
 
 _THRESHOLD = "best less one standard error"
 _DOTTED = f"The dotted line: the {_THRESHOLD} of the recommended point's difference."
-_RARE = 0.005  # a share of the bootstrap that is rounded to 0 %
+_RARE = 0.005  # up to it, a share of the bootstrap is rounded to 0 %
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class _Shown:
         """The other points that the bootstrap takes, and how often; the most frequent first, rare ones left out."""
         found = self.sweep.recommendation
         others = [item for item in found.chosen.items() if item[0] != found.point] if found else []
-        return sorted((item for item in others if item[1] >= _RARE), key=lambda item: (-item[1], item[0]))
+        return sorted((item for item in others if item[1] > _RARE), key=lambda item: (-item[1], item[0]))
 
     @property
     def recommended(self) -> Point | None:
