@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from aiq.agents.ai_q.agent import STAGES, by_stage
+from aiq.agents.ai_q.recorded import STAGES, by_stage
 from aiq.citations.registry import SourceRegistry
 from aiq.core.errors import ConfigError
 from aiq.core.samples import Question, Sample
