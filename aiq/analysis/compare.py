@@ -5,21 +5,20 @@ between their judges.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Final, Literal
 
 from aiq.analysis.run_pairs import RunPair, Scored, Side, Slice
 from aiq.core.base import Record
 from aiq.core.errors import UserError
-from aiq.core.samples import SampleKey
-from aiq.core.usage import Usage
 from aiq.runs.folder import RunFolder
-from aiq.runs.rows import SampleRow
+from aiq.runs.state import SPEND
 from aiq.runs.summary import difference, estimate
 from aiq.stats.estimates import Difference, ratio_estimate
 from aiq.stats.intervals import Interval
-from aiq.stats.significance import LEVEL, corrected, samples_needed
+from aiq.stats.power import samples_needed
+from aiq.stats.significance import LEVEL, corrected
 
 Verdict = Literal["better", "worse", "higher", "lower", "cannot tell", "equal"]
 """Of the second run; `higher` and `lower` of judges, `equal` where no sample changed."""
@@ -186,7 +185,7 @@ def _change(
     means = [one.mean for run in (old, new) if (one := estimate(metric, {key: run[key] for key in common}))]
     span = None if metric.low is None or metric.high is None else metric.high - metric.low
     worth = effect * (abs(means[0]) if span is None else span)
-    needed = samples_needed(found.spread, worth, level) if found.spread and worth else None
+    needed = samples_needed(found.spread, worth, level, found.step) if found.spread and worth else None
     return Change(
         metric=metric.name,
         slice=tag,
@@ -228,35 +227,13 @@ def _moved(scored: Scored, *, judging: bool) -> Moved:
 
 def _spend(pair: RunPair) -> Iterator[SpendRatio]:
     """Nothing for what is not known, as a cost without a price, and what both have none of."""
-    for name, of_row in _SPEND.items():
+    for name in SPEND:
         before, after = (
-            _means({key: of_row(run.state.attempts[key]) for key in keys})
+            run.state.spend_by_sample(name, keys)
             for run, keys in zip((pair.first, pair.second), pair.keys, strict=True)
         )
         if before.keys() == after.keys() and any((*before.values(), *after.values())):
-            yield _ratio(name, before, after)
-
-
-def _cost(row: SampleRow) -> float | None:
-    return sum(row.usage.values(), Usage()).cost_usd
-
-
-_SPEND: Final[Mapping[str, Callable[[SampleRow], float | None]]] = {
-    "cost": _cost,
-    "tokens": lambda row: sum(used.total_tokens for used in row.usage.values()),
-    "calls": lambda row: sum(used.calls for used in row.usage.values()),
-    "seconds": lambda row: row.timing.seconds,
-}
-
-
-def _means(values: Mapping[SampleKey, float | None]) -> dict[str, float]:
-    """By sample, over its epochs; empty where one is not known."""
-    grouped: dict[str, list[float]] = {}
-    for key, value in values.items():
-        if value is None:
-            return {}
-        grouped.setdefault(key.sample_id, []).append(value)
-    return {sample: fmean(found) for sample, found in grouped.items()}
+            yield _ratio(name.removesuffix("_usd"), before, after)
 
 
 def _ratio(name: str, before: Mapping[str, float], after: Mapping[str, float]) -> SpendRatio:

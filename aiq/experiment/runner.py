@@ -80,7 +80,7 @@ async def execute(plan: RunPlan, folder: RunFolder, observer: Observer, earlier:
         if earlier is not None and earlier.rescored is not None:
             check_finished(state, earlier.rescored.run)
         # before a replay that starts no process, not even git
-        manifest = earlier.with_judges(plan.spec.judges) if earlier else new_manifest(plan, folder.path.name)
+        manifest = earlier.with_judges(plan.spec.judges) if earlier else new_manifest(plan, folder.run_id)
         accounts: tuple[Account, ...] = ("judge",) if manifest.rescored else get_args(Account)
         resources = await _open(plan, accounts, held) if state.left() else None
         manifest = manifest.model_copy(update={"status": "running", "finished": None})

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from itertools import chain
@@ -19,6 +19,8 @@ from aiq.runs.manifest import Manifest
 from aiq.runs.summary import Summary
 
 LATEST = "latest"
+MANIFEST = "manifest.json"
+SWEEP_FILE = "sweep.json"
 
 RecordT = TypeVar("RecordT", bound=Record)
 
@@ -35,13 +37,23 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.manifest_path = path / "manifest.json"
+        self.manifest_path = path / MANIFEST
         self.summary_path = path / "summary.json"
         self.samples_path = path / "samples.jsonl"
         self.scores_path = path / "scores.jsonl"
         self.pages_path = path / "pages.jsonl"
         self.answers_path = path / "answers.jsonl"
         self.page_path = path / "index.html"
+
+    @property
+    def sweep_path(self) -> Path | None:
+        """The folder of the sweep that this run is a point of."""
+        return self.path.parent if (self.path.parent / SWEEP_FILE).is_file() else None
+
+    @property
+    def run_id(self) -> str:
+        """Its name among the experiment's runs; of a point with the sweep's id in front: `SWEEP_ID/3`."""
+        return f"{self.path.parent.name}/{self.path.name}" if self.sweep_path else self.path.name
 
     def create(self) -> None:
         """Make the folder. Raises ConfigError where that cannot be."""
@@ -52,16 +64,11 @@ class RunFolder:
 
     def lock(self) -> AbstractContextManager[Any]:
         """Taken now; the system drops it however the process dies. Raises UserError where another process has it."""
-        from filelock import FileLock, Timeout
-
-        try:
-            return FileLock(self.path / "run.lock").acquire(timeout=0)
-        except Timeout:
-            raise UserError(f"{self.path} is in use: its run is still alive; wait for it or stop it first") from None
+        return lock_folder(self.path)
 
     def read_manifest(self) -> Manifest:
         """Raises UserError when there is none or it is not one of ours."""
-        return _read(self.manifest_path, Manifest, f"{self.path} is no run folder: it holds no manifest.json")
+        return read_record(self.manifest_path, Manifest, f"{self.path} is no run folder: it holds no manifest.json")
 
     def write_manifest(self, manifest: Manifest) -> None:
         write_whole(self.manifest_path, manifest.model_dump_json(indent=2) + "\n")
@@ -69,13 +76,24 @@ class RunFolder:
     def read_summary(self) -> Summary:
         """Raises UserError when the run has none yet or it is not one of ours."""
         absent = f"{self.path} has no summary.json yet: the run was cut off; resume it with resume={self.path}"
-        return _read(self.summary_path, Summary, absent)
+        return read_record(self.summary_path, Summary, absent)
 
     def write_summary(self, summary: Summary) -> None:
         write_whole(self.summary_path, summary.model_dump_json(indent=2) + "\n")
 
 
-def _read(path: Path, record: type[RecordT], absent: str) -> RecordT:
+def lock_folder(path: Path) -> AbstractContextManager[Any]:
+    """Of a run or a sweep: taken now, and dropped however the process dies. Raises UserError where another has it."""
+    from filelock import FileLock, Timeout
+
+    try:
+        return FileLock(path / "run.lock").acquire(timeout=0)
+    except Timeout:
+        raise UserError(f"{path} is in use: its run is still alive; wait for it or stop it first") from None
+
+
+def read_record(path: Path, record: type[RecordT], absent: str) -> RecordT:
+    """A file of one record. Raises UserError, with `absent` where there is no file."""
     if not path.is_file():
         raise UserError(absent)
     try:
@@ -97,20 +115,32 @@ def write_whole(path: Path, text: str) -> None:
 def find_run(name: str, results: str = "results") -> RunFolder:
     """The run folder at a path or at one below `results`, the `latest` there, or an experiment's latest.
 
-    Raises UserError for none.
+    Points of sweeps are runs (`SWEEP_ID/3`), a sweep is none. Raises UserError for none.
     """
     if name == LATEST:
         if (last := next(_latest_first(results), None)) is None:
             raise UserError(f"there are no runs in {results}/; name a run folder, or the results folder with --results")
-        return last
-    below = sorted(Path(results).glob(f"*/{name}")) if "/" not in name else []
-    for path in (Path(name), Path(results) / name, *below):
-        if (path / "manifest.json").is_file():
-            return RunFolder(path)
+        return RunFolder(last)
+    paths = _places(name, results)
+    if (found := next((path for path in paths if (path / MANIFEST).is_file()), None)) is not None:
+        return RunFolder(found)
+    if (sweep := next((path for path in paths if (path / SWEEP_FILE).is_file()), None)) is not None:
+        raise UserError(f"{sweep} is a sweep of several runs; name one of its points, e.g. {sweep / '0'}")
     if re.fullmatch(r"\w[\w.-]*", name) and (last := next(_latest_first(results, name), None)) is not None:
-        return last
+        return RunFolder(last)
     there = f"nor is there a run or an experiment of that name in {results}/"
     raise UserError(f"{name} is no run folder (one with a manifest.json), {there}")
+
+
+def find_sweep_path(name: str, results: str = "results") -> Path:
+    """The folder of a sweep, by what `find_run` finds runs by. Raises UserError for none."""
+    found = [path for path in _places(name, results) if (path / SWEEP_FILE).is_file()]
+    experiment = "*" if name == LATEST else name
+    if not found and re.fullmatch(r"\*|\w[\w.-]*", experiment):
+        found = list(_newest(Path(results).glob(f"{experiment}/*/{SWEEP_FILE}")))
+    if not found:
+        raise UserError(f"{name} is no sweep (a folder with a {SWEEP_FILE}), nor is there one in {results}/")
+    return found[0]
 
 
 def latest_unfinished(results: str, experiment: str | None) -> RunFolder:
@@ -118,7 +148,7 @@ def latest_unfinished(results: str, experiment: str | None) -> RunFolder:
 
     Raises UserError where there is none.
     """
-    folders = list(_latest_first(results, experiment or "*"))
+    folders = [RunFolder(path) for path in _latest_first(results, experiment or "*")]
     cut_off = (folder for folder in folders if folder.read_manifest().status != "finished")
     unjudged = (folder for folder in folders if folder.read_summary().unjudged)
     if (found := next(chain(cut_off, unjudged), None)) is not None:
@@ -129,11 +159,23 @@ def latest_unfinished(results: str, experiment: str | None) -> RunFolder:
     raise UserError(f"there is no unfinished {runs} in {results}/{again}")
 
 
-def _latest_first(results: str, experiment: str = "*") -> Iterator[RunFolder]:
-    """Runs by when their manifest was written: when they were started, resumed or ended."""
-    manifests = Path(results).glob(f"{experiment}/*/manifest.json")
-    for path in sorted(manifests, key=lambda path: (path.stat().st_mtime_ns, str(path)), reverse=True):
-        yield RunFolder(path.parent)
+def _places(name: str, results: str) -> list[Path]:
+    """Where a run or sweep of this name may be."""
+    below = [] if Path(name).is_absolute() or ".." in name else sorted(Path(results).glob(f"*/{name}"))
+    return [Path(name), Path(results) / name, *below]
+
+
+def _latest_first(results: str, experiment: str = "*") -> Iterator[Path]:
+    """Runs by when their manifest was written: when they were started, resumed or ended. Points of sweeps are runs."""
+    sweeps = [path.parent for path in Path(results).glob(f"{experiment}/*/{SWEEP_FILE}")]
+    points = (path for sweep in sweeps for path in sweep.glob(f"*/{MANIFEST}"))
+    return _newest(chain(Path(results).glob(f"{experiment}/*/{MANIFEST}"), points))
+
+
+def _newest(files: Iterable[Path]) -> Iterator[Path]:
+    """The folders of these files, the one whose file was written last first."""
+    for path in sorted(files, key=lambda path: (path.stat().st_mtime_ns, str(path)), reverse=True):
+        yield path.parent
 
 
 def natural(name: str) -> tuple[tuple[int, int, str], ...]:

@@ -1,4 +1,4 @@
-"""Tests of paired differences, the correction for how many were made, and how many samples a difference takes."""
+"""Tests of paired differences, and the correction for how many were made."""
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
@@ -7,7 +7,6 @@ from typing import Final, TypeVar
 K = TypeVar("K", bound=Hashable)
 
 LEVEL: Final = 0.05
-POWER: Final = 0.8
 _EXACT: Final = 16  # changes whose 2^16 signs are all tried
 _DRAWN: Final = 500  # changes up to which signs are drawn; above, Student's test says the same
 _DRAWS: Final = 10_000
@@ -22,11 +21,10 @@ def paired_p(changes: Sequence[float]) -> float | None:
     one size, as shares have them with one epoch, make it McNemar's exact test. What did not change says nothing of the
     direction, and rounding errors are no changes: it takes six.
     """
-    largest = max(map(abs, changes), default=0.0)
-    changed = [change for change in changes if abs(change) > 1e-9 * max(1.0, largest)]
+    changed = _changed(changes)
     if 2.0 ** (1 - len(changed)) >= LEVEL:
         return None
-    if largest - min(map(abs, changed)) <= 1e-9 * largest:
+    if step(changed) is not None:
         from scipy.stats import binomtest
 
         return float(binomtest(sum(change > 0 for change in changed), len(changed)).pvalue)
@@ -35,6 +33,18 @@ def paired_p(changes: Sequence[float]) -> float | None:
 
         return float(ttest_1samp(changes, 0.0).pvalue)
     return _sign_flip(changed)
+
+
+def step(changes: Sequence[float]) -> float | None:
+    """The size that all changes have which are not 0; None where they differ in it, and where there are none."""
+    sizes = [abs(change) for change in _changed(changes)]
+    return max(sizes) if sizes and max(sizes) - min(sizes) <= 1e-9 * max(sizes) else None
+
+
+def _changed(changes: Sequence[float]) -> list[float]:
+    """Without those that are 0 but for rounding."""
+    largest = max(map(abs, changes), default=0.0)
+    return [change for change in changes if abs(change) > 1e-9 * max(1.0, largest)]
 
 
 def _sign_flip(changes: Sequence[float]) -> float:
@@ -64,14 +74,3 @@ def corrected(values: Mapping[K, float | None]) -> dict[K, float | None]:
     for rank, (p, place) in enumerate(family):
         found[place] = largest = max(largest, min(1.0, (len(family) - rank) * p))
     return dict(zip(values, found, strict=True))
-
-
-def samples_needed(spread: float, difference: float, level: float = LEVEL) -> int:
-    """Samples with which a true difference is found at the level with a probability of POWER.
-
-    `spread`: the standard deviation of a sample's change. A normal approximation: with few samples it is somewhat low.
-    """
-    from scipy.special import ndtri
-
-    quantiles = float(ndtri(1 - level / 2) + ndtri(POWER))
-    return max(2, math.ceil((quantiles * spread / difference) ** 2))
