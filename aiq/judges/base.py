@@ -67,7 +67,7 @@ class Judge(ABC):
 
 
 class RouteJudge(Judge):
-    """A judge that asks nobody and reads no text: it goes by the way an attempt took, which is known without a report."""
+    """A judge that asks nobody and reads no text: it goes by the way an attempt took, known without a report."""
 
     @abstractmethod
     def judged(self, sample: Sample, report: Report) -> list[Score]:
