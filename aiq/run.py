@@ -5,28 +5,28 @@ From Python, `aiq.run(["experiment=...", ...])`: this module can be called.
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from aiq.analysis.sweeps import JobEnd
 from aiq.core import plugins
 from aiq.core.concurrency import completed
 from aiq.core.errors import LimitReached, UserError
 from aiq.core.files import resolve
 from aiq.experiment import compose, sweep
-from aiq.runs.folder import LATEST, RunFolder, find_run, latest_unfinished, new_run_id
+from aiq.runs.folder import LATEST, SWEEP_FILE, RunFolder, find_run, new_run_id, places
 from aiq.runs.manifest import Manifest, SweepPlace
 from aiq.runs.reader import FinishedRun
+from aiq.runs.sweeps import Point, PointStatus, Sweep, SweepFolder, find_sweep, latest_unfinished
 
 if TYPE_CHECKING:  # a run needs much more than `--help` does
     from aiq.experiment.plan import RunPlan
     from aiq.experiment.runner import RunOutcome
 
 _RESUME = "resume="
-_RESUMED_ALONE = "resume=RUN goes on with one run; it takes neither -m nor --cfg nor a second folder"
+_RESUMED_ALONE = "resume=RUN goes on with one run, or with -m one sweep; it takes neither --cfg nor a second folder"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -41,16 +41,20 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Do what the command line asks; the exit code. Raises UserError for what is wrong with it."""
     resumed, others = _parted(args.overrides)
-    if resumed and (args.multirun or args.cfg):
+    if resumed and args.cfg:
         raise UserError(_RESUMED_ALONE)
-    if not args.multirun:
-        sweep.refuse(others)
-    jobs = sweep.split(others) if args.multirun else [sweep.Job(tuple(others), {})]
-    if args.cfg:
-        return _show_config(jobs)
+    if resumed:
+        place, settings = _unfinished(resumed[0], others, sweeps=args.multirun)
+        if (place / SWEEP_FILE).is_file():
+            return _resume_sweep(SweepFolder(place), settings)
+        return carry_out(*_reopened(RunFolder(place), settings)).exit_code
     if args.multirun:
-        return _sweep(jobs)
-    return carry_out(*_chosen(resumed, others)).exit_code
+        grid = sweep.split(others)
+        return _show_config([p.overrides for p in grid.points]) if args.cfg else _new_sweep(grid, others)
+    sweep.refuse(others)
+    if args.cfg:
+        return _show_config([others])
+    return carry_out(*_new(others)).exit_code
 
 
 def finished(overrides: Sequence[str]) -> FinishedRun:
@@ -64,12 +68,12 @@ def finished(overrides: Sequence[str]) -> FinishedRun:
     plugins.search_here()
     resumed, others = _parted(overrides)
     sweep.refuse(others)
-    plan, folder, earlier = _chosen(resumed, others)
+    plan, folder, earlier = _resumed_run(resumed[0], others) if resumed else _new(others)
     outcome = _executed(plan, folder, earlier)
     if outcome.summary.status == "finished":
         return FinishedRun(folder.path, outcome.summary, outcome.exit_code)
     if outcome.error is None:
-        raise KeyboardInterrupt(_go_on("interrupted", folder))
+        raise KeyboardInterrupt(_go_on("interrupted", folder.path))
     raise UserError(_stopped(outcome, folder))
 
 
@@ -81,68 +85,153 @@ def _parted(overrides: Sequence[str]) -> tuple[list[str], list[str]]:
     return resumed, [text for text in overrides if not text.startswith(_RESUME)]
 
 
-def _chosen(resumed: Sequence[str], overrides: Sequence[str]) -> tuple["RunPlan", RunFolder, Manifest | None]:
-    """The run to resume, or else a new one."""
-    if resumed:
-        return _reopened(resumed[0], overrides)
+def _new(overrides: Sequence[str]) -> tuple["RunPlan", RunFolder, None]:
     plan = _plan(overrides)
-    return plan, _folder(plan, new_run_id()), None
+    return plan, RunFolder(_experiment_folder(plan) / new_run_id()), None
 
 
-def _show_config(jobs: Sequence[sweep.Job]) -> int:
+def _experiment_folder(plan: "RunPlan") -> Path:
+    return Path(plan.settings.output_dir) / plan.settings.name
+
+
+def _resumed_run(name: str, overrides: Sequence[str]) -> tuple["RunPlan", RunFolder, Manifest]:
+    place, settings = _unfinished(name, overrides, sweeps=False)
+    if (place / SWEEP_FILE).is_file():
+        raise UserError(f"{place} is a sweep, which goes on with: aiq run -m resume={place}")
+    return _reopened(RunFolder(place), settings)
+
+
+def _new_sweep(grid: sweep.Grid, overrides: Sequence[str]) -> int:
+    """All points are composed and checked before the first one starts; the worst exit code of them."""
+    from aiq.analysis.sweeps import expected
+
+    sweep_id = new_run_id()
+    plans = {point.number: _plan(point.overrides, _place(sweep_id, point)) for point in grid.points}
+    first = plans[0]
+    begun = Sweep(
+        sweep_id=sweep_id,
+        experiment=first.settings.name,
+        status="running",
+        overrides=tuple(overrides),
+        strategy=grid.settings.strategy,
+        metric=grid.settings.metric,
+        spend=grid.settings.spend,
+        samples=len(first.dataset.samples),
+        axes=grid.axes,
+        points=grid.points,
+    )
+    begun = begun.model_copy(update={"resolves": expected(begun, first.spec.judges)})
+    folder = SweepFolder(_experiment_folder(first) / sweep_id)
+    return _carried_out(folder, begun, lambda point: (plans[point.number], folder.point(point.number), None))
+
+
+def _place(sweep_id: str, point: Point) -> SweepPlace:
+    return SweepPlace(id=sweep_id, job=point.number, axes=point.axes)
+
+
+def _resume_sweep(folder: SweepFolder, overrides: Sequence[str]) -> int:
+    """Finished points are kept, those cut off go on, missing ones are made; judges get what they have left."""
+    from aiq.experiment.resume import ALLOWED
+
+    allowed = compose.allowed_overrides(overrides, ALLOWED, "resume takes its config from the sweep")
+    names = [name for name, _ in allowed]
+    again = "runner.retry_failed=true" in overrides
+
+    def opened(point: Point) -> "tuple[RunPlan, RunFolder, Manifest | None]":
+        run = folder.point(point.number)
+        if run.manifest_path.is_file():
+            return _reopened(run, overrides)
+        kept = [text for text in point.overrides if text.partition("=")[0].lstrip("+~") not in names]
+        return _plan([*kept, *overrides], _place(found.sweep_id, point)), run, None
+
+    found = folder.read()
+    points = [
+        point.model_copy(update={"status": "pending"}) if point.unjudged or (again and point.failed) else point
+        for point in found.points
+    ]
+    return _carried_out(folder, found.model_copy(update={"points": tuple(points), "status": "running"}), opened)
+
+
+def _carried_out(
+    folder: SweepFolder, found: Sweep, opened: "Callable[[Point], tuple[RunPlan, RunFolder, Manifest | None]]"
+) -> int:
+    """Make the points that are left, write `sweep.json` after each, and print what all of them show."""
+    from aiq.analysis.sweeps import evaluated, measured
+    from aiq.site.sweep_tables import print_begin, print_resolves, print_sweep
+
+    folder.create()
+    with folder.lock():
+        folder.write(found)
+        print_begin(found)
+        try:
+            for point in found.left:
+                print(f"point {point.number} of 0 to {len(found.points) - 1}: {found.label(point)}", file=sys.stderr)
+                before = found.points
+                status, code = _end(opened, point)
+                end = point.model_copy(update={"status": status, "exit_code": code})
+                found = found.with_point(measured(end, folder.point(point.number)))
+                if not any(old.metrics for old in before):  # the first one with numbers: they say more than bounds
+                    found = evaluated(found, folder)
+                    print_resolves(found)
+                folder.write(found)
+                if status == "interrupted":
+                    break
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(_go_on("interrupted", folder.path, "-m ")) from None
+        finally:
+            ended = not any(point.status in ("pending", "interrupted") for point in found.points)
+            found = found.model_copy(update={"status": "finished" if ended else "interrupted"})
+            folder.write(found)
+        found = evaluated(found, folder)
+        folder.write(found)
+    print_sweep(found, folder)
+    if found.status == "interrupted":
+        print(f"aiq: {_go_on('the sweep stops here', folder.path, '-m ')}", file=sys.stderr)
+    return found.exit_code
+
+
+def _end(
+    opened: "Callable[[Point], tuple[RunPlan, RunFolder, Manifest | None]]", point: Point
+) -> tuple[PointStatus, int]:
+    """Run a point: how it ended, and its exit code; one that cannot start stops nothing."""
+    try:
+        outcome = carry_out(*opened(point))
+    except UserError as error:
+        print(f"aiq: {error}", file=sys.stderr)
+        return "failed", 2
+    status = outcome.summary.status
+    return "interrupted" if status == "running" else status, outcome.exit_code
+
+
+def _show_config(jobs: Sequence[Sequence[str]]) -> int:
     from aiq.site.settings import explained
 
     for job in jobs:
-        print("---\n" + explained(compose.checked(compose.settings_from(compose.compose(job.overrides)))), end="")
+        print("---\n" + explained(compose.checked(compose.settings_from(compose.compose(job)))), end="")
     return 0
 
 
-def _sweep(jobs: Sequence[sweep.Job]) -> int:
-    """All jobs are composed and checked before the first one starts; the worst exit code of them."""
-    from aiq.site.analysis_tables import print_sweep
+def _unfinished(name: str, overrides: Sequence[str], *, sweeps: bool) -> tuple[Path, list[str]]:
+    """The folder of the run or sweep that `resume=NAME` means, and the overrides that are not there to find it.
 
-    sweep_id = new_run_id()
-    plans = [
-        _plan(job.overrides, SweepPlace(id=sweep_id, job=number, axes=job.axes)) for number, job in enumerate(jobs)
-    ]
-    ends: list[JobEnd] = []
-    for number, (job, plan) in enumerate(zip(jobs, plans, strict=True)):
-        print(f"job {number + 1} of {len(jobs)}: {', '.join(f'{k}={v}' for k, v in job.axes.items())}", file=sys.stderr)
-        try:
-            outcome = carry_out(plan, _folder(plan, f"{sweep_id}.{number}"))
-        except UserError as error:
-            print(f"aiq: {error}", file=sys.stderr)
-            ends.append(JobEnd(job.axes, 2))
-            continue
-        ends.append(JobEnd(job.axes, outcome.exit_code, outcome.summary, outcome.state))
-        if outcome.summary.status == "interrupted":
-            print(f"the sweep stops here; {len(jobs) - number - 1} jobs were not started", file=sys.stderr)
-            break
-    print_sweep(ends)
-    return max(end.exit_code for end in ends)
-
-
-def _unfinished(name: str, overrides: Sequence[str]) -> tuple[RunFolder, list[str]]:
-    """The run that `resume=NAME` means, and the overrides that are not there to find it.
-
-    `experiment` and `output_dir` say where `latest` is looked for. Raises UserError for no such run.
+    `experiment` and `output_dir` say where `latest` is looked for. `sweeps`: a single run will not do. Raises UserError
+    for no such run.
     """
-    places = [text for text in overrides if text.startswith(("experiment=", "output_dir="))]
-    where = dict(text.split("=", 1) for text in places)
+    where = dict(text.split("=", 1) for text in overrides if text.startswith(("experiment=", "output_dir=")))
     results = where.get("output_dir") or "results"
     if name != LATEST:
-        return find_run(name, results), list(overrides)
-    folder = latest_unfinished(results, where.get("experiment"))
-    print(f"aiq: going on with {folder.path}", file=sys.stderr)
-    return folder, [text for text in overrides if text not in places]
+        sweeps = sweeps or any((path / SWEEP_FILE).is_file() for path in places(name, results))
+        return (find_sweep if sweeps else find_run)(name, results).path, list(overrides)
+    folder = latest_unfinished(results, where.get("experiment"), sweeps=sweeps)
+    print(f"aiq: going on with {folder}", file=sys.stderr)
+    return folder, [text for text in overrides if not text.startswith(("experiment=", "output_dir="))]
 
 
-def _reopened(name: str, overrides: Sequence[str]) -> tuple["RunPlan", RunFolder, Manifest]:
+def _reopened(folder: RunFolder, overrides: Sequence[str]) -> tuple["RunPlan", RunFolder, Manifest]:
     """An earlier run as it goes on."""
     from aiq.experiment import resume
     from aiq.experiment.plan import make_plan
 
-    folder, overrides = _unfinished(name, overrides)
     manifest, changes = resume.brought_up_to_date(folder.read_manifest())
     manifest = resume.reopened(manifest, overrides)
     for note in changes:
@@ -188,14 +277,14 @@ def _stopped(outcome: "RunOutcome", folder: RunFolder) -> str:
     why = str(outcome.error or "interrupted")
     if outcome.summary.status == "interrupted":
         more = f" {outcome.error.limit}=MORE" if isinstance(outcome.error, LimitReached) else ""
-        return _go_on(why, folder) + more
+        return _go_on(why, folder.path) + more
     if not {"completed", "limit"} & outcome.summary.statuses.keys():
         return f"{why}; nothing is finished: start anew"
-    return f"{_go_on(why, folder)} (settings other than {', '.join(ALLOWED)} take a new run)"
+    return f"{_go_on(why, folder.path)} (settings other than {', '.join(ALLOWED)} take a new run)"
 
 
-def _go_on(why: str, folder: RunFolder) -> str:
-    return f"{why}; what is finished is kept, go on with: aiq run resume={folder.path}"
+def _go_on(why: str, path: Path, options: str = "") -> str:
+    return f"{why}; what is finished is kept, go on with: aiq run {options}resume={path}"
 
 
 def _executed(plan: "RunPlan", folder: RunFolder, earlier: Manifest | None) -> "RunOutcome":
@@ -209,7 +298,7 @@ def _executed(plan: "RunPlan", folder: RunFolder, earlier: Manifest | None) -> "
             outcome = completed(execute(plan, folder, progress, earlier))
         except KeyboardInterrupt:
             begun = folder.manifest_path.exists()
-            raise KeyboardInterrupt(_go_on("interrupted", folder) if begun else "interrupted") from None
+            raise KeyboardInterrupt(_go_on("interrupted", folder.path) if begun else "interrupted") from None
     if outcome.changed or not folder.page_path.exists():
         write_page(folder, plan.spec.keys)
     return outcome
@@ -222,17 +311,16 @@ def _plan(overrides: Sequence[str], place: SweepPlace | None = None) -> "RunPlan
     from aiq.experiment.plan import make_plan
     from aiq.experiment.recording import as_recorded
 
-    settings = as_recorded(compose.settings_from(compose.compose(overrides)), place.job if place else None)
+    config = compose.compose(overrides)
+    if place is None:
+        sweep.refuse_axes(config, overrides)
+    settings = as_recorded(compose.settings_from(config), place.job if place else None)
     if settings.judge_reliability is not None:
         read_calibration(resolve(settings.judge_reliability))
     plan = make_plan(settings, overrides, place, compose.chosen_options(overrides))
     if isinstance(plan.agent, AsksUser):  # not in make_plan: a run that began before this was checked can be resumed
         plan.agent.check_user(settings.user.kind)
     return plan
-
-
-def _folder(plan: "RunPlan", run_id: str) -> RunFolder:
-    return RunFolder(Path(plan.settings.output_dir) / plan.settings.name / run_id)
 
 
 def main() -> int:

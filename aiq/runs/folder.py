@@ -57,10 +57,7 @@ class RunFolder:
 
     def create(self) -> None:
         """Make the folder. Raises ConfigError where that cannot be."""
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ConfigError(f"{self.path}: {error.strerror}; name another folder with output_dir") from None
+        make_folder(self.path)
 
     def lock(self) -> AbstractContextManager[Any]:
         """Taken now; the system drops it however the process dies. Raises UserError where another process has it."""
@@ -80,6 +77,14 @@ class RunFolder:
 
     def write_summary(self, summary: Summary) -> None:
         write_whole(self.summary_path, summary.model_dump_json(indent=2) + "\n")
+
+
+def make_folder(path: Path) -> None:
+    """Raises ConfigError where that cannot be."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}; name another folder with output_dir") from None
 
 
 def lock_folder(path: Path) -> AbstractContextManager[Any]:
@@ -118,61 +123,34 @@ def find_run(name: str, results: str = "results") -> RunFolder:
     Points of sweeps are runs (`SWEEP_ID/3`), a sweep is none. Raises UserError for none.
     """
     if name == LATEST:
-        if (last := next(_latest_first(results), None)) is None:
+        if (last := next(latest_first(results), None)) is None:
             raise UserError(f"there are no runs in {results}/; name a run folder, or the results folder with --results")
         return RunFolder(last)
-    paths = _places(name, results)
+    paths = places(name, results)
     if (found := next((path for path in paths if (path / MANIFEST).is_file()), None)) is not None:
         return RunFolder(found)
     if (sweep := next((path for path in paths if (path / SWEEP_FILE).is_file()), None)) is not None:
         raise UserError(f"{sweep} is a sweep of several runs; name one of its points, e.g. {sweep / '0'}")
-    if re.fullmatch(r"\w[\w.-]*", name) and (last := next(_latest_first(results, name), None)) is not None:
+    if re.fullmatch(r"\w[\w.-]*", name) and (last := next(latest_first(results, name), None)) is not None:
         return RunFolder(last)
     there = f"nor is there a run or an experiment of that name in {results}/"
     raise UserError(f"{name} is no run folder (one with a manifest.json), {there}")
 
 
-def find_sweep_path(name: str, results: str = "results") -> Path:
-    """The folder of a sweep, by what `find_run` finds runs by. Raises UserError for none."""
-    found = [path for path in _places(name, results) if (path / SWEEP_FILE).is_file()]
-    experiment = "*" if name == LATEST else name
-    if not found and re.fullmatch(r"\*|\w[\w.-]*", experiment):
-        found = list(_newest(Path(results).glob(f"{experiment}/*/{SWEEP_FILE}")))
-    if not found:
-        raise UserError(f"{name} is no sweep (a folder with a {SWEEP_FILE}), nor is there one in {results}/")
-    return found[0]
-
-
-def latest_unfinished(results: str, experiment: str | None) -> RunFolder:
-    """The last of the runs, or of an experiment's, that was cut off, or else that judges have left a part of.
-
-    Raises UserError where there is none.
-    """
-    folders = [RunFolder(path) for path in _latest_first(results, experiment or "*")]
-    cut_off = (folder for folder in folders if folder.read_manifest().status != "finished")
-    unjudged = (folder for folder in folders if folder.read_summary().unjudged)
-    if (found := next(chain(cut_off, unjudged), None)) is not None:
-        return found
-    runs = f"run of {experiment}" if experiment else "run"
-    failed = next((folder for folder in folders if {"failed", "limit"} & folder.read_summary().statuses.keys()), None)
-    again = f"; to try failed attempts again: resume={failed.path} runner.retry_failed=true" if failed else ""
-    raise UserError(f"there is no unfinished {runs} in {results}/{again}")
-
-
-def _places(name: str, results: str) -> list[Path]:
+def places(name: str, results: str) -> list[Path]:
     """Where a run or sweep of this name may be."""
     below = [] if Path(name).is_absolute() or ".." in name else sorted(Path(results).glob(f"*/{name}"))
     return [Path(name), Path(results) / name, *below]
 
 
-def _latest_first(results: str, experiment: str = "*") -> Iterator[Path]:
+def latest_first(results: str, experiment: str = "*") -> Iterator[Path]:
     """Runs by when their manifest was written: when they were started, resumed or ended. Points of sweeps are runs."""
     sweeps = [path.parent for path in Path(results).glob(f"{experiment}/*/{SWEEP_FILE}")]
     points = (path for sweep in sweeps for path in sweep.glob(f"*/{MANIFEST}"))
-    return _newest(chain(Path(results).glob(f"{experiment}/*/{MANIFEST}"), points))
+    return newest(chain(Path(results).glob(f"{experiment}/*/{MANIFEST}"), points))
 
 
-def _newest(files: Iterable[Path]) -> Iterator[Path]:
+def newest(files: Iterable[Path]) -> Iterator[Path]:
     """The folders of these files, the one whose file was written last first."""
     for path in sorted(files, key=lambda path: (path.stat().st_mtime_ns, str(path)), reverse=True):
         yield path.parent

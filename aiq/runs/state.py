@@ -7,22 +7,19 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 from statistics import fmean
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, get_args
 
 from aiq.core.errors import OUTAGES
 from aiq.core.reports import CAVEAT, Caveat
 from aiq.core.samples import SampleKey
 from aiq.core.text import counted
 from aiq.core.tools import FETCH
-from aiq.core.usage import Usage
+from aiq.core.usage import SpendName, Usage
 from aiq.runs.manifest import FailureRule, JudgeSpec, RunSpec, RunStatus
 from aiq.runs.rows import AttemptStatus, SampleRow, ScoreRow, ScoreStatus
 from aiq.stats.noise import NOISE
 
 _COUNTED: dict[FailureRule, tuple[ScoreStatus, ...]] = {"worst": ("scored", "agent_failed"), "exclude": ("scored",)}
-
-SpendName = Literal["cost_usd", "tokens", "calls", "seconds"]
-"""What the agent spends on an attempt: dollars, tokens in and out, model calls, wall time."""
 
 SPEND: Final[Mapping[SpendName, Callable[[SampleRow], float | None]]] = {
     "cost_usd": lambda row: sum(row.usage.values(), Usage()).cost_usd,

@@ -6,12 +6,26 @@ is in `sweep.json` can be worked out again from the points' rows, except what wa
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
 from aiq.core.base import Record
-from aiq.runs.folder import SWEEP_FILE, RunFolder, lock_folder, read_record, write_whole
-from aiq.runs.state import SpendName
+from aiq.core.errors import UserError
+from aiq.core.run_settings import Strategy
+from aiq.core.usage import SpendName
+from aiq.runs.folder import (
+    LATEST,
+    MANIFEST,
+    SWEEP_FILE,
+    RunFolder,
+    lock_folder,
+    make_folder,
+    newest,
+    places,
+    read_record,
+    write_whole,
+)
 from aiq.stats.estimates import Difference, Estimate
 
 SweepStatus = Literal["running", "finished", "interrupted"]
@@ -19,8 +33,6 @@ SweepStatus = Literal["running", "finished", "interrupted"]
 
 PointStatus = Literal["pending", "finished", "failed", "interrupted", "stopped"]
 """`failed`: something stopped it, or it could not start; `stopped`: by the search strategy, because it cannot win."""
-
-Strategy = Literal["grid", "random", "halving", "optuna", "rescore"]
 
 
 class Axis(Record):
@@ -95,14 +107,14 @@ class Recommendation(Record):
 
 
 class Sweep(Record):
-    """`sweep.json`. `overrides`: as they were typed, with several values for the settings that vary.
+    """`sweep.json`. `overrides`: as they were typed; those of the axes may be in the config instead.
 
-    `metric`: the one that the recommendation looks at; `spend`: what counts as cheap. Both None until a point has
-    numbers. `higher_is_better`: by metric, for each that a point has. `resolves`: by metric, the smallest true
-    difference between two points that this many samples find with a power of 0.8; before the first point is finished,
-    an estimate. `main_effects`: where there are two axes or more. `front`: the numbers of the points
-    that no other one beats in `metric` and `spend` at once, the cheapest first. `undecided`: why there is no
-    recommendation, where there is none.
+    `samples`: of a point. `metric`: the one that the recommendation looks at; `spend`: what counts as cheap; both None
+    until a point has numbers. `higher_is_better`: by metric, for each that all points have. `resolves`: by metric, the
+    smallest true difference between two points that this many samples find with a power of 0.8; before the first point
+    is finished, an estimate. `main_effects`: where there are two axes or more. `front`: the numbers of the points that
+    no other one beats in `metric` and `spend` at once, the cheapest first. `undecided`: why there is no recommendation,
+    where there is none.
     """
 
     schema_version: Literal[1] = 1
@@ -113,6 +125,7 @@ class Sweep(Record):
     strategy: Strategy = "grid"
     metric: str | None = None
     spend: SpendName | None = None
+    samples: int
     axes: tuple[Axis, ...]
     points: tuple[Point, ...]
     higher_is_better: Mapping[str, bool] = {}
@@ -122,6 +135,25 @@ class Sweep(Record):
     resolves: Mapping[str, float] = {}
     recommendation: Recommendation | None = None
     undecided: str | None = None
+
+    def label(self, point: Point) -> str:
+        """A point in words, by the last parts of its settings' names: `max_loops=2, max_queries=4`."""
+        return ", ".join(f"{self.short(name)}={value}" for name, value in point.axes.items())
+
+    def short(self, axis: str) -> str:
+        """The last part of an axis' name where no other axis has it too."""
+        last = axis.rpartition(".")[2]
+        return axis if sum(other.name.rpartition(".")[2] == last for other in self.axes) > 1 else last
+
+    def with_point(self, point: Point) -> "Sweep":
+        """The sweep with this point in the place of the one with its number."""
+        points = tuple(point if old.number == point.number else old for old in self.points)
+        return self.model_copy(update={"points": points})
+
+    @property
+    def left(self) -> tuple[Point, ...]:
+        """The points that have not come to their end, or could not start."""
+        return tuple(point for point in self.points if point.status not in ("finished", "stopped"))
 
     @property
     def exit_code(self) -> int:
@@ -145,11 +177,63 @@ class SweepFolder:
         """The folder of the run that is this point; it need not exist yet."""
         return RunFolder(self.path / str(number))
 
+    def create(self) -> None:
+        """Make the folder. Raises ConfigError where that cannot be."""
+        make_folder(self.path)
+
     def read(self) -> Sweep:
         """Raises UserError when there is none or it is not one of ours."""
         return read_record(self.sweep_path, Sweep, f"{self.path} is no sweep: it holds no {SWEEP_FILE}")
 
     def write(self, sweep: Sweep) -> None:
         """Replaces what is there at once, so that a reader or a crash never meets half a file."""
-        self.path.mkdir(parents=True, exist_ok=True)
         write_whole(self.sweep_path, sweep.model_dump_json(indent=2) + "\n")
+
+
+def find_sweep(name: str, results: str = "results") -> SweepFolder:
+    """The sweep at a path or at one below `results`, the `latest` there, or an experiment's latest.
+
+    Raises UserError for none.
+    """
+    found = [path for path in places(name, results) if (path / SWEEP_FILE).is_file()]
+    if not found and "/" not in name:
+        found = list(newest(Path(results).glob(f"{'*' if name == LATEST else name}/*/{SWEEP_FILE}")))
+    if not found:
+        there = f"nor is there a sweep or an experiment with one of that name in {results}/"
+        raise UserError(f"{name} is no sweep (a folder with a {SWEEP_FILE}), {there}")
+    return SweepFolder(found[0])
+
+
+def latest_unfinished(results: str, experiment: str | None, *, sweeps: bool = False) -> Path:
+    """The folder of the last run or sweep, or of an experiment's, that was cut off, or else that judges left a part of.
+
+    `sweeps`: no single run counts. Points of sweeps do not count by themselves. Raises UserError where there is none.
+    """
+    below = Path(results).glob
+    files = (below(f"{experiment or '*'}/*/{file}") for file in ((SWEEP_FILE,) if sweeps else (MANIFEST, SWEEP_FILE)))
+    folders = list(newest(chain(*files)))
+    if (found := next(chain(filter(_cut_off, folders), filter(_unjudged, folders)), None)) is not None:
+        return found
+    runs = "sweep" if sweeps else "run"
+    runs += f" of {experiment}" if experiment else ""
+    failed = next(filter(_failed, folders), None)
+    again = f"; to try failed attempts again: resume={failed} runner.retry_failed=true" if failed else ""
+    raise UserError(f"there is no unfinished {runs} in {results}/{again}")
+
+
+def _cut_off(path: Path) -> bool:
+    if (path / SWEEP_FILE).is_file():
+        return bool(SweepFolder(path).read().left)
+    return RunFolder(path).read_manifest().status != "finished"
+
+
+def _unjudged(path: Path) -> bool:
+    if (path / SWEEP_FILE).is_file():
+        return any(point.unjudged for point in SweepFolder(path).read().points)
+    return RunFolder(path).read_summary().unjudged
+
+
+def _failed(path: Path) -> bool:
+    if (path / SWEEP_FILE).is_file():
+        return any(point.failed for point in SweepFolder(path).read().points)
+    return bool({"failed", "limit"} & RunFolder(path).read_summary().statuses.keys())

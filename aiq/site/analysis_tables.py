@@ -1,7 +1,7 @@
-"""What analysis/ computes, as tables: a calibration, a sweep, compared runs, FreshEval's table, official figures."""
+"""What analysis/ computes, as tables: a calibration, compared runs, FreshEval's table, official figures."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rich.console import Group, RenderableType
@@ -12,10 +12,8 @@ from aiq.analysis.compare import Change, ComparedRun, Comparison, Moved, Pair
 from aiq.analysis.fresheval import SPLITS, FreshEvalTable
 from aiq.analysis.official import OfficialScores, result_file
 from aiq.analysis.reliability import Calibration, Figure, MetricReliability, PerturbationFigures
-from aiq.analysis.sweeps import JobEnd, differences
 from aiq.core.text import counted
-from aiq.site.tables import OFFLINE_NOTE, cell, dollars, interval, notes, number, plain_table, show, star
-from aiq.stats.estimates import Difference
+from aiq.site.tables import OFFLINE_NOTE, cell, interval, number, plain_table, star
 from aiq.stats.intervals import Interval
 from aiq.stats.significance import LEVEL
 
@@ -66,46 +64,6 @@ def fresheval_table(found: FreshEvalTable) -> Table:
         pairs = ((f"{cell.percent:.1f}", cell.n) if cell else ("-", 0) for cell in cells)
         rows.append((kind, *(text for pair in pairs for text in pair)))
     return plain_table(headings, rows, found.metric)
-
-
-def print_sweep(ends: Sequence[JobEnd]) -> None:
-    """Axes, metrics with intervals, differences from the first job that has numbers, cost, status."""
-    known = [end for end in ends if end.summary is not None]
-    metrics = list(dict.fromkeys(name for end in known if end.summary for name in end.summary.metrics))
-    axes = [axis.rpartition(".")[2] for axis in ends[0].axes]
-    changes = differences(ends)
-    made = sum(p is not None for _, p in changes.values())
-    rows = [
-        (*end.axes.values(), *_job_cells(end, {name: changes.get((place, name)) for name in metrics}))
-        for place, end in enumerate(ends)
-    ]
-    table = plain_table((*axes, *metrics, "cost", "status", "exit code"), rows, "sweep", left=0)
-    table.caption = (
-        "second line: difference from the first job, paired by sample, with its 95 % interval; "
-        f"* p < {LEVEL}, corrected by Holm's method for the {counted(made, 'difference')} of this table"
-    )
-    table.caption_justify = "left"
-    for column in table.columns[len(axes) : len(axes) + len(metrics)]:
-        column.overflow = "fold"
-    said = dict.fromkeys(note for end in known if end.summary for note in notes(end.summary))
-    show(table, *(Text(note, style="yellow") for note in said))
-
-
-def _job_cells(end: JobEnd, changes: Mapping[str, tuple[Difference, float | None] | None]) -> list[object]:
-    if end.summary is None:
-        return [*[""] * len(changes), "", "not started", end.exit_code]
-    cells = []
-    for name, change in changes.items():
-        found = end.summary.metrics.get(name)
-        value = f"{number(found.mean)} ({interval(found)})" if found else "-"
-        cells.append(f"{value}\n{_signed(*change)}" if change else value)
-    return [*cells, dollars(end.summary), end.summary.status, end.exit_code]
-
-
-def _signed(change: Difference, p: float | None) -> str:
-    """With its interval, and a star where it is significant."""
-    between = f" ({change.ci95[0]:+.3f} to {change.ci95[1]:+.3f})" if change.ci95 else ""
-    return f"{change.mean:+.3f}{between}{star(p)}"
 
 
 def comparison_parts(found: Comparison, remarks: Sequence[str], link: Link | None = None) -> Iterator[Sheet | str]:

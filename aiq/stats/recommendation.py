@@ -90,4 +90,5 @@ def _taken(
     enough = merits >= np.take_along_axis(merits, best[:, None], axis=1) - errors[best] - 1e-12
     cost = np.where(enough, spends, np.inf)
     cheapest = cost <= cost.min(axis=1, keepdims=True)
-    return np.where(cheapest, merits, -np.inf).argmax(axis=1)
+    taken: NDArray[np.intp] = np.where(cheapest, merits, -np.inf).argmax(axis=1)
+    return taken
