@@ -44,48 +44,52 @@ def _places(number: int, sizes: Sequence[int]) -> Places:
 
 @dataclass(frozen=True)
 class Tried:
-    """A point that was made: its metric and what it spends on a sample; without numbers where it has none."""
+    """A point that was made. `numbers`: its metric and what it spends on a sample; None for a failure."""
 
     places: Places
-    merit: float | None = None
-    spend: float | None = None
+    numbers: tuple[float, float] | None
 
 
-def suggested(
-    axes: Sequence[Sequence[str]], tried: Sequence[Tried], seed: int, *, higher_is_better: bool, startup: int
-) -> Places | None:
-    """The point that Optuna would try next, by metric and spend at once; None where it knows of no other.
-
-    `axes`: the values of each. Those that are numbers have an order, in which a sampler sees what lies close together.
-    The first `startup` points are drawn. The sampler is a tree-structured Parzen estimator (Bergstra et al. 2011,
-    "Algorithms for Hyper-Parameter Optimization"); it is made anew for each point from what is known, so that a
-    resumed sweep needs nothing but its points. Raises ConfigError without the package.
-    """
+def check_optuna() -> None:
+    """Raises ConfigError without the package."""
     try:
-        import optuna
+        import optuna  # noqa: F401
     except ImportError:
         raise ConfigError(
             "sweep.strategy=optuna needs a package that is not installed: pip install 'aiq-bench[optuna]'"
         ) from None
+
+
+def suggested(
+    axes: Sequence[Sequence[str]], tried: Sequence[Tried], seed: int, *, higher_is_better: bool
+) -> Places | None:
+    """The point that Optuna would try next, by metric and spend at once; None where it knows of no other.
+
+    `axes`: the values of each. Those that are numbers have an order, in which a sampler sees what lies close together.
+    The sampler is a tree-structured Parzen estimator (Bergstra et al. 2011, "Algorithms for Hyper-Parameter
+    Optimization"); it is made anew for each point from what is known, so that a resumed sweep needs nothing but its
+    points.
+    """
+    import optuna
+
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     orders = [sorted(range(len(values)), key=lambda place: _number(values[place])) for values in axes]
     space: dict[str, Any] = {str(axis): _distribution(values) for axis, values in enumerate(axes)}
     own = derive("sweep.optuna", seed, len(tried))
-    sampler = optuna.samplers.TPESampler(seed=own, n_startup_trials=startup)
+    sampler = optuna.samplers.TPESampler(seed=own, n_startup_trials=1)
     study = optuna.create_study(
         sampler=sampler, directions=["maximize" if higher_is_better else "minimize", "minimize"]
     )
     for one in tried:
-        known = one.merit is not None and one.spend is not None
         params = {
             str(axis): order.index(place) for axis, (order, place) in enumerate(zip(orders, one.places, strict=True))
         }
         study.add_trial(
             optuna.trial.create_trial(
-                state=optuna.trial.TrialState.COMPLETE if known else optuna.trial.TrialState.FAIL,
+                state=optuna.trial.TrialState.COMPLETE if one.numbers else optuna.trial.TrialState.FAIL,
                 params=params,
                 distributions=space,
-                values=[one.merit, one.spend] if known else None,
+                values=one.numbers,
             )
         )
     for _ in range(_REPEATS):
