@@ -143,7 +143,7 @@ class _Evaluation:
 
     def result(self) -> Sweep:
         chosen = self._chosen()
-        differences, resolves = self._differences(chosen.recommendation)
+        differences, resolves = self._differences()
         return self._sweep.model_copy(
             update={
                 "metric": self._metric,
@@ -158,15 +158,14 @@ class _Evaluation:
             }
         )
 
-    def _differences(self, recommendation: Recommendation | None) -> tuple[list[PointDifference], dict[str, float]]:
+    def _differences(self) -> tuple[list[PointDifference], dict[str, float]]:
         """Those shown, corrected together, and by metric what so many samples resolve."""
         if not self._same_questions:
             return [], {}
         pairs = neighbours(self._sweep, self._points)
         shown = [(a.number, b.number, "neighbour", name) for name in self._leading for a, b in pairs]
-        if recommendation is not None:
-            best = recommendation.best
-            shown += [(best, p.number, "best", recommendation.metric) for p in self._points if p.number != best]
+        if self._metric is not None and (best := self._best(self._metric)) is not None:
+            shown += [(best, p.number, "best", self._metric) for p in self._points if p.number != best]
         found: dict[Places, Difference] = {}
         for first, second, _, name in shown:
             if (change := self._difference(first, second, name)) is not None:
@@ -179,6 +178,13 @@ class _Evaluation:
         ]
         resolves = {name: self._resolves(name, kept, LEVEL / max(1, family)) for name in self._leading}
         return kept, {name: least for name, least in resolves.items() if least is not None}
+
+    def _best(self, name: str) -> int | None:
+        """The point that is best on the samples that all have scored."""
+        metric, common = self._metrics[name], self._common(name)
+        found = {n: estimate(metric, {one: of[one] for one in common}) for n, of in self._scores[name].items()}
+        means = {number: one.mean if metric.higher_is_better else -one.mean for number, one in found.items() if one}
+        return max(means, key=lambda number: means[number], default=None)
 
     def _difference(self, first: int, second: int, name: str) -> Difference | None:
         return difference(self._metrics[name], self._scores[name][first], self._scores[name][second])
@@ -229,7 +235,7 @@ class _Evaluation:
     def _chosen(self) -> _Chosen:
         """The recommendation, or why there is none."""
         if self._metric is None or self._spend is None:
-            return _Chosen(undecided="the points have no metric, or no dollars, tokens or calls, in common (sweep.spend=seconds?)")
+            return _Chosen(undecided="the points have no metric in common, or neither dollars, tokens nor calls that are known")
         points = self._sweep.points
         if left := sum(point.status in ("pending", "interrupted") for point in points):
             return _Chosen(undecided=f"{left} of {counted(len(points), 'point')} are not finished")

@@ -1,9 +1,9 @@
-"""Sweeps: from overrides with lists, ranges and choices, and the config's section `sweep`, to the points to run."""
+"""Sweeps: from overrides with several values and the config's section `sweep` to points, and from one to a config."""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from pydantic import JsonValue
 
@@ -11,9 +11,11 @@ from aiq.core.errors import ConfigError
 from aiq.core.run_settings import SweepSettings
 from aiq.experiment.compose import LISTS, compose, groups, parse, sweep_of
 from aiq.experiment.search import Places, drawn
-from aiq.runs.sweeps import Axis, Point
+from aiq.runs.sweeps import Axis, Point, Sweep
 
-MOST_JOBS = 1000
+MOST_JOBS: Final = 1000
+_OF_A_RUN: Final = ("name", "output_dir", "limit", "runner", "cassette", "sweep")
+"""Settings of a sweep that say nothing of what it found best."""
 
 
 @dataclass(frozen=True)
@@ -119,3 +121,31 @@ def _value(override: str) -> str:
     """The value as it is meant: Hydra has it quoted for its grammar."""
     (parsed,) = parse([override])
     return str(parsed.value())
+
+
+def as_experiment(sweep: Sweep, point: Point, name: str) -> str:
+    """A point as the config file of an experiment of that name, which inherits the sweep's experiment.
+
+    Raises ConfigError for an override that a file cannot express.
+    """
+    from omegaconf import OmegaConf
+
+    defaults: list[Any] = []
+    settings = OmegaConf.create({"name": name})
+    for override in parse(point.overrides):
+        key, value = override.get_key_element().lstrip("+"), override.value()
+        if override.is_delete():
+            raise ConfigError(f"{override.input_line}: a config file cannot delete a setting; write one by hand")
+        if key == "experiment":
+            defaults.insert(0, value)
+        elif key.partition(".")[0] in _OF_A_RUN:
+            continue
+        elif key in groups():
+            defaults.append({f"override /{key}": value})
+        else:
+            OmegaConf.update(settings, key, value)
+    typed = {override.get_key_element().lstrip("+") for override in parse(sweep.overrides)}
+    if own := {axis.name: None for axis in sweep.axes if axis.name not in typed}:
+        settings["sweep"] = {"axes": own}
+    config = OmegaConf.to_yaml(OmegaConf.merge({"defaults": [*defaults, "_self_"]}, settings))
+    return f"# @package _global_\n# {sweep.label(point)}, as sweep {sweep.sweep_id} recommends\n{config}"

@@ -47,9 +47,9 @@ class Point(Record):
 
     `axes`: its value on each axis. `overrides`: the settings that it is composed of, those of the axes among them.
     `exit_code`: what `aiq run` would have ended with; None while it is pending. `failed`: attempts; `unjudged`:
-    judgements that failed. `note`: why it was stopped. `same_as`: another point, where it is known that this one
-    does the same on every attempt. `metrics`, `spend`: means over samples with intervals; of the agent alone, and without what
-    is not known for all samples, as a cost without a price.
+    judgements that failed. `note`: why it was stopped, or what its numbers do without. `same_as`: an earlier
+    point that does the same on every attempt looked at, for which this one was stopped. `metrics`, `spend`: means over
+    samples with intervals; of the agent alone, and without what is not known for all samples, as a cost without a price.
     """
 
     number: int

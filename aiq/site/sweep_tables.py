@@ -22,17 +22,17 @@ def print_begin(sweep: Sweep) -> None:
     """Before the first point: what varies, and what so many samples should resolve."""
     points, samples = counted(len(sweep.points), "point"), counted(sweep.samples, "sample")
     rows = [(sweep.short(axis.name), ", ".join(axis.values)) for axis in sweep.axes]
-    title = f"sweep {sweep.experiment}/{sweep.sweep_id}: {points} of {samples}"
-    table = plain_table(("axis", "values"), rows, title, left=2)
-    show(table, *(Text(line) for line in _resolves(sweep, "should")))
+    title = Text(f"sweep {sweep.experiment}/{sweep.sweep_id}: {points} of {samples}")
+    show(title, plain_table(("axis", "values"), rows, left=2), *(Text(line) for line in _resolves(sweep, "should")))
 
 
 def print_resolves(sweep: Sweep) -> None:
     """After the first point, whose numbers say more."""
-    show(*(Text(line) for line in _resolves(sweep, "should, by the first point,")))
+    show(*(Text(line) for line in _resolves(sweep, "by the first point should")))
 
 
 def _resolves(sweep: Sweep, verb: str) -> Iterator[str]:
+    """What so many samples resolve; `verb`: they can, or should."""
     found = ", ".join(f"{name} {least:.3g}" for name, least in sweep.resolves.items())
     if found:
         yield f"{counted(sweep.samples, 'sample')} {verb} resolve differences between points of: {found}"
@@ -43,16 +43,16 @@ def _resolves(sweep: Sweep, verb: str) -> Iterator[str]:
 
 def print_sweep(sweep: Sweep, folder: SweepFolder) -> None:
     """All points with all numbers, the differences, and the recommendation."""
-    parts: list[RenderableType] = []
+    parts: list[RenderableType] = [Text("points")]
     console = Console()
-    for table in _points(sweep, console.width if console.is_terminal else 0):
-        parts += [table, Text()]
+    width = console.width if console.is_terminal else 0
+    parts += [part for table in _points(sweep, width) for part in (table, Text())]
     if sweep.metric is not None and sweep.differences:
         parts += [*_differences(sweep, sweep.metric), Text()]
     if effects := [one for one in sweep.main_effects if one.metric == sweep.metric]:
         rows = [(sweep.short(one.axis), one.value, *_estimate(one.estimate)) for one in effects]
-        title = f"main effects: {sweep.metric}, averaged over the other axes"
-        parts += [plain_table(("axis", "value", "mean", "95 % interval", "n"), rows, title, left=2), Text()]
+        table = plain_table(("axis", "value", "mean", "95 % interval", "n"), rows, left=2)
+        parts += [Text(f"main effects: {sweep.metric}, averaged over the other axes"), table, Text()]
     parts += [Text(line) for line in (*_resolves(sweep, "can"), *_decision(sweep))] if sweep.metric else []
     summaries = [folder.point(point.number).read_summary() for point in sweep.points if point.metrics]
     said = dict.fromkeys(note for summary in summaries for note in notes(summary))
@@ -107,9 +107,8 @@ def _points(sweep: Sweep, width: int) -> Iterator[Table]:
         {"unjudged": [str(point.unjudged) for point in sweep.points]} if any(p.unjudged for p in sweep.points) else {}
     )
     rest["status"] = [_status(point) for point in sweep.points]
-    for place, block in enumerate(_blocks(fixed, rest, width)):
-        title = None if place else "points"
-        yield plain_table(list(block), zip(*block.values(), strict=True), title, left=len(fixed))
+    for block in _blocks(fixed, rest, width):
+        yield plain_table(list(block), zip(*block.values(), strict=True), left=len(fixed))
 
 
 def _blocks(
@@ -132,7 +131,9 @@ def _width(columns: Mapping[str, Sequence[str]]) -> int:
 
 
 def _metric(found: Estimate | None) -> str:
-    return f"{number(found.mean)} ({interval(found)})" if found else "-"
+    if found is None or found.ci95 is None:
+        return cell(found and found.mean)
+    return f"{number(found.mean)} ({interval(found)})"
 
 
 def _estimate(found: Estimate) -> tuple[object, ...]:
@@ -177,7 +178,8 @@ def _differences(sweep: Sweep, metric: str) -> Iterator[RenderableType]:
     ]
     headings: tuple[str, ...] = ("points", "from one value to the next", "difference", "95 % interval", "p", "n")
     main = [row for row, one in zip(rows, shown, strict=True) if one.metric == metric]
-    yield plain_table(headings, main, f"neighbours: {metric}, paired by sample", left=2)
+    yield Text(f"neighbours: {metric}, paired by sample")
+    yield plain_table(headings, main, left=2)
     if others := [row for row, one in zip(rows, shown, strict=True) if one.metric != metric]:
         yield Text()
         yield plain_table(
