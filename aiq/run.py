@@ -108,6 +108,8 @@ def _new_sweep(grid: sweep.Grid, overrides: Sequence[str]) -> int:
     from aiq.analysis.sweeps import expected
     from aiq.experiment.strategies import strategy_of
 
+    if grid.settings.strategy == "rescore":
+        return _new_rescore(grid, overrides)
     sweep_id = new_run_id()
     plans = {point.number: _plan(point.overrides, _place(sweep_id, point)) for point in grid.points}
     first = plans[0]
@@ -134,6 +136,74 @@ def _new_sweep(grid: sweep.Grid, overrides: Sequence[str]) -> int:
     return _carried_out(folder, begun, strategy_of(grid, folder, first), partial(_end, opened))
 
 
+def _new_rescore(grid: sweep.Grid, overrides: Sequence[str]) -> int:
+    """A sweep over what recorded runs decided, which are named or made first. The worst exit code of its points."""
+    settings = compose.settings_from(compose.compose(grid.points[0].overrides))
+    sweep_id = new_run_id()
+    folder = SweepFolder(Path(settings.output_dir) / settings.name / sweep_id)
+    if not (grid.settings.runs or grid.settings.record):
+        raise UserError("sweep.strategy=rescore decides again on recorded runs: name them with sweep.runs=[RUN, ...]")
+    named = [str(find_run(name, settings.output_dir).path) for name in grid.settings.runs]
+    runs = named or [str(folder.path / f"recorded-{number}") for number in range(len(grid.settings.record))]
+    begun = Sweep(
+        sweep_id=sweep_id,
+        experiment=settings.name,
+        status="running",
+        overrides=tuple(overrides),
+        strategy="rescore",
+        runs=tuple(runs),
+        metric=grid.settings.metric,
+        spend=grid.settings.spend,
+        samples=0,
+        axes=grid.axes,
+        points=grid.points,
+    )
+    return _rescored(folder, begun, grid)
+
+
+def _rescored(folder: SweepFolder, found: Sweep, grid: sweep.Grid) -> int:
+    """Make what is not recorded yet, and then the points, without a model call."""
+    from aiq.experiment.redecide import Redecision
+    from aiq.experiment.strategies import Strategy
+    from aiq.site.run_page import write_page
+
+    axes = {axis.name for axis in found.axes}
+    fixed = [text for text in grid.points[0].overrides if text.partition("=")[0].lstrip("+") not in axes]
+    if not grid.settings.runs:
+        for run, override in zip(map(RunFolder, map(Path, found.runs)), grid.settings.record, strict=True):
+            begun = run.manifest_path.is_file()
+            if begun and run.read_manifest().status == "finished":
+                continue
+            others = [text for text in fixed if text.partition("=")[0] != override.partition("=")[0]]
+            plan = _reopened(run, []) if begun else (_plan([*others, override], swept=True), run, None)
+            print(f"recording {override}", file=sys.stderr)
+            if (outcome := carry_out(*plan)).summary.status != "finished":
+                return outcome.exit_code
+    folders = [RunFolder(Path(path)) for path in found.runs]
+    redecision = Redecision(folders, compose.settings_from(compose.compose(grid.points[0].overrides)))
+    if grid.settings.runs:
+        redecision.check(fixed)
+    known: dict[object, int] = {}
+
+    def made(_: Sweep, step: "Step") -> Point:
+        point, run = step.point, folder.point(step.point.number)
+        plan = redecision.plan(point.overrides, _place(found.sweep_id, point))
+        try:
+            done = redecision.write(plan, run)
+        except UserError as error:
+            print(f"aiq: point {point.number}: {error}", file=sys.stderr)
+            return point.model_copy(update={"status": "failed", "exit_code": 2})
+        write_page(run, plan.spec.keys)
+        first = known.setdefault(done.decisions, point.number)
+        ended = {"status": "finished", "exit_code": 0, "note": str(done) or None}
+        if first != point.number:
+            ended |= {"status": "stopped", "same_as": first, "note": f"decides as point {first} on every attempt"}
+        return point.model_copy(update=ended)
+
+    found = found.model_copy(update={"samples": folders[0].read_summary().n_samples, "status": "running"})
+    return _carried_out(folder, found, Strategy(folder), made)
+
+
 def _place(sweep_id: str, point: Point) -> SweepPlace:
     return SweepPlace(id=sweep_id, job=point.number, axes=point.axes)
 
@@ -155,6 +225,8 @@ def _resume_sweep(folder: SweepFolder, overrides: Sequence[str]) -> int:
         return _plan([*kept, *overrides], _place(found.sweep_id, point)), run, None
 
     found = folder.read()
+    if found.strategy == "rescore":
+        return _rescored(folder, found, sweep.split(found.overrides))
     points = [
         point.model_copy(update={"status": "pending"}) if point.unjudged or (again and point.failed) else point
         for point in found.points
@@ -327,15 +399,18 @@ def _executed(
     return outcome
 
 
-def _plan(overrides: Sequence[str], place: SweepPlace | None = None) -> "RunPlan":
-    """What a new run will do, checked with all that would only come to light at its end."""
+def _plan(overrides: Sequence[str], place: SweepPlace | None = None, *, swept: bool = False) -> "RunPlan":
+    """What a new run will do, checked with all that would only come to light at its end.
+
+    `place`: of a point in its sweep; `swept`: whether it is part of one without being a point.
+    """
     from aiq.agents.base import AsksUser
     from aiq.analysis.reliability import read_calibration
     from aiq.experiment.plan import make_plan
     from aiq.experiment.recording import as_recorded
 
     config = compose.compose(overrides)
-    if place is None:
+    if place is None and not swept:
         sweep.refuse_axes(config, overrides)
     settings = as_recorded(compose.settings_from(config), place.job if place else None)
     if settings.judge_reliability is not None:

@@ -1,8 +1,8 @@
 """Other settings on recorded runs, without a model call: what an agent's decisions would have made of its attempts.
 
-For agents that declare which of their settings only decide (`agents.base.Redecides`). A point becomes a run folder as any
-other: with the rows of the attempts that took the branch, and their scores. A branch that no run took has no report:
-judges that go by the route alone score it, the others do not, and it spends what such attempts did on average.
+For agents that declare which of their settings only decide (`agents.base.Redecides`). A point becomes a run folder like
+any other, with the rows of the attempts that took the branch, and their scores. A branch that no run took has no
+report: judges that go by the route alone score it, the others do not, and it spends what such attempts did on average.
 """
 
 from collections import Counter
@@ -19,10 +19,10 @@ from pydantic import JsonValue
 from aiq.agents.base import Recorded, Redecides
 from aiq.core.errors import UserError
 from aiq.core.plugins import load
+from aiq.core.run_settings import RunSettings
 from aiq.core.samples import SampleKey
-from aiq.core.settings import Plugin
 from aiq.core.usage import Usage
-from aiq.experiment.compose import allowed_overrides, settings_from
+from aiq.experiment.compose import allowed_overrides, parse, settings_from
 from aiq.experiment.plan import JudgePlan, RunPlan, make_plan
 from aiq.experiment.provenance import new_manifest, utc_now
 from aiq.experiment.resume import brought_up_to_date, check_dataset
@@ -35,7 +35,7 @@ from aiq.runs.manifest import Manifest, Rescored, SweepPlace
 from aiq.runs.reader import read_samples, read_scores
 from aiq.runs.rows import SampleRow, ScoreRow, Timing
 from aiq.runs.state import RunState
-from aiq.runs.summary import Summary, summarise
+from aiq.runs.summary import summarise
 
 
 class RecordedRun:
@@ -57,29 +57,42 @@ class RecordedRun:
 
 @dataclass(frozen=True)
 class RedecidedPoint:
-    """A point that was made. `left_out`: attempts that it could not decide on, by reason; `unrecorded`: branches."""
+    """A point that was made. `left_out`: attempts on which it could not decide, by reason. `unrecorded`: how many took
+    a branch that no run has. `decisions`: the route and the tokens of each attempt, which tell points apart.
+    """
 
-    state: RunState
-    summary: Summary
     left_out: Mapping[str, int]
     unrecorded: int
+    decisions: tuple[tuple[str | None, int], ...]
+
+    def __str__(self) -> str:
+        """What its numbers do without; empty where that is nothing."""
+        lacks = [f"{n} attempts are left out: {reason}" for reason, n in self.left_out.items()]
+        if self.unrecorded:
+            lacks.append(
+                f"{self.unrecorded} attempts took a branch that no run has recorded: their reports are not known, and "
+                "they count as spending what others of their route do"
+            )
+        return "; ".join(lacks)
 
 
 class Redecision:
     """Makes points of the first run; the others, made with other such settings, have the branches that it did not take.
 
-    `judges`: further ones, of which those are taken that go by the route alone. Raises UserError for runs that cannot
-    be joined, and for an agent that declares no such settings.
+    `sweep`: its name is the points', and so are those of its judges that go by the route alone.
+    Raises UserError for runs that cannot be joined, and for an agent that declares no such settings.
     """
 
-    def __init__(self, folders: Sequence[RunFolder], judges: Mapping[str, Plugin]) -> None:
+    def __init__(self, folders: Sequence[RunFolder], sweep: RunSettings) -> None:
         self._runs = [RecordedRun(folder) for folder in folders]
         self._first = first = self._runs[0]
         settings = settings_from(first.manifest.config)
         free = {
-            name: judge for name, judge in judges.items() if issubclass(load(judge.target, f"judge.{name}"), RouteJudge)
+            name: judge
+            for name, judge in sweep.judge.items()
+            if name not in settings.judge and issubclass(load(judge.target, f"judge.{name}"), RouteJudge)
         }
-        self._settings = settings.model_copy(update={"judge": {**free, **settings.judge}})
+        self._settings = settings.model_copy(update={"name": sweep.name, "judge": {**settings.judge, **free}})
         plan = make_plan(self._settings)
         check_dataset(plan.dataset, first.manifest, first.folder)
         if not isinstance(plan.agent, Redecides):
@@ -93,15 +106,23 @@ class Redecision:
             self._check_same(other.manifest, str(other.folder.path))
 
     def plan(self, overrides: Sequence[str], place: SweepPlace) -> RunPlan:
-        """The first run with these settings. Raises UserError for others than those that only decide."""
+        """The first run with those of these settings that only decide."""
         from omegaconf import OmegaConf
 
-        why = f"{self._first.folder.path} is recorded"
         config = OmegaConf.create(self._settings.model_dump(mode="json"))
-        for name, override in allowed_overrides(overrides, self._deciding, why):
-            OmegaConf.update(config, name, override.value())
+        for override in parse(overrides):
+            if self._decides(override.get_key_element()):
+                OmegaConf.update(config, override.get_key_element(), override.value())
         changed: Any = OmegaConf.to_container(config)
         return make_plan(settings_from(changed), overrides, place, self._first.manifest.options)
+
+    def check(self, overrides: Sequence[str]) -> None:
+        """Raises UserError for settings that the recorded runs do not follow."""
+        allowed = ("experiment", "name", "output_dir", "sweep.*", *self._deciding)
+        allowed_overrides(overrides, allowed, "sweep.runs are recorded")
+
+    def _decides(self, setting: str) -> bool:
+        return any(fnmatchcase(setting, pattern) for pattern in self._deciding)
 
     def write(self, plan: RunPlan, folder: RunFolder) -> RedecidedPoint:
         """Decide, and write the run folder of the point. Raises UserError where nothing can be decided."""
@@ -133,7 +154,9 @@ class Redecision:
         summary = summarise(manifest, state, 0.0)
         folder.write_manifest(manifest)
         folder.write_summary(summary)
-        return RedecidedPoint(state, summary, left_out, unrecorded)
+        rows = state.attempts.values()
+        decisions = tuple((row.route, sum(used.total_tokens for used in row.usage.values())) for row in rows)
+        return RedecidedPoint(left_out, unrecorded, decisions)
 
     def _rows(self, plan: RunPlan) -> Iterator[tuple[SampleRow, list[ScoreRow], bool] | str]:
         """Of each attempt of the first run its row, its scores and whether its branch is recorded, or a reason."""
@@ -210,8 +233,7 @@ class Redecision:
             for run in (self._first.manifest, other)
         )
         for setting in sorted(first.keys() | second.keys()):
-            deciding = any(fnmatchcase(setting, pattern) for pattern in self._deciding)
-            if first.get(setting) != second.get(setting) and not deciding:
+            if first.get(setting) != second.get(setting) and not self._decides(setting):
                 raise UserError(
                     f"{name} has {setting}={second.get(setting)}, and {self._first.folder.path} has "
                     f"{first.get(setting)}: what it did the other could not have done; leave it out"

@@ -66,13 +66,12 @@ class OptunaStrategy(Strategy):
         made = [point for point in sweep.points if point.metrics]
         names = [name for name in _SPENDS if all(name in point.spend for point in made)]
         spent = (name for name in names if any(point.spend[name].mean for point in made))
-        spend = self._grid.settings.spend or next(spent, "calls")
+        spend: SpendName = self._grid.settings.spend or next(spent, "calls")
         found = []
         for point in sweep.points:
             places = tuple(axis.values.index(point.axes[axis.name]) for axis in sweep.axes)
-            known = self._metric.name in point.metrics and spend in point.spend
-            numbers = (point.metrics[self._metric.name].mean, point.spend[spend].mean) if known else None
-            found.append(Tried(places, numbers))
+            merit, cost = point.metrics.get(self._metric.name), point.spend.get(spend)
+            found.append(Tried(places, (merit.mean, cost.mean) if merit and cost else None))
         return found
 
 

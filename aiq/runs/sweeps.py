@@ -49,7 +49,7 @@ class Point(Record):
     `exit_code`: what `aiq run` would have ended with; None while it is pending. `failed`: attempts; `unjudged`:
     judgements that failed. `note`: why it was stopped, or what its numbers do without. `same_as`: an earlier
     point that does the same on every attempt looked at, for which this one was stopped. `metrics`, `spend`: means over
-    samples with intervals; of the agent alone, and without what is not known for all samples, as a cost without a price.
+    samples with intervals; of the agent alone, and without what is not known of all samples (a cost without a price).
     """
 
     number: int
