@@ -241,6 +241,7 @@ def _carried_out(
 ) -> int:
     """Make the points that are left, write `sweep.json` after each, and print what all of them show."""
     from aiq.analysis.sweeps import evaluated, measured
+    from aiq.site.sweep_page import write_sweep_page
     from aiq.site.sweep_tables import print_begin, print_resolves, print_sweep
 
     folder.create()
@@ -271,6 +272,7 @@ def _carried_out(
             folder.write(found)
         found = evaluated(found, folder)
         folder.write(found)
+        write_sweep_page(folder, found)
     print_sweep(found, folder)
     if found.status == "interrupted":
         print(f"aiq: {_go_on('the sweep stops here', folder.path, '-m ')}", file=sys.stderr)

@@ -57,7 +57,11 @@ def print_sweep(sweep: Sweep, folder: SweepFolder) -> None:
     parts += [Text(line) for line in (*_resolves(sweep, "can"), *_decision(sweep))] if sweep.metric else []
     summaries = [folder.point(point.number).read_summary() for point in sweep.points if point.metrics]
     said = dict.fromkeys(note for summary in summaries for note in notes(summary))
-    show(*parts, *(Text(note, style="yellow") for note in said), Text(f"written to {folder.sweep_path}"))
+    show(
+        *parts,
+        *(Text(note, style="yellow") for note in said),
+        Text(f"written to {folder.sweep_path}; plots: {folder.page_path}"),
+    )
 
 
 def _apart(sweep: Sweep) -> Iterator[str]:
