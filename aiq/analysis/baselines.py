@@ -27,7 +27,7 @@ from aiq.runs.rows import AttemptStatus, RowError, SampleRow, ScoreRow, ScoreSta
 from aiq.runs.state import RunState
 from aiq.runs.summary import Summary, summarise
 
-_OWN_PLACE = ("output_dir", "runner", "cassette")  # settings that say nothing of a run's results
+_SILENT = ("output_dir", "runner", "cassette")  # settings that say nothing of a run's results
 
 
 class Attempt(Record):
@@ -54,7 +54,7 @@ class Attempt(Record):
     def facts(self) -> dict[str, object]:
         """All of it by name, scores and spend beside the rest."""
         held = self.model_dump(mode="json", exclude={"scores", "spend"})
-        return {**held, **self.spend.model_dump(), **self.scores}
+        return held | self.spend.model_dump() | dict(self.scores)
 
     def row(self) -> SampleRow:
         """As a run has it. Seconds of 0 are not known."""
@@ -119,7 +119,7 @@ class Baseline(Record):
         digests = report_digests(run)
         return cls(
             experiment=manifest.experiment,
-            settings=tuple(text for text in manifest.overrides if not text.lstrip("+~").startswith(_OWN_PLACE)),
+            settings=telling(manifest),
             clock=manifest.clock,
             offline=manifest.offline,
             elsewhere=bool(roles) and roles <= {*manifest.elsewhere},
@@ -143,9 +143,8 @@ class Baseline(Record):
 
     def changes(self, new: "Baseline") -> Iterator[str]:
         """A line for each part that another one has otherwise, attempts last."""
-        for name in type(self).model_fields:
-            if name != "attempts" and (before := getattr(self, name)) != (after := getattr(new, name)):
-                yield f"{name}: {', '.join(_differing(before, after)) or f'{before}, then {after}'}"
+        before, after = (run.model_dump(mode="json", exclude={"attempts"}) for run in (self, new))
+        yield from _differing(before, after)
         old, others = ({one.key: one.facts for one in run.attempts} for run in (self, new))
         for key in {**old, **others}:
             facts, now = old.get(key), others.get(key)
@@ -154,16 +153,19 @@ class Baseline(Record):
                 yield f"{key.sample_id}, epoch {key.epoch}: {what}"
 
 
-def _differing(before: object, after: object) -> Iterator[str]:
-    """What differs in two mappings; numbers and short texts with both values."""
-    if isinstance(before, Mapping) and isinstance(after, Mapping):
-        for name in {**before, **after}:
-            one, other = before.get(name), after.get(name)
-            if one != other:
-                short = all(
-                    isinstance(value, int | float | str | None) and len(str(value)) < 20 for value in (one, other)
-                )
-                yield f"{name} {one} -> {other}" if short else name
+def telling(manifest: Manifest) -> tuple[str, ...]:
+    """The settings that a run was started with and that decide its results."""
+    return tuple(text for text in manifest.overrides if not text.lstrip("+~").startswith(_SILENT))
+
+
+def _differing(before: Mapping[str, object], after: Mapping[str, object], prefix: str = "") -> Iterator[str]:
+    """What differs, by its dotted name, with both values; of lists what only one has."""
+    for name in {**before, **after}:
+        one, other = before.get(name), after.get(name)
+        if isinstance(one, Mapping) and isinstance(other, Mapping):
+            yield from _differing(one, other, f"{prefix}{name}.")
+        elif one != other:
+            yield f"{prefix}{name} {one} -> {other}"
 
 
 def _attempt(key: SampleKey, state: RunState, report: str | None) -> Attempt:

@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from aiq.analysis.baselines import Recorded
+from aiq.analysis.baselines import Recorded, telling
 from aiq.analysis.compare import moved_samples, spend_by_sample
 from aiq.analysis.run_pairs import RunPair, Scored, Side
 from aiq.core.base import Record
@@ -155,6 +155,11 @@ class _Gate:
             }
             for run in (a, b)
         ]
+        if a.hashes.config != b.hashes.config:
+            settings = [telling(run) for run in (a, b)]
+            for run, other, owner in ((0, 1, "baseline"), (1, 0, "run")):
+                if only := [text for text in settings[run] if text not in settings[other]]:
+                    yield f"settings of the {owner} alone: {' '.join(only)}"
         for name in {**parts[0], **parts[1]}:
             before, after = (run.get(name) for run in parts)
             if before != after:
