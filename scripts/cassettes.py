@@ -2,9 +2,9 @@
 
 `scripts/cassettes.py` records anew what changed prompts touch (`cassette=refresh`) and writes the baselines
 (`benchmarks/baselines/NAME.json`). `--check` replays instead, holds each run against its baseline as `aiq gate` does,
-lists what differs in any sample and exits with 1. Names choose (default: all). `smollm2` is recorded from a real model,
-so it wants one: llama.cpp's `llama-server` with SmolLM2-135M-Instruct under its own default address. Where none answers,
-that recording is left as it is; it replays without one.
+lists what differs in any sample and exits with 1. Names choose (default: all). `smollm2` is recorded from a real
+model, so it wants one: llama.cpp's `llama-server` with SmolLM2-135M-Instruct under its own default address. Where none
+answers, that recording is left as it is; it replays without one.
 """
 
 import argparse

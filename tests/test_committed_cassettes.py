@@ -1,4 +1,4 @@
-"""The committed recordings replay without a network to their baselines, through the gate; the CI files verify and replay."""
+"""The committed recordings replay without a network to their baselines and pass the gate; the files for CI verify."""
 
 import shlex
 import shutil

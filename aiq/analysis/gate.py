@@ -32,7 +32,9 @@ Standing = Literal["worse", "holds", "equal", "cannot tell"]
 class GateLimits(Settings):
     """Hard limits of the run, without statistics; null: no limit."""
 
-    errors: Share | None = Field(description="share of failed attempts, or of reports that a judge failed on")
+    errors: Share | None = Field(
+        description="share of failed attempts, or of reports that a judge failed on, unless the baseline had as many"
+    )
     rise: Annotated[float, Field(ge=1)] | None = Field(
         description="cost, tokens and calls of a sample: so many times the baseline's"
     )
@@ -261,12 +263,13 @@ class _Gate:
             rates.append({name: count / max(1, len(attempts)) for name, count in failed.items()})
         failures = tuple(key.sample_id for key, row in self.pair.second.state.attempts.items() if row.failed)
         for name, value in rates[1].items():
+            before = rates[0].get(name, 0.0)
             yield LimitGate(
                 name=name,
-                baseline=rates[0].get(name, 0.0),
+                baseline=before,
                 value=value,
-                allowed=allowed,
-                broken=value > allowed,
+                allowed=max(allowed, before),
+                broken=value > max(allowed, before),
                 samples=tuple(dict.fromkeys(failures)) if name == "failed attempts" else (),
             )
 
