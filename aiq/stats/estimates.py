@@ -126,9 +126,7 @@ def _paired(
     changes = [mean + deviation for deviation in deviations]
     interval = difference_interval(mean, deviations, changes, span)
     spread = stdev(changes) if len(changes) > 1 else None
-    return Difference(
-        mean=mean, ci95=interval, n=len(common), p=paired_p(changes), spread=spread, step=step(changes)
-    )
+    return Difference(mean=mean, ci95=interval, n=len(common), p=paired_p(changes), spread=spread, step=step(changes))
 
 
 def _sums(pairs: Pairs) -> tuple[float, float]:

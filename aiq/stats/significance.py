@@ -12,6 +12,14 @@ _DRAWN: Final = 500  # changes up to which signs are drawn; above, Student's tes
 _DRAWS: Final = 10_000
 
 
+def fewest(level: float = LEVEL) -> int:
+    """Changes that can have a p-value below the level: if all are in one direction."""
+    return math.floor(1 - math.log2(level)) + 1
+
+
+TESTED: Final = fewest()
+
+
 def paired_p(changes: Sequence[float]) -> float | None:
     """The two-sided p-value of a mean change that is 0 in truth; None where too few changed for one below LEVEL.
 
@@ -19,10 +27,10 @@ def paired_p(changes: Sequence[float]) -> float | None:
     so the signs are flipped: a randomisation test (Fisher 1935, "The Design of Experiments", section 21), exact for up
     to 16 clusters that changed, with 10,000 seeded draws for up to 500, above it Student's paired test. Changes of
     one size, as shares have them with one epoch, make it McNemar's exact test. What did not change says nothing of the
-    direction, and rounding errors are no changes: it takes six.
+    direction, and rounding errors are no changes: it takes six (TESTED).
     """
     changed = _changed(changes)
-    if 2.0 ** (1 - len(changed)) >= LEVEL:
+    if len(changed) < TESTED:
         return None
     if step(changed) is not None:
         from scipy.stats import binomtest
