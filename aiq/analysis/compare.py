@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Final, Literal
 
+from aiq.analysis.baselines import Recorded
 from aiq.analysis.run_pairs import RunPair, Scored, Side, Slice, pair_runs, worth
 from aiq.core.base import Record
 from aiq.core.reports import Caveat
 from aiq.core.samples import SampleKey
 from aiq.core.usage import Usage
-from aiq.runs.folder import RunFolder
 from aiq.runs.rows import SampleRow
 from aiq.runs.summary import difference, estimate
 from aiq.stats.estimates import Difference, ratio_estimate
@@ -119,7 +119,7 @@ class Comparison(Record):
 
 
 def compare(
-    folders: Sequence[RunFolder],
+    folders: Sequence[Recorded],
     *,
     metrics: Sequence[str] = (),
     effect: float = 0.02,
@@ -180,8 +180,8 @@ def _pair(pair: RunPair, changes: Sequence[Change]) -> Pair:
         second=pair.second.label,
         samples=len({key.sample_id for key in pair.keys[0]}),
         changes=tuple(changes),
-        spend=() if pair.judging else tuple(_spend(pair)),
-        moved=tuple(_moved(pair.scores[name, None], judging=pair.judging) for name in pair.leading),
+        spend=() if pair.judging else tuple(_ratio(*spent) for spent in spend_by_sample(pair)),
+        moved=tuple(moved_samples(pair.scores[name, None], judging=pair.judging) for name in pair.leading),
         unjudged=tuple(_unjudged(pair, name) for name in pair.metrics if any(pair.unjudged(name))),
         left_out=pair.left_out | dict.fromkeys(nowhere, "no sample has a score in both runs"),
     )
@@ -229,7 +229,8 @@ def _verdict(found: Difference, p: float | None, *, judging: bool, higher_is_bet
     return "better" if (found.mean > 0) is higher_is_better else "worse"
 
 
-def _moved(scored: Scored, *, judging: bool) -> Moved:
+def moved_samples(scored: Scored, *, judging: bool = False) -> Moved:
+    """The samples of a metric that changed."""
     old, new = (
         {
             sample: sum(x for x, _ in epochs) / total
@@ -246,15 +247,18 @@ def _moved(scored: Scored, *, judging: bool) -> Moved:
     return Moved(metric=scored.metric.name, up=falls, down=rises)
 
 
-def _spend(pair: RunPair) -> Iterator[SpendRatio]:
-    """Nothing for what is not known, as a cost without a price, and what both have none of."""
+def spend_by_sample(pair: RunPair) -> Iterator[tuple[str, dict[str, float], dict[str, float]]]:
+    """What the agents spent on each common sample in either run, over its epochs, by what was spent.
+
+    Nothing for what is not known, as a cost without a price, and what both have none of.
+    """
     for name, of_row in _SPEND.items():
         before, after = (
             _means({key: of_row(run.state.attempts[key]) for key in keys})
             for run, keys in zip((pair.first, pair.second), pair.keys, strict=True)
         )
         if before.keys() == after.keys() and any((*before.values(), *after.values())):
-            yield _ratio(name, before, after)
+            yield name, before, after
 
 
 def _cost(row: SampleRow) -> float | None:
@@ -265,7 +269,7 @@ _SPEND: Final[Mapping[str, Callable[[SampleRow], float | None]]] = {
     "cost": _cost,
     "tokens": lambda row: sum(used.total_tokens for used in row.usage.values()),
     "calls": lambda row: sum(used.calls for used in row.usage.values()),
-    "seconds": lambda row: row.timing.seconds,
+    "seconds": lambda row: row.timing.seconds or None,  # of a baseline they are not known
 }
 
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from aiq.analysis.baselines import Recorded
 from aiq.analysis.run_pairs import RunPair, Scored, Slice, pair_runs, worth
 from aiq.core.base import Record
-from aiq.runs.folder import RunFolder
 from aiq.runs.summary import difference
 from aiq.stats.power import Variances, resolvable, samples_needed, variances
 from aiq.stats.significance import LEVEL, TESTED
@@ -68,7 +68,7 @@ class Planning(Record):
     alike: tuple[str, ...]
 
 
-def plan(folders: Sequence[RunFolder], *, metrics: Sequence[str] = (), effect: float = 0.02) -> Planning:
+def plan(folders: Sequence[Recorded], *, metrics: Sequence[str] = (), effect: float = 0.02) -> Planning:
     """What runs like this one, or like these two, can tell apart, at the level of the smallest p-value of a comparison.
 
     `metrics`, `effect`: as in `aiq.analysis.compare.compare`. Raises UserError for two runs that cannot be compared.

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
+from aiq.analysis.baselines import Recorded, recorded_state, report_digests
 from aiq.core.errors import UserError
 from aiq.core.reports import Metric
 from aiq.core.samples import SampleKey
 from aiq.core.text import counted
-from aiq.runs.folder import RunFolder
 from aiq.runs.manifest import FailureRule, JudgeSpec, Manifest
-from aiq.runs.reader import read_samples, read_state
 from aiq.runs.rows import SampleRow
 from aiq.runs.state import RunState
 from aiq.runs.summary import MOST_SLICES, Summary
@@ -32,10 +31,10 @@ class Scored(NamedTuple):
 
 @dataclass(frozen=True)
 class Side:
-    """A finished run and the letter that tables call it by. Raises UserError where it is none."""
+    """A finished run or a baseline, and the letter that tables call it by. Raises UserError where it is none."""
 
     label: str
-    folder: RunFolder
+    folder: Recorded
 
     @cached_property
     def manifest(self) -> Manifest:
@@ -47,7 +46,7 @@ class Side:
 
     @cached_property
     def state(self) -> RunState:
-        return read_state(self.folder)
+        return recorded_state(self.folder)
 
     @cached_property
     def samples(self) -> dict[str, SampleRow]:
@@ -61,7 +60,8 @@ class Side:
 
     @cached_property
     def reports(self) -> dict[SampleKey, str | None]:
-        return {key: row.report for key, row in read_samples(self.folder, SampleRow.light).items()}
+        """A digest of each."""
+        return report_digests(self.folder)
 
 
 def worth(metric: Metric, effect: float, mean: float) -> float:
@@ -225,7 +225,7 @@ class RunPair:
 
 
 def pair_runs(
-    folders: Sequence[RunFolder], metrics: Sequence[str] = (), *, judges: bool = False, force: bool = False
+    folders: Sequence[Recorded], metrics: Sequence[str] = (), *, judges: bool = False, force: bool = False
 ) -> tuple[list[RunPair], tuple[str, ...]]:
     """Each further run paired with the first one, and what they differ in that should not.
 

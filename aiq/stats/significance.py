@@ -82,3 +82,16 @@ def corrected(values: Mapping[K, float | None]) -> dict[K, float | None]:
     for rank, (p, place) in enumerate(family):
         found[place] = largest = max(largest, min(1.0, (len(family) - rank) * p))
     return dict(zip(values, found, strict=True))
+
+
+def fall_p(p: float | None, change: float) -> float | None:
+    """The one-sided p-value of a mean that has not fallen, from that of `paired_p`, whose tests are symmetric."""
+    return None if p is None else p / 2 if change < 0 else 1 - p / 2
+
+
+def holm_levels(values: Mapping[K, float | None]) -> dict[K, float]:
+    """The level that Holm's method holds each p-value of a family against; of what has none, the strictest."""
+    family = sorted((p, place) for place, p in enumerate(values.values()) if p is not None)
+    levels = {place: LEVEL / (len(family) - rank) for rank, (_, place) in enumerate(family)}
+    strictest = LEVEL / max(1, len(family))
+    return {name: levels.get(place, strictest) for place, name in enumerate(values)}
