@@ -42,8 +42,8 @@ def power_text(found: Planning, effect: float) -> Iterator[RenderableType]:
         for one in found.plans
         if one.slice is None
     ]
-    headings = ("at most, by epochs", "now", "sd\nbetween", "sd\nwithin", *map(str, EPOCHS))
-    yield plain_table(headings, by_epochs)
+    by_count = ("at most, by epochs", "now", "sd\nbetween", "sd\nwithin", *map(str, EPOCHS))
+    yield plain_table(by_count, by_epochs)
     yield Text()
     test = f"one test at {LEVEL}" if found.family == 1 else f"Holm's correction of {counted(found.family, 'test')}"
     yield Text(
