@@ -10,25 +10,24 @@ from statistics import fmean
 from typing import Final, Literal
 
 from aiq.analysis.baselines import Recorded
-from aiq.analysis.run_pairs import RunPair, Scored, Side, Slice
+from aiq.analysis.run_pairs import RunPair, Scored, Side, Slice, pair_runs, worth
 from aiq.core.base import Record
-from aiq.core.errors import UserError
+from aiq.core.reports import Caveat
 from aiq.core.samples import SampleKey
 from aiq.core.usage import Usage
 from aiq.runs.rows import SampleRow
 from aiq.runs.summary import difference, estimate
 from aiq.stats.estimates import Difference, ratio_estimate
 from aiq.stats.intervals import Interval
-from aiq.stats.significance import LEVEL, corrected, samples_needed
+from aiq.stats.power import samples_needed
+from aiq.stats.significance import LEVEL, corrected
 
 Verdict = Literal["better", "worse", "higher", "lower", "cannot tell", "equal"]
 """Of the second run; `higher` and `lower` of judges, `equal` where no sample changed."""
 
-_LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
 
 class ComparedRun(Record):
-    """A run by its letter. `judge_errors`: by judge, the reports that it failed on."""
+    """A run by its letter. `judge_errors`: by judge, the reports that it failed on; `caveats`: parts of reports."""
 
     label: str
     run_id: str
@@ -38,6 +37,7 @@ class ComparedRun(Record):
     attempts: int
     failed: int
     judge_errors: Mapping[str, int]
+    caveats: Mapping[str, Caveat]
 
 
 class Change(Record):
@@ -81,6 +81,18 @@ class Moved(Record):
     down: Mapping[str, float]
 
 
+class Unjudged(Record):
+    """The reports of either run without a verdict on a metric, because its judge failed.
+
+    `bounds`: second - first over all samples if these reports had the metric's least or greatest value, whichever
+    favours the first run, and the other way round; None where a metric has no such value, or is a ratio.
+    """
+
+    metric: str
+    reports: tuple[int, int]
+    bounds: Interval | None
+
+
 class Pair(Record):
     """The second run against the first over `samples` that both have. `left_out`: by metric, why it is not compared."""
 
@@ -90,6 +102,7 @@ class Pair(Record):
     changes: tuple[Change, ...]
     spend: tuple[SpendRatio, ...]
     moved: tuple[Moved, ...]
+    unjudged: tuple[Unjudged, ...]
     left_out: Mapping[str, str]
 
 
@@ -120,15 +133,8 @@ def compare(
     `judges`: what the judges differ in on the same reports. Raises UserError for runs that cannot be compared, which
     `force` compares over the samples, and in the metrics, that they share, and where nothing is left to compare.
     """
-    if not 2 <= len(folders) <= len(_LETTERS):
-        raise UserError(f"compare takes 2 to {len(_LETTERS)} runs, and got {len(folders)}")
-    runs = [Side(label, folder) for label, folder in zip(_LETTERS, folders, strict=False)]
-    pairs = [RunPair(runs[0], run, tuple(metrics), judges) for run in runs[1:]]
-    obstacles = tuple(dict.fromkeys(why for pair in pairs for why in pair.obstacles()))
-    if obstacles and not force:
-        raise UserError(f"the runs cannot be compared: {'; '.join(obstacles)}; --force compares what they share")
-    for pair in pairs:
-        pair.check()
+    pairs, obstacles = pair_runs(folders, metrics, judges=judges, force=force)
+    runs = [pairs[0].first, *(pair.second for pair in pairs)]
     found = [
         (pair, place, change)
         for pair in pairs
@@ -162,10 +168,13 @@ def _run(run: Side) -> ComparedRun:
         attempts=len(run.state.attempts),
         failed=sum(row.failed for row in run.state.attempts.values()),
         judge_errors={judge: len(why) for judge, why in run.state.judge_errors().items()},
+        caveats=run.state.caveats(),
     )
 
 
 def _pair(pair: RunPair, changes: Sequence[Change]) -> Pair:
+    compared = {change.metric for change in changes}
+    nowhere = [name for name in pair.metrics if name not in compared]
     return Pair(
         first=pair.first.label,
         second=pair.second.label,
@@ -173,8 +182,20 @@ def _pair(pair: RunPair, changes: Sequence[Change]) -> Pair:
         changes=tuple(changes),
         spend=() if pair.judging else tuple(_ratio(*spent) for spent in spend_by_sample(pair)),
         moved=tuple(moved_samples(pair.scores[name, None], judging=pair.judging) for name in pair.leading),
-        left_out={} if pair.judging else pair.left_out,
+        unjudged=tuple(_unjudged(pair, name) for name in pair.metrics if any(pair.unjudged(name))),
+        left_out=pair.left_out | dict.fromkeys(nowhere, "no sample has a score in both runs"),
     )
+
+
+def _unjudged(pair: RunPair, name: str) -> Unjudged:
+    metric = pair.scores[name, None].metric
+    first, second = (len(keys) for keys in pair.unjudged(name))
+    bounds = None
+    if metric.low is not None and metric.high is not None and metric.estimator == "mean":
+        ends = (metric.high, metric.low), (metric.low, metric.high)
+        least, most = (difference(*pair.filled(name, values)) for values in ends)
+        bounds = (least.mean, most.mean) if least and most else None
+    return Unjudged(metric=name, reports=(first, second), bounds=bounds)
 
 
 def _change(
@@ -184,9 +205,8 @@ def _change(
     samples = pair.slices[tag] if tag else {key.sample_id for key in pair.keys[0]}
     common = sorted(old.keys() & new.keys())
     means = [one.mean for run in (old, new) if (one := estimate(metric, {key: run[key] for key in common}))]
-    span = None if metric.low is None or metric.high is None else metric.high - metric.low
-    worth = effect * (abs(means[0]) if span is None else span)
-    needed = samples_needed(found.spread, worth, level) if found.spread and worth else None
+    finding = worth(metric, effect, means[0])
+    needed = samples_needed(found.spread, finding, level, found.step) if found.spread and finding else None
     return Change(
         metric=metric.name,
         slice=tag,
@@ -196,7 +216,7 @@ def _change(
         p=p,
         verdict=_verdict(found, p, judging=pair.judging, higher_is_better=metric.higher_is_better),
         lost=(len(samples) - len(old), len(samples) - len(new)),
-        effect=worth if needed else None,
+        effect=finding if needed else None,
         more=max(0, needed - found.n) if needed else None,
     )
 

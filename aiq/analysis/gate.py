@@ -23,7 +23,8 @@ from aiq.core.plugins import near
 from aiq.core.settings import NotNegative, Settings, Share
 from aiq.runs.summary import difference, estimate
 from aiq.stats.estimates import Difference
-from aiq.stats.significance import LEVEL, corrected, fall_p, holm_levels, samples_needed
+from aiq.stats.power import samples_needed
+from aiq.stats.significance import LEVEL, corrected, fall_p, holm_levels
 
 Standing = Literal["worse", "holds", "equal", "cannot tell"]
 """Of a metric. `equal`: no sample changed."""
@@ -216,7 +217,7 @@ class _Gate:
             standing = "worse"
         elif lowest is not None and sign * lowest >= -margin:
             standing = "holds"
-        needed = samples_needed(found.spread, margin, 2 * LEVEL) if found.spread and margin else None
+        needed = samples_needed(found.spread, margin, 2 * LEVEL, found.step) if found.spread and margin else None
         return MetricGate(
             metric=name,
             baseline=means[0],

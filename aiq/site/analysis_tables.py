@@ -114,6 +114,7 @@ def comparison_parts(found: Comparison, remarks: Sequence[str], link: Link | Non
         failures = "".join(f", {judge} failed on {n}" for judge, n in run.judge_errors.items())
         said = f"{run.label} = {run.experiment}/{run.run_id}: {counted(run.attempts, 'attempt')}, {run.failed} failed"
         yield f"{said}{failures}; {' '.join(run.overrides) or 'no settings'}"
+        yield from (f"{run.label}: judge {judge}: {caveat}" for judge, caveat in run.caveats.items())
     for why in found.forced:
         yield f"compared all the same, over what they share: {why}"
     for pair in found.pairs:
@@ -197,12 +198,16 @@ def _moved(moved: Moved, found: Comparison, pair: Pair, link: Link) -> Iterator[
 
 
 def _losses(pair: Pair) -> Iterator[str]:
+    def each(counts: tuple[int, int]) -> str:
+        return " and ".join(f"{n} in {run}" for n, run in zip(counts, (pair.first, pair.second), strict=True) if n)
+
     for one in pair.changes:
         if any(one.lost) and one.slice is None:
-            lost = " and ".join(
-                f"{n} in {run}" for n, run in zip(one.lost, (pair.first, pair.second), strict=True) if n
-            )
-            yield f"{one.metric}: samples without a score, left out: {lost}"
+            yield f"{one.metric}: samples without a score, left out: {each(one.lost)}"
+    for lack in pair.unjudged:
+        between = f"; had they the least or the greatest score, {pair.second} - {pair.first} could be anything from "
+        between = f"{between}{_span(lack.bounds, plus)}" if lack.bounds else ""
+        yield f"{lack.metric}: reports that the judge failed on: {each(lack.reports)}{between}"
     reasons: dict[str, list[str]] = {}
     for name, why in pair.left_out.items():
         reasons.setdefault(why, []).append(name)

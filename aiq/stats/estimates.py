@@ -11,7 +11,7 @@ from typing import Literal
 
 from aiq.core.base import Record
 from aiq.stats.intervals import LEVEL, Interval, difference_interval, mean_interval
-from aiq.stats.significance import paired_p
+from aiq.stats.significance import paired_p, step
 
 Values = Sequence[float]
 """A sample's values, one an epoch."""
@@ -33,7 +33,7 @@ class Difference(Record):
     """Second minus first, over `n` common samples. `ci95` as in `Estimate`.
 
     `p`: of no difference, uncorrected; None where too few samples changed for a test. `spread`: the standard deviation
-    of a sample's change; None for one sample.
+    of a sample's change; None for one sample. `step`: the size of all changes, where they have one.
     """
 
     mean: float
@@ -41,6 +41,7 @@ class Difference(Record):
     n: int
     p: float | None
     spread: float | None
+    step: float | None = None
 
     @property
     def none(self) -> bool:
@@ -128,7 +129,7 @@ def _paired(
     changes = [mean + deviation for deviation in deviations]
     interval = difference_interval(mean, deviations, changes, span, level)
     spread = stdev(changes) if len(changes) > 1 else None
-    return Difference(mean=mean, ci95=interval, n=len(common), p=paired_p(changes), spread=spread)
+    return Difference(mean=mean, ci95=interval, n=len(common), p=paired_p(changes), spread=spread, step=step(changes))
 
 
 def _sums(pairs: Pairs) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""Tests of paired differences, the correction for how many were made, and how many samples a difference takes."""
+"""Tests of paired differences, and the correction for how many were made."""
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
@@ -7,10 +7,17 @@ from typing import Final, TypeVar
 K = TypeVar("K", bound=Hashable)
 
 LEVEL: Final = 0.05
-POWER: Final = 0.8
 _EXACT: Final = 16  # changes whose 2^16 signs are all tried
 _DRAWN: Final = 500  # changes up to which signs are drawn; above, Student's test says the same
 _DRAWS: Final = 10_000
+
+
+def fewest(level: float = LEVEL) -> int:
+    """Changes that can have a p-value below the level: if all are in one direction."""
+    return math.floor(1 - math.log2(level)) + 1
+
+
+TESTED: Final = fewest()
 
 
 def paired_p(changes: Sequence[float]) -> float | None:
@@ -20,13 +27,12 @@ def paired_p(changes: Sequence[float]) -> float | None:
     so the signs are flipped: a randomisation test (Fisher 1935, "The Design of Experiments", section 21), exact for up
     to 16 clusters that changed, with 10,000 seeded draws for up to 500, above it Student's paired test. Changes of
     one size, as shares have them with one epoch, make it McNemar's exact test. What did not change says nothing of the
-    direction, and rounding errors are no changes: it takes six.
+    direction, and rounding errors are no changes: it takes six (TESTED).
     """
-    largest = max(map(abs, changes), default=0.0)
-    changed = [change for change in changes if abs(change) > 1e-9 * max(1.0, largest)]
-    if 2.0 ** (1 - len(changed)) >= LEVEL:
+    changed = _changed(changes)
+    if len(changed) < TESTED:
         return None
-    if largest - min(map(abs, changed)) <= 1e-9 * largest:
+    if step(changed) is not None:
         from scipy.stats import binomtest
 
         return float(binomtest(sum(change > 0 for change in changed), len(changed)).pvalue)
@@ -35,6 +41,18 @@ def paired_p(changes: Sequence[float]) -> float | None:
 
         return float(ttest_1samp(changes, 0.0).pvalue)
     return _sign_flip(changed)
+
+
+def step(changes: Sequence[float]) -> float | None:
+    """The size that all changes have which are not 0; None where they differ in it, and where there are none."""
+    sizes = [abs(change) for change in _changed(changes)]
+    return max(sizes) if sizes and max(sizes) - min(sizes) <= 1e-9 * max(sizes) else None
+
+
+def _changed(changes: Sequence[float]) -> list[float]:
+    """Without those that are 0 but for rounding."""
+    largest = max(map(abs, changes), default=0.0)
+    return [change for change in changes if abs(change) > 1e-9 * max(1.0, largest)]
 
 
 def _sign_flip(changes: Sequence[float]) -> float:
@@ -77,14 +95,3 @@ def holm_levels(values: Mapping[K, float | None]) -> dict[K, float]:
     levels = {place: LEVEL / (len(family) - rank) for rank, (_, place) in enumerate(family)}
     strictest = LEVEL / max(1, len(family))
     return {name: levels.get(place, strictest) for place, name in enumerate(values)}
-
-
-def samples_needed(spread: float, difference: float, level: float = LEVEL) -> int:
-    """Samples with which a true difference is found at the level with a probability of POWER.
-
-    `spread`: the standard deviation of a sample's change. A normal approximation: with few samples it is somewhat low.
-    """
-    from scipy.special import ndtri
-
-    quantiles = float(ndtri(1 - level / 2) + ndtri(POWER))
-    return max(2, math.ceil((quantiles * spread / difference) ** 2))
