@@ -25,6 +25,7 @@ from aiq.stats.estimates import (
     paired_ratios,
     ratio_estimate,
 )
+from aiq.stats.intervals import LEVEL
 from aiq.stats.noise import NOISE, Noise, RunNoise, pooled
 
 MOST_SLICES = 20  # a tag with more values than this names samples rather than groups them; it is not sliced by
@@ -273,13 +274,18 @@ def estimate(metric: Metric, clusters: Mapping[str, Pairs]) -> Estimate | None:
     return mean_estimate(values, metric.low, metric.high)
 
 
-def difference(metric: Metric, first: Mapping[str, Pairs], second: Mapping[str, Pairs]) -> Difference | None:
-    """The metric in a second run minus in a first one, both from `RunState.by_sample`, over the samples of both."""
+def difference(
+    metric: Metric, first: Mapping[str, Pairs], second: Mapping[str, Pairs], level: float = LEVEL
+) -> Difference | None:
+    """The metric in a second run minus in a first one, both from `RunState.by_sample`, over the samples of both.
+
+    `level`: of `ci95`, where it is not to be 95 %: its ends are one-sided bounds at (1 + level) / 2.
+    """
     span = None if metric.low is None or metric.high is None else metric.high - metric.low
     if metric.estimator == "ratio":
-        return paired_ratios(first, second, span)
+        return paired_ratios(first, second, span, level)
     before, after = ({sample: [x for x, _ in epochs] for sample, epochs in run.items()} for run in (first, second))
-    return paired_means(before, after, span)
+    return paired_means(before, after, span, level)
 
 
 def _citation_statuses(attempts: Iterable[SampleRow]) -> dict[str, int]:

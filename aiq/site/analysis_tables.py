@@ -27,7 +27,7 @@ _ONCE_A_RUN = (
     "within one run the same question is asked once, so that its noise shows between runs only "
     "(aiq calibrate RUN OTHER_RUN, with another seed); until then every difference counts."
 )
-_MOST_SAMPLES = 8
+MOST_SAMPLES = 8
 """So many samples that changed are named; --json has all."""
 
 Link = Callable[[ComparedRun, str], str]
@@ -72,6 +72,7 @@ def comparison_parts(found: Comparison, remarks: Sequence[str], link: Link | Non
         failures = "".join(f", {judge} failed on {n}" for judge, n in run.judge_errors.items())
         said = f"{run.label} = {run.experiment}/{run.run_id}: {counted(run.attempts, 'attempt')}, {run.failed} failed"
         yield f"{said}{failures}; {' '.join(run.overrides) or 'no settings'}"
+        yield from (f"{run.label}: judge {judge}: {caveat}" for judge, caveat in run.caveats.items())
     for why in found.forced:
         yield f"compared all the same, over what they share: {why}"
     for pair in found.pairs:
@@ -92,7 +93,7 @@ def _pair_sheets(pair: Pair) -> Iterator[Sheet]:
     rows = [
         (
             f"  {'='.join(one.slice)}" if one.slice else one.metric,
-            *(one.first, one.second, _plus(one.difference.mean) + star(one.p), _span(one.difference.ci95, _plus)),
+            *(one.first, one.second, plus(one.difference.mean) + star(one.p), _span(one.difference.ci95, plus)),
             *("-" if one.p is None else f"{one.p:.3f}" if one.p >= 0.001 else "<0.001", one.difference.n),
         )
         for one in pair.changes
@@ -110,12 +111,12 @@ def _sentence(pair: Pair, changes: Sequence[Change], *, spend: bool) -> str:
     """What the numbers of a metric say: overall, at what cost, and on which slices otherwise or nothing."""
     whole, slices = changes[0], changes[1:]
     n, found = whole.difference.n, whole.difference
-    between = f" ({_span(found.ci95, _plus)})" if found.ci95 else ""
+    between = f" ({_span(found.ci95, plus)})" if found.ci95 else ""
     p = "" if whole.p is None else f", p = {whole.p:.3f}"
     if whole.verdict == "equal":
         text = f"{pair.second} and {pair.first} score the same on {counted(n, 'sample')}"
     elif whole.verdict == "cannot tell":
-        text = f"the data cannot tell {pair.second} from {pair.first}: {_plus(found.mean)}{between}, n = {n}{p}"
+        text = f"the data cannot tell {pair.second} from {pair.first}: {plus(found.mean)}{between}, n = {n}{p}"
     else:
         scores = "scores" if whole.verdict in ("higher", "lower") else "is"
         size = sorted(math.copysign(1, found.mean) * end for end in found.ci95 or ())
@@ -149,18 +150,22 @@ def _moved(moved: Moved, found: Comparison, pair: Pair, link: Link) -> Iterator[
     words = ("higher", "lower") if found.judges else ("better", "worse")
     for word, samples in zip(words, (moved.up, moved.down), strict=True):
         if samples:
-            shown = ", ".join(link(run, sample) for sample in [*samples][:_MOST_SAMPLES])
-            more = ", ..." if len(samples) > _MOST_SAMPLES else ""
+            shown = ", ".join(link(run, sample) for sample in [*samples][:MOST_SAMPLES])
+            more = ", ..." if len(samples) > MOST_SAMPLES else ""
             yield f"{moved.metric} is {word} in {counted(len(samples), 'sample')} of {pair.second}: {shown}{more}"
 
 
 def _losses(pair: Pair) -> Iterator[str]:
+    def each(counts: tuple[int, int]) -> str:
+        return " and ".join(f"{n} in {run}" for n, run in zip(counts, (pair.first, pair.second), strict=True) if n)
+
     for one in pair.changes:
         if any(one.lost) and one.slice is None:
-            lost = " and ".join(
-                f"{n} in {run}" for n, run in zip(one.lost, (pair.first, pair.second), strict=True) if n
-            )
-            yield f"{one.metric}: samples without a score, left out: {lost}"
+            yield f"{one.metric}: samples without a score, left out: {each(one.lost)}"
+    for lack in pair.unjudged:
+        between = f"; had they the least or the greatest score, {pair.second} - {pair.first} could be anything from "
+        between = f"{between}{_span(lack.bounds, plus)}" if lack.bounds else ""
+        yield f"{lack.metric}: reports that the judge failed on: {each(lack.reports)}{between}"
     reasons: dict[str, list[str]] = {}
     for name, why in pair.left_out.items():
         reasons.setdefault(why, []).append(name)
@@ -190,7 +195,7 @@ def comparison_markdown(parts: Iterable[Sheet | str]) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def _plus(value: float) -> str:
+def plus(value: float) -> str:
     return f"{'+' if value >= 0 else ''}{number(value)}"
 
 

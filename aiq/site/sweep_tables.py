@@ -119,9 +119,7 @@ def _points(sweep: Sweep, width: int) -> Iterator[Table]:
     rest |= {heading: [cells[place] for cells in spends] for place, heading in enumerate(_SPEND_HEADINGS)}
     rest["n"] = [str(point.n_samples) for point in points]
     rest["failed"] = [str(point.failed) for point in points]
-    rest |= (
-        {"unjudged": [str(point.unjudged) for point in points]} if any(p.unjudged for p in points) else {}
-    )
+    rest |= {"unjudged": [str(point.unjudged) for point in points]} if any(p.unjudged for p in points) else {}
     rest["status"] = [_status(point) for point in points]
     for block in _blocks(fixed, rest, width):
         yield plain_table(list(block), zip(*block.values(), strict=True), left=len(fixed))

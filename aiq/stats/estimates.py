@@ -10,7 +10,7 @@ from statistics import fmean, stdev
 from typing import Literal
 
 from aiq.core.base import Record
-from aiq.stats.intervals import Interval, difference_interval, mean_interval
+from aiq.stats.intervals import LEVEL, Interval, difference_interval, mean_interval
 from aiq.stats.significance import paired_p, step
 
 Values = Sequence[float]
@@ -79,20 +79,20 @@ def _estimate(
 
 
 def paired_means(
-    first: Mapping[str, Values], second: Mapping[str, Values], span: float | None = None
+    first: Mapping[str, Values], second: Mapping[str, Values], span: float | None = None, level: float = LEVEL
 ) -> Difference | None:
     """Mean over common samples of (mean over epochs in `second` - in `first`); None without common samples.
 
-    `span`: the width of the range of values, where they have one.
+    `span`: the width of the range of values, where they have one. `level`: of `ci95`, where it is not to be 95 %.
     """
     before, after = (
         {sample: (fmean(values), 1.0) for sample, values in of.items() if values} for of in (first, second)
     )
-    return _paired(before, after, span)
+    return _paired(before, after, span, level)
 
 
 def paired_ratios(
-    first: Mapping[str, Pairs], second: Mapping[str, Pairs], span: float | None = None
+    first: Mapping[str, Pairs], second: Mapping[str, Pairs], span: float | None = None, level: float = LEVEL
 ) -> Difference | None:
     """Difference of two ratios of sums over common samples; None where a denominator sums to 0.
 
@@ -101,7 +101,7 @@ def paired_ratios(
     d_i = (x_i - R y_i) / Y of second - of first.
     """
     before, after = ({sample: _sums(pairs) for sample, pairs in of.items() if pairs} for of in (first, second))
-    return _paired(before, after, span)
+    return _paired(before, after, span, level)
 
 
 def passes(values: Values, k: int) -> tuple[float, float]:
@@ -114,7 +114,10 @@ def passes(values: Values, k: int) -> tuple[float, float]:
 
 
 def _paired(
-    first: Mapping[str, tuple[float, float]], second: Mapping[str, tuple[float, float]], span: float | None
+    first: Mapping[str, tuple[float, float]],
+    second: Mapping[str, tuple[float, float]],
+    span: float | None,
+    level: float,
 ) -> Difference | None:
     common = sorted(first.keys() & second.keys())
     before, after = [first[sample] for sample in common], [second[sample] for sample in common]
@@ -124,11 +127,9 @@ def _paired(
     mean, residuals = new - old, zip(_residuals(before, old), _residuals(after, new), strict=True)
     deviations = [b - a for a, b in residuals]
     changes = [mean + deviation for deviation in deviations]
-    interval = difference_interval(mean, deviations, changes, span)
+    interval = difference_interval(mean, deviations, changes, span, level)
     spread = stdev(changes) if len(changes) > 1 else None
-    return Difference(
-        mean=mean, ci95=interval, n=len(common), p=paired_p(changes), spread=spread, step=step(changes)
-    )
+    return Difference(mean=mean, ci95=interval, n=len(common), p=paired_p(changes), spread=spread, step=step(changes))
 
 
 def _sums(pairs: Pairs) -> tuple[float, float]:

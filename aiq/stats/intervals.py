@@ -57,9 +57,13 @@ def _half_bounded(mean: float, error: float, n: int, low: float | None, high: fl
 
 
 def difference_interval(
-    difference: float, deviations: Sequence[float], changes: Sequence[float], span: float | None
+    difference: float,
+    deviations: Sequence[float],
+    changes: Sequence[float],
+    span: float | None,
+    level: float = LEVEL,
 ) -> Interval | None:
-    """Of the mean difference between two runs of the same n clusters.
+    """Of the mean difference between two runs of the same n clusters; each of its ends is a one-sided bound.
 
     `deviations`: of each cluster's difference from the mean one; `changes`: the differences themselves; `span`: the
     largest that can be (the width of the metric's range), None where there is no such: then it is Student's interval.
@@ -71,13 +75,13 @@ def difference_interval(
     if n < 2 or (span is None and not error):
         return None
     if span is None:
-        half = _quantile(n, 0.0) * error
+        half = _quantile(n, 0.0, level) * error
         return difference - half, difference + half
     rise = math.fsum(change for change in changes if change > 0) / n / span
     fall = -math.fsum(change for change in changes if change < 0) / n / span
     error, mean = error / span, rise - fall
     spread = rise + fall - mean**2
-    quantile = _quantile(n, (n - 1) * error**2 / spread if error and spread > 0 else 1.0)
+    quantile = _quantile(n, (n - 1) * error**2 / spread if error and spread > 0 else 1.0, level)
     effective = spread / error**2 if error and spread > 0 else n
     lowest, highest = _tango(rise, fall, effective, quantile)
     return span * lowest, span * highest
@@ -90,14 +94,14 @@ def _error(deviations: Sequence[float]) -> float:
     return math.sqrt(squares / (n * (n - 1))) if n > 1 and squares > 1e-24 else 0.0
 
 
-def _quantile(n: int, determined: float) -> float:
+def _quantile(n: int, determined: float, level: float = LEVEL) -> float:
     """Between Student's and the normal distribution's: what the mean determines of the variance is not estimated.
 
     `determined`: the share of the variance that ones and zeros of this mean would have: 1 for shares.
     """
     from scipy.special import ndtri, stdtrit  # half a second to import: only where a number is wanted
 
-    normal, student = float(ndtri((1 + LEVEL) / 2)), float(stdtrit(n - 1, (1 + LEVEL) / 2))
+    normal, student = float(ndtri((1 + level) / 2)), float(stdtrit(n - 1, (1 + level) / 2))
     return normal + (student - normal) * (1 - min(1.0, determined))
 
 

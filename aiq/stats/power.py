@@ -2,9 +2,11 @@
 
 import math
 from bisect import bisect_left
-from typing import Final
+from collections.abc import Sequence
+from statistics import fmean, variance
+from typing import Final, NamedTuple
 
-from aiq.stats.significance import LEVEL
+from aiq.stats.significance import LEVEL, fewest
 
 POWER: Final = 0.8
 _POINTS: Final = 64  # numbers of changed samples that stand for all that may be
@@ -24,7 +26,7 @@ def power(difference: float, spread: float, n: int, level: float = LEVEL, step: 
         return _mcnemar(min(1.0, abs(difference) / step), spread / step, n, level)
     from scipy.special import ndtr, ndtri
 
-    if n < _fewest(level):
+    if n < fewest(level):
         return 0.0
     quantile = float(-ndtri(level / 2))
     shift = abs(difference) * math.sqrt(max(0.0, n - quantile**2 / 2))
@@ -42,16 +44,16 @@ def samples_needed(spread: float, difference: float, level: float = LEVEL, step:
     def enough(n: int) -> bool:
         return power(difference, spread, n, level, step) >= POWER
 
-    most = max(_fewest(level), math.ceil((spread / difference) ** 2))  # of this order
+    most = max(fewest(level), math.ceil((spread / difference) ** 2))  # of this order
     while not enough(most):
         most *= 2
-    return bisect_left(range(most), True, lo=0 if most == _fewest(level) else most // 2, key=enough)
+    return bisect_left(range(most), True, lo=0 if most == fewest(level) else most // 2, key=enough)
 
 
 def resolvable(spread: float, n: int, level: float = LEVEL, step: float | None = None) -> float | None:
-    """The smallest true difference that n samples find at the level with a probability of POWER; the rest as in `power`.
+    """The smallest true difference that n samples find with a probability of POWER; the rest as in `power`.
 
-    None where they find none at all, as fewer than six do not at a level of 0.05. It may be larger than a metric's range.
+    None where they find none, as fewer than six do not at a level of 0.05. It may be larger than a metric's range.
     """
     from scipy.optimize import brentq
     from scipy.special import ndtri
@@ -62,10 +64,39 @@ def resolvable(spread: float, n: int, level: float = LEVEL, step: float | None =
             return POWER - power(difference, spread, n, level, step)
 
         return float(brentq(lacking, 0.0, step, xtol=1e-6 * step)) if lacking(step) < 0 else None
-    if n < _fewest(level):
+    if n < fewest(level):
         return None
     quantile = float(-ndtri(level / 2))
     return spread * (quantile + float(ndtri(POWER))) / math.sqrt(n - quantile**2 / 2)
+
+
+class Variances(NamedTuple):
+    """Of samples: of their means over the epochs there are, and within one, of its epochs (None: each has one alone).
+
+    `mean`: over all samples. `epochs`: how many a sample has, the harmonic mean.
+    """
+
+    mean: float
+    total: float
+    within: float | None
+    epochs: float
+
+
+def variances(clusters: Sequence[Sequence[tuple[float, float]]]) -> Variances | None:
+    """By the (numerator, denominator) of each sample's epochs; of ratios linearised.
+
+    None for less than two samples, and where the denominators sum to 0.
+    """
+    share = fmean(fmean(y for _, y in cluster) for cluster in clusters) if len(clusters) > 1 else 0.0
+    if not share:
+        return None
+    ratio = fmean(fmean(x for x, _ in cluster) for cluster in clusters) / share
+    values = [[(x - ratio * y) / share for x, y in cluster] for cluster in clusters]
+    again = [cluster for cluster in values if len(cluster) > 1]
+    squares = math.fsum(variance(cluster) * (len(cluster) - 1) for cluster in again)
+    within = squares / sum(len(cluster) - 1 for cluster in again) if again else None
+    epochs = 1 / fmean(1 / len(cluster) for cluster in clusters)
+    return Variances(ratio, variance(map(fmean, values)), within, epochs)
 
 
 def _fewest(level: float) -> int:
