@@ -174,7 +174,7 @@ def _sample(
     transcript.session("agent", events.read(row.key, row.attempt))
     judged = events.read(row.key, row.attempt, "judge")
     transcript.session("judges", judged, after=row.timing.seconds)
-    shown = {score.metric: _score(score, row) for score in scores}
+    shown = {score.metric: _score(score) for score in scores}
     failed = row.error is not None and row.status != "limit"
     error = EvalError(message=str(row.error), traceback="", traceback_ansi="") if failed else None
     transcript.end(error, shown, target)
@@ -206,18 +206,18 @@ def _sample(
     )
 
 
-def _score(score: ScoreRow, row: SampleRow) -> "Score":
+def _score(score: ScoreRow) -> "Score":
     """A score that has no number (a failed judge, a metric that does not apply) is Inspect's `unscored`."""
     from inspect_ai.scorer import Score
 
     detail = {"judge": score.judge, "judge_model": score.judge_model, "status": score.status, **score.detail}
     if score.parts is None or not score.parts[1]:
-        return Score.unscored(reason=score.status, answer=row.report, explanation=score.why, metadata=detail)
+        return Score.unscored(reason=score.status, explanation=score.why, metadata=detail)
     numerator, denominator = score.parts
     if score.denominator is not None:
         detail |= {"numerator": numerator, "denominator": denominator}
     why = "the attempt failed: the metric's worst value" if score.status == "agent_failed" else None
-    return Score(value=numerator / denominator, answer=row.report, explanation=score.why or why, metadata=detail)
+    return Score(value=numerator / denominator, explanation=score.why or why, metadata=detail)
 
 
 def _limit(manifest: Manifest, row: SampleRow) -> "EvalSampleLimit":

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from inspect_ai.tool import ToolCall
 
 _STOPS: Final = {"stop": "stop", "length": "max_tokens", "tool_calls": "tool_calls", "content_filter": "content_filter"}
+_SESSIONS: Final = {"agent": "solver", "judges": "scorers"}
+"""The kind of span that each session of an attempt is."""
 _LEFT_OUT: Final = {"run_started", "run_finished"}
 _OF_EVERY: Final = {"seq", "time_ns", "parent_id", "type"}
 
@@ -77,7 +79,7 @@ class Transcript:
         for event in events:
             if event["type"] == "tool_returned":
                 returned[event["call_id"]].append(event)
-        self._enter(name, name, events[0], None)
+        self._enter(name, _SESSIONS[name], events[0], None)
         for event in events:
             self._add(event, parents, returned)
         for parent in reversed(list(self._open)):
@@ -205,9 +207,7 @@ class Transcript:
             message = ChatMessageAssistant(id=digest, content=_thought(raw, content), tool_calls=calls or None)
         elif role == "tool":
             call = str(raw.get("tool_call_id"))
-            message = ChatMessageTool(
-                id=digest, content=content, tool_call_id=call, function=self._functions.get(call)
-            )
+            message = ChatMessageTool(id=digest, content=content, tool_call_id=call, function=self._functions.get(call))
         else:
             kind = ChatMessageSystem if role in ("system", "developer") else ChatMessageUser
             message = kind(id=digest, content=content)
