@@ -18,8 +18,8 @@ from aiq.core.errors import LimitReached, UserError
 from aiq.core.files import resolve
 from aiq.experiment import compose, sweep
 from aiq.runs.folder import LATEST, RunFolder, find_run, latest_unfinished, new_run_id
-from aiq.runs.manifest import Manifest, SweepPlace
 from aiq.runs.frames import FinishedRun
+from aiq.runs.manifest import Manifest, SweepPlace
 
 if TYPE_CHECKING:  # a run needs much more than `--help` does
     from aiq.experiment.plan import RunPlan

@@ -140,7 +140,8 @@ class Transcript:
             self._open.pop(call, None)
 
     def _span(self, call: str | None) -> str | None:
-        return (self._open.get(call) or self._open.get(None) or [None])[-1]
+        spans = self._open.get(call) or self._open.get(None)
+        return spans[-1] if spans else None
 
     def _place(self, event: Recorded, call: str | None) -> dict[str, Any]:
         return {**self._at(self._after + event["time_ns"] / 1e9), "span_id": self._span(call)}

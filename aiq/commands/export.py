@@ -35,7 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--out",
         type=Path,
         metavar="PATH",
-        help="the folder to write below (export/, logs/, mlruns/, ...); of markdown and latex the file (standard output)",
+        help="the folder to write below (export/, logs/, mlruns/, ./wandb/), or the file (standard output)",
     )
     parser.add_argument("--name", metavar="MODEL", help="drb: the name of the files (the run's experiment)")
     parser.add_argument("--epoch", type=int, default=1, metavar="N", help="drb: which repetition (1)")

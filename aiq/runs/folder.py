@@ -131,10 +131,11 @@ def find_runs(names: Sequence[str], results: str = "results") -> list[RunFolder]
 
 
 def _places(name: str, results: str) -> list[Path]:
-    """The folders that a path or pattern means, as it is or else below `results`; none for names of other kinds."""
+    """The folders that a path or pattern (absolute ones too) means, as it is or else below `results`, if any."""
     pattern = name if glob.has_magic(name) else glob.escape(name)
     for tried in (pattern, f"{glob.escape(results)}/{pattern if '/' in name else f'*/{pattern}'}"):
-        if places := [Path(path) for path in glob.glob(tried) if Path(path).is_dir()]:
+        found = glob.glob(tried)  # noqa: PTH207
+        if places := [Path(path) for path in found if Path(path).is_dir()]:
             return sorted(places, key=_by_name)
     return []
 

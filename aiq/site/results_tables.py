@@ -1,4 +1,4 @@
-"""The results of runs as Markdown and LaTeX: metrics with intervals and n, and what they cost, for a paper or an issue."""
+"""The results of runs as Markdown and LaTeX: metrics with intervals and n, and what they cost."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,10 +14,13 @@ from aiq.site.tables import cell, dollars, interval, judge_failures, missing_met
 
 TextFormat = Literal["markdown", "latex"]
 
-_LATEX: Final[Mapping[str, str]] = {
-    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-    **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
-    **{"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"},
+_LATEX: Final[Mapping[str, str]] = {sign: f"\\{sign}" for sign in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
 }
 _MARKDOWN: Final = re.compile(r"([\\`*\[\]<>|#$~]|(?<!\w)_|_(?!\w))")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]+")
