@@ -18,8 +18,8 @@ from aiq.core.errors import LimitReached, UserError
 from aiq.core.files import resolve
 from aiq.experiment import compose, sweep
 from aiq.runs.folder import LATEST, SWEEP_FILE, RunFolder, find_run, new_run_id, places
+from aiq.runs.frames import FinishedRun
 from aiq.runs.manifest import Manifest, SweepPlace
-from aiq.runs.reader import FinishedRun
 from aiq.runs.sweeps import Point, Sweep, SweepFolder, find_sweep, latest_unfinished
 
 if TYPE_CHECKING:  # a run needs much more than `--help` does
