@@ -40,6 +40,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from aiq.analysis.compare import compare
+    from aiq.analysis.reliability import reliability_note
     from aiq.citations.files import write_text
     from aiq.runs.folder import find_run
     from aiq.site.analysis_tables import comparison_markdown, comparison_parts, comparison_text
@@ -51,6 +52,7 @@ def run(args: Namespace) -> int:
     found = compare(folders, metrics=args.metric, effect=args.effect, judges=args.judges, force=args.force)
     said = [note for folder in folders for note in notes(folder.read_summary())]
     said += [note for folder in folders for note in replay_note(folder.read_manifest())]
+    said += [note for folder in folders for note in reliability_note(folder, found.leading)]
     remarks = list(dict.fromkeys(said))
     show(*comparison_text(comparison_parts(found, remarks)))
     if args.json is not None:
