@@ -56,6 +56,12 @@ class RunFolder:
         """Its name among the experiment's runs; of a point with the sweep's id in front: `SWEEP_ID/3`."""
         return f"{self.path.parent.name}/{self.path.name}" if self.sweep_path else self.path.name
 
+    @property
+    def results(self) -> Path:
+        """The folder of all experiments."""
+        above = self.path.absolute().parent
+        return above.parent.parent if (above / SWEEP_FILE).is_file() else above.parent
+
     def create(self) -> None:
         """Make the folder. Raises ConfigError where that cannot be."""
         make_folder(self.path)

@@ -1,4 +1,4 @@
-"""What analysis/ computes, as tables: a calibration, compared runs, FreshEval's table, official figures."""
+"""What analysis/ computes, as tables: compared runs, FreshEval's table, official figures."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,22 +11,11 @@ from rich.text import Text
 from aiq.analysis.compare import Change, ComparedRun, Comparison, Moved, Pair
 from aiq.analysis.fresheval import SPLITS, FreshEvalTable
 from aiq.analysis.official import OfficialScores, result_file
-from aiq.analysis.reliability import Calibration, Figure, MetricReliability, PerturbationFigures
 from aiq.core.text import counted
-from aiq.site.tables import OFFLINE_NOTE, cell, interval, number, plain_table, star
+from aiq.site.tables import cell, interval, number, plain_table, star
 from aiq.stats.intervals import Interval
 from aiq.stats.significance import LEVEL
 
-_NOT_CALIBRATED = ("fact.total_citations", "fact.total_valid_citations")
-"""Official names of numbers that are calibrated under ours."""
-
-_ONCE = (
-    "Each report was judged once: how much a score is worth against noise is not known. Run it with epochs=2 or more."
-)
-_ONCE_A_RUN = (
-    "within one run the same question is asked once, so that its noise shows between runs only "
-    "(aiq calibrate RUN OTHER_RUN, with another seed); until then every difference counts."
-)
 MOST_SAMPLES = 8
 """So many samples that changed are named; --json has all."""
 
@@ -201,89 +190,3 @@ def plus(value: float) -> str:
 
 def _span(between: Interval | None, shown: Callable[[float], str]) -> str:
     return f"{shown(between[0])} to {shown(between[1])}" if between else "-"
-
-
-def calibration_tables(calibration: Calibration) -> Group:
-    """How far to trust the judges, what they see, whom they agree with, and what a reader must know of it."""
-    shown = [one for one in calibration.metrics if one.metric not in _NOT_CALIBRATED]
-    tables = [_reliability(shown), _perturbations(shown)] if shown else []
-    tables += [_agreement(calibration)] if calibration.agreement else []
-    tables += [_labels(calibration)] if calibration.labels else []
-    parts: list[RenderableType] = []
-    for table in tables:
-        parts += [table, Text()] if table is not tables[-1] else [table]
-    if calibration.unmatched_labels:
-        parts.append(Text(f"{calibration.unmatched_labels} labels fit no score", style="yellow"))
-    silent = [one for one in shown if one.noise is None]
-    if not all(one.once_per_run for one in silent):
-        parts.append(Text(_ONCE, style="yellow"))
-    if copied := dict.fromkeys(f"{one.metric.partition('.')[0]}.*" for one in silent if one.once_per_run):
-        parts.append(Text(f"{', '.join(copied)}: {_ONCE_A_RUN}", style="dim"))
-    if calibration.offline:
-        parts.append(Text(OFFLINE_NOTE.replace("an agent", "a judge of yours"), style="yellow"))
-    return Group(*parts)
-
-
-def _reliability(metrics: Sequence[MetricReliability]) -> Table:
-    headings = ("metric", "model", "reliability", "95 % interval", "noise (sd)", "equal again", "false alarms",
-                "obeys", "rise by padding", "with length", "position bias")  # fmt: skip
-    rows = [
-        (
-            *(one.metric, one.judge_model, _value(one.reliability), interval(one.reliability)),
-            *((one.noise.sd, _percent(one.noise.equal)) if one.noise else (None, None)),
-            _percent(_value(one.false_alarms)),
-            *(_percent(_value(one.obeys_instructions)), _full(one.length_rise)),
-            *(_value(one.length_correlation), _full(one.position_bias)),
-        )
-        for one in metrics
-    ]
-    return plain_table(headings, rows, "how far to trust the judges", left=2)
-
-
-def _perturbations(metrics: Sequence[MetricReliability]) -> Table:
-    """A row a metric, a column a perturbation; in brackets what the metric is not meant to see."""
-    names = dict.fromkeys(name for one in metrics for name in one.perturbations)
-    title = "what they see: rank correlation with the planted quality, and share of reports found worse"
-    rows = [(one.metric, one.judge_model, *(_seen(one.perturbations.get(name)) for name in names)) for one in metrics]
-    return plain_table(("metric", "model", *names), rows, title, left=2)
-
-
-def _seen(seen: PerturbationFigures | None) -> str:
-    if seen is None or seen.spearman is None:
-        return "-"
-    cell = f"{seen.spearman.value:.2f} {_percent(_value(seen.recall))}"
-    return cell if seen.meant else f"({cell})"
-
-
-def _agreement(calibration: Calibration) -> Table:
-    alpha = _full(calibration.alpha)
-    title = f"do they call the same reports worse than their originals? Krippendorff's alpha of all: {alpha}"
-    headings = ("judge", "other judge", "reports", "equal verdicts", "kappa", "spearman", "alpha")
-    rows = [
-        (two.first, two.second, two.reports, _percent(two.equal), *map(_full, (two.kappa, two.spearman, two.alpha)))
-        for two in calibration.agreement
-    ]
-    return plain_table(headings, rows, title, left=2)
-
-
-def _labels(calibration: Calibration) -> Table:
-    headings = ("metric", "model", "labels", "accuracy", "kappa", "spearman", "kendall")
-    rows = [
-        (one.metric, one.judge_model, one.labels, *map(_full, (one.accuracy, one.kappa, one.spearman, one.kendall)))
-        for one in calibration.labels
-    ]
-    return plain_table(headings, rows, "against your labels", left=2)
-
-
-def _value(figure: Figure | None) -> float | None:
-    return figure.value if figure else None
-
-
-def _full(figure: Figure | None) -> str | None:
-    if figure is None:
-        return None
-    return number(figure.value) + (f" ({interval(figure)})" if figure.ci95 else "")
-
-
-def _percent(share: float | None) -> str | None:
-    return None if share is None else f"{100 * share:.0f} %"
