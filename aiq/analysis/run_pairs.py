@@ -16,6 +16,7 @@ from aiq.runs.rows import SampleRow
 from aiq.runs.state import RunState
 from aiq.runs.summary import MOST_SLICES, Summary
 from aiq.stats.estimates import Pairs, passes
+from aiq.stats.intervals import Method
 
 Slice = tuple[str, str] | None
 """A tag and its value; None for all samples."""
@@ -71,6 +72,11 @@ class RunPair:
     second: Side
     wanted: tuple[str, ...]
     judging: bool
+
+    @property
+    def intervals(self) -> Method:
+        """`exact` where either run asks for it."""
+        return "exact" if "exact" in (self.first.manifest.intervals, self.second.manifest.intervals) else "score"
 
     def check(self) -> None:
         """Raises UserError for a metric that neither run has, and where there is nothing to compare."""
