@@ -27,7 +27,16 @@ NOT_MEASURED_NOTE = (
 )
 REPLAYED_NOTE = "cassette={}: what was recorded was replayed, so times and waits are not those of the models."
 NOTHING_SCORED = "nothing was scored: judge=[] names no judge"
-NOISE_HEADINGS = ("sd", "votes", "orders", "members", "first - swapped", "se of the mean", "of the variance", "judgements")
+NOISE_HEADINGS = (
+    "sd",
+    "votes",
+    "orders",
+    "members",
+    "first - swapped",
+    "se of the mean",
+    "of the variance",
+    "judgements",
+)
 _WIDEST = 1000
 
 
