@@ -137,7 +137,7 @@ def compare(
         (pair, place, change)
         for pair in pairs
         for place, scored in pair.scores.items()
-        if (change := difference(*scored)) is not None
+        if (change := difference(*scored, pair.intervals)) is not None
     ]
     p_values = corrected({(pair.second.label, *place): change.p for pair, place, change in found})
     family = sum(p is not None for p in p_values.values())

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from aiq.analysis.compare import Change, ComparedRun, Comparison, Moved, Pair
 from aiq.analysis.fresheval import SPLITS, FreshEvalTable
+from aiq.analysis.labels import Corrections
 from aiq.analysis.official import OfficialScores, result_file
 from aiq.core.text import counted
 from aiq.site.tables import cell, interval, number, plain_table, star
@@ -190,3 +191,30 @@ def plus(value: float) -> str:
 
 def _span(between: Interval | None, shown: Callable[[float], str]) -> str:
     return f"{shown(between[0])} to {shown(between[1])}" if between else "-"
+
+
+def corrected_table(found: Corrections) -> Iterator[RenderableType]:
+    """The corrected means beside those of the judge and of the labels alone, and what each rests on."""
+    rows = [
+        (one.metric, one.judge, one.labels_alone, _span(one.labels_ci95, number), one.labels, one.mean,
+         _span(one.ci95, number), one.n)
+        for one in found.metrics
+    ]  # fmt: skip
+    headings = ("metric", "judge", "labels", "95 %\ninterval", "labels\nn", "corrected", "95 %\ninterval", "n")
+    yield plain_table(headings, rows, f"{found.run_id}: corrected by labels")
+    for one in found.metrics:
+        if one.weight is not None:
+            said = f"the judge's scores count with a weight of {number(one.weight)} (PPI++)"
+        else:
+            said = f"by labels of {', '.join(found.labelled_in)} the judge calls right {_percent(one.sensitivity)} of "
+            said += f"what is right, and wrong {_percent(one.specificity)} of what is wrong (Lee et al.)"
+        failed = f"; {counted(one.failed, 'failed sample')} need no label" if one.failed else ""
+        yield Text(f"{one.metric}: {said}{failed}", style="dim")
+    for metric, why in found.left_out.items():
+        yield Text(f"no {metric}: {why}", style="yellow")
+    if found.unmatched:
+        yield Text(f"{counted(found.unmatched, 'label')} of no judged sample or metric left out", style="yellow")
+
+
+def _percent(share: float | None) -> str | None:
+    return None if share is None else f"{100 * share:.0f} %"
