@@ -19,7 +19,7 @@ Method = Literal["score", "exact"]
 
 LEVEL = 0.95
 _CAUTION: Final = 1 / 6
-"""How far the quantile stays on the way from normal to Student's for shares: with 0 they cover 0.899 at p=0.02, n=27."""
+"""How far the quantile of shares stays on the way from normal to Student's: with 0 they cover 0.899 (p=0.02, n=27)."""
 
 
 class Spread(NamedTuple):
