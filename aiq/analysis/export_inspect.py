@@ -149,7 +149,7 @@ def _metric(manifest: Manifest, name: str, found: Estimate, summary: Summary) ->
 
     judge = next((judge.name for judge in manifest.judges for metric in judge.metrics if metric.name == name), "")
     failed = summary.judge_errors.get(judge)
-    figures = {found.estimator: found.mean}
+    figures: dict[str, float] = {found.estimator: found.mean}
     figures |= dict(zip(("ci95_low", "ci95_high"), found.ci95 or (), strict=False))
     return EvalScore(
         name=name,
