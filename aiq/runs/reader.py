@@ -60,7 +60,7 @@ def read_state(folder: RunFolder) -> RunState:
         )
     samples = read_samples(folder, SampleRow.light)
     keys = tuple(sorted(samples, key=lambda key: (natural(key.sample_id), key.epoch)))
-    state = RunState(RunSpec(keys, manifest.judges, manifest.section("runner", RunnerSettings)))
+    state = RunState(RunSpec(keys, manifest.judges, manifest.section("runner", RunnerSettings), manifest.intervals))
     for row in samples.values():
         state.add_attempt(row)
     state.add_scores(every_score(folder))
