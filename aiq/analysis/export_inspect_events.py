@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from inspect_ai.tool import ToolCall
 
 _STOPS: Final = {"stop": "stop", "length": "max_tokens", "tool_calls": "tool_calls", "content_filter": "content_filter"}
-_SESSIONS: Final = {"agent": "solver", "judges": "scorers"}
+_SESSIONS: Final = {"agent": "solvers", "judges": "scorers"}
 """The kind of span that each session of an attempt is."""
 _LEFT_OUT: Final = {"run_started", "run_finished"}
 _OF_EVERY: Final = {"seq", "time_ns", "parent_id", "type"}

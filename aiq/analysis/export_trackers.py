@@ -168,4 +168,5 @@ def to_wandb(run: Tracked, out: Path) -> str:
         for path in run.files:  # into the offline run's own folder: an artifact would lie in the user's cache
             made.save(shutil.copy(path, made.dir), base_path=made.dir, policy="end")
         place = Path(made.dir).parent
+    wandb.teardown()  # only then is the run's file whole
     return f"wandb sync {place}"
