@@ -217,7 +217,9 @@ class _Gate:
             standing = "worse"
         elif lowest is not None and sign * lowest >= -margin:
             standing = "holds"
-        needed = samples_needed(found.spread, margin, 2 * LEVEL, found.step) if found.spread and margin else None
+        needed = None
+        if standing == "cannot tell" and found.spread and margin:
+            needed = samples_needed(found.spread, margin, 2 * LEVEL, found.step)
         return MetricGate(
             metric=name,
             baseline=means[0],
@@ -229,7 +231,7 @@ class _Gate:
             margin=margin,
             n=found.n,
             standing=standing,
-            more=max(0, needed - found.n) if needed and standing == "cannot tell" else None,
+            more=max(0, needed - found.n) if needed else None,
             samples=moved_samples(self._scores[name][0]).down,
         )
 
