@@ -63,7 +63,7 @@ def dear(samples: list[Row], scores: list[Row], draw: random.Random) -> set[str]
 DEGRADATIONS: dict[str, tuple[str, Degradation]] = {
     "a tenth of the answers wrong": ("fresheval.relaxed", wrong),
     "a tenth of the reports with broken citations": ("citations.valid_rate", broken),
-    "cost doubled": ("cost, 1.5 times", dear),
+    "cost doubled": ("cost (1.5 times)", dear),
 }
 """What each does, and the metric or limit that has to say so."""
 

@@ -250,7 +250,7 @@ class _Gate:
             if limits.rise is not None and old is not None and new is not None:
                 most = limits.rise * old
                 broken = new > most * (1 + 1e-9)
-                times = f"{name}, {limits.rise:g} times"
+                times = f"{name} ({limits.rise:g} times)"
                 yield LimitGate(name=times, baseline=old, value=new, allowed=most, broken=broken, samples=worst)
         for name, allowed in limits.metrics.items():
             yield self._floor(name, allowed)
