@@ -203,7 +203,9 @@ class _Gate:
         means = [one.mean for run in (old, new) if (one := estimate(metric, {key: run[key] for key in common}))]
         span = None if metric.low is None or metric.high is None else metric.high - metric.low
         margin = (self._allowed(name) or 0.0) * (abs(means[0]) if span is None else span)
-        corrected_one, plain = (difference(metric, old, new, 1 - 2 * tail) for tail in (level, LEVEL))
+        corrected_one, plain = (
+            difference(metric, old, new, self.pair.intervals, 1 - 2 * tail) for tail in (level, LEVEL)
+        )
         best, worst = 1, 0  # of an interval's ends
         if not metric.higher_is_better:
             best, worst = worst, best

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from aiq.stats.significance import LEVEL, fewest
 
 POWER: Final = 0.8
-_POINTS: Final = 64  # numbers of changed samples that stand for all that may be
+_POINTS: Final = 20  # numbers of changed samples that stand for all that may be
 
 
 def power(difference: float, spread: float, n: int, level: float = LEVEL, step: float | None = None) -> float:
@@ -107,13 +107,16 @@ def _fewest(level: float) -> int:
 def _mcnemar(gain: float, spread: float, n: int, level: float) -> float:
     """`gain`, `spread`: in steps. No fewer can change than the gain takes."""
     import numpy as np
-    from scipy.stats import binom
+    from scipy.special import bdtr, bdtrc, bdtrik
 
     changed = min(1.0, max(gain, spread**2 + gain**2))
     if not changed:
         return 0.0
-    counts = binom.ppf((np.arange(_POINTS) + 0.5) / _POINTS, n, changed)
-    critical = binom.ppf(level / 2, counts, 0.5)
-    critical -= 2 * binom.cdf(critical, counts, 0.5) >= level
+    chances = (np.arange(_POINTS) + 0.5) / _POINTS
+    counts = np.ceil(bdtrik(chances, n, changed) - 1e-9).astype(int) if changed < 1 else np.array([n])
+    counts = counts[counts >= fewest(level)]  # fewer never are below the level
+    critical = np.ceil(bdtrik(level / 2, counts, 0.5))
+    critical -= 2 * bdtr(critical, counts, 0.5) >= level
     rises = (1 + gain / changed) / 2
-    return float(np.mean(binom.cdf(critical, counts, rises) + binom.sf(counts - critical - 1, counts, rises)))
+    found = bdtr(critical, counts, rises) + bdtrc(counts - critical - 1, counts, rises)
+    return float(np.sum(found) / (_POINTS if changed < 1 else 1))
