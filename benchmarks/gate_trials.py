@@ -63,7 +63,7 @@ def dear(samples: list[Row], scores: list[Row], draw: random.Random) -> set[str]
 DEGRADATIONS: dict[str, tuple[str, Degradation]] = {
     "a tenth of the answers wrong": ("fresheval.relaxed", wrong),
     "a tenth of the reports with broken citations": ("citations.valid_rate", broken),
-    "cost doubled": ("cost, 1.5 times", dear),
+    "cost doubled": ("cost (1.5 times)", dear),
 }
 """What each does, and the metric or limit that has to say so."""
 
@@ -96,9 +96,9 @@ def trials(runs: Sequence[RunFolder], settings: GateSettings) -> int:
     """Print what came of each trial; how many promises are broken."""
     baselines: list[Recorded] = []
     for run in runs:
-        file = BaselineFile(run.path.with_suffix(".json"))
-        file.write(Baseline.of(run))
-        baselines.append(file)
+        path = run.path.with_suffix(".json")
+        Baseline.of(run).write(path)
+        baselines.append(BaselineFile(path))
     strict = settings.model_copy(update={"inconclusive": "fail"})
     own = sum(gate(baseline, run, strict).passed for baseline, run in zip(baselines, runs, strict=True))
     print(f"against its own baseline: {own} of {len(runs)} pass")

@@ -79,7 +79,7 @@ def recorded(name: str) -> Iterator[str]:
         except UserError as error:
             yield str(error)
             return
-    BaselineFile(BASELINES / f"{name}.json").write(replay)
+    replay.write(BASELINES / f"{name}.json")
     yield from (f"the replay differs from the run that was recorded: {change}" for change in live.changes(replay))
 
 

@@ -49,7 +49,7 @@ def test_what_differs_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     first, second, *others = file.content.attempts
     attempts = (first.model_copy(update={"report": "another"}), second.model_copy(update={"epoch": 2}), *others)
     monkeypatch.setattr(cassettes, "BASELINES", tmp_path)
-    BaselineFile(tmp_path / "smollm2.json").write(file.content.model_copy(update={"attempts": attempts}))
+    file.content.model_copy(update={"attempts": attempts}).write(tmp_path / "smollm2.json")
     assert list(cassettes.checked("smollm2")) == [
         "the run has epochs=1, the baseline 2",
         f"{first.sample}, epoch 1: report another -> {first.report}",

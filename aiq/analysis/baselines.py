@@ -141,6 +141,14 @@ class Baseline(Record):
         rows = ",\n  ".join(lines)
         return f'{json.dumps(head, indent=1, ensure_ascii=False)[:-2]},\n "attempts": [\n  {rows}\n ]\n}}\n'
 
+    def write(self, path: Path) -> None:
+        """Raises UserError where that cannot be."""
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, self.text())
+        except OSError as error:
+            raise UserError(f"{path}: {error.strerror}; choose another place") from None
+
     def changes(self, new: "Baseline") -> Iterator[str]:
         """A line for each part that another one has otherwise, attempts last."""
         before, after = (run.model_dump(mode="json", exclude={"attempts"}) for run in (self, new))
@@ -209,14 +217,6 @@ class BaselineFile:
         except ValidationError as error:
             raise UserError(f"{self.path} is no baseline of this version: {describe(error)}") from None
 
-    def write(self, content: Baseline) -> None:
-        """Raises UserError where that cannot be."""
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(self.path, content.text())
-        except OSError as error:
-            raise UserError(f"{self.path}: {error.strerror}; choose another place") from None
-
     def read_manifest(self) -> Manifest:
         """What a run's manifest says, without its times."""
         held = self.content
@@ -238,7 +238,8 @@ class BaselineFile:
             git_revision=None,
         )
 
-    def read_state(self) -> RunState:
+    @cached_property
+    def state(self) -> RunState:
         held = self.content
         runner = RunnerSettings(
             concurrency=1, max_error_rate=1, agent_failures=held.agent_failures, retry_failed=False, progress=False
@@ -251,7 +252,11 @@ class BaselineFile:
         return state
 
     def read_summary(self) -> Summary:
-        return summarise(self.read_manifest(), self.read_state(), 0.0)
+        return self._summary
+
+    @cached_property
+    def _summary(self) -> Summary:
+        return summarise(self.read_manifest(), self.state, 0.0)
 
 
 Recorded = RunFolder | BaselineFile
@@ -267,7 +272,7 @@ def find_recorded(name: str, results: str) -> Recorded:
 
 def recorded_state(run: Recorded) -> RunState:
     """The rows of a run or a baseline."""
-    return run.read_state() if isinstance(run, BaselineFile) else read_state(run)
+    return run.state if isinstance(run, BaselineFile) else read_state(run)
 
 
 def report_digests(run: Recorded) -> dict[SampleKey, str | None]:

@@ -219,7 +219,9 @@ class _Gate:
             standing = "worse"
         elif lowest is not None and sign * lowest >= -margin:
             standing = "holds"
-        needed = samples_needed(found.spread, margin, 2 * LEVEL, found.step) if found.spread and margin else None
+        needed = None
+        if standing == "cannot tell" and found.spread and margin:
+            needed = samples_needed(found.spread, margin, 2 * LEVEL, found.step)
         return MetricGate(
             metric=name,
             baseline=means[0],
@@ -231,7 +233,7 @@ class _Gate:
             margin=margin,
             n=found.n,
             standing=standing,
-            more=max(0, needed - found.n) if needed and standing == "cannot tell" else None,
+            more=max(0, needed - found.n) if needed else None,
             samples=moved_samples(self._scores[name][0]).down,
         )
 
@@ -250,7 +252,7 @@ class _Gate:
             if limits.rise is not None and old is not None and new is not None:
                 most = limits.rise * old
                 broken = new > most * (1 + 1e-9)
-                times = f"{name}, {limits.rise:g} times"
+                times = f"{name} ({limits.rise:g} times)"
                 yield LimitGate(name=times, baseline=old, value=new, allowed=most, broken=broken, samples=worst)
         for name, allowed in limits.metrics.items():
             yield self._floor(name, allowed)

@@ -248,18 +248,18 @@ def compose_apart(group: str, option: str, overrides: Sequence[str]) -> dict[str
                 f"{text}: there is no such {group}{near(chosen, options(group))}; write conf/{group}/{chosen}.yaml"
             )
     try:
-        config: Any = OmegaConf.to_container(_composed(own, f"{group}/{chosen}"), resolve=True)
+        config: Any = OmegaConf.to_container(_composed([f"+{group}={chosen}", *own])[group], resolve=True)
     except (HydraException, OmegaConfBaseException, YAMLError, ValueError) as error:
         raise ConfigError(_explain(error, overrides)) from None
-    return dict(config[group])
+    return dict(config)
 
 
-def _composed(overrides: Sequence[str], config: str = "config") -> Any:
+def _composed(overrides: Sequence[str]) -> Any:
     """What Hydra makes of our folders and these overrides; raises its errors."""
     from hydra import compose as hydra_compose
 
     with _hydra() as search_path:
-        return hydra_compose(config, [*search_path, *overrides])
+        return hydra_compose("config", [*search_path, *overrides])
 
 
 @contextmanager

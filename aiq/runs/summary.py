@@ -329,7 +329,7 @@ def difference(
 ) -> Difference | None:
     """The metric in a second run minus in a first one, both from `RunState.by_sample`, over the samples of both.
 
-    `level`: of `ci95`, where it is not to be 95 %: its ends are one-sided bounds at (1 + level) / 2.
+    `level`: of `ci95`, if not 95 %: its ends are one-sided bounds at (1 + level) / 2. Then there is no `p`.
     """
     span = None if metric.low is None or metric.high is None else metric.high - metric.low
     if metric.estimator == "ratio":

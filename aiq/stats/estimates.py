@@ -91,7 +91,8 @@ def paired_means(
 ) -> Difference | None:
     """Mean over common samples of (mean over epochs in `second` - in `first`); None without common samples.
 
-    `span`: the width of the range of values, where they have one. `level`: of `ci95`, where it is not to be 95 %.
+    `span`: the width of the range of values, where they have one. `level`: of `ci95`, where it is not to be 95 %;
+    then there is no `p`.
     """
     before, after = (
         {sample: (fmean(values), 1.0) for sample, values in of.items() if values} for of in (first, second)
@@ -141,7 +142,8 @@ def _paired(
     changes = [mean + deviation for deviation in deviations]
     interval = difference_interval(mean, deviations, changes, span, method, level)
     spread = stdev(changes) if len(changes) > 1 else None
-    return Difference(mean=mean, ci95=interval, n=len(common), p=paired_p(changes), spread=spread, step=step(changes))
+    p = paired_p(changes) if level == LEVEL else None
+    return Difference(mean=mean, ci95=interval, n=len(common), p=p, spread=spread, step=step(changes))
 
 
 def _sums(pairs: Pairs) -> tuple[float, float]:
