@@ -161,7 +161,7 @@ def alarmed(runs: Sequence[BaselineFile]) -> bool:
 def fails(runs: Sequence[BaselineFile], margin: float) -> bool:
     """Whether the gate fails for a metric that became worse."""
     limits = GateLimits(errors=None, rise=None, cost_usd=None, tokens=None, calls=None, metrics={})
-    settings = GateSettings(margin=margin, margins={}, inconclusive="pass", limits=limits)
+    settings = GateSettings(margin=margin, margins={}, level=LEVEL, inconclusive="pass", limits=limits)
     return not gate(runs[0], runs[1], settings).passed
 
 

@@ -2,8 +2,8 @@
 
 Each metric is tested for non-inferiority, sample by sample: it fails where its fall is larger than its margin and
 significant, by the one-sided test and by the one-sided bound, both corrected by Holm's method over the metrics of the
-gate. So of 100 gates without any difference at most 5 fail. A metric holds where the 95 % bound excludes a fall beyond
-the margin (each metric must hold, so nothing is to be corrected); else the data cannot tell.
+gate: the share of gates that fail without any difference is at most `level`. A metric holds where the 95 % bound
+excludes a fall beyond the margin (each metric must hold, so nothing is to be corrected); else the data cannot tell.
 """
 
 from collections.abc import Iterator, Mapping
@@ -53,6 +53,9 @@ class GateSettings(Settings):
         "null: only those in margins count"
     )
     margins: Mapping[str, NotNegative | None] = Field(description="the same by metric; null: it does not count")
+    level: Annotated[float, Field(gt=0, le=LEVEL)] = Field(
+        description="share of gates that may fail, at most, where nothing became worse"
+    )
     inconclusive: Literal["pass", "fail"] = Field(description="what becomes of a metric that n cannot tell of")
     limits: GateLimits = Field(description="hard limits")
 
@@ -60,9 +63,10 @@ class GateSettings(Settings):
 class MetricGate(Record):
     """A metric of the run against the baseline, over the samples that both have scored.
 
-    `bound`: the one-sided, corrected 95 % bound of how little it became worse at least, as new - baseline; `worst`: the
-    uncorrected one of how much it may have become worse. `p`: one-sided and corrected. `more`: further samples that
-    would tell, where the standing is `cannot tell` and how samples vary is known. `samples`: those that became worse.
+    `bound`: the one-sided, corrected bound of how little it became worse at least, as new - baseline, at the level of
+    the gate; `worst`: the uncorrected 95 % one of how much it may have become worse. `p`: one-sided and
+    corrected. `more`: further samples that would tell, where the standing is `cannot tell` and how samples vary is
+    known. `samples`: those that became worse.
     """
 
     metric: str
@@ -193,7 +197,7 @@ class _Gate:
             name: fall_p(found.p, found.mean if scored.metric.higher_is_better else -found.mean)
             for name, (scored, found) in self._scores.items()
         }
-        levels, p_values = holm_levels(tests), corrected(tests)
+        levels, p_values = holm_levels(tests, self.settings.level), corrected(tests)
         for name in self._scores:
             yield self._metric(name, p_values[name], levels[name])
 
@@ -215,7 +219,7 @@ class _Gate:
         standing: Standing = "cannot tell"
         if found.none:
             standing = "equal"
-        elif p is not None and p < LEVEL and bound is not None and sign * bound < 0 and sign * found.mean < -margin:
+        elif self._significant(p, bound, sign) and sign * found.mean < -margin:
             standing = "worse"
         elif lowest is not None and sign * lowest >= -margin:
             standing = "holds"
@@ -236,6 +240,9 @@ class _Gate:
             more=max(0, needed - found.n) if needed else None,
             samples=moved_samples(self._scores[name][0]).down,
         )
+
+    def _significant(self, p: float | None, bound: float | None, sign: int) -> bool:
+        return p is not None and p < self.settings.level and bound is not None and sign * bound < 0
 
     def limits(self) -> Iterator[LimitGate]:
         yield from self._errors()

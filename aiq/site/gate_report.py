@@ -17,7 +17,11 @@ def gate_parts(found: GateResult) -> Iterator[Sheet | str]:
     of = {standing: [one for one in found.metrics if one.standing == standing] for standing in _STANDINGS}
     if worse := of["worse"]:
         rows = [(one.metric, one.baseline, one.new, plus(one.change), _bound(one), number(one.margin)) for one in worse]
-        yield Sheet("got worse", ("metric", "baseline", "run", "change", "95 % bound", "margin"), rows)
+        yield Sheet(
+            "got worse",
+            ("metric", "baseline", "run", "change", f"{100 * (1 - found.settings.level):g} % bound", "margin"),
+            rows,
+        )
         yield from (_samples(one.metric, tuple(one.samples)) for one in worse)
     if broken := [limit for limit in found.limits if limit.broken]:
         limits = [(one.name, one.baseline, one.value, number(one.allowed)) for one in broken]

@@ -92,9 +92,9 @@ def fall_p(p: float | None, change: float) -> float | None:
     return None if p is None else p / 2 if change < 0 else 1 - p / 2
 
 
-def holm_levels(values: Mapping[K, float | None]) -> dict[K, float]:
-    """The level that Holm's method holds each p-value of a family against; of what has none, the strictest."""
+def holm_levels(values: Mapping[K, float | None], level: float = LEVEL) -> dict[K, float]:
+    """What Holm's method holds each p-value of a family against, whose level is given; of none, the strictest."""
     family = sorted((p, place) for place, p in enumerate(values.values()) if p is not None)
-    levels = {place: LEVEL / (len(family) - rank) for rank, (_, place) in enumerate(family)}
-    strictest = LEVEL / max(1, len(family))
+    levels = {place: level / (len(family) - rank) for rank, (_, place) in enumerate(family)}
+    strictest = level / max(1, len(family))
     return {name: levels.get(place, strictest) for place, name in enumerate(values)}
