@@ -40,7 +40,7 @@ NOT_RUN: Mapping[str, str] = {
     r".* agent=endpoint": "needs an agent that serves HTTP",
     r".* dataset\.hub=": "needs the internet",
     r".* checkpointer=postgres": "needs a PostgreSQL server",
-    r"python -m benchmarks\.intervals": "is minutes of simulation; tests/benchmarks/test_intervals.py does a little",
+    r"python -m benchmarks\.(intervals|false_alarms)": "is minutes of simulation; tests/benchmarks does a little",
     r"python scripts/cassettes\.py": "is about the checkout; tests/test_committed_cassettes.py runs it",
     r"aiq run -m": "is a sweep: minutes of runs; tests/experiment/test_sweep.py does small ones",
     r".*\.\./shared/": "" if SHARED.is_dir() else "needs real data beside the checkout",
