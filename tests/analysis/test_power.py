@@ -26,7 +26,7 @@ def runs(world: World, number: int) -> list[BaselineFile]:
 def test_one_run_gives_bounds() -> None:
     (found,) = plan(runs(SCORES, 1), effect=0.01).plans
     assert (found.n, found.epochs, found.effect) == (150, 3, 0.01)
-    assert (found.between, found.within) == (pytest.approx(OWN, rel=0.1), pytest.approx(CHANCE, rel=0.15))
+    assert [found.between or 0, found.within or 0] == pytest.approx([OWN, CHANCE], rel=0.2)
     assert found.least is not None
     assert [found.least.steady, found.least.chance] == pytest.approx([0.0, 2 * CHANCE**2], rel=0.3)
     assert found.most.steady == pytest.approx(2 * OWN**2, rel=0.3)
@@ -41,7 +41,7 @@ def test_one_run_gives_bounds() -> None:
 def test_two_runs_say_how_much_samples_change() -> None:
     (found,) = (said := plan(runs(replace(SCORES, alike=0.5), 2))).plans
     assert (said.paired, said.family, found.least) == (True, 1, found.most)
-    assert [found.between, found.within] == pytest.approx([OWN, CHANCE], rel=0.2)
+    assert [found.between or 0, found.within or 0] == pytest.approx([OWN, CHANCE], rel=0.2)
     (other,) = plan(runs(replace(SCORES, alike=1.0), 2)).plans
     assert (other.most.samples or math.inf) < (found.most.samples or 0) / 2
     assert (other.between or 0) < OWN / 3
