@@ -41,6 +41,8 @@ NOT_RUN: Mapping[str, str] = {
     r".* dataset\.hub=": "needs the internet",
     r".* checkpointer=postgres": "needs a PostgreSQL server",
     r"python -m benchmarks\.(intervals|false_alarms)": "is minutes of simulation; tests/benchmarks does a little",
+    r"aiq export .*--format (inspect|mlflow|wandb)": "needs an extra; tests/commands/test_export.py does it with one",
+    r"python -m benchmarks\.gate_trials": "is 15 runs; tests/benchmarks/test_gate_trials.py makes one",
     r"python scripts/cassettes\.py": "is about the checkout; tests/test_committed_cassettes.py runs it",
     r"aiq run -m": "is a sweep: minutes of runs; tests/experiment/test_sweep.py does small ones",
     r".*\.\./shared/": "" if SHARED.is_dir() else "needs real data beside the checkout",
@@ -58,7 +60,7 @@ MEANT: Mapping[str, str] = {
 }
 """What a reader would put for such a word."""
 
-LATEST: Mapping[str, str] = {"show": "questions", "fresheval": "questions", "rescore": "tasks", "resume": "cut"}
+LATEST: Mapping[str, str] = {"show": "questions", "fresheval": "questions", "rescore": "tasks", "gate": "questions", "resume": "cut"}
 """Which of the runs of `tried` is the latest one, by what is done with it."""
 
 PROGRAMS = {

@@ -27,7 +27,7 @@ from aiq.runs.rows import AttemptStatus, RowError, SampleRow, ScoreRow, ScoreSta
 from aiq.runs.state import RunState
 from aiq.runs.summary import Summary, summarise
 
-_OWN_PLACE = ("output_dir", "runner", "cassette")  # settings that say nothing of a run's results
+_SILENT = ("output_dir", "runner", "cassette")  # settings that say nothing of a run's results
 
 
 class Attempt(Record):
@@ -54,7 +54,7 @@ class Attempt(Record):
     def facts(self) -> dict[str, object]:
         """All of it by name, scores and spend beside the rest."""
         held = self.model_dump(mode="json", exclude={"scores", "spend"})
-        return {**held, **self.spend.model_dump(), **self.scores}
+        return held | self.spend.model_dump() | dict(self.scores)
 
     def row(self) -> SampleRow:
         """As a run has it. Seconds of 0 are not known."""
@@ -119,7 +119,7 @@ class Baseline(Record):
         digests = report_digests(run)
         return cls(
             experiment=manifest.experiment,
-            settings=tuple(text for text in manifest.overrides if not text.lstrip("+~").startswith(_OWN_PLACE)),
+            settings=telling(manifest),
             clock=manifest.clock,
             offline=manifest.offline,
             elsewhere=bool(roles) and roles <= {*manifest.elsewhere},
@@ -141,11 +141,18 @@ class Baseline(Record):
         rows = ",\n  ".join(lines)
         return f'{json.dumps(head, indent=1, ensure_ascii=False)[:-2]},\n "attempts": [\n  {rows}\n ]\n}}\n'
 
+    def write(self, path: Path) -> None:
+        """Raises UserError where that cannot be."""
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, self.text())
+        except OSError as error:
+            raise UserError(f"{path}: {error.strerror}; choose another place") from None
+
     def changes(self, new: "Baseline") -> Iterator[str]:
         """A line for each part that another one has otherwise, attempts last."""
-        for name in type(self).model_fields:
-            if name != "attempts" and (before := getattr(self, name)) != (after := getattr(new, name)):
-                yield f"{name}: {', '.join(_differing(before, after)) or f'{before}, then {after}'}"
+        before, after = (run.model_dump(mode="json", exclude={"attempts"}) for run in (self, new))
+        yield from _differing(before, after)
         old, others = ({one.key: one.facts for one in run.attempts} for run in (self, new))
         for key in {**old, **others}:
             facts, now = old.get(key), others.get(key)
@@ -154,16 +161,19 @@ class Baseline(Record):
                 yield f"{key.sample_id}, epoch {key.epoch}: {what}"
 
 
-def _differing(before: object, after: object) -> Iterator[str]:
-    """What differs in two mappings; numbers and short texts with both values."""
-    if isinstance(before, Mapping) and isinstance(after, Mapping):
-        for name in {**before, **after}:
-            one, other = before.get(name), after.get(name)
-            if one != other:
-                short = all(
-                    isinstance(value, int | float | str | None) and len(str(value)) < 20 for value in (one, other)
-                )
-                yield f"{name} {one} -> {other}" if short else name
+def telling(manifest: Manifest) -> tuple[str, ...]:
+    """The settings that a run was started with and that decide its results."""
+    return tuple(text for text in manifest.overrides if not text.lstrip("+~").startswith(_SILENT))
+
+
+def _differing(before: Mapping[str, object], after: Mapping[str, object], prefix: str = "") -> Iterator[str]:
+    """What differs, by its dotted name, with both values; of lists what only one has."""
+    for name in {**before, **after}:
+        one, other = before.get(name), after.get(name)
+        if isinstance(one, Mapping) and isinstance(other, Mapping):
+            yield from _differing(one, other, f"{prefix}{name}.")
+        elif one != other:
+            yield f"{prefix}{name} {one} -> {other}"
 
 
 def _attempt(key: SampleKey, state: RunState, report: str | None) -> Attempt:
@@ -207,14 +217,6 @@ class BaselineFile:
         except ValidationError as error:
             raise UserError(f"{self.path} is no baseline of this version: {describe(error)}") from None
 
-    def write(self, content: Baseline) -> None:
-        """Raises UserError where that cannot be."""
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(self.path, content.text())
-        except OSError as error:
-            raise UserError(f"{self.path}: {error.strerror}; choose another place") from None
-
     def read_manifest(self) -> Manifest:
         """What a run's manifest says, without its times."""
         held = self.content
@@ -236,7 +238,8 @@ class BaselineFile:
             git_revision=None,
         )
 
-    def read_state(self) -> RunState:
+    @cached_property
+    def state(self) -> RunState:
         held = self.content
         runner = RunnerSettings(
             concurrency=1, max_error_rate=1, agent_failures=held.agent_failures, retry_failed=False, progress=False
@@ -249,7 +252,11 @@ class BaselineFile:
         return state
 
     def read_summary(self) -> Summary:
-        return summarise(self.read_manifest(), self.read_state(), 0.0)
+        return self._summary
+
+    @cached_property
+    def _summary(self) -> Summary:
+        return summarise(self.read_manifest(), self.state, 0.0)
 
 
 Recorded = RunFolder | BaselineFile
@@ -265,7 +272,7 @@ def find_recorded(name: str, results: str) -> Recorded:
 
 def recorded_state(run: Recorded) -> RunState:
     """The rows of a run or a baseline."""
-    return run.read_state() if isinstance(run, BaselineFile) else read_state(run)
+    return run.state if isinstance(run, BaselineFile) else read_state(run)
 
 
 def report_digests(run: Recorded) -> dict[SampleKey, str | None]:

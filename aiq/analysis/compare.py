@@ -5,17 +5,15 @@ between their judges.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
-from typing import Final, Literal
+from typing import Literal
 
 from aiq.analysis.baselines import Recorded
 from aiq.analysis.run_pairs import RunPair, Scored, Side, Slice, pair_runs, worth
 from aiq.core.base import Record
 from aiq.core.reports import Caveat
-from aiq.core.samples import SampleKey
-from aiq.core.usage import Usage
-from aiq.runs.rows import SampleRow
+from aiq.runs.state import SPEND
 from aiq.runs.summary import difference, estimate
 from aiq.stats.estimates import Difference, ratio_estimate
 from aiq.stats.intervals import Interval
@@ -139,7 +137,7 @@ def compare(
         (pair, place, change)
         for pair in pairs
         for place, scored in pair.scores.items()
-        if (change := difference(*scored)) is not None
+        if (change := difference(*scored, pair.intervals)) is not None
     ]
     p_values = corrected({(pair.second.label, *place): change.p for pair, place, change in found})
     family = sum(p is not None for p in p_values.values())
@@ -252,35 +250,13 @@ def spend_by_sample(pair: RunPair) -> Iterator[tuple[str, dict[str, float], dict
 
     Nothing for what is not known, as a cost without a price, and what both have none of.
     """
-    for name, of_row in _SPEND.items():
+    for name in SPEND:
         before, after = (
-            _means({key: of_row(run.state.attempts[key]) for key in keys})
+            run.state.spend_by_sample(name, keys)
             for run, keys in zip((pair.first, pair.second), pair.keys, strict=True)
         )
         if before.keys() == after.keys() and any((*before.values(), *after.values())):
-            yield name, before, after
-
-
-def _cost(row: SampleRow) -> float | None:
-    return sum(row.usage.values(), Usage()).cost_usd
-
-
-_SPEND: Final[Mapping[str, Callable[[SampleRow], float | None]]] = {
-    "cost": _cost,
-    "tokens": lambda row: sum(used.total_tokens for used in row.usage.values()),
-    "calls": lambda row: sum(used.calls for used in row.usage.values()),
-    "seconds": lambda row: row.timing.seconds or None,  # of a baseline they are not known
-}
-
-
-def _means(values: Mapping[SampleKey, float | None]) -> dict[str, float]:
-    """By sample, over its epochs; empty where one is not known."""
-    grouped: dict[str, list[float]] = {}
-    for key, value in values.items():
-        if value is None:
-            return {}
-        grouped.setdefault(key.sample_id, []).append(value)
-    return {sample: fmean(found) for sample, found in grouped.items()}
+            yield name.removesuffix("_usd"), before, after
 
 
 def _ratio(name: str, before: Mapping[str, float], after: Mapping[str, float]) -> SpendRatio:

@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from aiq.analysis.baselines import Recorded
+from aiq.analysis.baselines import Recorded, telling
 from aiq.analysis.compare import moved_samples, spend_by_sample
 from aiq.analysis.run_pairs import RunPair, Scored, Side
 from aiq.core.base import Record
@@ -33,7 +33,9 @@ Standing = Literal["worse", "holds", "equal", "cannot tell"]
 class GateLimits(Settings):
     """Hard limits of the run, without statistics; null: no limit."""
 
-    errors: Share | None = Field(description="share of failed attempts, or of reports that a judge failed on")
+    errors: Share | None = Field(
+        description="share of failed attempts, or of reports that a judge failed on, unless the baseline had as many"
+    )
     rise: Annotated[float, Field(ge=1)] | None = Field(
         description="cost, tokens and calls of a sample: so many times the baseline's"
     )
@@ -156,6 +158,11 @@ class _Gate:
             }
             for run in (a, b)
         ]
+        if a.hashes.config != b.hashes.config:
+            settings = [telling(run) for run in (a, b)]
+            for run, other, owner in ((0, 1, "baseline"), (1, 0, "run")):
+                if only := [text for text in settings[run] if text not in settings[other]]:
+                    yield f"settings of the {owner} alone: {' '.join(only)}"
         for name in {**parts[0], **parts[1]}:
             before, after = (run.get(name) for run in parts)
             if before != after:
@@ -196,7 +203,9 @@ class _Gate:
         means = [one.mean for run in (old, new) if (one := estimate(metric, {key: run[key] for key in common}))]
         span = None if metric.low is None or metric.high is None else metric.high - metric.low
         margin = (self._allowed(name) or 0.0) * (abs(means[0]) if span is None else span)
-        corrected_one, plain = (difference(metric, old, new, 1 - 2 * tail) for tail in (level, LEVEL))
+        corrected_one, plain = (
+            difference(metric, old, new, self.pair.intervals, 1 - 2 * tail) for tail in (level, LEVEL)
+        )
         best, worst = 1, 0  # of an interval's ends
         if not metric.higher_is_better:
             best, worst = worst, best
@@ -210,7 +219,9 @@ class _Gate:
             standing = "worse"
         elif lowest is not None and sign * lowest >= -margin:
             standing = "holds"
-        needed = samples_needed(found.spread, margin, 2 * LEVEL, found.step) if found.spread and margin else None
+        needed = None
+        if standing == "cannot tell" and found.spread and margin:
+            needed = samples_needed(found.spread, margin, 2 * LEVEL, found.step)
         return MetricGate(
             metric=name,
             baseline=means[0],
@@ -222,7 +233,7 @@ class _Gate:
             margin=margin,
             n=found.n,
             standing=standing,
-            more=max(0, needed - found.n) if needed and standing == "cannot tell" else None,
+            more=max(0, needed - found.n) if needed else None,
             samples=moved_samples(self._scores[name][0]).down,
         )
 
@@ -241,7 +252,7 @@ class _Gate:
             if limits.rise is not None and old is not None and new is not None:
                 most = limits.rise * old
                 broken = new > most * (1 + 1e-9)
-                times = f"{name}, {limits.rise:g} times"
+                times = f"{name} ({limits.rise:g} times)"
                 yield LimitGate(name=times, baseline=old, value=new, allowed=most, broken=broken, samples=worst)
         for name, allowed in limits.metrics.items():
             yield self._floor(name, allowed)
@@ -257,12 +268,13 @@ class _Gate:
             rates.append({name: count / max(1, len(attempts)) for name, count in failed.items()})
         failures = tuple(key.sample_id for key, row in self.pair.second.state.attempts.items() if row.failed)
         for name, value in rates[1].items():
+            before = rates[0].get(name, 0.0)
             yield LimitGate(
                 name=name,
-                baseline=rates[0].get(name, 0.0),
+                baseline=before,
                 value=value,
-                allowed=allowed,
-                broken=value > allowed,
+                allowed=max(allowed, before),
+                broken=value > max(allowed, before),
                 samples=tuple(dict.fromkeys(failures)) if name == "failed attempts" else (),
             )
 

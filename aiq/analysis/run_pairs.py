@@ -15,6 +15,7 @@ from aiq.runs.rows import SampleRow
 from aiq.runs.state import RunState
 from aiq.runs.summary import MOST_SLICES, Summary
 from aiq.stats.estimates import Pairs, passes
+from aiq.stats.intervals import Method
 
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 Slice = tuple[str, str] | None
@@ -77,6 +78,11 @@ class RunPair:
     second: Side
     wanted: tuple[str, ...]
     judging: bool
+
+    @property
+    def intervals(self) -> Method:
+        """`exact` where either run asks for it."""
+        return "exact" if "exact" in (self.first.manifest.intervals, self.second.manifest.intervals) else "score"
 
     def check(self) -> None:
         """Raises UserError for a metric that neither run has, and where there is nothing to compare."""

@@ -41,7 +41,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from aiq.analysis.baselines import find_recorded
     from aiq.analysis.compare import compare
+    from aiq.analysis.reliability import reliability_note
     from aiq.citations.files import write_text
+    from aiq.runs.folder import RunFolder
     from aiq.site.analysis_tables import comparison_markdown, comparison_parts, comparison_text
     from aiq.site.tables import notes, replay_note, show
 
@@ -51,6 +53,9 @@ def run(args: Namespace) -> int:
     found = compare(folders, metrics=args.metric, effect=args.effect, judges=args.judges, force=args.force)
     said = [note for folder in folders for note in notes(folder.read_summary())]
     said += [note for folder in folders for note in replay_note(folder.read_manifest())]
+    said += [
+        note for folder in folders if isinstance(folder, RunFolder) for note in reliability_note(folder, found.leading)
+    ]
     remarks = list(dict.fromkeys(said))
     show(*comparison_text(comparison_parts(found, remarks)))
     if args.json is not None:

@@ -67,9 +67,10 @@ def _update(found: "Recorded", baseline: "BaselineFile") -> int:
     from aiq.analysis.baselines import Baseline, BaselineFile
 
     new = found.content if isinstance(found, BaselineFile) else Baseline.of(found)
-    changes = list(baseline.content.changes(new)) if baseline.path.exists() else []
-    baseline.write(new)
-    print(f"{baseline.path}: {'written' if changes or not baseline.path.exists() else 'as it was'}")
+    there = baseline.path.exists()
+    changes = list(baseline.content.changes(new)) if there else []
+    new.write(baseline.path)
+    print(f"{baseline.path}: {'as it was' if there and not changes else 'written'}")
     for line in changes[:_MOST_CHANGES]:
         print(f"  {line}")
     if len(changes) > _MOST_CHANGES:

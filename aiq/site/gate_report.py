@@ -35,6 +35,12 @@ def gate_parts(found: GateResult) -> Iterator[Sheet | str]:
         yield f"within limits: {', '.join(kept)}"
 
 
+def gate_lines(found: GateResult) -> Iterator[str]:
+    """What fails it, a line each."""
+    yield from found.causes
+    yield from (f"{what}: {why}" for what, why, passes in _cases(found)[1:] if why and not passes)
+
+
 _STANDINGS = ("worse", "cannot tell", "holds", "equal")
 
 
@@ -59,9 +65,7 @@ def _samples(name: str, samples: Sequence[str]) -> str:
 
 def junit(found: GateResult) -> str:
     """A test case for the comparison itself, each metric and each limit."""
-    cases = [("dataset, samples and judges", "; ".join(found.causes), False)]
-    cases += [_of_metric(one, found) for one in found.metrics]
-    cases += [(f"limit of {one.name}", _of_limit(one), False) for one in found.limits]
+    cases = _cases(found)
     failures = sum(bool(why) and not skipped for _, why, skipped in cases)
     skips = sum(skipped for *_, skipped in cases)
     counts = {"tests": str(len(cases)), "failures": str(failures), "skipped": str(skips), "errors": "0"}
@@ -74,8 +78,14 @@ def junit(found: GateResult) -> str:
     return f'<?xml version="1.0" encoding="utf-8"?>\n{Xml.tostring(suite, encoding="unicode")}\n'
 
 
+def _cases(found: GateResult) -> list[tuple[str, str, bool]]:
+    """The name of each, what is wrong with it, and whether it passes all the same, as nothing can be told."""
+    cases = [("dataset, samples and judges", "; ".join(found.causes), False)]
+    cases += [_of_metric(one, found) for one in found.metrics]
+    return cases + [(f"limit of {one.name}", _of_limit(one), False) for one in found.limits]
+
+
 def _of_metric(one: MetricGate, found: GateResult) -> tuple[str, str, bool]:
-    """Its name, what is wrong with it, and whether that is only that nothing can be told."""
     said = (
         f"{number(one.baseline)}, then {number(one.new)} ({plus(one.change)}, margin {number(one.margin)}, n = {one.n})"
     )
