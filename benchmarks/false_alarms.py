@@ -9,7 +9,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,6 @@ from aiq.analysis.power import Prospect, plan
 from aiq.core.reports import Metric
 from aiq.core.usage import Usage
 from aiq.runs.manifest import DatasetIdentity, Hashes, JudgeSpec
-from aiq.runs.state import RunState
 from aiq.stats.power import POWER
 from aiq.stats.significance import LEVEL
 
@@ -44,13 +42,6 @@ class Simulated(BaselineFile):
     @property
     def content(self) -> Baseline:
         return self.held
-
-    def read_state(self) -> RunState:
-        return self._state
-
-    @cached_property
-    def _state(self) -> RunState:
-        return super().read_state()
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ def test_the_command_says_it_for_files(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for name, run in zip("ab", runs(World(("right", "score"), 40), 2), strict=True):
-        BaselineFile(Path(f"{name}.json")).write(run.content)
+        run.content.write(Path(f"{name}.json"))
     assert main(["power", "a.json", "--effect", "0.1", "--json", "out.json"]) == 0
     said = capsys.readouterr().out
     assert "with epochs=2 it is known" in said
