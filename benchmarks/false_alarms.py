@@ -201,7 +201,8 @@ def power_rows(experiments: int) -> Iterator[tuple[str, str, float, bool]]:
         _, most = planned(world, gain)
         found = power(replace(world, n=most.samples or 2), gain, experiments)
         name = f"{kind}, +{gain:g}, {epochs} epochs" if epochs > 1 else f"{kind}, +{gain:g}"
-        yield name, f"{most.samples} samples", found, abs(found - POWER) <= POWER_WITHIN
+        more = epochs > 1 and found > POWER  # planned for Holm's first step of three tests, with pass@k and pass^k
+        yield name, f"{most.samples} samples", found, more or abs(found - POWER) <= POWER_WITHIN
     world = World(("right",), 400, epochs=2, alike=0.9)
     _, most = planned(world, 0.06)
     found = power(replace(world, epochs=most.epochs or 1), 0.06, experiments)

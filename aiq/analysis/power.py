@@ -139,7 +139,7 @@ def _plan(pair: RunPair, place: tuple[str, Slice], level: float, effect: float, 
     span = None if metric.low is None or metric.high is None else metric.high - metric.low
     asked = worth(metric, effect, first.mean)
     test = _Test(change.n, level, span, span if _right_or_wrong(scored) else None, asked)
-    epochs = 2 / (1 / first.epochs + 1 / second.epochs)
+    epochs = _epochs(first, second)
     within = None if first.within is None or second.within is None else (first.within + second.within) / 2
     least, most = _of_changes((change.spread or 0.0) ** 2, first, second) if paired else _of_one_run(first)
     between = most.steady if paired else most.steady / 2
@@ -166,11 +166,15 @@ def _of_one_run(one: Variances) -> tuple[_Bound | None, _Bound]:
 
 def _of_changes(variance: float, first: Variances, second: Variances) -> tuple[_Bound, _Bound]:
     """Of samples' changes as they are; where epochs do not tell how much of it is chance, all of it or nothing."""
-    epochs = 2 / (1 / first.epochs + 1 / second.epochs)
+    epochs = _epochs(first, second)
     if first.within is None or second.within is None:
         return _Bound(0.0, variance * epochs), _Bound(variance, 0.0)
     chance = min(variance, first.within / first.epochs + second.within / second.epochs)
     return (_Bound(variance - chance, chance * epochs),) * 2
+
+
+def _epochs(first: Variances, second: Variances) -> float:
+    return round(2 / (1 / first.epochs + 1 / second.epochs), 9)
 
 
 def _right_or_wrong(scored: Scored) -> bool:
