@@ -5,8 +5,9 @@ From Python, `aiq.run(["experiment=...", ...])`: this module can be called.
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -17,13 +18,14 @@ from aiq.core.errors import LimitReached, UserError
 from aiq.core.files import resolve
 from aiq.experiment import compose, sweep
 from aiq.runs.folder import LATEST, SWEEP_FILE, RunFolder, find_run, new_run_id, places
+from aiq.runs.frames import FinishedRun
 from aiq.runs.manifest import Manifest, SweepPlace
-from aiq.runs.reader import FinishedRun
-from aiq.runs.sweeps import Point, PointStatus, Sweep, SweepFolder, find_sweep, latest_unfinished
+from aiq.runs.sweeps import Point, Sweep, SweepFolder, find_sweep, latest_unfinished
 
 if TYPE_CHECKING:  # a run needs much more than `--help` does
     from aiq.experiment.plan import RunPlan
     from aiq.experiment.runner import RunOutcome
+    from aiq.experiment.strategies import Step, Strategy
 
 _RESUME = "resume="
 _RESUMED_ALONE = "resume=RUN goes on with one run, or with -m one sweep; it takes neither --cfg nor a second folder"
@@ -104,7 +106,10 @@ def _resumed_run(name: str, overrides: Sequence[str]) -> tuple["RunPlan", RunFol
 def _new_sweep(grid: sweep.Grid, overrides: Sequence[str]) -> int:
     """All points are composed and checked before the first one starts; the worst exit code of them."""
     from aiq.analysis.sweeps import expected
+    from aiq.experiment.strategies import strategy_of
 
+    if grid.settings.strategy == "rescore":
+        return _new_rescore(grid, overrides)
     sweep_id = new_run_id()
     plans = {point.number: _plan(point.overrides, _place(sweep_id, point)) for point in grid.points}
     first = plans[0]
@@ -122,7 +127,81 @@ def _new_sweep(grid: sweep.Grid, overrides: Sequence[str]) -> int:
     )
     begun = begun.model_copy(update={"resolves": expected(begun, first.spec.judges)})
     folder = SweepFolder(_experiment_folder(first) / sweep_id)
-    return _carried_out(folder, begun, lambda point: (plans[point.number], folder.point(point.number), None))
+
+    def opened(point: Point) -> "tuple[RunPlan, RunFolder, Manifest | None]":
+        run = folder.point(point.number)
+        earlier = run.read_manifest() if run.manifest_path.is_file() else None
+        return plans.get(point.number) or _plan(point.overrides, _place(sweep_id, point)), run, earlier
+
+    return _carried_out(folder, begun, strategy_of(grid, folder, first), partial(_end, opened))
+
+
+def _new_rescore(grid: sweep.Grid, overrides: Sequence[str]) -> int:
+    """A sweep over what recorded runs decided, which are named or made first. The worst exit code of its points."""
+    settings = compose.settings_from(compose.compose(grid.points[0].overrides))
+    sweep_id = new_run_id()
+    folder = SweepFolder(Path(settings.output_dir) / settings.name / sweep_id)
+    if not (grid.settings.runs or grid.settings.record):
+        raise UserError("sweep.strategy=rescore decides again on recorded runs: name them with sweep.runs=[RUN, ...]")
+    named = [str(find_run(name, settings.output_dir).path) for name in grid.settings.runs]
+    runs = named or [str(folder.path / f"recorded-{number}") for number in range(len(grid.settings.record))]
+    begun = Sweep(
+        sweep_id=sweep_id,
+        experiment=settings.name,
+        status="running",
+        overrides=tuple(overrides),
+        strategy="rescore",
+        runs=tuple(runs),
+        metric=grid.settings.metric,
+        spend=grid.settings.spend,
+        samples=0,
+        axes=grid.axes,
+        points=grid.points,
+    )
+    return _rescored(folder, begun, grid)
+
+
+def _rescored(folder: SweepFolder, found: Sweep, grid: sweep.Grid) -> int:
+    """Make what is not recorded yet, and then the points, without a model call."""
+    from aiq.experiment.redecide import Redecision
+    from aiq.experiment.strategies import Strategy
+    from aiq.site.run_page import write_page
+
+    axes = {axis.name for axis in found.axes}
+    fixed = [text for text in grid.points[0].overrides if text.partition("=")[0].lstrip("+") not in axes]
+    if not grid.settings.runs:
+        for run, override in zip(map(RunFolder, map(Path, found.runs)), grid.settings.record, strict=True):
+            begun = run.manifest_path.is_file()
+            if begun and run.read_manifest().status == "finished":
+                continue
+            others = [text for text in fixed if text.partition("=")[0] != override.partition("=")[0]]
+            plan = _reopened(run, []) if begun else (_plan([*others, override], swept=True), run, None)
+            print(f"recording {override}", file=sys.stderr)
+            if (outcome := carry_out(*plan)).summary.status != "finished":
+                return outcome.exit_code
+    folders = [RunFolder(Path(path)) for path in found.runs]
+    redecision = Redecision(folders, compose.settings_from(compose.compose(grid.points[0].overrides)))
+    if grid.settings.runs:
+        redecision.check(fixed)
+    known: dict[object, int] = {}
+
+    def made(_: Sweep, step: "Step") -> Point:
+        point, run = step.point, folder.point(step.point.number)
+        plan = redecision.plan(point.overrides, _place(found.sweep_id, point))
+        try:
+            done = redecision.write(plan, run)
+        except UserError as error:
+            print(f"aiq: point {point.number}: {error}", file=sys.stderr)
+            return point.model_copy(update={"status": "failed", "exit_code": 2})
+        write_page(run, plan.spec.keys)
+        first = known.setdefault(done.decisions, point.number)
+        ended = {"status": "finished", "exit_code": 0, "note": str(done) or None}
+        if first != point.number:
+            ended |= {"status": "stopped", "same_as": first, "note": f"decides as point {first} on every attempt"}
+        return point.model_copy(update=ended)
+
+    found = found.model_copy(update={"samples": folders[0].read_summary().n_samples, "status": "running"})
+    return _carried_out(folder, found, Strategy(folder), made)
 
 
 def _place(sweep_id: str, point: Point) -> SweepPlace:
@@ -132,6 +211,7 @@ def _place(sweep_id: str, point: Point) -> SweepPlace:
 def _resume_sweep(folder: SweepFolder, overrides: Sequence[str]) -> int:
     """Finished points are kept, those cut off go on, missing ones are made; judges get what they have left."""
     from aiq.experiment.resume import ALLOWED
+    from aiq.experiment.strategies import strategy_of
 
     allowed = compose.allowed_overrides(overrides, ALLOWED, "resume takes its config from the sweep")
     names = [name for name, _ in allowed]
@@ -145,18 +225,23 @@ def _resume_sweep(folder: SweepFolder, overrides: Sequence[str]) -> int:
         return _plan([*kept, *overrides], _place(found.sweep_id, point)), run, None
 
     found = folder.read()
+    if found.strategy == "rescore":
+        return _rescored(folder, found, sweep.split(found.overrides))
     points = [
         point.model_copy(update={"status": "pending"}) if point.unjudged or (again and point.failed) else point
         for point in found.points
     ]
-    return _carried_out(folder, found.model_copy(update={"points": tuple(points), "status": "running"}), opened)
+    begun = found.model_copy(update={"points": tuple(points), "status": "running"})
+    strategy = strategy_of(sweep.split(found.overrides), folder, _plan(points[0].overrides, _place("", points[0])))
+    return _carried_out(folder, begun, strategy, partial(_end, opened))
 
 
 def _carried_out(
-    folder: SweepFolder, found: Sweep, opened: "Callable[[Point], tuple[RunPlan, RunFolder, Manifest | None]]"
+    folder: SweepFolder, found: Sweep, strategy: "Strategy", made: "Callable[[Sweep, Step], Point]"
 ) -> int:
     """Make the points that are left, write `sweep.json` after each, and print what all of them show."""
     from aiq.analysis.sweeps import evaluated, measured
+    from aiq.site.sweep_page import write_sweep_page
     from aiq.site.sweep_tables import print_begin, print_resolves, print_sweep
 
     folder.create()
@@ -164,17 +249,20 @@ def _carried_out(
         folder.write(found)
         print_begin(found)
         try:
-            for point in found.left:
-                print(f"point {point.number} of 0 to {len(found.points) - 1}: {found.label(point)}", file=sys.stderr)
+            while True:
+                found, step = strategy.next(found)
+                folder.write(found)
+                if step is None:
+                    break
                 before = found.points
-                status, code = _end(opened, point)
-                end = point.model_copy(update={"status": status, "exit_code": code})
-                found = found.with_point(measured(end, folder.point(point.number)))
-                if not any(old.metrics for old in before):  # the first one with numbers: they say more than bounds
+                end = made(found, step)
+                found = found.with_point(measured(end, folder.point(end.number)))
+                if end.status == "finished" and not any(
+                    old.status == "finished" for old in before
+                ):  # the first one with numbers: they say more than bounds
                     found = evaluated(found, folder)
                     print_resolves(found)
-                folder.write(found)
-                if status == "interrupted":
+                if end.status == "interrupted":
                     break
         except KeyboardInterrupt:
             raise KeyboardInterrupt(_go_on("interrupted", folder.path, "-m ")) from None
@@ -184,23 +272,30 @@ def _carried_out(
             folder.write(found)
         found = evaluated(found, folder)
         folder.write(found)
+        write_sweep_page(folder, found)
     print_sweep(found, folder)
     if found.status == "interrupted":
         print(f"aiq: {_go_on('the sweep stops here', folder.path, '-m ')}", file=sys.stderr)
     return found.exit_code
 
 
-def _end(
-    opened: "Callable[[Point], tuple[RunPlan, RunFolder, Manifest | None]]", point: Point
-) -> tuple[PointStatus, int]:
-    """Run a point: how it ended, and its exit code; one that cannot start stops nothing."""
+def _end(opened: "Callable[[Point], tuple[RunPlan, RunFolder, Manifest | None]]", found: Sweep, step: "Step") -> Point:
+    """Run a point, or a part of its samples: how it ended. One that cannot start stops nothing."""
+    point, only = step
+    part = "" if only is None else f", on {len(only)} of {found.samples} samples"
+    print(f"point {point.number} of 0 to {len(found.points) - 1}: {found.label(point)}{part}", file=sys.stderr)
     try:
-        outcome = carry_out(*opened(point))
+        outcome = carry_out(*opened(point)) if only is None else _executed(*opened(point), only)
     except UserError as error:
         print(f"aiq: {error}", file=sys.stderr)
-        return "failed", 2
+        return point.model_copy(update={"status": "failed", "exit_code": 2})
     status = outcome.summary.status
-    return "interrupted" if status == "running" else status, outcome.exit_code
+    if only is not None and outcome.error is None:
+        keys = [key for key in outcome.state.spec.keys if key.sample_id in only]
+        if all(map(outcome.state.attempted, keys)):
+            return point.model_copy(update={"status": "pending"})
+    ended = "interrupted" if status == "running" else status
+    return point.model_copy(update={"status": ended, "exit_code": outcome.exit_code})
 
 
 def _show_config(jobs: Sequence[Sequence[str]]) -> int:
@@ -287,7 +382,9 @@ def _go_on(why: str, path: Path, options: str = "") -> str:
     return f"{why}; what is finished is kept, go on with: aiq run {options}resume={path}"
 
 
-def _executed(plan: "RunPlan", folder: RunFolder, earlier: Manifest | None) -> "RunOutcome":
+def _executed(
+    plan: "RunPlan", folder: RunFolder, earlier: Manifest | None, only: Container[str] | None = None
+) -> "RunOutcome":
     """Run, with progress, and write the page. A KeyboardInterrupt says how to go on."""
     from aiq.experiment.runner import execute
     from aiq.site.progress import Progress
@@ -295,7 +392,7 @@ def _executed(plan: "RunPlan", folder: RunFolder, earlier: Manifest | None) -> "
 
     with closing(Progress(plan.settings.name, shown=plan.settings.runner.progress)) as progress:
         try:
-            outcome = completed(execute(plan, folder, progress, earlier))
+            outcome = completed(execute(plan, folder, progress, earlier, only))
         except KeyboardInterrupt:
             begun = folder.manifest_path.exists()
             raise KeyboardInterrupt(_go_on("interrupted", folder.path) if begun else "interrupted") from None
@@ -304,15 +401,18 @@ def _executed(plan: "RunPlan", folder: RunFolder, earlier: Manifest | None) -> "
     return outcome
 
 
-def _plan(overrides: Sequence[str], place: SweepPlace | None = None) -> "RunPlan":
-    """What a new run will do, checked with all that would only come to light at its end."""
+def _plan(overrides: Sequence[str], place: SweepPlace | None = None, *, swept: bool = False) -> "RunPlan":
+    """What a new run will do, checked with all that would only come to light at its end.
+
+    `place`: of a point in its sweep; `swept`: whether it is part of one without being a point.
+    """
     from aiq.agents.base import AsksUser
     from aiq.analysis.reliability import read_calibration
     from aiq.experiment.plan import make_plan
     from aiq.experiment.recording import as_recorded
 
     config = compose.compose(overrides)
-    if place is None:
+    if place is None and not swept:
         sweep.refuse_axes(config, overrides)
     settings = as_recorded(compose.settings_from(config), place.job if place else None)
     if settings.judge_reliability is not None:

@@ -40,7 +40,9 @@ NOT_RUN: Mapping[str, str] = {
     r".* agent=endpoint": "needs an agent that serves HTTP",
     r".* dataset\.hub=": "needs the internet",
     r".* checkpointer=postgres": "needs a PostgreSQL server",
+    r"aiq export .*--format (inspect|mlflow|wandb)": "needs an extra; tests/commands/test_export.py does it with one",
     r"python -m benchmarks\.intervals": "is minutes of simulation; tests/benchmarks/test_intervals.py does a little",
+    r"python -m benchmarks\.gate_trials": "is 15 runs; tests/benchmarks/test_gate_trials.py makes one",
     r"python scripts/cassettes\.py": "is about the checkout; tests/test_committed_cassettes.py runs it",
     r"aiq run -m": "is a sweep: minutes of runs; tests/experiment/test_sweep.py does small ones",
     r"aiq recommend": "reads a sweep; tests/experiment/test_sweep.py has some",
@@ -59,7 +61,7 @@ MEANT: Mapping[str, str] = {
 }
 """What a reader would put for such a word."""
 
-LATEST: Mapping[str, str] = {"show": "questions", "fresheval": "questions", "rescore": "tasks", "resume": "cut"}
+LATEST: Mapping[str, str] = {"show": "questions", "fresheval": "questions", "rescore": "tasks", "gate": "questions", "resume": "cut"}
 """Which of the runs of `tried` is the latest one, by what is done with it."""
 
 PROGRAMS = {

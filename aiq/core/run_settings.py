@@ -199,7 +199,16 @@ class SweepSettings(Settings):
     spend: SpendName | None = Field(
         description="what is to be low: cost_usd, tokens, calls, seconds; null: dollars where all are known, or tokens"
     )
-    strategy: Strategy = Field(description="which points are made: grid: all")
+    strategy: Strategy = Field(
+        description="which points are made: grid (all), random, optuna, halving (all, on ever more samples), rescore"
+    )
+    points: Count = Field(description="of strategy=random or optuna: how many")
+    rungs: Count = Field(description="of strategy=halving: the last has all samples, each before it half as many")
+    error: Share = Field(description="of strategy=halving: the chance to stop the best point, at most")
+    runs: OneOrMore = Field(
+        description="of strategy=rescore: the run that is decided again, and others that did what it did not do"
+    )
+    record: OneOrMore = Field(description="of strategy=rescore without runs: an override for each run to make first")
 
 
 def _clock(value: object) -> object:
@@ -223,6 +232,9 @@ class RunSettings(Settings):
     epochs: Count = Field(description="repetitions of each sample")
     limit: Count | None = Field(description="only the first n samples")
     clock: Annotated[datetime, BeforeValidator(_clock)] = Field(description="that agents are told: `now`, or ISO 8601")
+    intervals: Literal["score", "exact"] = Field(
+        description="score: on average of 95 %; exact: Clopper-Pearson, never below 95 % for shares, and wider"
+    )
     output_dir: str = Field(description="a run's folder is OUTPUT_DIR/EXPERIMENT/RUN_ID")
     judge_reliability: str | None = Field(
         description="a reliability.json of `aiq calibrate`; null: the latest under OUTPUT_DIR/judge_calibration"

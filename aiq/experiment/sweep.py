@@ -1,5 +1,6 @@
 """Sweeps: from overrides with several values and the config's section `sweep` to points, and from one to a config."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -9,6 +10,7 @@ from pydantic import JsonValue
 from aiq.core.errors import ConfigError
 from aiq.core.run_settings import SweepSettings
 from aiq.experiment.compose import LISTS, compose, groups, parse, sweep_of
+from aiq.experiment.search import Places, drawn
 from aiq.runs.sweeps import Axis, Point, Sweep
 
 MOST_JOBS: Final = 1000
@@ -18,31 +20,47 @@ _OF_A_RUN: Final = ("name", "output_dir", "limit", "runner", "cassette", "sweep"
 
 @dataclass(frozen=True)
 class Grid:
-    """Every combination of the values of its axes, and the section `sweep` of the config."""
+    """The points that a sweep begins with, its axes, and the section `sweep` of the config.
+
+    `choices`: overrides in the order in which they were given, those of the config's axes last; of a setting that
+    varies one for each of its values.
+    """
 
     settings: SweepSettings
     axes: tuple[Axis, ...]
     points: tuple[Point, ...]
+    choices: tuple[tuple[str, ...], ...]
+
+    def point(self, number: int, places: Places) -> Point:
+        """The point with these values, each by its place on its axis."""
+        return _point(number, self.choices, places)
 
 
 def split(overrides: Sequence[str]) -> Grid:
-    """Every combination, the last axis varying fastest, as Hydra's own sweeper has it.
+    """The points that the strategy begins with, in the order of the grid, whose last axis varies fastest.
 
-    An axis of the config counts unless its setting is typed, be it with one value. Raises ConfigError.
+    They are all but for `random` and `optuna`. An axis of the config counts unless its setting is typed, be it with one
+    value. Raises ConfigError.
     """
     typed = [override.get_key_element() for override in parse(overrides)]
-    settings = sweep_of(compose(_jobs(overrides)[0]))
+    config = compose([choice[0] for choice in _choices(overrides)])
+    settings = sweep_of(config)
     own = {name: values for name, values in settings.axes.items() if values and name not in typed}
-    overrides = [*overrides, *(f"{name}={','.join(map(written, values))}" for name, values in own.items())]
-    varying = [override.get_key_element() for override in parse(overrides) if override.is_sweep_override()]
+    choices = _choices([*overrides, *(f"{name}={','.join(map(written, values))}" for name, values in own.items())])
+    varying = [choice for choice in choices if len(choice) > 1]
     if not varying:
         raise ConfigError("-m is for sweeps, and no setting has several values; write e.g. seed=0,1,2 or drop -m")
-    jobs = _jobs(overrides)
-    points = [Point(number=number, axes=_axes(job, varying), overrides=job) for number, job in enumerate(jobs)]
+    sizes = [len(choice) for choice in varying]
+    drawing = {"random": settings.points, "optuna": min(settings.points, 2 * len(sizes) + 1)}
+    n = drawing.get(settings.strategy, math.prod(sizes))
+    if n > MOST_JOBS:
+        raise ConfigError(f"the sweep has {n} points; {MOST_JOBS} at most (sweep.strategy=random draws some)")
+    points = [_point(number, choices, places) for number, places in enumerate(drawn(sizes, n, config["seed"]))]
     axes = [
-        Axis(name=name, values=tuple(dict.fromkeys(point.axes[name] for point in points))) for name in points[0].axes
+        Axis(name=name, values=tuple(_value(override) for override in choice))
+        for name, choice in zip(points[0].axes, varying, strict=True)
     ]
-    return Grid(settings, tuple(axes), tuple(points))
+    return Grid(settings, tuple(axes), tuple(points), choices)
 
 
 def refuse(overrides: Sequence[str]) -> None:
@@ -76,23 +94,33 @@ def written(value: JsonValue) -> str:
     return str(value)
 
 
-def _jobs(overrides: Sequence[str]) -> list[tuple[str, ...]]:
-    from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+def _choices(overrides: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Of each override the ones that it stands for, one for each of its values. Raises ConfigError."""
     from hydra.errors import HydraException
 
-    try:
-        (batch,) = BasicSweeper.split_arguments(parse(overrides), None)
-    except HydraException as error:
-        raise ConfigError(" ".join(str(error).split())) from None
-    if len(batch) > MOST_JOBS:
-        raise ConfigError(f"the sweep has {len(batch)} jobs; {MOST_JOBS} at most")
-    return [tuple(job) for job in batch]
+    found = []
+    for text, override in zip(overrides, parse(overrides), strict=True):
+        try:
+            values = override.sweep_string_iterator() if override.is_sweep_override() else None
+            one = (text,) if values is None else tuple(f"{override.get_key_element()}={value}" for value in values)
+        except HydraException as error:
+            raise ConfigError(f"{text}: {' '.join(str(error).split())}") from None
+        found.append(one)
+    return tuple(found)
 
 
-def _axes(job: Sequence[str], varying: Sequence[str]) -> dict[str, str]:
-    """What varies, with the values as they are meant: Hydra's sweeper gives them quoted for its grammar."""
-    values = {override.get_key_element(): str(override.value()) for override in parse(job)}
-    return {name.lstrip("+"): values[name] for name in varying}
+def _point(number: int, choices: Sequence[Sequence[str]], places: Places) -> Point:
+    left = iter(places)
+    job = [choice[next(left)] if len(choice) > 1 else choice[0] for choice in choices]
+    varying = [text for text, choice in zip(job, choices, strict=True) if len(choice) > 1]
+    axes = {parse([text])[0].get_key_element().lstrip("+"): _value(text) for text in varying}
+    return Point(number=number, axes=axes, overrides=tuple(job))
+
+
+def _value(override: str) -> str:
+    """The value as it is meant: Hydra has it quoted for its grammar."""
+    (parsed,) = parse([override])
+    return str(parsed.value())
 
 
 def as_experiment(sweep: Sweep, point: Point, name: str) -> str:

@@ -47,8 +47,9 @@ class Point(Record):
 
     `axes`: its value on each axis. `overrides`: the settings that it is composed of, those of the axes among them.
     `exit_code`: what `aiq run` would have ended with; None while it is pending. `failed`: attempts; `unjudged`:
-    judgements that failed. `metrics`, `spend`: means over samples with intervals; of the agent alone, and without what
-    is not known for all samples, as a cost without a price.
+    judgements that failed. `note`: why it was stopped, or what its numbers do without. `same_as`: an earlier
+    point that does the same on every attempt looked at, for which this one was stopped. `metrics`, `spend`: means over
+    samples with intervals; of the agent alone, and without what is not known of all samples (a cost without a price).
     """
 
     number: int
@@ -59,6 +60,8 @@ class Point(Record):
     n_samples: int = 0
     failed: int = 0
     unjudged: int = 0
+    note: str | None = None
+    same_as: int | None = None
     metrics: Mapping[str, Estimate] = {}
     spend: Mapping[SpendName, Estimate] = {}
 
@@ -109,8 +112,9 @@ class Recommendation(Record):
 class Sweep(Record):
     """`sweep.json`. `overrides`: as they were typed; those of the axes may be in the config instead.
 
-    `samples`: of a point. `metric`: the one that the recommendation looks at; `spend`: what counts as cheap; both None
-    until a point has numbers. `higher_is_better`: by metric, for each that all points have. `resolves`: by metric, the
+    `runs`: the folders of the recorded ones, where the strategy is `rescore`. `samples`: of a point. `metric`: the one
+    that the recommendation looks at; `spend`: what counts as cheap; both None until a point has numbers.
+    `higher_is_better`: by metric, for each that all points have. `resolves`: by metric, the
     smallest true difference between two points that this many samples find with a power of 0.8; before the first point
     is finished, an estimate. `main_effects`: where there are two axes or more. `front`: the numbers of the points that
     no other one beats in `metric` and `spend` at once, the cheapest first. `undecided`: why there is no recommendation,
@@ -123,6 +127,7 @@ class Sweep(Record):
     status: SweepStatus
     overrides: tuple[str, ...]
     strategy: Strategy = "grid"
+    runs: tuple[str, ...] = ()
     metric: str | None = None
     spend: SpendName | None = None
     samples: int

@@ -53,10 +53,25 @@ def print_sweep(sweep: Sweep, folder: SweepFolder) -> None:
         rows = [(sweep.short(one.axis), one.value, *_estimate(one.estimate)) for one in effects]
         table = plain_table(("axis", "value", "mean", "95 % interval", "n"), rows, left=2)
         parts += [Text(f"main effects: {sweep.metric}, averaged over the other axes"), table, Text()]
+    parts += [Text(line) for line in _apart(sweep)]
     parts += [Text(line) for line in (*_resolves(sweep, "can"), *_decision(sweep))] if sweep.metric else []
     summaries = [folder.point(point.number).read_summary() for point in sweep.points if point.metrics]
     said = dict.fromkeys(note for summary in summaries for note in notes(summary))
-    show(*parts, *(Text(note, style="yellow") for note in said), Text(f"written to {folder.sweep_path}"))
+    show(
+        *parts,
+        *(Text(note, style="yellow") for note in said),
+        Text(f"written to {folder.sweep_path}; plots: {folder.page_path}"),
+    )
+
+
+def _apart(sweep: Sweep) -> Iterator[str]:
+    """What is special about points: those that are not in the table, why others were stopped, what numbers lack."""
+    for point in sweep.points:
+        if alike := [other for other in sweep.points if other.same_as == point.number]:
+            labels = "; ".join(map(sweep.label, alike))
+            yield f"point {point.number} stands for {counted(len(alike), 'other')} that did the same: {labels}"
+        if point.note is not None and point.same_as is None:
+            yield f"point {point.number}: {point.note}"
 
 
 def recommendation_lines(sweep: Sweep) -> Iterator[str]:
@@ -85,28 +100,27 @@ def _decision(sweep: Sweep) -> Iterator[str]:
 
 def _points(sweep: Sweep, width: int) -> Iterator[Table]:
     """The table of points; where it is wider than `width` (0: no limit), as several with the same first columns."""
-    names = list(dict.fromkeys(name for point in sweep.points for name in point.metrics))
+    points = [point for point in sweep.points if point.same_as is None]
+    names = list(dict.fromkeys(name for point in points for name in point.metrics))
     if sweep.metric in names:
         names.insert(0, names.pop(names.index(sweep.metric)))
     best = {one.point: one for one in sweep.differences if one.kind == "best"}
-    columns: dict[str, list[str]] = {"point": [str(point.number) for point in sweep.points]}
-    fixed = columns | {sweep.short(axis.name): [p.axes[axis.name] for p in sweep.points] for axis in sweep.axes}
+    columns: dict[str, list[str]] = {"point": [str(point.number) for point in points]}
+    fixed = columns | {sweep.short(axis.name): [p.axes[axis.name] for p in points] for axis in sweep.axes}
     if width and _width(fixed) > width // 2:
         shorts = " x ".join(sweep.short(axis.name) for axis in sweep.axes)
-        fixed = columns | {"\n".join(shorts.split()): [", ".join(p.axes.values()) for p in sweep.points]}
+        fixed = columns | {"\n".join(shorts.split()): [", ".join(p.axes.values()) for p in points]}
     rest: dict[str, list[str]] = {}
     for name in names:
-        rest[name] = [_metric(point.metrics.get(name)) for point in sweep.points]
+        rest[name] = [_metric(point.metrics.get(name)) for point in points]
         if name == sweep.metric and best:
-            rest["from the best"] = [_change(best.get(point.number)) for point in sweep.points]
-    spends = [_spend(point) for point in sweep.points]
+            rest["from the best"] = [_change(best.get(point.number)) for point in points]
+    spends = [_spend(point) for point in points]
     rest |= {heading: [cells[place] for cells in spends] for place, heading in enumerate(_SPEND_HEADINGS)}
-    rest["n"] = [str(point.n_samples) for point in sweep.points]
-    rest["failed"] = [str(point.failed) for point in sweep.points]
-    rest |= (
-        {"unjudged": [str(point.unjudged) for point in sweep.points]} if any(p.unjudged for p in sweep.points) else {}
-    )
-    rest["status"] = [_status(point) for point in sweep.points]
+    rest["n"] = [str(point.n_samples) for point in points]
+    rest["failed"] = [str(point.failed) for point in points]
+    rest |= {"unjudged": [str(point.unjudged) for point in points]} if any(p.unjudged for p in points) else {}
+    rest["status"] = [_status(point) for point in points]
     for block in _blocks(fixed, rest, width):
         yield plain_table(list(block), zip(*block.values(), strict=True), left=len(fixed))
 
