@@ -23,7 +23,11 @@ def test_chains_take_a_search_for_each_of_their_facts(tmp_path: Path) -> None:
     hops = {kind: [row["id"] for row in rows if row["num_hops"] == kind][:7] for kind in ("one-hop", "multi-hop")}
     found = swept(
         tmp_path,
-        *("experiment=sweep_shallow", "limit=null", f"dataset.ids=[{','.join(sum(hops.values(), []))}]"),
+        *(
+            "experiment=sweep_shallow",
+            "limit=null",
+            f"dataset.ids=[{','.join([*hops['one-hop'], *hops['multi-hop']])}]",
+        ),
         *("agent.shallow.max_tool_iterations=1,5", "agent.shallow.max_llm_turns=2,6"),
     )
     folder = find_sweep("latest", str(tmp_path))
