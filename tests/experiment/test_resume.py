@@ -2,7 +2,6 @@
 
 import json
 import signal
-import subprocess
 import sys
 
 import pytest
@@ -12,11 +11,12 @@ from aiq.core.samples import SampleKey
 from aiq.runs.events import read_events
 from aiq.runs.folder import RunFolder
 from tests.experiment.conftest import Workplace
+from tests.forked import Forked
 
 SLOW = ("agent.ask=true", "judge.letters.ask=true", "agent.seconds=0.2", "runner.concurrency=2")
 
 
-def start_and_wait_for_rows(place: Workplace, rows: int) -> tuple[subprocess.Popen[str], str]:
+def start_and_wait_for_rows(place: Workplace, rows: int) -> tuple[Forked, str]:
     """A run in a process of its own, once so many attempts are on the disk, and its folder."""
     place.write_samples({f"s{number:02}": f"question number {number}" for number in range(16)})
     process = place.start("experiment=tiny", *SLOW)
@@ -52,8 +52,8 @@ def test_killed_in_the_middle_and_resumed_it_ends_as_if_nothing_had_been(here: W
 def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(here: Workplace) -> None:
     process, folder = start_and_wait_for_rows(here, 3)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
-    assert process.returncode == 130
+    assert process.wait(timeout=30) == 130
+    out, err = process.out, process.err
     assert f"go on with: aiq run resume={folder}" in err
     assert "Traceback" not in out + err
     run = here.only_run()
