@@ -85,7 +85,7 @@ class Forked:
 class _Start:
     """A call with streams: their descriptors can be copied only while the process is being started."""
 
-    def __init__(self, call: Callable[..., None], numbers: list[int]) -> None:
+    def __init__(self, call: Callable[..., None], numbers: list[Any]) -> None:
         self._call, self._numbers = call, numbers
 
     def __getstate__(self) -> dict[str, Any]:
