@@ -5,7 +5,8 @@ from typing import Final, Literal
 
 from aiq.analysis.reliability import CONTROLS, Claim, JudgeClaims, MetricReliability
 from aiq.stats.estimates import Difference
-from aiq.stats.significance import LEVEL, corrected, samples_needed
+from aiq.stats.power import samples_needed
+from aiq.stats.significance import LEVEL, corrected
 
 _VERDICTS: Final = ("blind spot", "cannot tell", "noticed")
 FEWEST_TASKS: Final = 6
@@ -33,7 +34,7 @@ def _of_judge(metrics: Sequence[MetricReliability]) -> JudgeClaims:
     for (name, metric), told in seen.items():
         verdict, tasks = _verdict(told, p[name, metric]), None
         if verdict == "cannot tell" and told.spread is not None:
-            tasks = max(FEWEST_TASKS, samples_needed(told.spread, told.mean, LEVEL / len(seen)))
+            tasks = samples_needed(told.spread, told.mean, LEVEL / len(seen)) if told.mean else None
         found = Claim(verdict=verdict, metric=metric, told=told, p=p[name, metric], tasks=tasks)
         claims.setdefault(name, []).append(found)
     first = metrics[0]

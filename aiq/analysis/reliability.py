@@ -204,7 +204,7 @@ def reliabilities(folder: RunFolder, metrics: Iterable[str]) -> tuple[Mapping[st
     Empty where none of the metrics was measured. The second member is why, where a file cannot be read.
     """
     manifest = folder.read_manifest()
-    given, results = manifest.config.get("judge_reliability"), folder.path.absolute().parent.parent
+    given, results = manifest.config.get("judge_reliability"), folder.results
     try:
         known = measured(results, given if isinstance(given, str) else None)
     except UserError as error:

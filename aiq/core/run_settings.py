@@ -15,8 +15,9 @@ from pydantic import BeforeValidator, Field, JsonValue, field_validator, model_v
 from aiq.core.llm_settings import LlmSettings
 from aiq.core.settings import Count, Endpoint, Names, OneOrMore, Plugin, Positive, Settings, Share
 from aiq.core.sources import SourceKind
-from aiq.core.usage import Limits
+from aiq.core.usage import Limits, SpendName
 
+Strategy = Literal["grid", "random", "halving", "optuna", "rescore"]
 Results = Annotated[int, Field(ge=1, le=20)]
 
 
@@ -188,6 +189,28 @@ class OfflineSettings(Settings):
     context_tokens: Count = Field(description="the longest prompt that the model takes")
 
 
+class SweepSettings(Settings):
+    """Section `sweep`: what `aiq run -m` varies beside what is typed, and what its recommendation looks at."""
+
+    axes: Mapping[str, tuple[JsonValue, ...] | None] = Field(
+        description="values by setting, as {agent.deep.max_loops: [1, 2, 3]}; null: not varied; typed ones count first"
+    )
+    metric: str | None = Field(description="what is to be good; null: the first metric of the first judge")
+    spend: SpendName | None = Field(
+        description="what is to be low: cost_usd, tokens, calls, seconds; null: dollars where all are known, or tokens"
+    )
+    strategy: Strategy = Field(
+        description="which points are made: grid (all), random, optuna, halving (all, on ever more samples), rescore"
+    )
+    points: Count = Field(description="of strategy=random or optuna: how many")
+    rungs: Count = Field(description="of strategy=halving: the last has all samples, each before it half as many")
+    error: Share = Field(description="of strategy=halving: the chance to stop the best point, at most")
+    runs: OneOrMore = Field(
+        description="of strategy=rescore: the run that is decided again, and others that did what it did not do"
+    )
+    record: OneOrMore = Field(description="of strategy=rescore without runs: an override for each run to make first")
+
+
 def _clock(value: object) -> object:
     """`now`, or an ISO 8601 date or time; without an offset it means UTC."""
     if value is None or value == "now":
@@ -209,6 +232,9 @@ class RunSettings(Settings):
     epochs: Count = Field(description="repetitions of each sample")
     limit: Count | None = Field(description="only the first n samples")
     clock: Annotated[datetime, BeforeValidator(_clock)] = Field(description="that agents are told: `now`, or ISO 8601")
+    intervals: Literal["score", "exact"] = Field(
+        description="score: on average of 95 %; exact: Clopper-Pearson, never below 95 % for shares, and wider"
+    )
     output_dir: str = Field(description="a run's folder is OUTPUT_DIR/EXPERIMENT/RUN_ID")
     judge_reliability: str | None = Field(
         description="a reliability.json of `aiq calibrate`; null: the latest under OUTPUT_DIR/judge_calibration"

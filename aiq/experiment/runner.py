@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,9 +66,16 @@ class RunOutcome:
         return self.state.exit_code(self.summary.status)
 
 
-async def execute(plan: RunPlan, folder: RunFolder, observer: Observer, earlier: Manifest | None = None) -> RunOutcome:
+async def execute(
+    plan: RunPlan,
+    folder: RunFolder,
+    observer: Observer,
+    earlier: Manifest | None = None,
+    only: Container[str] | None = None,
+) -> RunOutcome:
     """Run the plan in the folder; `earlier` is the folder's manifest when the run is resumed.
 
+    `only`: the samples to do now, by id; a run that has others left then is `interrupted`, and can be resumed.
     Raises UserError before anything is written; whatever happens later, manifest and summary are written.
     """
     start = time.monotonic()
@@ -80,9 +87,11 @@ async def execute(plan: RunPlan, folder: RunFolder, observer: Observer, earlier:
         if earlier is not None and earlier.rescored is not None:
             check_finished(state, earlier.rescored.run)
         # before a replay that starts no process, not even git
-        manifest = earlier.with_judges(plan.spec.judges) if earlier else new_manifest(plan, folder.path.name)
+        manifest = earlier.with_judges(plan.spec.judges) if earlier else new_manifest(plan, folder.run_id)
         accounts: tuple[Account, ...] = ("judge",) if manifest.rescored else get_args(Account)
-        resources = await _open(plan, accounts, held) if state.left() else None
+        left = state.left()
+        todo = [key for key in left if only is None or key.sample_id in only]
+        resources = await _open(plan, accounts, held) if todo else None
         manifest = manifest.model_copy(update={"status": "running", "finished": None})
         if earlier is None:
             folder.create()
@@ -96,10 +105,12 @@ async def execute(plan: RunPlan, folder: RunFolder, observer: Observer, earlier:
             if resources is None:
                 status = "finished"
             else:
-                status, error = await Runner(plan, resources, folder, state, unscored, observer).run()
+                status, error = await Runner(plan, resources, folder, state, unscored, observer).run(todo)
                 resources.recorder.describe({"structured": resources.forms.known})
-                if status == "finished":
+                if status == "finished" and len(todo) == len(left):
                     resources.recorder.finish(from_start=earlier is None)
+            if status == "finished" and len(todo) < len(left):
+                status = "interrupted"
         except asyncio.CancelledError:
             status = "interrupted"
             raise
@@ -156,13 +167,13 @@ class Runner:
         self._sample_rows: Journal[SampleRow] = _journal(folder.samples_path)
         self._score_rows: Journal[ScoreRow] = _journal(folder.scores_path)
 
-    async def run(self) -> tuple[RunStatus, UserError | LimitReached | None]:
-        """Work until everything is done or something stops the run: how it ended, and what stopped it.
+    async def run(self, keys: Sequence[SampleKey]) -> tuple[RunStatus, UserError | LimitReached | None]:
+        """Work until everything at these keys is done or something stops the run: how it ended, and what stopped it.
 
         Attempts that are in flight then are cancelled, and their rows say so.
         """
         stop = asyncio.Event()
-        queue = iter(self._state.left())
+        queue = iter(keys)
         with ExitStack() as opened:
             for files in (self._sessions, self._sample_rows, self._score_rows):
                 opened.callback(files.close)

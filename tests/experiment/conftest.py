@@ -133,7 +133,8 @@ class Workplace:
         return found
 
     def runs(self) -> list[Path]:
-        return sorted(path.parent for path in self.path.glob("results/*/*/manifest.json"))
+        """All runs, points of sweeps among them."""
+        return sorted(path.parent for path in self.path.glob("results/**/manifest.json"))
 
     def only_run(self) -> Path:
         (run,) = self.runs()
