@@ -67,6 +67,11 @@ class Forked:
             raise subprocess.TimeoutExpired(str(self.pid), timeout or 0)
         return self._process.exitcode
 
+    def communicate(self, timeout: float | None = None) -> tuple[str, str]:
+        """What it printed until its end. Raises subprocess.TimeoutExpired."""
+        self.wait(timeout)
+        return self.out, self.err
+
     def __enter__(self) -> "Forked":
         return self
 

@@ -52,8 +52,8 @@ def test_killed_in_the_middle_and_resumed_it_ends_as_if_nothing_had_been(here: W
 def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(here: Workplace) -> None:
     process, folder = start_and_wait_for_rows(here, 3)
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=30) == 130
-    out, err = process.out, process.err
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
     assert f"go on with: aiq run resume={folder}" in err
     assert "Traceback" not in out + err
     run = here.only_run()
