@@ -131,13 +131,7 @@ async def test_route_cause_and_cost_of_each_stage_are_recorded(assessment: Any, 
     assert dict(decision.detail) == {"policy": "assessed", "phrases": "no phrase", "tool_calls": 1}
     escalation = report.extras["escalation"]
     kept = {"answer": SHORT} if route == "escalated" else {}
-    assert escalation == {
-        "policy": "assessed",
-        "taken": decision.value,
-        "cause": decision.cause,
-        "phrases": False,
-        **kept,
-    }
+    assert escalation == {"policy": "assessed", "taken": decision.value, "cause": decision.cause, "phrases": False, **kept}
     stages: Any = report.extras["stages"]
     assert set(stages) == {"shallow", "escalation", *(["deep"] if route == "escalated" else [])}
     assert sum(stage["calls"] for stage in stages.values()) == len(bench.endpoint.requests)
