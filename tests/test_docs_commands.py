@@ -5,6 +5,7 @@ checked but the run itself. A page's commands may build on one another. A comman
 the first of them alone.
 """
 
+import fcntl
 import gzip
 import io
 import json
@@ -103,8 +104,20 @@ WHOLE = {"id": "1", "article": f"A fact [1].\n\n## References\n\n[1] A - {WORLD_
 
 @pytest.fixture(scope="session")
 def tried(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the files that the pages name, and three runs in `results/tried`."""
-    place = tmp_path_factory.mktemp("tried")
+    """A folder with the files that the pages name, and three runs in `results/tried`; one of the workers makes it."""
+    base = tmp_path_factory.getbasetemp()
+    place = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "tried"
+    with place.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (place / "made").exists():
+            shutil.rmtree(place, ignore_errors=True)
+            _make(place)
+            (place / "made").touch()
+    return place
+
+
+def _make(place: Path) -> None:
+    place.mkdir()
     document = next(shipped("benchmarks/world/documents").glob("*.pdf"))
     shutil.copy(document, place / "report.pdf")
     prompt = json.loads(next(shipped("benchmarks/drb_mini/query.jsonl").open(encoding="utf-8")))["prompt"]
@@ -133,7 +146,6 @@ def tried(tmp_path_factory: pytest.TempPathFactory) -> Path:
     manifest = json.loads((cut / "manifest.json").read_text(encoding="utf-8"))
     (cut / "manifest.json").write_text(json.dumps({**manifest, "status": "running"}), encoding="utf-8")
     (cut / "samples.jsonl").write_text((cut / "samples.jsonl").read_text(encoding="utf-8")[:-9], encoding="utf-8")
-    return place
 
 
 def _first_question() -> str:
