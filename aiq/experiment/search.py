@@ -25,7 +25,7 @@ SAME: Final = 0.1
 """Points that differ on a smaller share of the samples may be taken for the same."""
 
 _SAME_SPEND: Final[tuple[SpendName, ...]] = ("tokens", "calls")
-_REPEATS: Final = 100  # asks after which a sampler that suggests known points alone is done
+_REPEATS: Final = 20  # asks after which a sampler that suggests known points alone is helped out by a draw
 
 
 def drawn(sizes: Sequence[int], n: int, seed: int) -> list[Places]:
@@ -68,7 +68,7 @@ def check_optuna() -> None:
 def suggested(
     axes: Sequence[Sequence[str]], tried: Sequence[Tried], seed: int, *, higher_is_better: bool
 ) -> Places | None:
-    """The point that Optuna would try next, by metric and spend at once; None where it knows of no other.
+    """The point that Optuna would try next, by metric and spend at once; None where all are tried.
 
     `axes`: the values of each. Those that are numbers have an order, in which a sampler sees what lies close together.
     The sampler is a tree-structured Parzen estimator (Bergstra et al. 2011, "Algorithms for Hyper-Parameter
@@ -97,13 +97,20 @@ def suggested(
                 values=one.numbers,
             )
         )
+    known, sizes = {one.places for one in tried}, [len(values) for values in axes]
+    total = math.prod(sizes)
+    if len(known) >= total:
+        return None
     for _ in range(_REPEATS):
         trial = study.ask(space)
         places = tuple(order[trial.params[str(axis)]] for axis, order in enumerate(orders))
-        if places not in {one.places for one in tried}:
+        if places not in known:
             return places
         study.tell(trial, state=optuna.trial.TrialState.FAIL)
-    return None
+    draw = random.Random(own)
+    while (places := _places(draw.randrange(total), sizes)) in known:
+        pass
+    return places
 
 
 def _number(value: str) -> float:
