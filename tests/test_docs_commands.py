@@ -43,6 +43,7 @@ NOT_RUN: Mapping[str, str] = {
     r"python -m benchmarks\.intervals": "is minutes of simulation; tests/benchmarks/test_intervals.py does a little",
     r"python scripts/cassettes\.py": "is about the checkout; tests/test_committed_cassettes.py runs it",
     r"aiq run -m": "is a sweep: minutes of runs; tests/experiment/test_sweep.py does small ones",
+    r"aiq recommend": "reads a sweep; tests/experiment/test_sweep.py has some",
     r".*\.\./shared/": "" if SHARED.is_dir() else "needs real data beside the checkout",
 }
 """By how a command begins, why it is not run."""

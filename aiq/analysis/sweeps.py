@@ -241,7 +241,8 @@ class _Evaluation:
     def _chosen(self) -> _Chosen:
         """The recommendation, or why there is none."""
         if self._metric is None or self._spend is None:
-            return _Chosen(undecided="the points have no metric in common, or neither dollars, tokens nor calls that are known")
+            why = "the points have no metric in common, or neither dollars, tokens nor calls that are known"
+            return _Chosen(undecided=why)
         points = self._sweep.points
         if left := sum(point.status in ("pending", "interrupted") for point in points):
             return _Chosen(undecided=f"{left} of {counted(len(points), 'point')} are not finished")

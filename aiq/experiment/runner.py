@@ -18,6 +18,7 @@ from aiq.core.concurrency import being_cancelled
 from aiq.core.errors import LimitReached, ModelError, RunAborted, UserError
 from aiq.core.samples import SampleKey
 from aiq.experiment.attempt import run_attempt
+from aiq.experiment.judged import JudgedBefore
 from aiq.experiment.plan import RunPlan, check_data_sources, collections_of
 from aiq.experiment.provenance import models_of, new_manifest, utc_now
 from aiq.experiment.recording import begin_recording, open_recorder
@@ -162,6 +163,7 @@ class Runner:
     ) -> None:
         self._plan, self._folder, self._state, self._observer = plan, folder, state, observer
         self._unscored = dict(unscored)
+        self._judged = JudgedBefore(folder, plan)
         self._samples = {sample.id: sample for sample in plan.dataset.samples}
         self._sessions = Sessions(plan.settings, resources, folder, state.spent(), observer.waiting)
         self._sample_rows: Journal[SampleRow] = _journal(folder.samples_path)
@@ -228,11 +230,13 @@ class Runner:
         for planned in self._plan.judges:
             if self._state.judged(row.key, planned.spec):
                 continue
-            if row.answered:
+            if not row.answered:
+                self._keep_scores(score_failure(planned, sample, row))
+            elif shared := self._judged.scores(planned.spec, row):
+                self._keep_scores(shared)
+            else:
                 with self._sessions.judge(row) as session:
                     await score_report(planned, sample, row, session, self._keep_scores)
-            else:
-                self._keep_scores(score_failure(planned, sample, row))
 
     def _keep_attempt(self, row: SampleRow) -> None:
         self._sample_rows.append(row)

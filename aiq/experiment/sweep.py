@@ -131,7 +131,7 @@ def as_experiment(sweep: Sweep, point: Point, name: str) -> str:
     from omegaconf import OmegaConf
 
     defaults: list[Any] = []
-    settings = OmegaConf.create({"name": name})
+    settings = OmegaConf.create({"name": name, "limit": None})
     for override in parse(point.overrides):
         key, value = override.get_key_element().lstrip("+"), override.value()
         if override.is_delete():

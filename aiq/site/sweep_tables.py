@@ -81,7 +81,7 @@ def recommendation_lines(sweep: Sweep) -> Iterator[str]:
     others = {n: share for n, share in found.chosen.items() if n != found.point}
     if others:
         shares = sorted(others.items(), key=lambda item: (-item[1], item[0]))
-        yield "others: " + "; ".join(f"{share:.0%} point {n} ({sweep.label(by_number[n])})" for n, share in shares[:3])
+        yield "others: " + "; ".join(f"{share:.1%} point {n} ({sweep.label(by_number[n])})" for n, share in shares[:3])
     rest = sweep.samples - found.n
     lost = f"; {counted(rest, 'sample')} that not all of them have scored left out" if rest else ""
     yield f"over {counted(found.n, 'sample')} that all points have scored{lost}"
@@ -169,12 +169,14 @@ def _status(point: Point) -> str:
 
 
 def _differences(sweep: Sweep, metric: str) -> Iterator[RenderableType]:
-    """Of neighbours on an axis: all of the sweep's metric, of others those that are certain."""
+    """Of neighbours on an axis: those in which the sweep's metric changed, and what is certain of others."""
+    neighbours = [one for one in sweep.differences if one.kind == "neighbour"]
     shown = [
         one
-        for one in sweep.differences
-        if one.kind == "neighbour" and (one.metric == metric or (one.p is not None and one.p < LEVEL))
+        for one in neighbours
+        if (one.metric == metric and not one.difference.none) or (one.p is not None and one.p < LEVEL)
     ]
+    equal = sum(one.metric == metric and one.difference.none for one in neighbours)
     points = {point.number: point for point in sweep.points}
     rows = [
         (
@@ -192,6 +194,8 @@ def _differences(sweep: Sweep, metric: str) -> Iterator[RenderableType]:
     main = [row for row, one in zip(rows, shown, strict=True) if one.metric == metric]
     yield Text(f"neighbours: {metric}, paired by sample")
     yield plain_table(headings, main, left=2)
+    if equal:
+        yield Text(f"{counted(equal, 'more pair')} of neighbours: no sample changed")
     if others := [row for row, one in zip(rows, shown, strict=True) if one.metric != metric]:
         yield Text()
         yield plain_table(
