@@ -3,6 +3,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import JsonValue
 
 import aiq
 from aiq.__main__ import main
@@ -263,7 +264,7 @@ def test_a_config_names_axes_and_what_is_typed_wins(typed: list[str], axes: dict
 
 
 def test_values_of_axes_are_written_as_overrides_have_them() -> None:
-    values = [1, 0.5, True, None, "it's, so", ["a", 2], {"k": [False]}]
+    values: list[JsonValue] = [1, 0.5, True, None, "it's, so", ["a", 2], {"k": [False]}]
     for value in values:
         (override,) = parse([f"name={sweep.written(value)}"])
         assert override.value() == value
