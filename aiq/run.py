@@ -18,8 +18,8 @@ from aiq.core.errors import LimitReached, UserError
 from aiq.core.files import resolve
 from aiq.experiment import compose, sweep
 from aiq.runs.folder import LATEST, SWEEP_FILE, RunFolder, find_run, new_run_id, places
+from aiq.runs.frames import FinishedRun
 from aiq.runs.manifest import Manifest, SweepPlace
-from aiq.runs.reader import FinishedRun
 from aiq.runs.sweeps import Point, Sweep, SweepFolder, find_sweep, latest_unfinished
 
 if TYPE_CHECKING:  # a run needs much more than `--help` does
@@ -241,6 +241,7 @@ def _carried_out(
 ) -> int:
     """Make the points that are left, write `sweep.json` after each, and print what all of them show."""
     from aiq.analysis.sweeps import evaluated, measured
+    from aiq.site.sweep_page import write_sweep_page
     from aiq.site.sweep_tables import print_begin, print_resolves, print_sweep
 
     folder.create()
@@ -269,8 +270,12 @@ def _carried_out(
             ended = not any(point.status in ("pending", "interrupted") for point in found.points)
             found = found.model_copy(update={"status": "finished" if ended else "interrupted"})
             folder.write(found)
-        found = evaluated(found, folder)
+        try:
+            found = evaluated(found, folder)
+        except UserError as error:  # not all points have the metric, which nobody could know before
+            found = found.model_copy(update={"undecided": str(error)})
         folder.write(found)
+        write_sweep_page(folder, found)
     print_sweep(found, folder)
     if found.status == "interrupted":
         print(f"aiq: {_go_on('the sweep stops here', folder.path, '-m ')}", file=sys.stderr)

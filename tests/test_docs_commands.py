@@ -40,6 +40,7 @@ NOT_RUN: Mapping[str, str] = {
     r".* agent=endpoint": "needs an agent that serves HTTP",
     r".* dataset\.hub=": "needs the internet",
     r".* checkpointer=postgres": "needs a PostgreSQL server",
+    r"aiq export .*--format (inspect|mlflow|wandb)": "needs an extra; tests/commands/test_export.py does it with one",
     r"python -m benchmarks\.intervals": "is minutes of simulation; tests/benchmarks/test_intervals.py does a little",
     r"python scripts/cassettes\.py": "is about the checkout; tests/test_committed_cassettes.py runs it",
     r"aiq run -m": "is a sweep: minutes of runs; tests/experiment/test_sweep.py does small ones",

@@ -15,7 +15,7 @@ from aiq.runs.manifest import JudgeSpec
 from aiq.runs.reader import read_state
 from aiq.runs.summary import difference, estimate
 from aiq.runs.sweeps import MainEffect, Point, PointDifference, Recommendation, Sweep, SweepFolder
-from aiq.stats.estimates import Difference, Pairs, mean_estimate
+from aiq.stats.estimates import Difference, Estimate, Pairs, mean_estimate
 from aiq.stats.power import resolvable
 from aiq.stats.recommendation import one_standard_error, pareto_front
 from aiq.stats.significance import LEVEL, corrected
@@ -36,10 +36,7 @@ def measured(point: Point, run: RunFolder) -> Point:
     if not run.summary_path.is_file():
         return point
     summary, state = run.read_summary(), read_state(run)
-    spend = {
-        name: mean_estimate([[value] for value in state.spend_by_sample(name).values()], 0)
-        for name in get_args(SpendName)
-    }
+    spend = {name: _spent(list(state.spend_by_sample(name).values())) for name in get_args(SpendName)}
     return point.model_copy(
         update={
             "n_samples": summary.n_samples,
@@ -50,6 +47,11 @@ def measured(point: Point, run: RunFolder) -> Point:
             "spend": {name: found for name, found in spend.items() if found},
         }
     )
+
+
+def _spent(values: Sequence[float]) -> Estimate | None:
+    """No interval for what never varied: spend is no count of rare events, whose absence would say little."""
+    return mean_estimate([[value] for value in values], 0 if len(set(values)) > 1 else None)
 
 
 def expected(sweep: Sweep, judges: Sequence[JudgeSpec]) -> dict[str, float]:

@@ -232,6 +232,9 @@ class RunSettings(Settings):
     epochs: Count = Field(description="repetitions of each sample")
     limit: Count | None = Field(description="only the first n samples")
     clock: Annotated[datetime, BeforeValidator(_clock)] = Field(description="that agents are told: `now`, or ISO 8601")
+    intervals: Literal["score", "exact"] = Field(
+        description="score: on average of 95 %; exact: Clopper-Pearson, never below 95 % for shares, and wider"
+    )
     output_dir: str = Field(description="a run's folder is OUTPUT_DIR/EXPERIMENT/RUN_ID")
     judge_reliability: str | None = Field(
         description="a reliability.json of `aiq calibrate`; null: the latest under OUTPUT_DIR/judge_calibration"

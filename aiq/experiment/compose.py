@@ -32,6 +32,9 @@ _UNREADABLE = (
 
 LISTS = ("judge", "tool")
 """Groups of which a run may have several options."""
+_APART = ("gate",)
+"""Groups of commands of their own, which no run has."""
+_OTHERS = "a finished run is looked at"
 _EXIT_CODES = "exit codes: 0 done, 2 command or config wrong, 3 too many samples failed, 130 interrupted"
 
 
@@ -223,12 +226,40 @@ def _check_options(overrides: "Sequence[Override]") -> None:
                 raise ConfigError(f"{group}={name}: there is no such {group}{near(name, have)} ({remedy})")
 
 
-def _composed(overrides: Sequence[str]) -> Any:
+def compose_apart(group: str, option: str, overrides: Sequence[str]) -> dict[str, Any]:
+    """The settings of an option of a group that no run has. Raises ConfigError, one line, for what is wrong.
+
+    `option` is used where the overrides choose none and it has a file, else `default`.
+    """
+    from hydra.errors import HydraException
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+    from yaml import YAMLError
+
+    chosen = option if option in options(group) else "default"
+    own = []
+    for text, (name, override) in zip(
+        overrides, allowed_overrides(overrides, (group, f"{group}.*"), _OTHERS), strict=True
+    ):
+        if name != group:
+            own.append(f"++{text.lstrip('+')}")
+        elif (chosen := str(override.value())) not in options(group):
+            raise ConfigError(
+                f"{text}: there is no such {group}{near(chosen, options(group))}; write conf/{group}/{chosen}.yaml"
+            )
+    try:
+        config: Any = OmegaConf.to_container(_composed(own, f"{group}/{chosen}"), resolve=True)
+    except (HydraException, OmegaConfBaseException, YAMLError, ValueError) as error:
+        raise ConfigError(_explain(error, overrides)) from None
+    return dict(config[group])
+
+
+def _composed(overrides: Sequence[str], config: str = "config") -> Any:
     """What Hydra makes of our folders and these overrides; raises its errors."""
     from hydra import compose as hydra_compose
 
     with _hydra() as search_path:
-        return hydra_compose("config", [*search_path, *overrides])
+        return hydra_compose(config, [*search_path, *overrides])
 
 
 @contextmanager
@@ -274,7 +305,9 @@ def options(group: str) -> list[str]:
 
 
 def groups() -> list[str]:
-    return sorted({path.name for folder in config_folders() for path in folder.iterdir() if path.is_dir()})
+    """The groups of a run."""
+    names = {path.name for folder in config_folders() for path in folder.iterdir() if path.is_dir()}
+    return sorted(names - {*_APART})
 
 
 def _explain(error: Exception, overrides: Sequence[str]) -> str:

@@ -53,7 +53,8 @@ class RunPlan:
         """The rules of the run, with every key, sample by sample."""
         epochs = range(1, self.settings.epochs + 1)
         keys = tuple(SampleKey(sample.id, epoch) for sample in self.dataset.samples for epoch in epochs)
-        return RunSpec(keys, tuple(planned.spec for planned in self.judges), self.settings.runner)
+        judges = tuple(planned.spec for planned in self.judges)
+        return RunSpec(keys, judges, self.settings.runner, self.settings.intervals)
 
 
 def make_plan(

@@ -23,7 +23,7 @@ from aiq.runs.manifest import DatasetIdentity, Hashes, Manifest
 if TYPE_CHECKING:
     from aiq.experiment.plan import RunPlan
 
-_NOT_HASHED: Final = ("output_dir", "judge_reliability", "runner", "cassette")
+_NOT_HASHED: Final = ("output_dir", "judge_reliability", "intervals", "runner", "cassette")
 _PACKAGES: Final = ("openai", "httpx2", "langchain-core", "langgraph", "deepagents", "pydantic", "bm25s", "trafilatura")
 
 

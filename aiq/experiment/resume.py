@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from aiq.datasets import Dataset
 
 _ABSENT: Final = object()
-ALLOWED: Final = ("runner.*", "limits.*", "cassette.*", "llm.base_url")
+ALLOWED: Final = ("runner.*", "limits.*", "cassette.*", "llm.base_url", "intervals")
 """What a resumed run may set anew: none of these can change a finished attempt or score."""
 
 

@@ -66,8 +66,8 @@ class OptunaStrategy(Strategy):
         made = [point for point in sweep.points if point.metrics]
         names: list[SpendName] = [name for name in _SPENDS if all(name in point.spend for point in made)]
         spent = (name for name in names if any(point.spend[name].mean for point in made))
-        asked = self._grid.settings.spend
-        spend: SpendName = next(spent, "calls") if asked is None else asked
+        wanted = self._grid.settings.spend
+        spend: SpendName = next(spent, "calls") if wanted is None else wanted
         found = []
         for point in sweep.points:
             places = tuple(axis.values.index(point.axes[axis.name]) for axis in sweep.axes)

@@ -1,8 +1,9 @@
 """A run's folder: where each file is, the lock that keeps a second writer out, and finding a run by what is typed."""
 
+import glob
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from itertools import chain
@@ -54,6 +55,12 @@ class RunFolder:
     def run_id(self) -> str:
         """Its name among the experiment's runs; of a point with the sweep's id in front: `SWEEP_ID/3`."""
         return f"{self.path.parent.name}/{self.path.name}" if self.sweep_path else self.path.name
+
+    @property
+    def results(self) -> Path:
+        """The folder of all experiments."""
+        above = self.path.absolute().parent
+        return above.parent.parent if (above / SWEEP_FILE).is_file() else above.parent
 
     def create(self) -> None:
         """Make the folder. Raises ConfigError where that cannot be."""
@@ -141,6 +148,44 @@ def places(name: str, results: str) -> list[Path]:
     """Where a run or sweep of this name may be."""
     below = [] if Path(name).is_absolute() or ".." in name else sorted(Path(results).glob(f"*/{name}"))
     return [Path(name), Path(results) / name, *below]
+
+
+def find_runs(names: Sequence[str], results: str = "results") -> list[RunFolder]:
+    """The runs that names mean, each once, in the order of the names; all below `results` where there are none.
+
+    A name is one of `find_run`, a sweep (its points, by number), any folder (all runs below it), or a pattern of paths,
+    as they are or below `results`. Raises UserError for a name that means none.
+    """
+    found: dict[Path, RunFolder] = {}
+    for name in names or [results]:
+        matching = _matching(name, results)
+        folders = [folder for place in matching for folder in _below(place)] if matching else [find_run(name, results)]
+        if not folders:
+            raise UserError(f"there are no runs in {name}; name a run, a folder of runs or a pattern such as 'NAME/*'")
+        found |= {folder.path.resolve(): folder for folder in folders if folder.path.resolve() not in found}
+    return list(found.values())
+
+
+def _matching(name: str, results: str) -> list[Path]:
+    """The folders that a path or pattern (absolute ones too) means, as it is or else below `results`, if any."""
+    pattern = name if glob.has_magic(name) else glob.escape(name)
+    for tried in (pattern, f"{glob.escape(results)}/{pattern if '/' in name else f'*/{pattern}'}"):
+        found = glob.glob(tried)  # noqa: PTH207
+        if places := [Path(path) for path in found if Path(path).is_dir()]:
+            return sorted(places, key=_by_name)
+    return []
+
+
+def _below(place: Path) -> list[RunFolder]:
+    """A run itself, or the runs of a sweep, an experiment or a results folder."""
+    if (place / MANIFEST).is_file():
+        return [RunFolder(place)]
+    manifests = chain.from_iterable(place.glob(f"{'*/' * depth}{MANIFEST}") for depth in (1, 2, 3))
+    return [RunFolder(path) for path in sorted((path.parent for path in manifests), key=_by_name)]
+
+
+def _by_name(path: Path) -> tuple[Any, ...]:
+    return tuple(map(natural, path.parts))
 
 
 def latest_first(results: str, experiment: str = "*") -> Iterator[Path]:

@@ -14,6 +14,7 @@ from aiq.core.reports import Metric
 from aiq.core.run_settings import RunnerSettings
 from aiq.core.samples import SampleKey
 from aiq.core.settings import Settings
+from aiq.stats.intervals import Method
 
 SettingsT = TypeVar("SettingsT", bound=Settings)
 RunStatus = Literal["running", "finished", "interrupted", "failed"]
@@ -123,6 +124,11 @@ class Manifest(Record):
         cassette = self.config.get("cassette")
         return str(cassette.get("mode", "off")) if isinstance(cassette, Mapping) else "off"
 
+    @property
+    def intervals(self) -> Method:
+        """How the run's intervals are made; `score` where older versions knew no other."""
+        return "exact" if self.config.get("intervals") == "exact" else "score"
+
     def with_judges(self, judges: Iterable[JudgeSpec]) -> "Manifest":
         """The manifest, in its newest version, of a run that these judges score from now on."""
         judges = tuple(judges)
@@ -132,11 +138,15 @@ class Manifest(Record):
 
 @dataclass(frozen=True)
 class RunSpec:
-    """What is to be done, by whom it is judged, and what counts as done, failed and too many failures."""
+    """What is to be done, by whom it is judged, and what counts as done, failed and too many failures.
+
+    `intervals`: how those of its numbers are made.
+    """
 
     keys: tuple[SampleKey, ...]
     judges: tuple[JudgeSpec, ...]
     runner: RunnerSettings
+    intervals: Method = "score"
 
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:

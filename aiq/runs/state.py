@@ -25,7 +25,7 @@ SPEND: Final[Mapping[SpendName, Callable[[SampleRow], float | None]]] = {
     "cost_usd": lambda row: sum(row.usage.values(), Usage()).cost_usd,
     "tokens": lambda row: sum(used.total_tokens for used in row.usage.values()),
     "calls": lambda row: sum(used.calls for used in row.usage.values()),
-    "seconds": lambda row: row.timing.seconds,
+    "seconds": lambda row: row.timing.seconds or None,  # of a baseline they are not known
 }
 
 _TEXTS: Final[dict[str, Any]] = {"report": None, "raw_report": None, "sources": (), "audit": None, "extras": {}}

@@ -4,7 +4,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from statistics import fmean, median
+from statistics import fmean, median, variance
 from typing import Any, Literal, get_args
 
 from pydantic import Field, model_validator
@@ -25,6 +25,7 @@ from aiq.stats.estimates import (
     paired_ratios,
     ratio_estimate,
 )
+from aiq.stats.intervals import LEVEL, Method
 from aiq.stats.noise import NOISE, Noise, RunNoise, pooled
 
 MOST_SLICES = 20  # a tag with more values than this names samples rather than groups them; it is not sliced by
@@ -82,6 +83,19 @@ class JudgeErrors(Record):
         return values
 
 
+class LeftOut(Record):
+    """Attempts without a judgement of a metric, by cause; only those of failed agents may count, by their policy.
+
+    `bounds`: the metric's mean if what is unjudged had its lowest value, or its highest one; None where all is judged,
+    and for ratios and metrics that lack a bound, of which nothing can be said.
+    """
+
+    failed: int
+    unjudged: int
+    not_applicable: int
+    bounds: tuple[float, float] | None = None
+
+
 class Summary(Record):
     """`summary.json`: the numbers of a run. `n` of a metric counts samples, `n_errors` failed attempts.
 
@@ -90,11 +104,13 @@ class Summary(Record):
     ended in, the most frequent ones. `denied`: pages and search results that `web.deny` kept from agents. `tools`:
     calls by tool and outcome (`ok` or the kind of error); `outages`: by tool, the first error of the service behind it.
     `ranges`: least and greatest value of metrics that have both. `judge_caveats`: what a judge's scores do without.
-    `judge_noise`: of the metrics whose judge judged a report more than once. `cost_usd` is a lower bound where there
+    `judge_noise`: of the metrics whose judge judged a report more than once. `left_out`: of the metrics that not every
+    attempt has. `cost_usd` is a lower bound where there
     are `unreported_calls`: calls whose usage the endpoint did not report.
     """
 
     schema_version: Literal[1] = 1
+    intervals: Method = "score"
     run_id: str
     experiment: str
     status: RunStatus
@@ -109,6 +125,7 @@ class Summary(Record):
     metrics: Mapping[str, Estimate]
     ranges: Mapping[str, tuple[float, float]] = Field(default_factory=dict)
     unavailable: Mapping[str, str]
+    left_out: Mapping[str, LeftOut] = Field(default_factory=dict)
     agent_failures: FailurePolicy
     failures: Mapping[str, int] = Field(default_factory=dict)
     denied: int = 0
@@ -140,6 +157,7 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
     attempts = list(figures.attempts.values())
     statuses = state.statuses()
     return Summary(
+        intervals=state.spec.intervals,
         run_id=manifest.run_id,
         experiment=manifest.experiment,
         status=manifest.status,
@@ -154,6 +172,7 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
         metrics=metrics,
         ranges={n: (m.low, m.high) for n, m in declared.items() if m.low is not None and m.high is not None},
         unavailable={name: figures.reason(name) for name in declared if name not in metrics},
+        left_out={name: found for name in metrics if (found := figures.left_out(name, rule)) is not None},
         agent_failures=FailurePolicy(
             policy=rule,
             failed=sum(attempt.failed for attempt in attempts),
@@ -193,7 +212,7 @@ class _Figures:
         """Every metric that these keys have, in the order in which the judges declare them."""
         keys = list(keys)
         estimates = {
-            name: estimate(metric, self._state.by_sample(name, keys, rule))
+            name: estimate(metric, self._state.by_sample(name, keys, rule), self._state.spec.intervals)
             for name, metric in self._state.spec.metrics.items()
             if self._applies(name)
         }
@@ -212,14 +231,42 @@ class _Figures:
                 return "the judge failed" if status == "error" else reasons[0]  # why: `judge_errors`
         return "its denominators sum to 0" if self._scores[metric] else "nothing was scored"
 
+    def left_out(self, name: str, rule: FailureRule) -> LeftOut | None:
+        """None where every attempt has the metric."""
+        metric, attempts = self._state.spec.metrics[name], self.attempts.items()
+        status = {key: (score := self._state.score(key, name)) and score.status for key, _ in attempts}
+        unjudged = [key for key, one in attempts if status[key] in ("error", None) and one.status != "cancelled"]
+        counts = Counter(status.values())
+        failed, missing = counts["agent_failed"], counts["not_applicable"]
+        if not (failed or unjudged or missing):
+            return None
+        found = LeftOut(failed=failed, unjudged=len(unjudged), not_applicable=missing)
+        if not unjudged or metric.estimator == "ratio" or metric.low is None or metric.high is None:
+            return found
+        scores = self._state.by_sample(name, self.attempts, rule)
+        ends = []
+        for value in (metric.low, metric.high):
+            filled = {sample: list(epochs) for sample, epochs in scores.items()}
+            for key in unjudged:
+                filled.setdefault(key.sample_id, []).append((value, 1.0))
+            ends.append(fmean(fmean(score for score, _ in epochs) for epochs in filled.values()))
+        return found.model_copy(update={"bounds": (ends[0], ends[1])})
+
     def noise(self) -> dict[str, RunNoise]:
         """How far judgements of one report lie apart, for the metrics that were judged more than once."""
         found = {}
         for name, scores in self._scores.items():
             noise = pooled([Noise.model_validate(score.detail[NOISE]) for score in scores if NOISE in score.detail])
             if noise is not None:
-                found[name] = noise
+                found[name] = noise.within(self._variance(name))
         return found
+
+    def _variance(self, name: str) -> float | None:
+        """Of the metric's mean, with all that makes it vary; None for ratios, and for less than two samples."""
+        clusters = self._state.by_sample(name, self.attempts).values()
+        values = [fmean(value for value, _ in cluster) for cluster in clusters]
+        mean_of = self._state.spec.metrics[name].estimator == "mean"
+        return variance(values) / len(values) if mean_of and len(values) > 1 else None
 
     def slices(self, rule: FailureRule) -> dict[str, dict[str, dict[str, Estimate]]]:
         """Metrics by tag and value, both in alphabetical order; a tag with one value alone says nothing."""
@@ -265,21 +312,30 @@ def causes(messages: Iterable[str]) -> dict[str, int]:
     return {found[0]: len(found) for found in frequent}
 
 
-def estimate(metric: Metric, clusters: Mapping[str, Pairs]) -> Estimate | None:
+def estimate(metric: Metric, clusters: Mapping[str, Pairs], method: Method = "score") -> Estimate | None:
     """A metric's estimate from `RunState.by_sample`; None without scores."""
     if metric.estimator == "ratio":
-        return ratio_estimate(list(clusters.values()), metric.low, metric.high)
+        return ratio_estimate(list(clusters.values()), metric.low, metric.high, method)
     values = [[value for value, _ in cluster] for cluster in clusters.values()]
-    return mean_estimate(values, metric.low, metric.high)
+    return mean_estimate(values, metric.low, metric.high, method)
 
 
-def difference(metric: Metric, first: Mapping[str, Pairs], second: Mapping[str, Pairs]) -> Difference | None:
-    """The metric in a second run minus in a first one, both from `RunState.by_sample`, over the samples of both."""
+def difference(
+    metric: Metric,
+    first: Mapping[str, Pairs],
+    second: Mapping[str, Pairs],
+    method: Method = "score",
+    level: float = LEVEL,
+) -> Difference | None:
+    """The metric in a second run minus in a first one, both from `RunState.by_sample`, over the samples of both.
+
+    `level`: of `ci95`, where it is not to be 95 %: its ends are one-sided bounds at (1 + level) / 2.
+    """
     span = None if metric.low is None or metric.high is None else metric.high - metric.low
     if metric.estimator == "ratio":
-        return paired_ratios(first, second, span)
+        return paired_ratios(first, second, span, method, level)
     before, after = ({sample: [x for x, _ in epochs] for sample, epochs in run.items()} for run in (first, second))
-    return paired_means(before, after, span)
+    return paired_means(before, after, span, method, level)
 
 
 def _citation_statuses(attempts: Iterable[SampleRow]) -> dict[str, int]:

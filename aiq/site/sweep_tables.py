@@ -57,7 +57,11 @@ def print_sweep(sweep: Sweep, folder: SweepFolder) -> None:
     parts += [Text(line) for line in (*_resolves(sweep, "can"), *_decision(sweep))] if sweep.metric else []
     summaries = [folder.point(point.number).read_summary() for point in sweep.points if point.metrics]
     said = dict.fromkeys(note for summary in summaries for note in notes(summary))
-    show(*parts, *(Text(note, style="yellow") for note in said), Text(f"written to {folder.sweep_path}"))
+    show(
+        *parts,
+        *(Text(note, style="yellow") for note in said),
+        Text(f"written to {folder.sweep_path}; plots: {folder.page_path}"),
+    )
 
 
 def _apart(sweep: Sweep) -> Iterator[str]:
@@ -115,9 +119,7 @@ def _points(sweep: Sweep, width: int) -> Iterator[Table]:
     rest |= {heading: [cells[place] for cells in spends] for place, heading in enumerate(_SPEND_HEADINGS)}
     rest["n"] = [str(point.n_samples) for point in points]
     rest["failed"] = [str(point.failed) for point in points]
-    rest |= (
-        {"unjudged": [str(point.unjudged) for point in points]} if any(p.unjudged for p in points) else {}
-    )
+    rest |= {"unjudged": [str(point.unjudged) for point in points]} if any(p.unjudged for p in points) else {}
     rest["status"] = [_status(point) for point in points]
     for block in _blocks(fixed, rest, width):
         yield plain_table(list(block), zip(*block.values(), strict=True), left=len(fixed))

@@ -27,7 +27,16 @@ NOT_MEASURED_NOTE = (
 )
 REPLAYED_NOTE = "cassette={}: what was recorded was replayed, so times and waits are not those of the models."
 NOTHING_SCORED = "nothing was scored: judge=[] names no judge"
-NOISE_HEADINGS = ("sd", "votes", "orders", "members", "first - swapped", "se of the mean", "judgements")
+NOISE_HEADINGS = (
+    "sd",
+    "votes",
+    "orders",
+    "members",
+    "first - swapped",
+    "se of the mean",
+    "of the variance",
+    "judgements",
+)
 _WIDEST = 1000
 
 
@@ -155,7 +164,7 @@ def citations(counts: Mapping[str, int]) -> str:
 
 def noise_cells(noise: RunNoise) -> list[str]:
     """The cells below NOISE_HEADINGS."""
-    figures = (noise.sd, noise.votes, noise.orders, noise.members, noise.order_gap, noise.standard_error)
+    figures = (noise.sd, noise.votes, noise.orders, noise.members, noise.order_gap, noise.standard_error, noise.share)
     return list(map(cell, (*figures, noise.judgements)))
 
 
@@ -170,6 +179,8 @@ def print_summary(summary: Summary, folder: RunFolder) -> None:
         parts.append(Text(f"the judges' reliability is not known: {problem}", style="red"))
     if summary.unavailable:
         parts.append(Text("\n".join(missing_metrics(summary)), style="dim"))
+    if summary.left_out:
+        parts.append(_left_out(summary))
     if summary.judge_noise:
         rows = [(name, *noise_cells(found)) for name, found in summary.judge_noise.items()]
         parts.append(plain_table(("judge noise", *NOISE_HEADINGS), rows))
@@ -193,19 +204,32 @@ def missing_metrics(summary: Summary) -> Iterator[str]:
 
 
 def _metrics(summary: Summary, reliability: Mapping[str, str]) -> Table:
-    headings = ["metric", "mean", "95 % interval", "n", "estimator", "judge reliability"]
+    headings = ["metric", "mean", "95 % interval", "n", "estimator"]
     rows: list[list[object]] = [
-        [name, found.mean, interval(found), found.n, found.estimator, reliability[name]]
-        for name, found in summary.metrics.items()
+        [name, found.mean, interval(found), found.n, found.estimator] for name, found in summary.metrics.items()
     ]
+    if reliability:
+        headings.append("judge\nreliability")
+        for row in rows:
+            row.append(reliability[str(row[0])])
     failures = summary.agent_failures
     if failures.failed and failures.metrics:
         other_rule = "excluded" if failures.alternative == "exclude" else "as worst"
-        headings[-1:] = ["judge\nreliability", f"failures\n{other_rule}"]
+        headings.append(f"failures\n{other_rule}")
         for row in rows:
             other = failures.metrics.get(str(row[0]))
             row.append(other.mean if other else "")
     return plain_table(headings, rows, f"{summary.experiment}  {summary.run_id}")
+
+
+def _left_out(summary: Summary) -> Table:
+    """What each mean does without, in attempts, and where it would lie had all been judged."""
+    rows = [
+        (name, one.failed, one.unjudged, one.not_applicable, one.bounds and " to ".join(map(number, one.bounds)))
+        for name, one in summary.left_out.items()
+    ]
+    headings = ("attempts without a judgement", "failed", "unjudged", "not\napplicable", "bounds of\nthe mean")
+    return plain_table(headings, rows)
 
 
 def _attempts(summary: Summary) -> Text:

@@ -10,7 +10,7 @@ from statistics import fmean, stdev
 from typing import Literal
 
 from aiq.core.base import Record
-from aiq.stats.intervals import Interval, difference_interval, mean_interval
+from aiq.stats.intervals import LEVEL, Interval, Method, difference_interval, mean_interval
 from aiq.stats.significance import paired_p, step
 
 Values = Sequence[float]
@@ -49,59 +49,70 @@ class Difference(Record):
         return abs(self.mean) < 1e-9 and (self.spread or 0.0) < 1e-9
 
 
-def mean_estimate(clusters: Sequence[Values], low: float | None = None, high: float | None = None) -> Estimate | None:
+def mean_estimate(
+    clusters: Sequence[Values], low: float | None = None, high: float | None = None, method: Method = "score"
+) -> Estimate | None:
     """Mean over samples of the mean over epochs; None without any value. `low`, `high`: bounds of the values.
 
     Its standard error is s / sqrt(n) with s the standard deviation of the n cluster means: the
     cluster-robust error for clusters of equal weight (Miller 2024, "Adding Error Bars to Evals",
     section 2.2, where clusters are of equal size). It is the ratio whose denominators are 1.
     """
-    return _estimate([(fmean(cluster), 1.0) for cluster in clusters if cluster], "mean", low, high)
+    return _estimate([(fmean(cluster), 1.0) for cluster in clusters if cluster], "mean", low, high, method)
 
 
-def ratio_estimate(clusters: Sequence[Pairs], low: float | None = None, high: float | None = None) -> Estimate | None:
+def ratio_estimate(
+    clusters: Sequence[Pairs], low: float | None = None, high: float | None = None, method: Method = "score"
+) -> Estimate | None:
     """Sum of numerators over sum of denominators; None where the denominators sum to 0.
 
-    Linearised (delta method) variance with clusters as units: R = X / Y,
-    var(R) = n / (n - 1) * sum((x_i - R y_i)^2) / Y^2 (Cochran 1977, "Sampling Techniques", 2.11 and
-    6.4, without the finite population correction).
+    The jackknife's variance with clusters as units: R = X / Y, var(R) = (n - 1) / n * sum(d_i^2) with
+    d_i = R - R without cluster i = (x_i - R y_i) / (Y - y_i). The linearised variance (Cochran 1977, "Sampling
+    Techniques", 6.4), with Y below, is too small for few clusters of unequal size.
     """
-    return _estimate([_sums(cluster) for cluster in clusters if cluster], "ratio", low, high)
+    return _estimate([_sums(cluster) for cluster in clusters if cluster], "ratio", low, high, method)
 
 
 def _estimate(
-    totals: Pairs, estimator: Literal["mean", "ratio"], low: float | None, high: float | None
+    totals: Pairs, estimator: Literal["mean", "ratio"], low: float | None, high: float | None, method: Method
 ) -> Estimate | None:
     if (ratio := _ratio(totals)) is None:
         return None
-    interval = mean_interval(ratio, _residuals(totals, ratio), low, high)
+    interval = mean_interval(ratio, _residuals(totals, ratio), low, high, method)
     return Estimate(mean=ratio, ci95=interval, n=len(totals), estimator=estimator)
 
 
 def paired_means(
-    first: Mapping[str, Values], second: Mapping[str, Values], span: float | None = None
+    first: Mapping[str, Values],
+    second: Mapping[str, Values],
+    span: float | None = None,
+    method: Method = "score",
+    level: float = LEVEL,
 ) -> Difference | None:
     """Mean over common samples of (mean over epochs in `second` - in `first`); None without common samples.
 
-    `span`: the width of the range of values, where they have one.
+    `span`: the width of the range of values, where they have one. `level`: of `ci95`, where it is not to be 95 %.
     """
     before, after = (
         {sample: (fmean(values), 1.0) for sample, values in of.items() if values} for of in (first, second)
     )
-    return _paired(before, after, span)
+    return _paired(before, after, span, method, level)
 
 
 def paired_ratios(
-    first: Mapping[str, Pairs], second: Mapping[str, Pairs], span: float | None = None
+    first: Mapping[str, Pairs],
+    second: Mapping[str, Pairs],
+    span: float | None = None,
+    method: Method = "score",
+    level: float = LEVEL,
 ) -> Difference | None:
     """Difference of two ratios of sums over common samples; None where a denominator sums to 0.
 
-    Both ratios are linearised as in `ratio_estimate`, and their residuals subtracted sample by
-    sample, so that what the two runs share cancels: var = n / (n - 1) * sum(d_i^2) with
-    d_i = (x_i - R y_i) / Y of second - of first.
+    The jackknife's deviations of both (`ratio_estimate`) are subtracted sample by sample, so that what the two runs
+    share cancels.
     """
     before, after = ({sample: _sums(pairs) for sample, pairs in of.items() if pairs} for of in (first, second))
-    return _paired(before, after, span)
+    return _paired(before, after, span, method, level)
 
 
 def passes(values: Values, k: int) -> tuple[float, float]:
@@ -114,7 +125,11 @@ def passes(values: Values, k: int) -> tuple[float, float]:
 
 
 def _paired(
-    first: Mapping[str, tuple[float, float]], second: Mapping[str, tuple[float, float]], span: float | None
+    first: Mapping[str, tuple[float, float]],
+    second: Mapping[str, tuple[float, float]],
+    span: float | None,
+    method: Method,
+    level: float,
 ) -> Difference | None:
     common = sorted(first.keys() & second.keys())
     before, after = [first[sample] for sample in common], [second[sample] for sample in common]
@@ -124,11 +139,9 @@ def _paired(
     mean, residuals = new - old, zip(_residuals(before, old), _residuals(after, new), strict=True)
     deviations = [b - a for a, b in residuals]
     changes = [mean + deviation for deviation in deviations]
-    interval = difference_interval(mean, deviations, changes, span)
+    interval = difference_interval(mean, deviations, changes, span, method, level)
     spread = stdev(changes) if len(changes) > 1 else None
-    return Difference(
-        mean=mean, ci95=interval, n=len(common), p=paired_p(changes), spread=spread, step=step(changes)
-    )
+    return Difference(mean=mean, ci95=interval, n=len(common), p=paired_p(changes), spread=spread, step=step(changes))
 
 
 def _sums(pairs: Pairs) -> tuple[float, float]:
@@ -141,6 +154,9 @@ def _ratio(totals: Pairs) -> float | None:
 
 
 def _residuals(totals: Pairs, ratio: float) -> list[float]:
-    """What each cluster adds to the ratio beyond its expectation, times the number of clusters."""
-    share = math.fsum(y for _, y in totals) / len(totals)
-    return [(x - ratio * y) / share for x, y in totals]
+    """What each cluster adds to the ratio beyond its expectation, times n - 1: the ratio minus that without it.
+
+    Of clusters of equal weight: how far each is from the mean.
+    """
+    n, whole = len(totals), math.fsum(y for _, y in totals)
+    return [(x - ratio * y) / (whole - y) * (n - 1) if whole != y else 0.0 for x, y in totals]

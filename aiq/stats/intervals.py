@@ -5,47 +5,96 @@ as it would be if the value at the interval's end were the true one. For that on
 metric goes with its mean: as mu (1 - mu) where it has two bounds, as a share has; as mu where it has a lower one, as a
 count has; not at all where it has none, which makes it Student's interval. The variance itself is what the samples
 say: the effective sample size n_eff = mu (1 - mu) / se^2 is larger than n where scores vary less than ones and zeros.
+The method `exact` takes Clopper's and Pearson's interval at that size instead (Korn and Graubard 1998, "Confidence
+intervals for proportions with small expected number of positive counts"): wider, and never below its level for shares.
 `python -m benchmarks.intervals` measures how often they hold: docs/statistics.md.
 """
 
 import math
 from collections.abc import Sequence
+from typing import Final, Literal, NamedTuple
 
 Interval = tuple[float, float]
+Method = Literal["score", "exact"]
 
 LEVEL = 0.95
+_CAUTION: Final = 1 / 6
+"""How far the quantile of shares stays on the way from normal to Student's: with 0 they cover 0.899 (p=0.02, n=27)."""
+
+
+class Spread(NamedTuple):
+    """How uncertain a mean of n clusters is: its standard error, and how many degrees of freedom that itself has."""
+
+    error: float
+    freedom: float
+    n: int
 
 
 def mean_interval(
-    mean: float, deviations: Sequence[float], low: float | None = None, high: float | None = None
+    mean: float,
+    deviations: Sequence[float],
+    low: float | None = None,
+    high: float | None = None,
+    method: Method = "score",
 ) -> Interval | None:
     """Of a mean whose n clusters deviate so from it, and that lies between the bounds, where there are any.
 
     None for less than two clusters, and for clusters without any deviation where no bound tells what could be.
+    `method`: of numbers with two bounds; others have the score interval.
     """
-    n, error = len(deviations), _error(deviations)
-    if n < 2 or (low is None and high is None and not error):
+    return spread_interval(mean, spread(deviations), low, high, method) if len(deviations) > 1 else None
+
+
+def spread_interval(
+    mean: float, found: Spread, low: float | None = None, high: float | None = None, method: Method = "score"
+) -> Interval | None:
+    """As `mean_interval`, from the spread of the mean, however it was worked out."""
+    if low is None and high is None and not found.error:
         return None
     if low is None or high is None:
-        return _half_bounded(mean, error, n, low, high)
-    span = high - low
-    share, error = min(1.0, max(0.0, (mean - low) / span)), error / span
-    spread = share * (1 - share)
-    quantile = _quantile(n, (n - 1) * error**2 / spread if error and spread else 1.0)
-    effective = spread / error**2 if error and spread else n
-    lowest, highest = _wilson(share, effective, quantile)
-    return low + span * lowest, low + span * highest
+        return _half_bounded(mean, found, low, high)
+    span, n = high - low, found.n
+    share, error = min(1.0, max(0.0, (mean - low) / span)), found.error / span
+    variance = share * (1 - share)
+    if not error or not variance:
+        size, quantile = float(n), _quantile(math.inf, 0.0)
+    else:
+        size, known = variance / error**2, (n - 1) * error**2 / variance
+        if method == "score":
+            quantile = _quantile(found.freedom, min(known, 1 - _CAUTION))
+        else:
+            size *= n / (n - 1)  # that ones and zeros have the size n
+            quantile = _quantile(found.freedom, float(known > 1 - 1e-9))
+    ends = _wilson(share, size, quantile) if method == "score" else _clopper(share, size, quantile)
+    return low + span * ends[0], low + span * ends[1]
 
 
-def _half_bounded(mean: float, error: float, n: int, low: float | None, high: float | None) -> Interval | None:
+def spread(deviations: Sequence[float]) -> Spread:
+    """Of a mean whose clusters, two or more, deviate so from it.
+
+    The degrees of freedom are Satterthwaite's: those of the normal sample whose variance would be as uncertain as the
+    kurtosis makes it, at most n - 1. Few clusters that decide the variance make it very uncertain.
+    """
+    n = len(deviations)
+    squares = [deviation * deviation for deviation in deviations]
+    total = math.fsum(squares)
+    if total <= 1e-24:  # what rounding may have made
+        return Spread(0.0, n - 1, n)
+    kurtosis = n * math.fsum(square * square for square in squares) / total**2
+    freedom = min(n - 1, 2 * n / (kurtosis - 1)) if kurtosis > 1 + 1e-9 else n - 1
+    return Spread(math.sqrt(total / (n * (n - 1))), freedom, n)
+
+
+def _half_bounded(mean: float, found: Spread, low: float | None, high: float | None) -> Interval | None:
     """Solves (mean - mu)^2 = q^2 se^2 mu / mean for mu above the bound; below an upper one, the same mirrored."""
-    quantile = _quantile(n, 0.0)
+    error, n = found.error, found.n
     if low is None and high is None:
-        return mean - quantile * error, mean + quantile * error
+        half = _quantile(n - 1, 0.0) * error
+        return mean - half, mean + half
     if low is None:
-        mirrored = _half_bounded(-mean, error, n, -(high or 0.0), None)
+        mirrored = _half_bounded(-mean, found, -(high or 0.0), None)
         return mirrored and (-mirrored[1], -mirrored[0])
-    above = mean - low
+    above, quantile = mean - low, _quantile(found.freedom, 0.0)
     if error:
         slope = (quantile * error) ** 2 / above
     elif float(above).is_integer():
@@ -57,48 +106,70 @@ def _half_bounded(mean: float, error: float, n: int, low: float | None, high: fl
 
 
 def difference_interval(
-    difference: float, deviations: Sequence[float], changes: Sequence[float], span: float | None
+    difference: float,
+    deviations: Sequence[float],
+    changes: Sequence[float],
+    span: float | None,
+    method: Method = "score",
+    level: float = LEVEL,
 ) -> Interval | None:
-    """Of the mean difference between two runs of the same n clusters.
+    """Of the mean difference between two runs of the same n clusters; each of its ends is a one-sided bound.
 
     `deviations`: of each cluster's difference from the mean one; `changes`: the differences themselves; `span`: the
     largest that can be (the width of the metric's range), None where there is no such: then it is Student's interval.
     With a span it is Tango's (1998, "Equivalence test and confidence interval for the difference in proportions for
     the paired-sample design"), whose two kinds of discordant pairs are the sums of rises and falls, at the effective
-    sample size. None for less than two clusters, and for equal differences where no span tells what could be.
+    sample size; with `exact` it is what the exact intervals of both sums, each at half the error, leave possible. None
+    for less than two clusters, and for equal differences where no span tells what could be.
     """
-    n, error = len(deviations), _error(deviations)
-    if n < 2 or (span is None and not error):
+    n = len(deviations)
+    if n < 2:
         return None
+    found = spread(deviations)
     if span is None:
-        half = _quantile(n, 0.0) * error
-        return difference - half, difference + half
+        half = _quantile(n - 1, 0.0, level) * found.error
+        return (difference - half, difference + half) if found.error else None
     rise = math.fsum(change for change in changes if change > 0) / n / span
     fall = -math.fsum(change for change in changes if change < 0) / n / span
-    error, mean = error / span, rise - fall
-    spread = rise + fall - mean**2
-    quantile = _quantile(n, (n - 1) * error**2 / spread if error and spread > 0 else 1.0)
-    effective = spread / error**2 if error and spread > 0 else n
-    lowest, highest = _tango(rise, fall, effective, quantile)
+    error, mean = found.error / span, rise - fall
+    variance = rise + fall - mean**2
+    size, quantile = float(n), _quantile(math.inf, 0.0, level)
+    if error and variance > 0:
+        size = variance / error**2
+        if method == "score":
+            quantile = _quantile(found.freedom, (n - 1) / size, level)
+    if method == "score":
+        lowest, highest = _tango(rise, fall, size, quantile)
+    else:
+        size = min(n, size * n / (n - 1))
+        rises, falls = (
+            _clopper(min(1.0, share), size, _quantile(math.inf, 0.0), (1 + level) / 2) for share in (rise, fall)
+        )
+        lowest, highest = rises[0] - falls[1], rises[1] - falls[0]
     return span * lowest, span * highest
 
 
-def _error(deviations: Sequence[float]) -> float:
-    """The standard error of a mean whose clusters deviate so from it; 0 for what rounding may have made."""
-    n = len(deviations)
-    squares = math.fsum(deviation * deviation for deviation in deviations)
-    return math.sqrt(squares / (n * (n - 1))) if n > 1 and squares > 1e-24 else 0.0
-
-
-def _quantile(n: int, determined: float) -> float:
+def _quantile(freedom: float, determined: float, level: float = LEVEL) -> float:
     """Between Student's and the normal distribution's: what the mean determines of the variance is not estimated.
 
     `determined`: the share of the variance that ones and zeros of this mean would have: 1 for shares.
     """
     from scipy.special import ndtri, stdtrit  # half a second to import: only where a number is wanted
 
-    normal, student = float(ndtri((1 + LEVEL) / 2)), float(stdtrit(n - 1, (1 + LEVEL) / 2))
+    normal = float(ndtri((1 + level) / 2))
+    student = normal if math.isinf(freedom) else float(stdtrit(freedom, (1 + level) / 2))
     return normal + (student - normal) * (1 - min(1.0, determined))
+
+
+def _clopper(share: float, size: float, quantile: float, level: float = LEVEL) -> Interval:
+    """Clopper's and Pearson's interval at a size that is as much smaller as the quantile is above the normal one."""
+    from scipy.special import betaincinv
+
+    size *= (_quantile(math.inf, 0.0) / quantile) ** 2
+    right, wrong, tail = share * size, (1 - share) * size, (1 - level) / 2
+    lowest = float(betaincinv(right, wrong + 1, tail)) if right > 1e-9 else 0.0
+    highest = float(betaincinv(right + 1, wrong, 1 - tail)) if wrong > 1e-9 else 1.0
+    return lowest, highest
 
 
 def _wilson(share: float, n: float, quantile: float) -> Interval:

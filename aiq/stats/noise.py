@@ -45,10 +45,17 @@ class RunNoise(Noise):
 
     `reports`: those with several judgements. `standard_error`: of the run's mean, for the judge's part alone:
     sqrt(sum(sd^2 / judgements)) / reports. It takes order and member for chance and so is rather too large.
+    `share`: of the variance of the run's mean, what the judge adds to that of the samples; None where not known.
     """
 
     reports: int
     standard_error: float
+    share: float | None = None
+
+    def within(self, variance: float | None) -> "RunNoise":
+        """Beside the variance of the run's mean, which holds the noise of its judge."""
+        share = min(1.0, self.standard_error**2 / variance) if variance else None
+        return self.model_copy(update={"share": share})
 
 
 def noise_of(judgements: Sequence[Judgement]) -> Noise | None:

@@ -2,12 +2,14 @@
 
 import math
 from bisect import bisect_left
-from typing import Final
+from collections.abc import Sequence
+from statistics import fmean, variance
+from typing import Final, NamedTuple
 
-from aiq.stats.significance import LEVEL
+from aiq.stats.significance import LEVEL, fewest
 
 POWER: Final = 0.8
-_POINTS: Final = 64  # numbers of changed samples that stand for all that may be
+_POINTS: Final = 20  # numbers of changed samples that stand for all that may be
 
 
 def power(difference: float, spread: float, n: int, level: float = LEVEL, step: float | None = None) -> float:
@@ -24,7 +26,7 @@ def power(difference: float, spread: float, n: int, level: float = LEVEL, step: 
         return _mcnemar(min(1.0, abs(difference) / step), spread / step, n, level)
     from scipy.special import ndtr, ndtri
 
-    if n < _fewest(level):
+    if n < fewest(level):
         return 0.0
     quantile = float(-ndtri(level / 2))
     shift = abs(difference) * math.sqrt(max(0.0, n - quantile**2 / 2))
@@ -42,16 +44,16 @@ def samples_needed(spread: float, difference: float, level: float = LEVEL, step:
     def enough(n: int) -> bool:
         return power(difference, spread, n, level, step) >= POWER
 
-    most = max(_fewest(level), math.ceil((spread / difference) ** 2))  # of this order
+    most = max(fewest(level), math.ceil((spread / difference) ** 2))  # of this order
     while not enough(most):
         most *= 2
-    return bisect_left(range(most), True, lo=0 if most == _fewest(level) else most // 2, key=enough)
+    return bisect_left(range(most), True, lo=0 if most == fewest(level) else most // 2, key=enough)
 
 
 def resolvable(spread: float, n: int, level: float = LEVEL, step: float | None = None) -> float | None:
-    """The smallest true difference that n samples find at the level with a probability of POWER; the rest as in `power`.
+    """The smallest true difference that n samples find with a probability of POWER; the rest as in `power`.
 
-    None where they find none at all, as fewer than six do not at a level of 0.05. It may be larger than a metric's range.
+    None where they find none, as fewer than six do not at a level of 0.05. It may be larger than a metric's range.
     """
     from scipy.optimize import brentq
     from scipy.special import ndtri
@@ -62,10 +64,39 @@ def resolvable(spread: float, n: int, level: float = LEVEL, step: float | None =
             return POWER - power(difference, spread, n, level, step)
 
         return float(brentq(lacking, 0.0, step, xtol=1e-6 * step)) if lacking(step) < 0 else None
-    if n < _fewest(level):
+    if n < fewest(level):
         return None
     quantile = float(-ndtri(level / 2))
     return spread * (quantile + float(ndtri(POWER))) / math.sqrt(n - quantile**2 / 2)
+
+
+class Variances(NamedTuple):
+    """Of samples: of their means over the epochs there are, and within one, of its epochs (None: each has one alone).
+
+    `mean`: over all samples. `epochs`: how many a sample has, the harmonic mean.
+    """
+
+    mean: float
+    total: float
+    within: float | None
+    epochs: float
+
+
+def variances(clusters: Sequence[Sequence[tuple[float, float]]]) -> Variances | None:
+    """By the (numerator, denominator) of each sample's epochs; of ratios linearised.
+
+    None for less than two samples, and where the denominators sum to 0.
+    """
+    share = fmean(fmean(y for _, y in cluster) for cluster in clusters) if len(clusters) > 1 else 0.0
+    if not share:
+        return None
+    ratio = fmean(fmean(x for x, _ in cluster) for cluster in clusters) / share
+    values = [[(x - ratio * y) / share for x, y in cluster] for cluster in clusters]
+    again = [cluster for cluster in values if len(cluster) > 1]
+    squares = math.fsum(variance(cluster) * (len(cluster) - 1) for cluster in again)
+    within = squares / sum(len(cluster) - 1 for cluster in again) if again else None
+    epochs = 1 / fmean(1 / len(cluster) for cluster in clusters)
+    return Variances(ratio, variance(map(fmean, values)), within, epochs)
 
 
 def _fewest(level: float) -> int:
@@ -76,13 +107,16 @@ def _fewest(level: float) -> int:
 def _mcnemar(gain: float, spread: float, n: int, level: float) -> float:
     """`gain`, `spread`: in steps. No fewer can change than the gain takes."""
     import numpy as np
-    from scipy.stats import binom
+    from scipy.special import bdtr, bdtrc, bdtrik
 
     changed = min(1.0, max(gain, spread**2 + gain**2))
     if not changed:
         return 0.0
-    counts = binom.ppf((np.arange(_POINTS) + 0.5) / _POINTS, n, changed)
-    critical = binom.ppf(level / 2, counts, 0.5)
-    critical -= 2 * binom.cdf(critical, counts, 0.5) >= level
+    chances = (np.arange(_POINTS) + 0.5) / _POINTS
+    counts = np.ceil(bdtrik(chances, n, changed) - 1e-9).astype(int) if changed < 1 else np.array([n])
+    counts = counts[counts >= fewest(level)]  # fewer never are below the level
+    critical = np.ceil(bdtrik(level / 2, counts, 0.5))
+    critical -= 2 * bdtr(critical, counts, 0.5) >= level
     rises = (1 + gain / changed) / 2
-    return float(np.mean(binom.cdf(critical, counts, rises) + binom.sf(counts - critical - 1, counts, rises)))
+    found = bdtr(critical, counts, rises) + bdtrc(counts - critical - 1, counts, rises)
+    return float(np.sum(found) / (_POINTS if changed < 1 else 1))

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
+from statistics import fmean, stdev
 from typing import Final, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -12,6 +13,14 @@ _DRAWN: Final = 500  # changes up to which signs are drawn; above, Student's tes
 _DRAWS: Final = 10_000
 
 
+def fewest(level: float = LEVEL) -> int:
+    """Changes that can have a p-value below the level: if all are in one direction."""
+    return math.floor(1 - math.log2(level)) + 1
+
+
+TESTED: Final = fewest()
+
+
 def paired_p(changes: Sequence[float]) -> float | None:
     """The two-sided p-value of a mean change that is 0 in truth; None where too few changed for one below LEVEL.
 
@@ -19,19 +28,21 @@ def paired_p(changes: Sequence[float]) -> float | None:
     so the signs are flipped: a randomisation test (Fisher 1935, "The Design of Experiments", section 21), exact for up
     to 16 clusters that changed, with 10,000 seeded draws for up to 500, above it Student's paired test. Changes of
     one size, as shares have them with one epoch, make it McNemar's exact test. What did not change says nothing of the
-    direction, and rounding errors are no changes: it takes six.
+    direction, and rounding errors are no changes: it takes six (TESTED).
     """
     changed = _changed(changes)
-    if 2.0 ** (1 - len(changed)) >= LEVEL:
+    if len(changed) < TESTED:
         return None
     if step(changed) is not None:
-        from scipy.stats import binomtest
+        from scipy.special import bdtr  # scipy.stats takes seconds to import
 
-        return float(binomtest(sum(change > 0 for change in changed), len(changed)).pvalue)
+        rises = sum(change > 0 for change in changed)
+        return min(1.0, 2 * float(bdtr(min(rises, len(changed) - rises), len(changed), 0.5)))
     if len(changed) > _DRAWN:
-        from scipy.stats import ttest_1samp
+        from scipy.special import stdtr
 
-        return float(ttest_1samp(changes, 0.0).pvalue)
+        n = len(changes)
+        return 2 * float(stdtr(n - 1, -abs(fmean(changes)) / stdev(changes) * math.sqrt(n)))
     return _sign_flip(changed)
 
 
@@ -74,3 +85,16 @@ def corrected(values: Mapping[K, float | None]) -> dict[K, float | None]:
     for rank, (p, place) in enumerate(family):
         found[place] = largest = max(largest, min(1.0, (len(family) - rank) * p))
     return dict(zip(values, found, strict=True))
+
+
+def fall_p(p: float | None, change: float) -> float | None:
+    """The one-sided p-value of a mean that has not fallen, from that of `paired_p`, whose tests are symmetric."""
+    return None if p is None else p / 2 if change < 0 else 1 - p / 2
+
+
+def holm_levels(values: Mapping[K, float | None]) -> dict[K, float]:
+    """The level that Holm's method holds each p-value of a family against; of what has none, the strictest."""
+    family = sorted((p, place) for place, p in enumerate(values.values()) if p is not None)
+    levels = {place: LEVEL / (len(family) - rank) for rank, (_, place) in enumerate(family)}
+    strictest = LEVEL / max(1, len(family))
+    return {name: levels.get(place, strictest) for place, name in enumerate(values)}

@@ -142,6 +142,7 @@ def test_a_killed_sweep_loses_nothing_finished(place: Workplace) -> None:
     assert sweep_of(place).status == "finished"
     assert len(place.endpoint.asked) - asked <= 6
     assert "written to" in out
+    assert len([*place.path.glob("results/*/*/index.html")]) == 1
 
 
 def test_runs_and_sweeps_are_told_apart(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:

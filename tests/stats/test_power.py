@@ -26,7 +26,7 @@ def share(rises: float, falls: float) -> Change:
 @pytest.mark.parametrize(
     ("change", "difference", "spread", "step"),
     [
-        (score(0.1, 0.3), 0.1, 0.3, None),
+        (score(0.2, 0.3), 0.2, 0.3, None),
         (score(0.4, 0.3), 0.4, 0.3, None),
         (share(0.2, 0.1), 0.1, 0.29**0.5, 1.0),
         (share(0.3, 0.05), 0.25, (0.35 - 0.0625) ** 0.5, 1.0),

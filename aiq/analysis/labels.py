@@ -1,0 +1,165 @@
+"""The means of a run as a few human labels correct them: by labels of its own samples, or of other runs' ones."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import NamedTuple
+
+from aiq.analysis.calibration_inputs import Label, read_labels
+from aiq.core.base import Record
+from aiq.core.errors import UserError
+from aiq.core.reports import Metric
+from aiq.core.text import counted
+from aiq.runs.folder import RunFolder
+from aiq.runs.reader import read_state
+from aiq.runs.state import RunState
+from aiq.stats.labels import Bounded, Corrected, Labelled, corrected, labels_alone, rates, transported
+
+FEWEST = 2
+"""Labels of a metric, below which nothing can be said of how they vary."""
+
+
+class Corrections(Record):
+    """The corrected means of a run. `left_out`: by metric that has labels, why there is none. `unmatched`: labels."""
+
+    schema_version: int = 1
+    run_id: str
+    labelled_in: tuple[str, ...]
+    metrics: tuple[Corrected, ...]
+    left_out: Mapping[str, str]
+    unmatched: int
+
+
+class Judged(NamedTuple):
+    """A metric's scores by sample, over its epochs, and the samples whose epochs all failed before a judge saw them."""
+
+    scores: Mapping[str, float]
+    failed: int
+
+
+def correct(folder: RunFolder, labels: Path, others: Sequence[RunFolder] = ()) -> Corrections:
+    """Correct a run by labels of its samples, or of those of `others` that the same judges scored.
+
+    Raises UserError where no label is of a scored sample, or one lies outside of its metric's range.
+    """
+    state, given = read_state(folder), read_labels(labels)
+    sources = [read_state(other) for other in others] or [state]
+    found: list[Corrected] = []
+    left_out: dict[str, str] = {}
+    matched: set[Label] = set()
+    for judge in state.spec.judges:
+        for metric in judge.metrics:
+            mine = [label for label in given if label.metric in ("", metric.name, judge.name)]
+            pairs: list[tuple[float, float]] = []
+            labelled: set[str] = set()
+            for source in sources:
+                if judge.hash not in [one.hash for one in source.spec.judges]:
+                    left_out[metric.name] = "its judge, prompt or model is another one where the labels are"
+                    continue
+                scores = _judged(source, metric).scores
+                known = [label for label in mine if label.sample in scores]
+                matched |= set(known)
+                values = _values(known, metric)
+                labelled |= values.keys()
+                pairs += [(value, scores[sample]) for sample, value in values.items()]
+            if pairs:
+                here = _judged(state, metric)
+                one = _elsewhere(metric, pairs, here) if others else _here(metric, pairs, here, labelled)
+                if isinstance(one, str):
+                    left_out[metric.name] = one
+                else:
+                    found.append(one)
+    if not matched and not left_out:
+        names = ", ".join(state.spec.metrics)
+        raise UserError(
+            f"none of {counted(len(given), 'label')} is of a judged sample; check sample_id, metric ({names})"
+        )
+    return Corrections(
+        run_id=folder.read_manifest().run_id,
+        labelled_in=tuple(other.read_manifest().run_id for other in others),
+        metrics=tuple(found),
+        left_out=left_out,
+        unmatched=len(set(given) - matched),
+    )
+
+
+def _judged(state: RunState, metric: Metric) -> Judged:
+    scored = {
+        key.sample_id for key in state.attempts if (one := state.score(key, metric.name)) and one.status == "scored"
+    }
+    samples = state.by_sample(metric.name)
+    means = {sample: fmean(value for value, _ in epochs) for sample, epochs in samples.items() if sample in scored}
+    return Judged(means, len(samples.keys() - scored))
+
+
+def _values(labels: Sequence[Label], metric: Metric) -> dict[str, float]:
+    """Of each sample, the mean of its labels. Raises UserError for one that the metric cannot have."""
+    given: dict[str, list[float]] = {}
+    for label in labels:
+        if not metric.allows(label.value):
+            limits = f"{'' if metric.low is None else metric.low} .. {'' if metric.high is None else metric.high}"
+            raise UserError(
+                f"label {label.value:g} of sample {label.sample} lies outside of {metric.name} ({limits}); "
+                "name the metric or the judge that it is for in the column `metric`"
+            )
+        given.setdefault(label.sample, []).append(label.value)
+    return {sample: fmean(values) for sample, values in given.items()}
+
+
+def _here(metric: Metric, pairs: Labelled, judged: Judged, labelled: set[str]) -> Corrected | str:
+    if metric.estimator == "ratio":
+        return "a ratio over many things per report; labels are of reports"
+    if len(pairs) < FEWEST:
+        return f"{counted(len(pairs), 'label')}; it takes {FEWEST}, and some 20 say more than the judge"
+    bounds = Bounded(metric.low, metric.high)
+    others = [score for sample, score in judged.scores.items() if sample not in labelled]
+    mean, interval, weight = corrected(pairs, others, judged.failed, metric.worst or 0.0, bounds)
+    alone, alone_ci = labels_alone(pairs, bounds)
+    n = len(judged.scores) + judged.failed
+    return Corrected(
+        metric=metric.name,
+        method="ppi++",
+        mean=mean,
+        ci95=interval,
+        n=n,
+        labels=len(pairs),
+        failed=judged.failed,
+        judge=_whole(fmean(judged.scores.values()), metric, judged),
+        labels_alone=alone,
+        labels_ci95=alone_ci,
+        weight=weight,
+    )
+
+
+def _elsewhere(metric: Metric, pairs: Labelled, judged: Judged) -> Corrected | str:
+    scores = list(judged.scores.values())
+    if any(value not in (0.0, 1.0) for value in (*scores, *(value for pair in pairs for value in pair))):
+        return "labels of other runs correct a score of 0 or 1 alone (and one epoch)"
+    known = rates(pairs)
+    if known is None:
+        return "the labels must call some samples right and some wrong"
+    found = transported(scores, known) if scores else None
+    if found is None:
+        return "by these labels the judge is no better than chance"
+    alone, alone_ci = labels_alone(pairs)
+    whole = [_whole(value, metric, judged) for value in (found[0], *found[1])]
+    return Corrected(
+        metric=metric.name,
+        method="lee",
+        mean=whole[0],
+        ci95=(whole[1], whole[2]),
+        n=len(scores) + judged.failed,
+        labels=len(pairs),
+        failed=judged.failed,
+        judge=_whole(fmean(scores), metric, judged),
+        labels_alone=alone,
+        labels_ci95=alone_ci,
+        sensitivity=known.sensitivity,
+        specificity=known.specificity,
+    )
+
+
+def _whole(mean: float, metric: Metric, judged: Judged) -> float:
+    """The mean over all samples, those included that failed."""
+    n = len(judged.scores)
+    return (n * mean + judged.failed * (metric.worst or 0.0)) / (n + judged.failed)

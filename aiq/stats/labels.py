@@ -1,0 +1,152 @@
+"""Means of a judge's scores, corrected by a few human labels, with 95 % intervals.
+
+Labels of the same run: prediction-powered inference with a tuned weight of the judge (PPI++: Angelopoulos, Duchi and
+Zrnic 2023, arXiv 2311.01453), whose coverage does not depend on how good the judge is: a useless one makes the interval
+as wide as that of the labels alone. Its interval is Wilson's at the effective sample size, as of every other mean
+here: the normal one of the paper holds too seldom near 0 and 1. Labels of other runs: the judge's sensitivity and
+specificity as they were there (Lee et al. 2025, "How to correctly report LLM-as-a-judge evaluations",
+arXiv 2511.21140).
+Both take the labelled samples for a random choice: of the run's, or of the wrong and of the right answers elsewhere.
+"""
+
+import math
+from collections.abc import Sequence
+from statistics import fmean, variance
+from typing import Literal, NamedTuple
+
+from aiq.core.base import Record
+from aiq.stats.intervals import Interval, Spread, mean_interval, spread, spread_interval
+
+Labelled = Sequence[tuple[float, float]]
+"""Of each labelled sample, the label and the judge's score."""
+
+
+class Corrected(Record):
+    """A mean corrected by `labels` labels, over `n` samples, beside what the judge alone and the labels alone say.
+
+    `weight`: of the judge's scores, 0 to 1, where it is tuned. `sensitivity`, `specificity`: how often the judge calls
+    right what people call right, and wrong what they call wrong. `failed`: samples whose worst value needs no judge.
+    """
+
+    metric: str
+    method: Literal["ppi++", "lee"]
+    mean: float
+    ci95: Interval | None
+    n: int
+    labels: int
+    failed: int
+    judge: float
+    labels_alone: float
+    labels_ci95: Interval | None
+    weight: float | None = None
+    sensitivity: float | None = None
+    specificity: float | None = None
+
+
+class Bounded(NamedTuple):
+    """The bounds of a metric, where it has any."""
+
+    low: float | None = 0.0
+    high: float | None = 1.0
+
+    def cut(self, value: float) -> float:
+        """The bound that the value lies beyond, or the value."""
+        value = value if self.low is None else max(self.low, value)
+        return value if self.high is None else min(self.high, value)
+
+
+class Mean(NamedTuple):
+    """A corrected mean with the spread that its interval takes."""
+
+    mean: float
+    found: Spread
+    weight: float
+
+
+def ppi(labelled: Labelled, unlabelled: Sequence[float]) -> Mean:
+    """The judge's mean over samples without a label, plus what the labels say it is wrong by; two labels or more.
+
+    mean = w mean(f unlabelled) + mean(y - w f labelled), with the weight w in 0 .. 1 that makes its variance least:
+    cov(y, f) / (var(f) (1 + n / N)) for n labels and N other samples.
+    """
+    n, others = len(labelled), len(unlabelled)
+    judged = [score for _, score in labelled]
+    spreads = variance([*judged, *unlabelled])
+    weight = 0.0
+    if others > 1 and spreads > 1e-12:
+        mean_label, mean_score = fmean(label for label, _ in labelled), fmean(judged)
+        covariance = math.fsum((label - mean_label) * (score - mean_score) for label, score in labelled) / n
+        weight = min(1.0, max(0.0, covariance / (spreads * (1 + n / others))))
+    errors = [label - weight * score for label, score in labelled]
+    mean = fmean(errors) + (weight * fmean(unlabelled) if weight else 0.0)
+    of_labels = spread([error - fmean(errors) for error in errors])
+    error = math.sqrt(of_labels.error**2 + (weight**2 * variance(unlabelled) / others if weight else 0.0))
+    return Mean(mean, Spread(error, of_labels.freedom, n), weight)
+
+
+def corrected(
+    labelled: Labelled, unlabelled: Sequence[float], failed: int = 0, worst: float = 0.0, bounds: Bounded | None = None
+) -> tuple[float, Interval | None, float]:
+    """PPI++ over the samples of a run: mean, interval and weight of the judge.
+
+    `failed` samples have the value `worst` without a judge, and are a stratum of their own: they need no label.
+    """
+    bounds = bounds or Bounded()
+    mean, found, weight = ppi(labelled, unlabelled)
+    mean = bounds.cut(mean)
+    judged = len(labelled) + len(unlabelled)
+    share = judged / (judged + failed)
+    between = share * (1 - share) * (mean - worst) ** 2 / (judged + failed)
+    whole = share * mean + (1 - share) * worst
+    error = math.sqrt((share * found.error) ** 2 + between)
+    interval = spread_interval(whole, found._replace(error=error), *bounds)
+    return whole, interval, weight
+
+
+def labels_alone(labelled: Labelled, bounds: Bounded | None = None) -> tuple[float, Interval | None]:
+    """The mean of the labels and its interval."""
+    values = [label for label, _ in labelled]
+    mean = fmean(values)
+    return mean, mean_interval(mean, [value - mean for value in values], *(bounds or Bounded()))
+
+
+class Rates(NamedTuple):
+    """How often a judge is right of `right` samples that people call right, and of `wrong` ones that they do not."""
+
+    sensitivity: float
+    specificity: float
+    right: int
+    wrong: int
+
+
+def rates(labelled: Labelled) -> Rates | None:
+    """Of labels and scores that are 0 or 1; None without labels of both kinds."""
+    right = [score for label, score in labelled if label == 1]
+    wrong = [1 - score for label, score in labelled if label == 0]
+    return Rates(fmean(right), fmean(wrong), len(right), len(wrong)) if right and wrong else None
+
+
+def transported(judged: Sequence[float], known: Rates) -> tuple[float, Interval] | None:
+    """The share of right samples among those that the judge gave 0 or 1; None for a judge no better than chance.
+
+    (p + specificity - 1) / (sensitivity + specificity - 1), cut to 0 .. 1; the interval adds z^2 / 2 to the counts of
+    the run and one to those of the labels, and moves the middle by the skewness, as in the paper.
+    """
+    from scipy.special import ndtri
+
+    n, share, z = len(judged), fmean(judged), float(ndtri(0.975))
+    youden = known.sensitivity + known.specificity - 1
+    if youden <= 0:
+        return None
+    cut = Bounded().cut
+    mean = cut((share + known.specificity - 1) / youden)
+    p, of = (n * share + z**2 / 2) / (n + z**2), n + z**2
+    q0, m0 = (known.wrong * known.specificity + 1) / (known.wrong + 2), known.wrong + 2
+    q1, m1 = (known.right * known.sensitivity + 1) / (known.right + 2), known.right + 2
+    if q0 + q1 <= 1:
+        return None
+    middle = (p + q0 - 1) / (q0 + q1 - 1)
+    wrong, right = q0 * (1 - q0) / m0, q1 * (1 - q1) / m1
+    shift = 2 * z**2 * (middle * right - (1 - middle) * wrong)
+    half = z * math.sqrt(p * (1 - p) / of + (1 - middle) ** 2 * wrong + middle**2 * right) / (q0 + q1 - 1)
+    return mean, (cut(middle + shift - half), cut(middle + shift + half))
