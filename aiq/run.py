@@ -270,7 +270,10 @@ def _carried_out(
             ended = not any(point.status in ("pending", "interrupted") for point in found.points)
             found = found.model_copy(update={"status": "finished" if ended else "interrupted"})
             folder.write(found)
-        found = evaluated(found, folder)
+        try:
+            found = evaluated(found, folder)
+        except UserError as error:  # not all points have the metric, which nobody could know before
+            found = found.model_copy(update={"undecided": str(error)})
         folder.write(found)
         write_sweep_page(folder, found)
     print_sweep(found, folder)

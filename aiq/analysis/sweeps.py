@@ -1,5 +1,6 @@
 """What a sweep shows, from the rows of its points: differences, main effects, Pareto front, and a recommended point."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from statistics import fmean, stdev
@@ -216,11 +217,16 @@ class _Evaluation:
         return resolvable(spread, n, level) if spread else None
 
     def _main_effects(self) -> Iterator[MainEffect]:
+        """Of a whole grid alone: where points are missing, an axis' mean would tell of the others' values too."""
+        runs = {p.number: p.number if p.same_as is None else p.same_as for p in self._sweep.points}
+        whole = math.prod(len(axis.values) for axis in self._sweep.axes) == len(runs)
+        if not whole or not self._states.keys() >= set(runs.values()):
+            return
         for name in self._leading:
             common = self._common(name)
             for axis in self._sweep.axes:
                 for value in axis.values:
-                    numbers = [point.number for point in self._points if point.axes[axis.name] == value]
+                    numbers = [runs[p.number] for p in self._sweep.points if p.axes[axis.name] == value]
                     scores = self._scores[name]
                     clusters = {sample: [pair for n in numbers for pair in scores[n][sample]] for sample in common}
                     if numbers and (found := estimate(self._metrics[name], clusters)) is not None:

@@ -111,14 +111,14 @@ class Redecision:
 
         config = OmegaConf.create(self._settings.model_dump(mode="json"))
         for override in parse(overrides):
-            if self._decides(override.get_key_element()):
-                OmegaConf.update(config, override.get_key_element(), override.value())
+            if self._decides(name := override.get_key_element().lstrip("+")):
+                OmegaConf.update(config, name, override.value(), force_add=True)
         changed: Any = OmegaConf.to_container(config)
         return make_plan(settings_from(changed), overrides, place, self._first.manifest.options)
 
     def check(self, overrides: Sequence[str]) -> None:
         """Raises UserError for settings that the recorded runs do not follow."""
-        allowed = ("experiment", "name", "output_dir", "sweep.*", *self._deciding)
+        allowed = ("experiment", "name", "output_dir", "judge", "sweep.*", *self._deciding)
         allowed_overrides(overrides, allowed, "sweep.runs are recorded")
 
     def _decides(self, setting: str) -> bool:

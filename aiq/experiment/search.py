@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from aiq.core.errors import ConfigError
 from aiq.core.reports import Metric
 from aiq.core.seeds import derive
+from aiq.core.usage import SpendName
 from aiq.runs.state import RunState
 from aiq.runs.summary import difference, estimate
 from aiq.stats.estimates import Difference
@@ -20,7 +21,11 @@ from aiq.stats.estimates import Difference
 Places = tuple[int, ...]
 """On each axis, in order, the place of a point's value among the axis' values, from 0."""
 
-_REPEATS: Final = 100  # asks after which a sampler that suggests known points alone is done
+SAME: Final = 0.1
+"""Points that differ on a smaller share of the samples may be taken for the same."""
+
+_SAME_SPEND: Final[tuple[SpendName, ...]] = ("tokens", "calls")
+_REPEATS: Final = 20  # asks after which a sampler that suggests known points alone is helped out by a draw
 
 
 def drawn(sizes: Sequence[int], n: int, seed: int) -> list[Places]:
@@ -63,7 +68,7 @@ def check_optuna() -> None:
 def suggested(
     axes: Sequence[Sequence[str]], tried: Sequence[Tried], seed: int, *, higher_is_better: bool
 ) -> Places | None:
-    """The point that Optuna would try next, by metric and spend at once; None where it knows of no other.
+    """The point that Optuna would try next, by metric and spend at once; None where all are tried.
 
     `axes`: the values of each. Those that are numbers have an order, in which a sampler sees what lies close together.
     The sampler is a tree-structured Parzen estimator (Bergstra et al. 2011, "Algorithms for Hyper-Parameter
@@ -92,13 +97,20 @@ def suggested(
                 values=one.numbers,
             )
         )
+    known, sizes = {one.places for one in tried}, [len(values) for values in axes]
+    total = math.prod(sizes)
+    if len(known) >= total:
+        return None
     for _ in range(_REPEATS):
         trial = study.ask(space)
         places = tuple(order[trial.params[str(axis)]] for axis, order in enumerate(orders))
-        if places not in {one.places for one in tried}:
+        if places not in known:
             return places
         study.tell(trial, state=optuna.trial.TrialState.FAIL)
-    return None
+    draw = random.Random(own)
+    while (places := _places(draw.randrange(total), sizes)) in known:
+        pass
+    return places
 
 
 def _number(value: str) -> float:
@@ -140,6 +152,9 @@ class Halving:
     against any other at any rung, so each test is at the level `error` over (points - 1) and the rungs tested
     (Bonferroni): the chance that the best point is stopped is at most `error`, whatever the others are.
 
+    Points that did the same on every sample of a rung (scores, tokens and calls) go on as one, once there are so many
+    samples that points which differ on SAME of all would have differed, but for a chance of `error`.
+
     `rungs`: the last has all samples, each before it half as many; those of too few for any point to lose are left out.
     """
 
@@ -151,6 +166,7 @@ class Halving:
         while len(sizes) > 1 and 0.5 ** sizes[0] > error / tests / (len(sizes) - 1):
             sizes.pop(0)
         self.rungs = tuple(frozenset(order[:size]) for size in sizes)
+        self._error = error
         self.level = error / tests / max(1, len(sizes) - 1)
 
     def beaten(self, rung: int, metric: Metric, states: Mapping[int, RunState]) -> dict[int, Beaten]:
@@ -172,3 +188,17 @@ class Halving:
             if change is not None and change.p is not None and sign * change.mean < 0 and change.p / 2 <= self.level:
                 found[number] = Beaten(leader, change, change.p / 2)
         return dict(sorted(found.items()))
+
+    def alike(self, rung: int, states: Mapping[int, RunState]) -> dict[int, int]:
+        """By number, those of the points that did as an earlier one on all samples of a rung, and that one's number."""
+        if rung + 1 == len(self.rungs) or (1 - SAME) ** len(self.rungs[rung]) > self._error:
+            return {}
+        known: dict[str, int] = {}
+        found = {}
+        for number, state in states.items():
+            keys = [key for key in state.spec.keys if key.sample_id in self.rungs[rung]]
+            spent = [state.spend_by_sample(name, keys) for name in _SAME_SPEND]
+            did = [*spent, *(state.by_sample(metric, keys) for metric in state.spec.metrics)]
+            if (first := known.setdefault(repr(did), number)) != number:
+                found[number] = first
+        return found

@@ -64,7 +64,7 @@ class OptunaStrategy(Strategy):
 
     def _tried(self, sweep: Sweep) -> list[Tried]:
         made = [point for point in sweep.points if point.metrics]
-        names = [name for name in _SPENDS if all(name in point.spend for point in made)]
+        names: list[SpendName] = [name for name in _SPENDS if all(name in point.spend for point in made)]
         spent = (name for name in names if any(point.spend[name].mean for point in made))
         wanted = self._grid.settings.spend
         spend: SpendName = next(spent, "calls") if wanted is None else wanted
@@ -100,10 +100,16 @@ class HalvingStrategy(Strategy):
         states = {point.number: read_state(self._folder.point(point.number)) for point in running}
         metric = next(iter(states.values())).spec.metrics[self._metric] if states else None
         beaten = self._halving.beaten(self._rung, metric, states) if metric else {}
-        for point in running:
-            if point.number in beaten and point.status == "pending":
-                stopped = {"status": "stopped", "note": str(beaten[point.number])}
-                sweep = sweep.with_point(point.model_copy(update=stopped))
+        alike = self._halving.alike(self._rung, {n: state for n, state in states.items() if n not in beaten})
+        for point in (point for point in running if point.status == "pending"):
+            if (why := beaten.get(point.number)) is not None:
+                stopped: dict[str, object] = {"status": "stopped", "note": str(why)}
+            elif (twin := alike.get(point.number)) is not None:
+                n = len(self._halving.rungs[self._rung])
+                stopped = {"status": "stopped", "same_as": twin, "note": f"as point {twin} on all of {n} samples"}
+            else:
+                continue
+            sweep = sweep.with_point(point.model_copy(update=stopped))
         return sweep
 
 

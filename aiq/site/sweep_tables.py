@@ -68,8 +68,8 @@ def _apart(sweep: Sweep) -> Iterator[str]:
     """What is special about points: those that are not in the table, why others were stopped, what numbers lack."""
     for point in sweep.points:
         if alike := [other for other in sweep.points if other.same_as == point.number]:
-            labels = "; ".join(map(sweep.label, alike))
-            yield f"point {point.number} stands for {counted(len(alike), 'other')} that did the same: {labels}"
+            numbers = ", ".join(str(other.number) for other in alike)
+            yield f"point {point.number} stands for {counted(len(alike), 'other')} that did the same: {numbers}"
         if point.note is not None and point.same_as is None:
             yield f"point {point.number}: {point.note}"
 

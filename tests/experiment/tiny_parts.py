@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from aiq.agents.base import Recorded, Redecided
 from aiq.core.errors import AgentError, DatasetError, JudgeError, RunAborted
 from aiq.core.models import Message
 from aiq.core.reports import Metric, Report, Score
@@ -15,7 +16,7 @@ from aiq.core.session import Session
 from aiq.core.settings import Settings
 from aiq.core.sources import Source
 from aiq.datasets.base import SourceSettings
-from aiq.judges.base import Judge
+from aiq.judges.base import Judge, RouteJudge
 
 
 class TinyDataset:
@@ -193,3 +194,47 @@ class Prompted(Words):
     """Words, with a prompt."""
 
     prompt_hash = "words of"
+
+
+class ChooserSettings(Settings):
+    """`longest`: letters of a question that is answered in short; a longer one is answered at length."""
+
+    longest: int
+
+
+class Chooser:
+    """Asks the model for the one answer or the other; which of them is a decision on what every attempt has."""
+
+    Settings = ChooserSettings
+    deciding = ("longest",)
+
+    def __init__(self, settings: ChooserSettings) -> None:
+        self._longest = settings.longest
+
+    async def research(self, question: Question, session: Session) -> Report:
+        route = self._route(question.text)
+        said = f"{question.text} {'at length' * 9 if route == 'long' else 'in short'}"
+        reply = await session.models.complete("echo.writer", [Message(role="user", content=said)])
+        return Report(text=reply.text, raw_text=reply.text, route=route, extras={"question": question.text})
+
+    def redecide(self, recorded: Sequence[Recorded]) -> Redecided | str:
+        question = str(recorded[0].report.extras["question"])
+        if "unknown" in question:
+            return "nobody knows"
+        route = self._route(question)
+        for place, attempt in enumerate(recorded):
+            if attempt.report.route == route:
+                return Redecided(place, attempt.report, attempt.usage)
+        return Redecided(None, Report(text="", raw_text="", route=route, extras=recorded[0].report.extras), {})
+
+    def _route(self, question: str) -> str:
+        return "long" if len(question) > self._longest else "short"
+
+
+class Routes(RouteJudge):
+    """`routes.long`: whether the answer was to be at length."""
+
+    metrics = (Metric.share("routes.long"),)
+
+    def judged(self, sample: Sample, report: Report) -> list[Score]:
+        return [Score(metric="routes.long", value=float(report.route == "long"))]

@@ -8,8 +8,11 @@ import pytest
 from aiq.agents.ai_q.agent import AiqAgent
 from aiq.agents.ai_q.escalation import Escalation
 from aiq.agents.ai_q.settings import AiqSettings
+from aiq.agents.base import Recorded, Redecided
 from aiq.core.events import Decision, Recovery
+from aiq.core.reports import Report
 from aiq.core.samples import Question
+from aiq.core.usage import Usage
 from aiq.offline.chat import ChatReply
 from tests.agents.conftest import PROMPTS, fenced, on_bench
 from tests.agents.replies import SHORT, chat, in_turn
@@ -131,7 +134,8 @@ async def test_route_cause_and_cost_of_each_stage_are_recorded(assessment: Any, 
     assert dict(decision.detail) == {"policy": "assessed", "phrases": "no phrase", "tool_calls": 1}
     escalation = report.extras["escalation"]
     kept = {"answer": SHORT} if route == "escalated" else {}
-    assert escalation == {"policy": "assessed", "taken": decision.value, "cause": decision.cause, "phrases": False, **kept}
+    said = {"policy": "assessed", "taken": decision.value, "cause": decision.cause, "phrases": False}
+    assert escalation == {**said, **kept}
     stages: Any = report.extras["stages"]
     assert set(stages) == {"shallow", "escalation", *(["deep"] if route == "escalated" else [])}
     assert sum(stage["calls"] for stage in stages.values()) == len(bench.endpoint.requests)
@@ -139,3 +143,61 @@ async def test_route_cause_and_cost_of_each_stage_are_recorded(assessment: Any, 
     assert sum(s["input_tokens"] + s["output_tokens"] for s in stages.values()) == total.total_tokens
     assert stages["shallow"]["calls"] == 3
     assert stages["shallow"]["cost_usd"] is None  # this endpoint's model has no price
+
+
+# Decided again on recorded attempts.
+
+
+def recorded(route: str, policy: str = "phrases", answer: str = "Ilan Corvey [1].", **more: Any) -> Recorded:
+    """An attempt that took the route, with what it said of the escalation; `events`: what older runs have instead."""
+    events = more.pop("events", ())
+    said = {"policy": policy, "taken": route == "escalated", "cause": "assessed: gap: x", "answer": answer, **more}
+    roles = ["aiq.shallow_researcher", *(["aiq.escalation"] if policy == "assessed" else [])]
+    usage = {role: Usage(calls=1) for role in [*roles, *(["aiq.planner"] if route == "escalated" else [])]}
+    text = answer if route == "shallow" else "A long report."
+    extras = {"escalation": {name: one for name, one in said.items() if one is not None}}
+    return Recorded(Report(text=text, raw_text=text, route=route, extras=extras), usage, lambda: events)
+
+
+LOST = "I was unable to find it, though I looked for it in many places of which some said this and some said that."
+REPLY = {"role": "aiq.shallow_researcher", "reply": {"content": LOST}}
+SHALLOW, ESCALATED = recorded("shallow"), recorded("escalated", answer=LOST)
+OLDER = recorded("escalated", answer=None, events=({"type": "stage_changed"}, REPLY))
+ASSESSED = recorded("escalated", "assessed")
+
+
+@pytest.mark.parametrize(
+    ("changes", "attempts", "branch", "route", "roles"),
+    [
+        pytest.param({"policy": "never"}, [SHALLOW], 0, "shallow", ["shallow_researcher"], id="as it was"),
+        pytest.param({"policy": "never"}, [ESCALATED], None, "shallow", ["shallow_researcher"], id="unrecorded"),
+        pytest.param({"policy": "never"}, [OLDER, SHALLOW], 1, "shallow", ["shallow_researcher"], id="another run"),
+        pytest.param({"policy": "always"}, [SHALLOW], None, "escalated", ["shallow_researcher"], id="no deep run"),
+        pytest.param({"policy": "always"}, [SHALLOW, ESCALATED], 1, "escalated", ["planner", "shallow_researcher"]),
+        pytest.param({"window": 40}, [OLDER, SHALLOW], 1, "shallow", ["shallow_researcher"], id="a shorter window"),
+        pytest.param({}, [OLDER], 0, "escalated", ["planner", "shallow_researcher"], id="by events alone"),
+        pytest.param({"phrases": ("Ilan  CORVEY",)}, [SHALLOW, ESCALATED], 1, "escalated", ..., id="other phrases"),
+        pytest.param({"policy": "assessed"}, [SHALLOW, ASSESSED], 1, "escalated", ["escalation", "planner", ...]),
+    ],
+)
+def test_other_settings_decide_again(
+    changes: Any, attempts: list[Recorded], branch: int | None, route: str, roles: Any
+) -> None:
+    found = AiqAgent(configured(AiqSettings, escalation=changes)).redecide(attempts)
+    assert isinstance(found, Redecided)
+    assert (found.branch, found.report.route) == (branch, route)
+    if roles is not ...:
+        spent = sorted(role.removeprefix("aiq.") for role in found.usage)
+        assert spent[: len(roles)] == [role if role is not ... else spent[-1] for role in roles]
+    stages: Any = found.report.extras["stages"]
+    assert sum(stage["calls"] for stage in stages.values()) == len(found.usage)
+    if branch is None:
+        assert found.report.text == ""
+
+
+def test_what_was_not_recorded_is_said() -> None:
+    assessed = AiqAgent(settings("assessed"))
+    assert "agent.escalation.policy=assessed" in str(assessed.redecide([SHALLOW, recorded("shallow", answer="No.")]))
+    assert assessed.redecide([recorded("escalated", answer=None)]) == "the run has not recorded the shallow answer"
+    deep = Recorded(Report(text="x", raw_text="x", route="deep"), {}, list)
+    assert assessed.redecide([deep]) == Redecided(0, deep.report, {})

@@ -1,0 +1,84 @@
+"""Sweeps by other strategies than the grid, as commands."""
+
+import shutil
+
+import pytest
+
+from aiq.__main__ import main
+from aiq.runs.sweeps import Sweep, SweepFolder
+from tests.experiment.conftest import Workplace
+
+CHOOSER = ["experiment=tiny", "agent.target=tiny_parts:Chooser", "~agent.seconds", "~agent.ask", "~agent.words"]
+
+
+def latest_sweep(here: Workplace) -> tuple[SweepFolder, Sweep]:
+    path = max(here.path.glob("results/*/*/sweep.json"), key=lambda path: path.stat().st_mtime_ns)
+    folder = SweepFolder(path.parent)
+    return folder, folder.read()
+
+
+def test_halving_stops_who_cannot_win_and_pays_nothing_twice(
+    here: Workplace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here.write_samples({f"s{number}": f"question number {number}" for number in range(40)})
+    halving = ["sweep.strategy=halving", "sweep.rungs=3", "sweep.metric=letters.count"]
+    given = ["experiment=tiny", "agent.ask=true", "agent.plain=true", "agent.words=1,2,3", *halving]
+    assert main(["run", "-m", *given]) == 0
+    folder, found = latest_sweep(here)
+    assert [(point.status, point.n_samples) for point in found.points] == [
+        ("stopped", 10),
+        ("stopped", 10),
+        ("finished", 40),
+    ]
+    assert "from point 2 after 10 samples" in (found.points[0].note or "")
+    assert len(here.endpoint.asked) == 10 + 10 + 40
+    assert found.status == "finished"
+    assert "point 0: -" in capsys.readouterr().out
+    # Cut off in the second rung of the winner: the rest is done, and no more.
+    left = found.points[2].model_copy(update={"status": "interrupted"})
+    folder.write(found.with_point(left).model_copy(update={"status": "interrupted"}))
+    shutil.rmtree(folder.point(2).path)
+    assert main(["run", "-m", f"resume={found.sweep_id}"]) == 0
+    assert len(here.endpoint.asked) == 60 + 40
+    assert [point.status for point in folder.read().points] == ["stopped", "stopped", "finished"]
+
+
+def test_random_makes_some_of_the_points(here: Workplace) -> None:
+    given = ["experiment=tiny", "limit=1", "agent.words=range(1,2000)", "seed=0,1,2"]
+    assert main(["run", "-m", *given, "sweep.strategy=random", "sweep.points=2"]) == 0
+    _, found = latest_sweep(here)
+    assert [len(axis.values) for axis in found.axes] == [1999, 3]
+    assert len(found.points) == 2
+    assert main(["run", "-m", *given]) == 2  # the grid would have 5997
+
+
+def test_decisions_are_made_again_on_recorded_runs(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is decided again has the numbers of a run that decided so; a branch that nobody took has no report."""
+    here.write_samples({f"s{number}": "why" + "y" * number for number in range(8)} | {"x": "unknown"})
+    for name, longest in (("some", 5), ("long", 0), ("short", 99), ("real", 7)):
+        assert main(["run", *CHOOSER, "~agent.plain", f"+agent.longest={longest}", f"name={name}"]) == 0
+    (real,) = here.path.glob("results/real/*")
+    asked = len(here.endpoint.asked)
+    (here.path / "conf/judge/routes.yaml").write_text("# @package judge.routes\n# R\ntarget: tiny_parts:Routes\n")
+    rescore = ["run", "-m", "experiment=tiny", "judge=[letters,routes]", "sweep.strategy=rescore", "name=again"]
+    axis = "+agent.longest=5,7,0,8,77,99"
+    assert main([*rescore, "sweep.runs=[some,long,short]", axis]) == 0
+    assert len(here.endpoint.asked) == asked
+    folder, found = latest_sweep(here)
+    assert [point.same_as for point in found.points] == [None, None, None, None, None, 4]
+    once = {key: one for key, one in here.values(real).items() if key[0] != "x"}
+    again = here.values(folder.point(1).path)
+    assert {key: one for key, one in again.items() if key[2] != "routes.long"} == once
+    assert found.points[1].note == "1 attempts are left out: nobody knows"
+    assert found.points[1].metrics["routes.long"].mean == pytest.approx(3 / 8)
+    assert found.recommendation is not None
+    # Without a run that went the other way its reports are unknown, but not that they would have been asked for.
+    assert main([*rescore, "sweep.runs=[some]", axis]) == 0
+    _, alone = latest_sweep(here)
+    assert alone.points[2].metrics["routes.long"].mean == 1
+    assert alone.points[2].metrics["letters.count"].n == 5
+    assert "3 attempts took a branch that no run has recorded" in (alone.points[2].note or "")
+    assert alone.points[2].spend["cost_usd"].mean == 1
+    for runs, why in (("[]", "sweep.runs=[RUN, ...]"), ("[real,other]", "other is no run"), ("[real]", "seed cannot")):
+        assert main([*rescore, f"sweep.runs={runs}", axis, "seed=1"]) == 2
+        assert why in capsys.readouterr().err
