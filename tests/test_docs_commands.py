@@ -62,7 +62,13 @@ MEANT: Mapping[str, str] = {
 }
 """What a reader would put for such a word."""
 
-LATEST: Mapping[str, str] = {"show": "questions", "fresheval": "questions", "rescore": "tasks", "gate": "questions", "resume": "cut"}
+LATEST: Mapping[str, str] = {
+    "show": "questions",
+    "fresheval": "questions",
+    "rescore": "tasks",
+    "gate": "questions",
+    "resume": "cut",
+}
 """Which of the runs of `tried` is the latest one, by what is done with it."""
 
 PROGRAMS = {
