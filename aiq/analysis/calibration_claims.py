@@ -23,27 +23,23 @@ def judge_claims(metrics: Sequence[MetricReliability]) -> tuple[JudgeClaims, ...
 
 def _of_judge(metrics: Sequence[MetricReliability]) -> JudgeClaims:
     """What one of its metrics claims to notice the judge claims, and p is corrected for all of them."""
-    seen = {
-        (name, metric.metric): figures.told
-        for metric in metrics
-        for name, figures in metric.perturbations.items()
-        if figures.meant and figures.told is not None
-    }
+    meant = [(metric.metric, name, of) for metric in metrics for name, of in metric.perturbations.items() if of.meant]
+    seen = {(name, metric): of.told for metric, name, of in meant if of.told is not None}
     p = corrected({key: told.p for key, told in seen.items()})
     claims: dict[str, list[Claim]] = {}
     for (name, metric), told in seen.items():
         verdict, tasks = _verdict(told, p[name, metric]), None
-        if verdict == "cannot tell" and told.spread is not None:
-            tasks = samples_needed(told.spread, told.mean, LEVEL / len(seen)) if told.mean else None
+        if verdict == "cannot tell" and told.spread is not None and told.mean > 0:
+            tasks = samples_needed(told.spread, told.mean, LEVEL / len(seen))
         found = Claim(verdict=verdict, metric=metric, told=told, p=p[name, metric], tasks=tasks)
         claims.setdefault(name, []).append(found)
-    first = metrics[0]
+    first, claimed = metrics[0], {*CONTROLS, *(name for _, name, _ in meant)}
     return JudgeClaims(
         judge=first.judge,
         judge_hash=first.judge_hash,
         judge_model=first.judge_model,
         claims={name: max(of, key=_standing) for name, of in claims.items()},
-        unclaimed=tuple(name for name in first.perturbations if name not in (*claims, *CONTROLS)),
+        unclaimed=tuple(name for name in first.perturbations if name not in claimed),
     )
 
 
@@ -51,7 +47,7 @@ def _verdict(told: Difference, p: float | None) -> Literal["noticed", "cannot te
     if told.mean > 0 and p is not None and p < LEVEL:
         return "noticed"
     clear = told.ci95 is not None and told.ci95[0] > 0
-    return "cannot tell" if clear or (told.mean > 0 and told.n < FEWEST_TASKS) else "blind spot"
+    return "cannot tell" if clear or told.n < FEWEST_TASKS else "blind spot"
 
 
 def _standing(claim: Claim) -> tuple[int, float]:

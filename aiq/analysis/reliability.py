@@ -67,7 +67,7 @@ class Claim(Record):
     """What a judge makes of a perturbation that it claims to notice, by the metric that tells it best of those.
 
     `noticed`: told from undamaged reports, p corrected by Holm's method for all that the judge's metrics claim.
-    `cannot tell`: not so, but the interval lies above 0, or the mean does and the tasks are too few for any test.
+    `cannot tell`: not so, but the interval lies above 0, or the tasks are too few for any test.
     Else it is a `blind spot`. `tasks`: how many would show it with a power of 0.8, were it what it seems.
     """
 

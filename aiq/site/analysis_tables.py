@@ -13,7 +13,7 @@ from aiq.analysis.fresheval import SPLITS, FreshEvalTable
 from aiq.analysis.labels import Corrections
 from aiq.analysis.official import OfficialScores, result_file
 from aiq.core.text import counted
-from aiq.site.tables import cell, interval, number, plain_table, star
+from aiq.site.tables import cell, interval, number, p_value, percent, plain_table, star
 from aiq.stats.intervals import Interval
 from aiq.stats.significance import LEVEL
 
@@ -84,7 +84,7 @@ def _pair_sheets(pair: Pair) -> Iterator[Sheet]:
         (
             f"  {'='.join(one.slice)}" if one.slice else one.metric,
             *(one.first, one.second, plus(one.difference.mean) + star(one.p), _span(one.difference.ci95, plus)),
-            *("-" if one.p is None else f"{one.p:.3f}" if one.p >= 0.001 else "<0.001", one.difference.n),
+            *(p_value(one.p), one.difference.n),
         )
         for one in pair.changes
         if one.slice is None or one.metric not in equal
@@ -206,15 +206,11 @@ def corrected_table(found: Corrections) -> Iterator[RenderableType]:
         if one.weight is not None:
             said = f"the judge's scores count with a weight of {number(one.weight)} (PPI++)"
         else:
-            said = f"by labels of {', '.join(found.labelled_in)} the judge calls right {_percent(one.sensitivity)} of "
-            said += f"what is right, and wrong {_percent(one.specificity)} of what is wrong (Lee et al.)"
+            said = f"by labels of {', '.join(found.labelled_in)} the judge calls right {percent(one.sensitivity)} of "
+            said += f"what is right, and wrong {percent(one.specificity)} of what is wrong (Lee et al.)"
         failed = f"; {counted(one.failed, 'failed sample')} need no label" if one.failed else ""
         yield Text(f"{one.metric}: {said}{failed}", style="dim")
     for metric, why in found.left_out.items():
         yield Text(f"no {metric}: {why}", style="yellow")
     if found.unmatched:
         yield Text(f"{counted(found.unmatched, 'label')} of no judged sample or metric left out", style="yellow")
-
-
-def _percent(share: float | None) -> str | None:
-    return None if share is None else f"{100 * share:.0f} %"

@@ -19,8 +19,10 @@ from aiq.analysis.reliability import (
     MetricReliability,
     PerturbationFigures,
 )
-from aiq.site.tables import OFFLINE_NOTE, interval, number, plain_table
+from aiq.core.text import counted
+from aiq.site.tables import OFFLINE_NOTE, interval, number, percent, plain_table
 
+_VERDICTS = ("noticed", "cannot tell", "blind spot")
 _NOT_CALIBRATED = ("fact.total_citations", "fact.total_valid_citations")
 """Official names of numbers that are calibrated under ours."""
 
@@ -79,23 +81,24 @@ def _reliability(metrics: Sequence[MetricReliability]) -> Table:
     rows = [
         (
             *(name, _full(one.reliability, 2)),
-            *((one.noise.sd, _percent(one.noise.equal)) if one.noise else (None, None)),
-            *(_percent(_value(one.false_alarms)), _percent(_value(one.independent))),
+            *((one.noise.sd, percent(one.noise.equal)) if one.noise else (None, None)),
+            *(percent(_value(one.false_alarms)), percent(_value(one.independent))),
         )
         for name, one in zip(_names(metrics), metrics, strict=True)
     ]
-    return plain_table(headings, rows, "how far to trust the judges")
+    tasks, reports = max(one.tasks for one in metrics), max(one.reports for one in metrics)
+    of = f"{counted(reports, 'report')} of {counted(tasks, 'task')}"
+    return plain_table(headings, rows, f"how far to trust the judges, by {of}")
 
 
 def _swayed(metrics: Sequence[MetricReliability]) -> Iterator[Table]:
     """By what is no merit; metrics that nothing sways are left out."""
     named = list(zip(_names(metrics), metrics, strict=True))
-    rows = [
-        (name, _percent(_value(one.obeys_instructions)), _full(one.length_rise), _value(one.length_correlation))
+    if rows := [
+        (name, percent(_value(one.obeys_instructions)), _full(one.length_rise), _value(one.length_correlation))
         for name, one in named
         if any(map(_value, (one.obeys_instructions, one.length_rise, one.length_correlation)))
-    ]
-    if rows:
+    ]:
         yield plain_table(("metric", "obeys", "rise by padding", "with length"), rows, "what sways them")
     if placed := [(name, _full(one.position_bias)) for name, one in named if one.position_bias is not None]:
         yield plain_table(("metric", "position bias"), placed)
@@ -115,17 +118,16 @@ def _claims(calibration: Calibration, shown: Sequence[MetricReliability]) -> Ite
 
 def _judge(judge: JudgeClaims) -> Text:
     noticed = [one for one in judge.claims.values() if one.verdict == "noticed"]
-    title = f"{judge.judge} ({judge.judge_model or 'no model'}): notices {len(noticed)} of {len(judge.claims)}"
-    text = Text(f"{title} that it claims to")
-    for verdict, claims in groupby(sorted(judge.claims.items(), key=_by_verdict), key=lambda item: item[1].verdict):
-        text.append(f"\n  {verdict}: " + ", ".join(f"{name} {_told(claim)}" for name, claim in claims))
+    told = (
+        f"notices {len(noticed)} of {len(judge.claims)} that it claims to" if judge.claims else "claims none of these"
+    )
+    text = Text(f"{judge.judge} ({judge.judge_model or 'no model'}): {told}")
+    for verdict in _VERDICTS:
+        if found := [f"{name} {_told(claim)}" for name, claim in judge.claims.items() if claim.verdict == verdict]:
+            text.append(f"\n  {verdict}: {', '.join(found)}")
     if judge.unclaimed:
         text.append(f"\n  blind spot, never claimed: {', '.join(judge.unclaimed)}")
     return text
-
-
-def _by_verdict(item: tuple[str, Claim]) -> int:
-    return ("noticed", "cannot tell", "blind spot").index(item[1].verdict)
 
 
 def _told(claim: Claim) -> str:
@@ -140,15 +142,16 @@ def _perturbations(metrics: Sequence[MetricReliability]) -> Iterator[Table]:
 
     Perturbations that no metric of the judge claims and none finds more often than by chance are left out.
     """
-    for place, (_, group) in enumerate(groupby(metrics, key=lambda one: one.judge_hash)):
+    title: str | None = "rank correlation with the planted quality, and share found worse; (in brackets: not claimed)"
+    for _, group in groupby(metrics, key=lambda one: one.judge_hash):
         of_judge = list(group)
         prefix = f"{of_judge[0].metric.partition('.')[0]}."
         headings = [one.metric.removeprefix(prefix).replace("_", "_\n") for one in of_judge]
         names = dict.fromkeys(name for one in of_judge for name in one.perturbations)
         seen = {name: [one.perturbations.get(name) for one in of_judge] for name in names}
-        rows = [(name, *map(_seen, found)) for name, found in seen.items() if any(map(_told_of, found))]
-        title = "rank correlation with the planted quality, and share of reports found worse" if place == 0 else None
-        yield plain_table((f"{prefix}*", *headings), rows, title)
+        if rows := [(name, *map(_seen, found)) for name, found in seen.items() if any(map(_told_of, found))]:
+            yield plain_table((f"{prefix}*", *headings), rows, title)
+            title = None
 
 
 def _told_of(seen: PerturbationFigures | None) -> bool:
@@ -158,31 +161,28 @@ def _told_of(seen: PerturbationFigures | None) -> bool:
 def _seen(seen: PerturbationFigures | None) -> str:
     if seen is None or (seen.spearman is None and seen.recall is None):
         return "-"
-    share = _percent(_value(seen.recall))
+    share = percent(_value(seen.recall))
     if seen.meant and seen.spearman is not None:
         return f"{seen.spearman.value:z.2f}{f' {share}' if share else ''}"
     return f"({share})" if share else "-"
 
 
 def _agreement(calibration: Calibration) -> Iterator[RenderableType]:
-    """Columns without a figure are left out."""
-    pairs = calibration.agreement
+    """Columns without a figure are left out, and pairs without a common report."""
+    pairs = [two for two in calibration.agreement if two.reports]
     names = list(dict.fromkeys(name for two in pairs for name in (two.first, two.second)))
     metrics = [name.partition(" ")[0] for name in names]
     called = {name: metric if metrics.count(metric) == 1 else name for name, metric in zip(names, metrics, strict=True)}
-    columns: list[tuple[str, list[str | int | None]]] = [
-        ("judge", [called[two.first] for two in pairs]),
-        ("other judge", [called[two.second] for two in pairs]),
-        ("reports", [two.reports for two in pairs]),
-        ("equal", [_percent(two.equal) for two in pairs]),
-        ("kappa", [_full(two.kappa, 2) for two in pairs]),
-        ("spearman", [_full(two.spearman, 2) for two in pairs]),
-        ("alpha", [_full(two.alpha, 2) for two in pairs]),
+    headings = ("judge", "other judge", "reports", "equal", "kappa", "spearman", "alpha")
+    rows = [
+        (called[two.first], called[two.second], two.reports, percent(two.equal))
+        + tuple(_full(figure, 2) for figure in (two.kappa, two.spearman, two.alpha))
+        for two in pairs
     ]
-    kept = [(heading, cells) for heading, cells in columns if any(cell is not None for cell in cells)]
-    rows = zip(*(cells for _, cells in kept), strict=True)
+    kept = [place for place in range(len(headings)) if any(row[place] is not None for row in rows)]
     title = "do they call the same reports worse than their originals?"
-    yield plain_table([heading for heading, _ in kept], rows, title, left=2)
+    if rows:
+        yield plain_table([headings[p] for p in kept], [[row[p] for p in kept] for row in rows], title, left=2)
     if calibration.alpha is not None:
         yield Text(f"Krippendorff's alpha of all: {_full(calibration.alpha, 2)}")
 
@@ -207,7 +207,3 @@ def _full(figure: Figure | None, decimals: int | None = None) -> str | None:
         return number(figure.value) + (f" ({interval(figure)})" if figure.ci95 else "")
     between = f" ({figure.ci95[0]:z.{decimals}f} to {figure.ci95[1]:z.{decimals}f})" if figure.ci95 else ""
     return f"{figure.value:z.{decimals}f}{between}"
-
-
-def _percent(share: float | None) -> str | None:
-    return None if share is None else f"{100 * share:.0f} %"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from aiq.runs.folder import write_whole
-from aiq.site.tables import interval, number
+from aiq.site.tables import number
 from aiq.stats.estimates import Difference, Estimate
 
 STATIC = Path(__file__).parent / "static"
@@ -41,6 +41,8 @@ _CONFIG = {
 }
 _POINT = {"type": "point", "filled": True, "opacity": 1}
 _NOTHING: Json = {"data": {"values": [{}]}}
+_REST = {"between": "95 % interval", "n": "n", "role": "role"}
+_MEAN = {"name": "point", "told": "mean"} | _REST
 _LADDER = (
     "Read from the top, the cheapest point: recommended is the first whose thick bar, one standard error of its paired "
     "difference, reaches the line of the best point. Thin bars are 95 % intervals."
@@ -52,14 +54,21 @@ _LONG_LABEL = 12
 
 @dataclass(frozen=True)
 class Plot:
-    """`told`: what it shows, for those who cannot see it. `headings`, `rows`: the same data. `hint`: how to read it."""
+    """`values`: what is drawn, point by point; `columns`: which of their fields a reader is told, by heading.
+
+    `hint`: how to read it.
+    """
 
     title: str
-    told: str
     spec: Mapping[str, Any]
-    headings: Sequence[str]
-    rows: Sequence[Sequence[object]]
+    columns: Mapping[str, str]
+    values: Sequence[Mapping[str, Any]]
     hint: str = ""
+
+    @property
+    def told(self) -> str:
+        """What it shows, for those who cannot see it."""
+        return f"{self.title}. " + "; ".join(f"{one['name']}: {one['told']} ({one['between']})" for one in self.values)
 
 
 @dataclass(frozen=True)
@@ -90,10 +99,6 @@ class Rung:
     role: Role
 
     @property
-    def mean(self) -> float:
-        return self.difference.mean if self.difference else 0.0
-
-    @property
     def error(self) -> float:
         """The standard error of the difference; 0 where nothing tells it."""
         spread = self.difference.spread if self.difference else None
@@ -105,37 +110,23 @@ def ladder(title: str, rungs: Sequence[Rung]) -> Plot:
 
     `rungs`: from the cheapest to the dearest.
     """
-    values = [
-        _value(rung.mean, rung.difference.ci95 if rung.difference else None)
-        | {"row": f"{rung.name}\n{rung.spend}", "error": f"{rung.error:.4g}", **_role(rung.role)}
-        | {"left": rung.mean - rung.error, "right": rung.mean + rung.error}
-        for rung in rungs
-    ]
+    values = [_value(rung.name, rung.difference, rung.role) | {"spend": rung.spend} for rung in rungs]
+    for value, rung in zip(values, rungs, strict=True):
+        value |= {"row": f"{rung.name}\n{rung.spend}", "error": f"{rung.error:.4g}"}
+        value |= {"left": value["mean"] - rung.error, "right": value["mean"] + rung.error}
     two_lines = {"labelExpr": "split(datum.label, '\\n')", "domain": False, "ticks": False}
-    row = _ordinal("row", None, [str(value["row"]) for value in values], **two_lines)
+    row = _ordinal("row", None, [value["row"] for value in values], **two_lines)
     x = _quantity("mean", "difference from the best") | {"scale": {"zero": True}}
-    tips = _tips(row="point", told="difference", error="standard error", between="95 % interval")
+    columns = {"name": "point", "spend": "spend", "told": "difference", "error": "standard error"} | _REST
     layers = [
         {"mark": {"type": "rule", "color": "var(--accent)", "strokeWidth": 2}, "encoding": {"x": {"datum": 0}}}
         | _NOTHING,
         _bar("x", x, "low", "high", y=row),
-        _bar("x", x, "left", "right", y=row, color=_colour(rungs))
+        _bar("x", x, "left", "right", y=row, color=_colour(values))
         | {"mark": {"type": "rule", "strokeWidth": 9, "opacity": 0.45}},
-        {"mark": _POINT, "encoding": {"x": x, "y": row, **_looks(rungs), "tooltip": tips}},
+        {"mark": _POINT, "encoding": {"x": x, "y": row, **_looks(values), "tooltip": _tips(columns)}},
     ]
-    rows = [
-        (
-            rung.name,
-            rung.spend,
-            *((found.mean, rung.error, _between(found), found.n) if found else ("-",) * 4),
-            rung.role,
-        )
-        for rung in rungs
-        for found in (rung.difference,)
-    ]
-    told = ", ".join(f"{rung.name}: {rung.mean:+.3f} ± {rung.error:.3f}" for rung in rungs)
-    headings = ("point", "spend", "difference", "standard error", "95 % interval", "n", "role")
-    return Plot(title, f"{title}. {told}", _spec(values, layers, 40 + 42 * len(rungs)), headings, rows, _LADDER)
+    return _plot(title, values, layers, 40 + 42 * len(rungs), columns, _LADDER)
 
 
 def trade_off(title: str, spend: str, dots: Sequence[Dot], front: Sequence[str], threshold: Line | None) -> Plot:
@@ -143,33 +134,30 @@ def trade_off(title: str, spend: str, dots: Sequence[Dot], front: Sequence[str],
 
     They are labelled by their names as far as a colon, those at one place together (`#4 +3`).
     """
-    dots = sorted(dots, key=lambda dot: [*_LOOKS].index(dot.role))
-    values = {dot.name: _value(dot.y.mean, dot.y.ci95, dot.y.n) | _spent(dot) for dot in dots}
+    values = [_value(dot.name, dot.y, dot.role) | _spent(dot) for dot in dots]
+    values.sort(key=lambda value: [*_LOOKS].index(value["role"]))
     labels: dict[tuple[float, float], list[str]] = {}
-    for name in values:
-        if name in front or values[name]["role"] != "other":
-            labels.setdefault((values[name]["x"], values[name]["mean"]), []).append(name.split(":")[0])
+    for value in values:
+        if value["name"] in front or value["role"] != "other":
+            labels.setdefault((value["x"], value["mean"]), []).append(value["name"].split(":")[0])
     named = [
         {"x": x, "mean": mean, "text": names[0] + (f" +{len(names) - 1}" if names[1:] else "")}
         for (x, mean), names in labels.items()
     ]
     x, y = _quantity("x", spend), _quantity("mean", None)
     dashed = {"type": "line", "color": "var(--accent)", "strokeDash": [5, 3], "interpolate": "step-after"}
-    joined = {"data": {"values": [values[name] for name in front if name in values]}}
-    tips = _tips(name="point", spend=spend, told="mean", between="95 % interval", n="n")
+    joined = {"data": {"values": [value for name in front for value in values if value["name"] == name]}}
+    columns = {"name": "point", "spend": spend, "reach": "95 % interval of it", "told": "mean"} | _REST
     number_of = {"type": "text", "align": "left", "dx": 8, "dy": -9}
     layers = [
         *_threshold(threshold),
         {"mark": dashed, "encoding": {"x": x, "y": y}} | joined,
         _bar("y", y, "low", "high", 0.35, x=x),
         _bar("x", x, "left", "right", 0.35, y=y),
-        {"mark": _POINT, "encoding": {"x": x, "y": y, **_looks(dots, legend=True), "tooltip": tips}},
+        {"mark": _POINT, "encoding": {"x": x, "y": y, **_looks(values, legend=True), "tooltip": _tips(columns)}},
         {"data": {"values": named}, "mark": number_of, "encoding": {"x": x, "y": y, "text": {"field": "text"}}},
     ]
-    rows = [(dot.name, *_cells(dot.x), *_cells(dot.y), dot.y.n, dot.role) for dot in dots]
-    headings = ("point", spend, "95 % interval", "mean", "95 % interval", "n", "role")
-    told = f"{title}. {_told(dots)}. Not beaten in both at once: {', '.join(front)}"
-    return Plot(title, told, _spec([*reversed(values.values())], layers, 340), headings, rows, _FRONT)
+    return _plot(title, values, layers, 340, columns, _FRONT)
 
 
 def curve(
@@ -182,8 +170,7 @@ def curve(
     places = [str(dot.x) for dot in dots]
     numbers = _numbers(places)
     values = [
-        _value(dot.y.mean, dot.y.ci95, dot.y.n) | {"name": dot.name, "x": place, **_role(dot.role)}
-        for dot, place in zip(dots, numbers or places, strict=True)
+        _value(dot.name, dot.y, dot.role) | {"x": place} for dot, place in zip(dots, numbers or places, strict=True)
     ]
     x = _ordinal("x", axis, places)
     if numbers:
@@ -194,53 +181,34 @@ def curve(
     y = _quantity("mean", None)
     if within:
         y["scale"] = {"domain": within, "nice": True, "zero": False}
-    tips = _tips(name="point", told="mean", between="95 % interval", n="n")
     layers = [
         *_threshold(threshold),
         {"mark": {"type": "line", "color": "var(--soft)", "opacity": 0.6}, "encoding": {"x": x, "y": y}},
         _bar("y", y, "low", "high", x=x),
-        {"mark": _POINT, "encoding": {"x": x, "y": y, **_looks(dots), "tooltip": tips}},
+        {"mark": _POINT, "encoding": {"x": x, "y": y, **_looks(values), "tooltip": _tips(_MEAN)}},
     ]
-    rows = [(dot.x, *_cells(dot.y), dot.y.n, dot.role) for dot in dots]
-    headings = (axis, "mean", "95 % interval", "n", "role")
-    return Plot(title, f"{title}. {_told(dots)}", _spec(values, layers, 220), headings, rows)
+    return _plot(title, values, layers, 220)
 
 
 def heat_map(title: str, axes: tuple[str, str], cells: Mapping[tuple[str, str], Dot]) -> Plot:
     """Means by the values of two axes (across, down), each in the order of `cells`; what is not there stays empty."""
     values = [
-        _value(dot.y.mean, dot.y.ci95, dot.y.n)
-        | {"name": dot.name, "x": across, "row": down}
-        | {"text": readable(dot.y.mean), **_role(dot.role)}
+        _value(dot.name, dot.y, dot.role) | {"x": across, "row": down, "text": readable(dot.y.mean)}
         for (across, down), dot in cells.items()
     ]
     x = _ordinal("x", axes[0], [across for across, _ in cells], orient="top", domain=False, ticks=False)
     row = _ordinal("row", axes[1], [down for _, down in cells], domain=False, ticks=False)
     shade = _quantity("mean", None) | {"legend": None, "scale": {"zero": False, "range": [0.06, 0.5]}}
-    tips = _tips(name="point", told="mean", between="95 % interval", n="n")
-    place = {"x": x, "y": row, "tooltip": tips}
+    place = {"x": x, "y": row, "tooltip": _tips(_MEAN)}
     marked = [value for value in values if value["role"] != "other"]
+    cell = {"type": "rect", "color": "var(--accent)", "cornerRadius": 4}
     layers = [
-        {
-            "mark": {"type": "rect", "color": "var(--accent)", "cornerRadius": 4},
-            "encoding": place | {"opacity": shade},
-        },
+        {"mark": cell, "encoding": place | {"opacity": shade}},
         {"mark": {"type": "text", "dy": -3}, "encoding": place | {"text": {"field": "text"}}},
-        {
-            "data": {"values": marked},
-            "mark": _POINT | {"yOffset": 14},
-            "encoding": place | _looks([*cells.values()], legend=True, others=False),
-        },
+        {"mark": _POINT | {"yOffset": 14}, "encoding": place | _looks(marked, legend=True)}
+        | {"data": {"values": marked}},
     ]
-    rows = [(*key, *_cells(dot.y), dot.y.n, dot.role) for key, dot in cells.items()]
-    headings = (*axes, "mean", "95 % interval", "n", "role")
-    return Plot(
-        title,
-        f"{title}. {_told([*cells.values()])}",
-        _spec(values, layers, 70 + 52 * len({down for _, down in cells})),
-        headings,
-        rows,
-    )
+    return _plot(title, values, layers, 70 + 52 * len({down for _, down in cells}))
 
 
 def write_plots(folder: Path, plots: Mapping[str, Plot]) -> None:
@@ -265,36 +233,34 @@ def readable(value: float) -> str:
     return f"{value:.2g}" if 0 < abs(value) < 0.01 else number(value)
 
 
-def _spec(values: Sequence[Json], layers: Sequence[Json], height: int) -> Json:
+def _plot(
+    title: str,
+    values: Sequence[Json],
+    layers: Sequence[Json],
+    height: int,
+    columns: Mapping[str, str] = _MEAN,
+    hint: str = "",
+) -> Plot:
+    """The first values are drawn on top."""
     size = {"width": "container", "height": height, "autosize": {"type": "fit-x", "contains": "padding"}}
-    return {"config": _CONFIG, **size, "data": {"values": values}, "layer": layers}
+    spec = {"config": _CONFIG, **size, "data": {"values": values[::-1]}, "layer": layers}
+    return Plot(title, spec, columns, values, hint)
 
 
-def _value(mean: float, ci95: tuple[float, float] | None, n: int | None = None) -> Json:
-    """The fields of a value with an interval; texts have six digits, for the tooltip."""
+def _value(name: str, found: Estimate | Difference | None, role: Role) -> Json:
+    """The fields of a point; texts have six digits. No difference at all is one of 0."""
+    mean, ci95 = (found.mean, found.ci95) if found else (0.0, None)
     low, high = ci95 or (mean, mean)
-    between = f"{low:.6g} to {high:.6g}" if ci95 else "-"
-    return {"mean": mean, "low": low, "high": high, "told": f"{mean:.6g}", "between": between, "n": n}
+    texts = {"told": f"{mean:.6g}", "between": f"{low:.6g} to {high:.6g}" if ci95 else "-"}
+    numbers = {"mean": mean, "low": low, "high": high, "n": found.n if found else None}
+    return {"name": name, **numbers, **texts, "role": role, "size": _LOOKS[role][2]}
 
 
 def _spent(dot: Dot) -> Json:
     """The fields of a dot whose place is an estimate."""
     assert isinstance(dot.x, Estimate)
-    at = _value(dot.x.mean, dot.x.ci95)
-    fields = {"x": at["mean"], "left": at["low"], "right": at["high"], "spend": at["told"]}
-    return fields | {"name": dot.name, **_role(dot.role)}
-
-
-def _cells(value: object) -> tuple[object, object]:
-    return (value.mean, interval(value)) if isinstance(value, Estimate) else (value, "-")
-
-
-def _between(found: Difference) -> str:
-    return f"{found.ci95[0]:+.3f} to {found.ci95[1]:+.3f}" if found.ci95 else "-"
-
-
-def _told(dots: Sequence[Dot]) -> str:
-    return "; ".join(f"{dot.name}: {number(dot.y.mean)} ({interval(dot.y)})" for dot in dots)
+    at = _value(dot.name, dot.x, dot.role)
+    return {"x": at["mean"], "left": at["low"], "right": at["high"], "spend": at["told"], "reach": at["between"]}
 
 
 def _numbers(texts: Sequence[str]) -> list[float]:
@@ -313,12 +279,7 @@ def _quantity(field: str, title: str | None) -> Json:
 def _ordinal(field: str, title: str | None, values: Sequence[str], **axis: Any) -> Json:
     angle = {"labelAngle": -25 if field == "x" and max(map(len, values), default=0) > _LONG_LABEL else 0}
     scale = {"domain": [*dict.fromkeys(values)]}
-    return {
-        "field": field,
-        "type": "ordinal",
-        "scale": scale,
-        "axis": {"title": title} | angle | axis,
-    }
+    return {"field": field, "type": "ordinal", "scale": scale, "axis": {"title": title} | angle | axis}
 
 
 def _bar(along: str, place: Json, low: str, high: str, opacity: float = 0.7, **other: Json) -> Json:
@@ -337,24 +298,20 @@ def _threshold(line: Line | None) -> list[Json]:
     return [{"mark": rule, "encoding": {"y": y}} | _NOTHING, *named]
 
 
-def _role(role: Role) -> Json:
-    return {"role": role, "size": _LOOKS[role][2]}
-
-
-def _colour(of: Sequence[Dot] | Sequence[Rung], legend: bool = False, others: bool = True) -> Json:
-    present = [role for role in _LOOKS if role in {one.role for one in of} and (others or role != "other")]
+def _colour(values: Sequence[Json], legend: bool = False) -> Json:
+    present = [role for role in _LOOKS if role in {value["role"] for value in values}]
     scale = {"domain": present, "range": [_LOOKS[role][0] for role in present]}
     return {"field": "role", "type": "nominal", "scale": scale, "legend": {"title": None} if legend else None}
 
 
-def _looks(of: Sequence[Dot] | Sequence[Rung], legend: bool = False, others: bool = True) -> Json:
-    """Colour, shape and size by role, because not everybody tells colours apart; `others`: of the role `other` too."""
-    colour = _colour(of, legend, others)
+def _looks(values: Sequence[Json], legend: bool = False) -> Json:
+    """Colour, shape and size by role, because not everybody tells colours apart."""
+    colour = _colour(values, legend)
     present = colour["scale"]["domain"]
     shapes = {"domain": present, "range": [_LOOKS[role][1] for role in present]}
     size = {"field": "size", "type": "quantitative", "scale": None, "legend": None}
     return {"color": colour, "shape": colour | {"scale": shapes}, "size": size}
 
 
-def _tips(**titles: str) -> list[Json]:
-    return [{"field": field, "title": title} for field, title in titles.items()]
+def _tips(columns: Mapping[str, str]) -> list[Json]:
+    return [{"field": field, "title": heading} for field, heading in columns.items()]

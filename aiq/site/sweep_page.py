@@ -15,12 +15,9 @@ from aiq.runs.folder import write_whole
 from aiq.runs.sweeps import Axis, Point, PointDifference, Sweep, SweepFolder
 from aiq.site.markdown import environment, style
 from aiq.site.plots import Dot, Line, Plot, Role, Rung, curve, heat_map, ladder, readable, trade_off, write_plots
-from aiq.site.tables import interval, notes, star
+from aiq.site.sweep_tables import recommendation_lines
+from aiq.site.tables import interval, notes, p_value, star
 from aiq.stats.estimates import Estimate
-
-_THRESHOLD = "best less one standard error"
-_DOTTED = f"The dotted line: the {_THRESHOLD} of the recommended point's difference."
-_RARE = 0.005  # up to it, a share of the bootstrap is rounded to 0 %
 
 
 @dataclass(frozen=True)
@@ -40,7 +37,7 @@ def write_sweep_page(folder: SweepFolder, sweep: Sweep) -> Path:
     plots = [plot for section in sections for plot in section.plots]
     names = {id(plot): f"plot-{place}" for place, plot in enumerate(plots, 1)}
     templates = environment()
-    cells = (interval, star, readable, _exact, _cell, _between)
+    cells = (interval, p_value, star, readable, _between)
     templates.filters |= {cell.__name__.lstrip("_"): cell for cell in cells}
     page = templates.get_template("sweep.html.j2").render(
         sweep=sweep,
@@ -48,6 +45,7 @@ def write_sweep_page(folder: SweepFolder, sweep: Sweep) -> Path:
         sections=sections,
         names=names,
         id=id,
+        verdict=list(recommendation_lines(sweep)),
         linked={point.number for point in sweep.points if folder.point(point.number).page_path.is_file()},
         notes=_notes(folder, sweep),
         statuses=Counter(point.status for point in sweep.points),
@@ -67,20 +65,9 @@ class _Shown:
         self.points = [p for p in sweep.points if p.status == "finished" and sweep.metric in p.metrics]
         against = [one.against for one in sweep.differences if one.kind == "best" and one.metric == sweep.metric]
         self.best = sweep.recommendation.best if sweep.recommendation else next(iter(against), None)
-        self.metrics = [*dict.fromkeys(name for point in sweep.points for name in point.metrics)]
+        names = dict.fromkeys(name for point in sweep.points for name in point.metrics)
+        self.metrics = sorted(names, key=lambda name: name != sweep.metric)
         self.spends = [*dict.fromkeys(name for p in sweep.points for name, found in p.spend.items() if found.mean)]
-
-    @property
-    def others(self) -> list[tuple[int, float]]:
-        """The other points that the bootstrap takes, and how often; the most frequent first, rare ones left out."""
-        found = self.sweep.recommendation
-        others = [item for item in found.chosen.items() if item[0] != found.point] if found else []
-        return sorted((item for item in others if item[1] > _RARE), key=lambda item: (-item[1], item[0]))
-
-    @property
-    def recommended(self) -> Point | None:
-        found = self.sweep.recommendation
-        return next((point for point in self.sweep.points if found and point.number == found.point), None)
 
     def against_best(self, point: Point) -> PointDifference | None:
         return next(
@@ -103,29 +90,20 @@ class _Shown:
         return "best" if point.number == self.best else "other"
 
     def sections(self) -> Iterator[Section]:
-        sweep = self.sweep
-        if not sweep.metric or not sweep.spend:
+        metric, spend, axes = self.sweep.metric, self.sweep.spend, self.sweep.axes
+        if not metric or not spend:
             return
-        yield Section(
-            "From the plots",
-            "",
-            [*self._ladder(sweep.metric, sweep.spend), *self._trade_off(sweep.metric, sweep.spend)],
-        )
-        several = len(sweep.axes) > 1
-        if several and self._is_grid():
-            yield Section("Two axes together", "", [*self._heat_maps(sweep.axes[0], sweep.axes[1])], small=True)
-            across = "One plot for each value of the second axis, all to the same scale."
-            yield Section(
-                "With intervals",
-                f"{across} {_DOTTED if self._line() else ''}",
-                [*self._slices(sweep.metric, *sweep.axes[:2])],
-                small=True,
-            )
-        if several:
-            each = "Each value of an axis over all points that have it, the same number of points for each in a grid."
-            yield Section("Main effects", each, [*self._main_effects(sweep.metric)], small=True)
-        else:
-            yield Section("Along the axis", _DOTTED if self._line() else "", [*self._curves(sweep.axes[0])], small=True)
+        yield Section("From the plots", "", [*self._ladder(metric, spend), *self._trade_off(metric, spend)])
+        dotted = f"The dotted line: the {line.name}, of the paired difference." if (line := self._line()) else ""
+        if len(axes) == 1:
+            yield Section("Along the axis", dotted, [*self._curves(axes[0])], small=True)
+            return
+        if self._is_grid():
+            yield Section("Two axes together", "", [*self._heat_maps(axes[0], axes[1])], small=True)
+            across = f"One plot for each value of the second axis, all to the same scale. {dotted}"
+            yield Section("With intervals", across, [*self._slices(metric, axes[0], axes[1])], small=True)
+        each = "Each value of an axis, averaged over all points that have it."
+        yield Section("Main effects", each, [*self._main_effects(metric)], small=True)
 
     def _is_grid(self) -> bool:
         """Whether two axes span a table that is at least half full."""
@@ -138,7 +116,7 @@ class _Shown:
         for point in sorted(known, key=lambda point: point.spend[spend].mean):
             found = self.against_best(point)
             if found or point.number == self.best:
-                spent = f"{readable(point.spend[spend].mean)} {_unit(spend)}"
+                spent = f"{readable(point.spend[spend].mean)} {spend}"
                 name = f"#{point.number}: {' × '.join(point.axes.values())}"
                 rungs.append(Rung(name, spent, found.difference if found else None, self.role(point)))
         if len(rungs) > 1:
@@ -148,54 +126,53 @@ class _Shown:
         points = [point for point in self.points if spend in point.spend]
         dots = {p.number: Dot(self.name(p), p.spend[spend], p.metrics[metric], self.role(p)) for p in points}
         front = [dots[one].name for one in self.sweep.front if one in dots]
-        line = self._line()
-        threshold = Line(line.at, _THRESHOLD) if line else None
         if dots:
-            yield trade_off(f"{metric} over {spend}", f"{_unit(spend)} a sample", [*dots.values()], front, threshold)
+            yield trade_off(f"{metric} over {spend}", f"{spend} a sample", [*dots.values()], front, self._line())
 
     def _line(self) -> Line | None:
+        """What is as good as the best, where the recommended point is another one."""
         found = self.sweep.recommendation
-        return Line(found.threshold) if found else None
+        if found is None or found.point == found.best:
+            return None
+        side = "less" if self.sweep.higher_is_better.get(found.metric, True) else "plus"
+        return Line(found.threshold, f"best {side} one standard error")
+
+    def _numbers(self) -> Iterator[tuple[str, dict[int, Estimate]]]:
+        """All that was measured, by point: the sweep's metric, the other metrics, what is spent."""
+        for name in self.metrics:
+            yield name, {point.number: point.metrics[name] for point in self.points if name in point.metrics}
+        for spend in self.spends:
+            found = {point.number: point.spend[spend] for point in self.points if spend in point.spend}
+            yield f"{spend} a sample", found
 
     def _curves(self, axis: Axis) -> Iterator[Plot]:
-        """The sweep's metric, what is spent, then the other metrics."""
-        points = _in_order(self.points, axis)
-        for metric in sorted(self.metrics, key=lambda name: name != self.sweep.metric):
-            dots = [self._dot(point, axis, point.metrics[metric]) for point in points if metric in point.metrics]
-            own = metric == self.sweep.metric
-            yield curve(metric, self.sweep.short(axis.name), dots, self._line() if own else None)
-        for spend in self.spends:
-            dots = [self._dot(point, axis, point.spend[spend]) for point in points if spend in point.spend]
-            yield curve(f"{_unit(spend)} a sample", self.sweep.short(axis.name), dots)
+        points, line = _in_order(self.points, axis), self._line()
+        for title, of in self._numbers():
+            dots = [self._dot(point, axis, of[point.number]) for point in points if point.number in of]
+            own = title == self.sweep.metric
+            yield curve(title, self.sweep.short(axis.name), dots, Line(line.at) if own and line else None)
 
     def _dot(self, point: Point, axis: Axis, estimate: Estimate) -> Dot:
         return Dot(self.name(point), point.axes[axis.name], estimate, self.role(point))
 
     def _heat_maps(self, across: Axis, down: Axis) -> Iterator[Plot]:
-        axes = self.sweep.short(across.name), self.sweep.short(down.name)
         points = _in_order(_in_order(self.points, across), down)
-
-        def plot(title: str, estimates: dict[int, Estimate]) -> Plot:
-            held = [point for point in points if point.number in estimates]
+        for title, of in self._numbers():
             cells = {
-                (point.axes[across.name], point.axes[down.name]): self._dot(point, across, estimates[point.number])
-                for point in held
+                (point.axes[across.name], point.axes[down.name]): self._dot(point, across, of[point.number])
+                for point in points
+                if point.number in of
             }
-            return heat_map(title, axes, cells)
-
-        for metric in sorted(self.metrics, key=lambda name: name != self.sweep.metric):
-            yield plot(metric, {p.number: p.metrics[metric] for p in points if metric in p.metrics})
-        for spend in self.spends:
-            yield plot(f"{_unit(spend)} a sample", {p.number: p.spend[spend] for p in points if spend in p.spend})
+            yield heat_map(title, (self.sweep.short(across.name), self.sweep.short(down.name)), cells)
 
     def _slices(self, metric: str, along: Axis, each: Axis) -> Iterator[Plot]:
-        within = _within([point.metrics[metric] for point in self.points])
+        within, line = _within([point.metrics[metric] for point in self.points]), self._line()
         for value in each.values:
             points = [point for point in _in_order(self.points, along) if point.axes[each.name] == value]
             dots = [self._dot(point, along, point.metrics[metric]) for point in points]
             if dots:
                 title = f"{metric}, {self.sweep.short(each.name)}={value}"
-                yield curve(title, self.sweep.short(along.name), dots, self._line(), within)
+                yield curve(title, self.sweep.short(along.name), dots, line and Line(line.at), within)
 
     def _main_effects(self, metric: str) -> Iterator[Plot]:
         effects = [effect for effect in self.sweep.main_effects if effect.metric == metric]
@@ -217,18 +194,6 @@ def _in_order(points: Sequence[Point], axis: Axis) -> list[Point]:
 def _within(estimates: Sequence[Estimate]) -> tuple[float, float]:
     ends = [end for found in estimates for end in (found.ci95 or (found.mean, found.mean))]
     return min(ends, default=0.0), max(ends, default=1.0)
-
-
-def _unit(spend: str) -> str:
-    return "US dollars" if spend == "cost_usd" else spend
-
-
-def _exact(value: float) -> str:
-    return f"{value!r}"
-
-
-def _cell(value: object) -> object:
-    return readable(value) if isinstance(value, float) else value
 
 
 def _between(found: Estimate) -> str:

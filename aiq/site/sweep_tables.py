@@ -10,7 +10,7 @@ from rich.text import Text
 from aiq.analysis.sweeps import SPEND_WORDS
 from aiq.core.text import counted
 from aiq.runs.sweeps import Axis, Point, PointDifference, Sweep, SweepFolder
-from aiq.site.tables import cell, interval, notes, number, plain_table, show, star
+from aiq.site.tables import cell, interval, notes, number, p_value, plain_table, show, star
 from aiq.stats.estimates import Estimate
 from aiq.stats.significance import LEVEL
 
@@ -50,7 +50,10 @@ def print_sweep(sweep: Sweep, folder: SweepFolder) -> None:
     if sweep.metric is not None and sweep.differences:
         parts += [*_differences(sweep, sweep.metric), Text()]
     if effects := [one for one in sweep.main_effects if one.metric == sweep.metric]:
-        rows = [(sweep.short(one.axis), one.value, *_estimate(one.estimate)) for one in effects]
+        rows = [
+            (sweep.short(one.axis), one.value, one.estimate.mean, interval(one.estimate), one.estimate.n)
+            for one in effects
+        ]
         table = plain_table(("axis", "value", "mean", "95 % interval", "n"), rows, left=2)
         parts += [Text(f"main effects: {sweep.metric}, averaged over the other axes"), table, Text()]
     parts += [Text(line) for line in _apart(sweep)]
@@ -114,7 +117,8 @@ def _points(sweep: Sweep, width: int) -> Iterator[Table]:
     for name in names:
         rest[name] = [_metric(point.metrics.get(name)) for point in points]
         if name == sweep.metric and best:
-            rest["from the best"] = [_change(best.get(point.number)) for point in points]
+            changes = [best.get(point.number) for point in points]
+            rest["from the best"] = ["-" if one is None else _change(one) for one in changes]
     spends = [_spend(point) for point in points]
     rest |= {heading: [cells[place] for cells in spends] for place, heading in enumerate(_SPEND_HEADINGS)}
     rest["n"] = [str(point.n_samples) for point in points]
@@ -150,12 +154,8 @@ def _metric(found: Estimate | None) -> str:
     return f"{number(found.mean)} ({interval(found)})"
 
 
-def _estimate(found: Estimate) -> tuple[object, ...]:
-    return found.mean, interval(found), found.n
-
-
-def _change(found: PointDifference | None) -> str:
-    return f"{found.difference.mean:+.3f}{star(found.p)}" if found else "-"
+def _change(one: PointDifference) -> str:
+    return f"{one.difference.mean:+.3f}{star(one.p)}"
 
 
 def _spend(point: Point) -> tuple[str, ...]:
@@ -173,39 +173,30 @@ def _status(point: Point) -> str:
 def _differences(sweep: Sweep, metric: str) -> Iterator[RenderableType]:
     """Of neighbours on an axis: those in which the sweep's metric changed, and what is certain of others."""
     neighbours = [one for one in sweep.differences if one.kind == "neighbour"]
-    shown = [
-        one
-        for one in neighbours
-        if (one.metric == metric and not one.difference.none) or (one.p is not None and one.p < LEVEL)
-    ]
     equal = sum(one.metric == metric and one.difference.none for one in neighbours)
     points = {point.number: point for point in sweep.points}
+    shown = [one for one in neighbours if star(one.p) or (one.metric == metric and not one.difference.none)]
+    shown.sort(key=lambda one: one.metric != metric)
+    several = any(one.metric != metric for one in shown)
     rows = [
         (
             f"{one.against} to {one.point}",
             _step(sweep, points[one.against], points[one.point]),
-            *(() if one.metric == metric else (one.metric,)),
-            f"{one.difference.mean:+.3f}{star(one.p)}",
+            *((one.metric,) if several else ()),
+            _change(one),
             "-" if one.difference.ci95 is None else "{:+.3f} to {:+.3f}".format(*one.difference.ci95),
-            "-" if one.p is None else f"{one.p:.3f}" if one.p >= 0.001 else "<0.001",
-            one.difference.n,
+            *(p_value(one.p), one.difference.n),
         )
         for one in shown
     ]
-    headings: tuple[str, ...] = ("points", "from one value to the next", "difference", "95 % interval", "p", "n")
-    main = [row for row, one in zip(rows, shown, strict=True) if one.metric == metric]
-    yield Text(f"neighbours: {metric}, paired by sample")
-    yield plain_table(headings, main, left=2)
+    columns = ("points", "from one value to the next", *(("metric",) if several else ()))
+    yield Text(f"neighbours: {'' if several else f'{metric}, '}paired by sample")
+    yield plain_table((*columns, "difference", "95 % interval", "p", "n"), rows, left=len(columns))
     if equal:
-        yield Text(f"{counted(equal, 'more pair')} of neighbours: no sample changed")
-    if others := [row for row, one in zip(rows, shown, strict=True) if one.metric != metric]:
-        yield Text()
-        yield plain_table(
-            (*headings[:2], "metric", *headings[2:]), others, "neighbours: other metrics that moved", left=3
-        )
+        yield Text(f"{counted(equal, 'more pair')} of neighbours: no sample changed in {metric}")
     yield Text(
         f"* p < {LEVEL}, by Holm's method over all pairs of points, because the best is chosen after a look at all; "
-        "each interval is of 95 % by itself. More in sweep.json."
+        "- where fewer than 6 samples changed. Each interval is of 95 % by itself. More in sweep.json."
     )
 
 

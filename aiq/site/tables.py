@@ -55,7 +55,7 @@ def plain_table(
     """A table without lines, its first `left` columns flush left."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for place, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if place < left else "right")
+        table.add_column(heading, justify="left" if place < left else "right", overflow="fold")
     for row in rows:
         table.add_row(*map(cell, row))
     return table
@@ -78,6 +78,14 @@ def interval(figure: Estimate | Figure | None) -> str:
 def star(p: float | None) -> str:
     """Behind what a corrected p-value calls significant."""
     return "*" if p is not None and p < LEVEL else ""
+
+
+def percent(share: float | None) -> str | None:
+    return None if share is None else f"{100 * share:.0f} %"
+
+
+def p_value(p: float | None) -> str:
+    return "-" if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001"
 
 
 class Spent(Protocol):

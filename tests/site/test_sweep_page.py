@@ -79,7 +79,8 @@ def written(sweep: Sweep, path: Path) -> str:
 
 def test_the_page_says_what_to_take_and_why(tmp_path: Path) -> None:
     seen = Seen(written(sweep_of(1), tmp_path))
-    assert "agent.a.max_loops=2 (point #1) It is within one standard error of the best. Others: #2 in 20" in seen.words
+    assert "recommended: max_loops=2 (point 1): it is within one standard error of the best" in seen.words
+    assert "others: 20.0% point 2 (max_loops=4)" in seen.words
     assert [attrs["class"] for tag, attrs in seen.tags if tag == "tr" and attrs.get("class")] == [
         *("other", "recommended", "best")
     ]
@@ -90,7 +91,7 @@ def test_the_page_says_what_to_take_and_why(tmp_path: Path) -> None:
 def test_a_table_has_what_the_first_plot_is_checked_by(tmp_path: Path) -> None:
     """From the cheapest point: the difference from the best and its standard error, 0.2 / sqrt(40)."""
     words = Seen(written(sweep_of(1), tmp_path)).words
-    rows = ("-0.050 0.032 -0.150 to +0.050 40 other", "-0.025 0.032 -0.125 to +0.075 40 recommended", "- - - - best")
+    rows = ("-0.05 0.03162 -0.15 to 0.05 40 other", "-0.025 0.03162 -0.125 to 0.075 40 recommended", "0 0 - - best")
     places = [words.index(row) for row in rows]
     assert places == sorted(places)
 
@@ -99,13 +100,38 @@ def test_a_table_has_what_the_first_plot_is_checked_by(tmp_path: Path) -> None:
     ("changed", "told"),
     [
         ({"recommendation": None, "undecided": "2 of 3 points are not finished"}, "2 of 3 points are not finished"),
-        ({"metric": None, "spend": None, "recommendation": None, "differences": (), "front": ()}, "No recommendation"),
+        ({"metric": None, "spend": None, "recommendation": None, "differences": (), "front": ()}, "no recommendation"),
     ],
 )
 def test_a_sweep_without_recommendation_says_why(changed: dict[str, Any], told: str, tmp_path: Path) -> None:
     seen = Seen(written(sweep_of(1, **changed), tmp_path))
     assert told in seen.text
     assert ("figure" in dict(seen.tags)) == ("undecided" in changed)
+
+
+def test_a_stopped_point_says_why_and_was_no_candidate(tmp_path: Path) -> None:
+    whole = sweep_of(1)
+    why = {"status": "stopped", "same_as": 1, "note": "as point 1 on all of 20 samples"}
+    stopped = whole.points[0].model_copy(update=why)
+    words = Seen(written(whole.with_point(stopped), tmp_path)).words
+    assert "1,100 40 0 stopped as point 1 on all of 20 samples" in words  # no share of the bootstrap before the samples
+    assert "1 stopped, 2 finished" in words
+
+
+@pytest.mark.parametrize(
+    ("recommended", "higher", "said"),
+    [(1, True, "best less one"), (1, False, "best plus one"), (2, True, None)],
+)
+def test_a_threshold_is_drawn_where_another_point_than_the_best_is_taken(
+    recommended: int, higher: bool, said: str | None, tmp_path: Path
+) -> None:
+    whole = sweep_of(1, higher_is_better={METRIC: higher})
+    assert whole.recommendation is not None
+    chosen = whole.recommendation.model_copy(update={"point": recommended})
+    page = written(whole.model_copy(update={"recommendation": chosen}), tmp_path)
+    shown = (tmp_path / "static" / "data.js").read_text(encoding="utf-8")
+    assert ("The dotted line" in page, "one standard error" in shown) == (said is not None, said is not None)
+    assert said is None or said in shown
 
 
 PROBE = """
