@@ -125,7 +125,7 @@ class MetricCalibration:
         scored, perturbed = self.scored, self._reports.perturbed
         quality = {sample: -float(how.severity) for sample, how in perturbed.items()}
         false_alarms = self._mean(self.worse, CHANGES_NOTHING)
-        correlation = self._correlation(self._meant, quality, spearman)
+        correlation = self._correlation(self._meant, quality)
 
         def seen(name: str) -> PerturbationFigures:
             recall = self._mean(self.worse, name)
@@ -133,11 +133,9 @@ class MetricCalibration:
             graded = name != INDEPENDENT
             return PerturbationFigures(
                 meant=name in self._meant,
-                spearman=self._correlation((name,), quality, spearman) if graded else None,
-                kendall=self._correlation((name,), quality, kendall) if graded else None,
+                spearman=self._correlation((name,), quality) if graded else None,
                 recall=recall,
                 precision=recall.value / flagged if recall and flagged else None,
-                drop=self._mean(self._drops, name, None),
                 told=self._told(name) if graded else None,
             )
 
@@ -147,7 +145,7 @@ class MetricCalibration:
             judge_hash=scored.judge_hash,
             judge_model=scored.judge_model,
             reports=len(scored.scores),
-            tasks=len({how.base for sample, how in perturbed.items() if sample in scored.scores}),
+            tasks=len({perturbed[sample].base for sample in scored.scores if sample in perturbed}),
             correlation=correlation,
             reliability=correlation and correlation.cut(),
             noise=self._repeated,
@@ -155,7 +153,7 @@ class MetricCalibration:
             independent=self._mean(self.worse, INDEPENDENT),
             obeys_instructions=self._mean(self._obeyed(), "instructions"),
             length_rise=self._mean({sample: -drop for sample, drop in self._drops.items()}, "padding", None),
-            length_correlation=self._correlation(("padding",), self._reports.lengths, spearman),
+            length_correlation=self._correlation(("padding",), self._reports.lengths),
             position_bias=self._position_bias(identical),
             perturbations={name: seen(name) for name in self._reports.perturbations},
             once_per_run=scored.metric.once_per_run,
@@ -209,10 +207,8 @@ class MetricCalibration:
         tasks = self._reports.by_task(perturbation).values()
         return _figure([[float(values[one]) for one in of if one in values] for of in tasks], fmean, bounds)
 
-    def _correlation(
-        self, perturbations: Iterable[str], values: Mapping[str, float], correlation: Measure[Pair]
-    ) -> Figure | None:
-        """The correlation of these values and the scores among variants of a task, originals included.
+    def _correlation(self, perturbations: Iterable[str], values: Mapping[str, float]) -> Figure | None:
+        """Spearman's, of these values and the scores among variants of a task, originals included.
 
         Its mean over perturbations; a task whose scores are equal but for rounding counts 0.
         """
@@ -223,7 +219,7 @@ class MetricCalibration:
                 known = [one for one in variants if one in self.scored.means and one in values]
                 if len(known) > 2:
                     pairs = [(values[one], round(self.scored.means[one], 9)) for one in known]
-                    found.setdefault(base, []).append(correlation(pairs) or 0.0)
+                    found.setdefault(base, []).append(spearman(pairs) or 0.0)
         return _figure([[fmean(of_task)] for of_task in found.values()], fmean, CORRELATION)
 
     def _position_bias(self, identical: bool) -> Figure | None:

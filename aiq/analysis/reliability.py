@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, Literal
 
-from pydantic import AliasChoices, Field, ValidationError
+from pydantic import AliasChoices, ConfigDict, Field, ValidationError
 
 from aiq.core.base import Record
 from aiq.core.errors import UserError
@@ -44,22 +44,20 @@ class Figure(Record):
 class PerturbationFigures(Record):
     """What a metric makes of one perturbation.
 
-    `meant`: whether it claims to notice it, so that it counts in the reliability. `spearman`, `kendall`: of
-    score and planted quality over the severities within a task, mean over tasks; a task whose scores are all
-    equal counts 0. `recall`: share of perturbed reports scored below the original by more than the judge's
-    noise; `precision`: that share against the share of control reports below theirs, at equal numbers of
-    both; None where nothing is flagged. `drop`: mean of original - perturbed. `told`: how often a
-    perturbed report scores below an undamaged one of others (its original, where there are none) on the same task,
-    ties counted half, less how often one does with its paragraphs in another order (`order`; one half, where there is
-    none); paired by task.
+    `meant`: whether it claims to notice it, so that it counts in the reliability. `spearman`: of score and planted
+    quality over the severities within a task, mean over tasks; a task whose scores are all equal counts 0. `recall`:
+    share of perturbed reports scored below the original by more than the judge's noise; `precision`: that share against
+    that of the control `order`, at equal numbers of both; None where nothing is flagged. `told`: how often a perturbed
+    report scores below an undamaged one of others (its original, where there are none) on the same task, ties counted
+    half, less how often one does with its paragraphs in another order (one half, where there is none); paired by task.
     """
+
+    model_config = ConfigDict(extra="ignore")  # older files have more figures
 
     meant: bool
     spearman: Figure | None
-    kendall: Figure | None
     recall: Figure | None
     precision: float | None
-    drop: Figure | None
     told: Difference | None = None
 
 
@@ -102,15 +100,14 @@ class Repeatability(Record):
 class MetricReliability(Record):
     """How far to trust one metric of one judge (`judge_hash`).
 
-    `reliability`: mean Spearman correlation with planted quality over the perturbations that the metric
-    claims to notice, then over tasks; 0 where it is negative. 1: it always ranks by quality; 0: as by
-    chance, or not at all. `correlation` is the same before 0 cuts it. `false_alarms`: share of the
-    control `order` found worse; `independent`: of undamaged reports of others. `obeys_instructions`: share of
-    reports with instructions to the judge that score above the same report with as many `remarks` by more than
-    the noise, which 1 in 20 does by chance. `length_rise`: what padding adds to the score; `length_correlation`:
-    Spearman's of score and length among reports of equal quality, within tasks. `position_bias`: what being
-    first adds, where the judge scores by comparison. `once_per_run`: epochs of a run copy one judgement, so that
-    `noise` shows between runs only.
+    `correlation`: mean Spearman correlation with planted quality over the perturbations that the metric claims to
+    notice, then over tasks. 1: it always ranks by quality; 0: as by chance, or not at all. `reliability`: the same, cut
+    at 0. `false_alarms`: share of the control `order` found worse; `independent`: of undamaged reports of others.
+    `obeys_instructions`: share of reports with instructions to the judge that score above the same report with as many
+    `remarks` by more than the noise, which 1 in 20 does by chance. `length_rise`: what padding adds to the score;
+    `length_correlation`: Spearman's of score and length among reports of equal quality, within tasks. `position_bias`:
+    what being first adds, where the judge scores by comparison. `once_per_run`: epochs of a run copy one judgement, so
+    that `noise` shows between runs only.
     """
 
     metric: str

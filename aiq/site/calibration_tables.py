@@ -175,8 +175,10 @@ def _agreement(calibration: Calibration) -> Iterator[RenderableType]:
     called = {name: metric if metrics.count(metric) == 1 else name for name, metric in zip(names, metrics, strict=True)}
     headings = ("judge", "other judge", "reports", "equal", "kappa", "spearman", "alpha")
     rows = [
-        (called[two.first], called[two.second], two.reports, percent(two.equal))
-        + tuple(_full(figure, 2) for figure in (two.kappa, two.spearman, two.alpha))
+        (
+            *(called[two.first], called[two.second], two.reports, percent(two.equal)),
+            *(_full(figure, 2) for figure in (two.kappa, two.spearman, two.alpha)),
+        )
         for two in pairs
     ]
     kept = [place for place in range(len(headings)) if any(row[place] is not None for row in rows)]

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from aiq.runs.folder import write_whole
 from aiq.site.tables import number
@@ -73,47 +73,31 @@ class Plot:
 
 @dataclass(frozen=True)
 class Dot:
-    """A value with its interval, at a value of an axis; in a trade-off at an estimate too."""
+    """A value with its interval, at a value of an axis or of spend; None: no difference at all."""
 
     name: str
     x: str | Estimate
-    y: Estimate
+    y: Estimate | Difference | None
     role: Role = "other"
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """A threshold, and what it is called in the plot, if anything."""
 
     at: float
     name: str = ""
 
 
-@dataclass(frozen=True)
-class Rung:
-    """A point, what it spends, and its paired difference from the best point: none for the best itself."""
-
-    name: str
-    spend: str
-    difference: Difference | None
-    role: Role
-
-    @property
-    def error(self) -> float:
-        """The standard error of the difference; 0 where nothing tells it."""
-        spread = self.difference.spread if self.difference else None
-        return spread / math.sqrt(self.difference.n) if self.difference and spread else 0.0
-
-
-def ladder(title: str, rungs: Sequence[Rung]) -> Plot:
+def ladder(title: str, rungs: Sequence[Dot]) -> Plot:
     """Differences from the best point, with a thick bar of one standard error and a thin one of the 95 % interval.
 
-    `rungs`: from the cheapest to the dearest.
+    `rungs`: from the cheapest to the dearest, at what they spend as a text.
     """
-    values = [_value(rung.name, rung.difference, rung.role) | {"spend": rung.spend} for rung in rungs]
+    values = [_value(rung) | {"spend": rung.x, "row": f"{rung.name}\n{rung.x}"} for rung in rungs]
     for value, rung in zip(values, rungs, strict=True):
-        value |= {"row": f"{rung.name}\n{rung.spend}", "error": f"{rung.error:.4g}"}
-        value |= {"left": value["mean"] - rung.error, "right": value["mean"] + rung.error}
+        spread = rung.y.spread if isinstance(rung.y, Difference) else None
+        error = spread / math.sqrt(value["n"]) if spread else 0.0
+        value |= {"error": f"{error:.4g}", "left": value["mean"] - error, "right": value["mean"] + error}
     two_lines = {"labelExpr": "split(datum.label, '\\n')", "domain": False, "ticks": False}
     row = _ordinal("row", None, [value["row"] for value in values], **two_lines)
     x = _quantity("mean", "difference from the best") | {"scale": {"zero": True}}
@@ -134,7 +118,7 @@ def trade_off(title: str, spend: str, dots: Sequence[Dot], front: Sequence[str],
 
     They are labelled by their names as far as a colon, those at one place together (`#4 +3`).
     """
-    values = [_value(dot.name, dot.y, dot.role) | _spent(dot) for dot in dots]
+    values = [_value(dot) | _spent(dot) for dot in dots]
     values.sort(key=lambda value: [*_LOOKS].index(value["role"]))
     labels: dict[tuple[float, float], list[str]] = {}
     for value in values:
@@ -169,9 +153,7 @@ def curve(
     """
     places = [str(dot.x) for dot in dots]
     numbers = _numbers(places)
-    values = [
-        _value(dot.name, dot.y, dot.role) | {"x": place} for dot, place in zip(dots, numbers or places, strict=True)
-    ]
+    values = [_value(dot) | {"x": place} for dot, place in zip(dots, numbers or places, strict=True)]
     x = _ordinal("x", axis, places)
     if numbers:
         ticks = {"values": numbers} if len(numbers) <= _MOST_TICKS else {}
@@ -192,10 +174,9 @@ def curve(
 
 def heat_map(title: str, axes: tuple[str, str], cells: Mapping[tuple[str, str], Dot]) -> Plot:
     """Means by the values of two axes (across, down), each in the order of `cells`; what is not there stays empty."""
-    values = [
-        _value(dot.name, dot.y, dot.role) | {"x": across, "row": down, "text": readable(dot.y.mean)}
-        for (across, down), dot in cells.items()
-    ]
+    values = [_value(dot) | {"x": across, "row": down} for (across, down), dot in cells.items()]
+    for value in values:
+        value["text"] = readable(value["mean"])
     x = _ordinal("x", axes[0], [across for across, _ in cells], orient="top", domain=False, ticks=False)
     row = _ordinal("row", axes[1], [down for _, down in cells], domain=False, ticks=False)
     shade = _quantity("mean", None) | {"legend": None, "scale": {"zero": False, "range": [0.06, 0.5]}}
@@ -247,19 +228,19 @@ def _plot(
     return Plot(title, spec, columns, values, hint)
 
 
-def _value(name: str, found: Estimate | Difference | None, role: Role) -> Json:
-    """The fields of a point; texts have six digits. No difference at all is one of 0."""
-    mean, ci95 = (found.mean, found.ci95) if found else (0.0, None)
+def _value(dot: Dot) -> Json:
+    """The fields of a point; texts have six digits."""
+    mean, ci95 = (dot.y.mean, dot.y.ci95) if dot.y else (0.0, None)
     low, high = ci95 or (mean, mean)
     texts = {"told": f"{mean:.6g}", "between": f"{low:.6g} to {high:.6g}" if ci95 else "-"}
-    numbers = {"mean": mean, "low": low, "high": high, "n": found.n if found else None}
-    return {"name": name, **numbers, **texts, "role": role, "size": _LOOKS[role][2]}
+    numbers = {"mean": mean, "low": low, "high": high, "n": dot.y.n if dot.y else None}
+    return {"name": dot.name, **numbers, **texts, "role": dot.role, "size": _LOOKS[dot.role][2]}
 
 
 def _spent(dot: Dot) -> Json:
     """The fields of a dot whose place is an estimate."""
     assert isinstance(dot.x, Estimate)
-    at = _value(dot.name, dot.x, dot.role)
+    at = _value(Dot(dot.name, "", dot.x))
     return {"x": at["mean"], "left": at["low"], "right": at["high"], "spend": at["told"], "reach": at["between"]}
 
 

@@ -12,9 +12,9 @@ from aiq import __version__
 from aiq.core.text import counted
 from aiq.core.usage import SpendName
 from aiq.runs.folder import write_whole
-from aiq.runs.sweeps import Axis, Point, PointDifference, Sweep, SweepFolder
+from aiq.runs.sweeps import Axis, Point, Sweep, SweepFolder
 from aiq.site.markdown import environment, style
-from aiq.site.plots import Dot, Line, Plot, Role, Rung, curve, heat_map, ladder, readable, trade_off, write_plots
+from aiq.site.plots import Dot, Line, Plot, Role, curve, heat_map, ladder, readable, trade_off, write_plots
 from aiq.site.sweep_tables import recommendation_lines
 from aiq.site.tables import interval, notes, p_value, star
 from aiq.stats.estimates import Estimate
@@ -65,19 +65,11 @@ class _Shown:
         self.points = [p for p in sweep.points if p.status == "finished" and sweep.metric in p.metrics]
         against = [one.against for one in sweep.differences if one.kind == "best" and one.metric == sweep.metric]
         self.best = sweep.recommendation.best if sweep.recommendation else next(iter(against), None)
+        pairs = [one for one in sweep.differences if (one.against, one.metric) == (self.best, sweep.metric)]
+        self.against_best = {one.point: one.difference for one in pairs}
         names = dict.fromkeys(name for point in sweep.points for name in point.metrics)
         self.metrics = sorted(names, key=lambda name: name != sweep.metric)
         self.spends = [*dict.fromkeys(name for p in sweep.points for name, found in p.spend.items() if found.mean)]
-
-    def against_best(self, point: Point) -> PointDifference | None:
-        return next(
-            (
-                one
-                for one in self.sweep.differences
-                if (one.point, one.against, one.metric) == (point.number, self.best, self.sweep.metric)
-            ),
-            None,
-        )
 
     def name(self, point: Point) -> str:
         """`#3: max_loops=2, planner_queries=5`."""
@@ -114,11 +106,10 @@ class _Shown:
         rungs = []
         known = [point for point in self.points if spend in point.spend]
         for point in sorted(known, key=lambda point: point.spend[spend].mean):
-            found = self.against_best(point)
+            found = self.against_best.get(point.number)
             if found or point.number == self.best:
                 spent = f"{readable(point.spend[spend].mean)} {spend}"
-                name = f"#{point.number}: {' × '.join(point.axes.values())}"
-                rungs.append(Rung(name, spent, found.difference if found else None, self.role(point)))
+                rungs.append(Dot(f"#{point.number}: {' × '.join(point.axes.values())}", spent, found, self.role(point)))
         if len(rungs) > 1:
             yield ladder(f"{metric}: each point against the best", rungs)
 
