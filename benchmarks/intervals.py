@@ -14,7 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from statistics import fmean
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from scipy import optimize, stats
@@ -65,7 +65,7 @@ def of_mean(low: float | None, high: float | None, method: Method = "score") -> 
 
 def of_ratio(sampled: Sampled) -> Interval | None:
     found = ratio_estimate([[pair] for pair in zip(*(part.tolist() for part in sampled), strict=True)], 0.0, 1.0)
-    return found and found.ci95
+    return found.ci95 if found else None
 
 
 def of_labels(sampled: Sampled) -> Interval | None:
@@ -220,7 +220,7 @@ def _labels(share: float, sensitivity: float, specificity: float, labelled: floa
 
     def judged(draw: Draw, right: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
         said = draw.random(right.shape)
-        return np.where(right, said < sensitivity, said >= specificity).astype(float)
+        return np.asarray(np.where(right, said < sensitivity, said >= specificity), dtype=float)
 
     def draw_labels(draw: Draw, n: Size) -> Sampled:
         right, others = draw.random(n) < labelled, draw.random((n[0], 400)) < share
@@ -344,7 +344,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{kind.name:30} {n:4} {mean:9.3f} {least:6.3f} {width:6.2f}  {where}", flush=True)
             broken += [f"{kind.name}, n={n}: {why}" for why in _broken(kind, n, mean, least, width)]
             unreached += [f"{kind.name}, n={n}: {mean:.2f} ({least:.2f})"] if mean < UNREACHED else []
-    for method in ("score", "exact"):
+    for method in get_args(Method):
         for n in SIZES:
             mean, least, p = at_every_p(n, method)
             print(f"{f'shares, {method}, every p':30} {n:4} {mean:9.3f} {least:6.3f} {'':6}  p={p:.4f}")
