@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from aiq.experiment.compose import settings as settings
     from aiq.run import finished
-    from aiq.runs.reader import load_runs as load_runs
+    from aiq.runs.frames import load_runs as load_runs
 
     run = finished
 
 __version__ = "0.1.0"
 
 
-_PLACES = {"load_runs": "aiq.runs.reader", "settings": "aiq.experiment.compose"}
+_PLACES = {"load_runs": "aiq.runs.frames", "settings": "aiq.experiment.compose"}
 
 
 def __getattr__(name: str) -> Any:

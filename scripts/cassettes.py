@@ -1,30 +1,31 @@
-"""The committed recordings: each replays, without a network, to the reports and scores that lie beside it.
+"""The committed recordings: each replays, without a network, to the reports and scores of its committed baseline.
 
-`scripts/cassettes.py` records anew what changed prompts touch (`cassette=refresh`) and writes `expected.jsonl`: a line
-a sample and epoch with its status, the first 16 hex digits of the SHA-256 of its report, and its scores.
-`--check` replays and compares instead, lists what differs and exits with 1. Names choose (default: all). `smollm2` is
-recorded from a real model, so it wants one: llama.cpp's `llama-server` with SmolLM2-135M-Instruct under its own default
-address. Where none answers, that recording is left as it is; it replays without one.
+`scripts/cassettes.py` records anew what changed prompts touch (`cassette=refresh`) and writes the baselines
+(`benchmarks/baselines/NAME.json`). `--check` replays instead, holds each run against its baseline as `aiq gate` does,
+lists what differs in any sample and exits with 1. Names choose (default: all). `smollm2` is recorded from a real
+model, so it wants one: llama.cpp's `llama-server` with SmolLM2-135M-Instruct under its own default address. Where none
+answers, that recording is left as it is; it replays without one.
 """
 
 import argparse
-import hashlib
-import json
 import os
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import aiq
+from aiq.analysis.baselines import Baseline, BaselineFile
+from aiq.analysis.gate import GateSettings, gate
 from aiq.core.errors import UserError
-from aiq.runs.folder import RunFolder, natural
-from aiq.runs.reader import read_samples, read_scores
-from aiq.runs.rows import ScoreRow
+from aiq.core.plugins import validate
+from aiq.experiment.compose import compose_apart
+from aiq.runs.folder import RunFolder
+from aiq.site.gate_report import gate_lines
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = Path("benchmarks/cassettes")
+BASELINES = Path("benchmarks/baselines")
 """Below ROOT."""
 
 RUNS: Mapping[str, tuple[str, ...]] = {
@@ -57,60 +58,35 @@ def main() -> int:
 
 
 def checked(name: str) -> Iterator[str]:
-    """A line for each sample and epoch that does not replay to what is committed."""
-    path = FOLDER / name / "expected.jsonl"
-    expected = {(row["sample"], row["epoch"]): row for row in map(json.loads, path.open(encoding="utf-8"))}
-    try:
-        found = {(row["sample"], row["epoch"]): row for row in outcomes(name, "replay")}
-    except UserError as error:
-        yield str(error)
-        return
-    for key in {**expected, **found}:
-        before, now = expected.get(key, {}), found.get(key, {})
-        if differing := [field for field in {**before, **now} if before.get(field) != now.get(field)]:
-            yield f"{key[0]}, epoch {key[1]}: {', '.join(differing)}"
+    """What fails the gate, then a line for each sample and epoch that does not replay to what is committed."""
+    file = BaselineFile(BASELINES / f"{name}.json")
+    with tempfile.TemporaryDirectory(prefix="cassettes-") as results:
+        try:
+            run = made(name, "replay", results)
+        except UserError as error:
+            yield str(error)
+            return
+        found = gate(file, run, validate(GateSettings, compose_apart("gate", name, ()), "gate"))
+        yield from [] if found.passed else gate_lines(found)
+        yield from file.content.changes(Baseline.of(run))
 
 
 def recorded(name: str) -> Iterator[str]:
     """Record what is new, forget what is of no use, write what a replay gives; a line where that cannot be."""
-    try:
-        live = outcomes(name, "refresh")
-        rows = outcomes(name, "replay")
-    except UserError as error:
-        yield str(error)
-        return
-    lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
-    (FOLDER / name / "expected.jsonl").write_text("".join(lines), encoding="utf-8")
-    if live != rows:
-        yield "the replay differs from the run that was recorded"
-
-
-def outcomes(name: str, mode: str) -> list[dict[str, Any]]:
-    """What a run in this mode gives, a row a sample and epoch. Raises UserError where it is stopped."""
     with tempfile.TemporaryDirectory(prefix="cassettes-") as results:
-        own = (f"cassette={mode}", f"cassette.dir={FOLDER / name}", f"output_dir={results}", "runner.progress=false")
-        run = aiq.run([*RUNS[name], *own])
-        folder = RunFolder(run.folder)
-        samples = read_samples(folder)
-        scores = read_scores(folder, samples)
-    return [
-        {
-            "sample": key.sample_id,
-            "epoch": key.epoch,
-            "status": row.status,
-            "report": hashlib.sha256((row.report or "").encode()).hexdigest()[:16],
-            "scores": {score.metric: shown(score) for score in sorted(scores[key], key=lambda score: score.metric)},
-        }
-        for key, row in sorted(samples.items(), key=lambda item: (natural(item[0].sample_id), item[0].epoch))
-    ]
+        try:
+            live, replay = (Baseline.of(made(name, mode, results)) for mode in ("refresh", "replay"))
+        except UserError as error:
+            yield str(error)
+            return
+    replay.write(BASELINES / f"{name}.json")
+    yield from (f"the replay differs from the run that was recorded: {change}" for change in live.changes(replay))
 
 
-def shown(score: ScoreRow) -> float | str | None:
-    """A value to 12 digits (the last ones may differ between machines), or why there is none."""
-    if score.parts is None:
-        return score.status
-    numerator, denominator = score.parts
-    return float(f"{numerator / denominator:.12g}") if denominator else score.status
+def made(name: str, mode: str, results: str) -> RunFolder:
+    """A run in this mode. Raises UserError where it is stopped."""
+    own = (f"cassette={mode}", f"cassette.dir={FOLDER / name}", f"output_dir={results}", "runner.progress=false")
+    return RunFolder(aiq.run([*RUNS[name], *own]).folder)
 
 
 if __name__ == "__main__":

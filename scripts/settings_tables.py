@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from aiq.analysis.gate import GateSettings
 from aiq.core.plugins import load
 from aiq.core.run_settings import RunSettings
 from aiq.experiment.compose import config_of_options
@@ -31,7 +32,12 @@ def _table(overrides: list[str], place: str) -> str:
     config = config_of_options(overrides)
     for part in place.split("."):
         config = config[part]
-    kind = load(config["target"], place).Settings if "target" in config else section(RunSettings.model_fields[place])
+    if place == "gate":
+        kind: type[BaseModel] | None = GateSettings
+    else:
+        kind = (
+            load(config["target"], place).Settings if "target" in config else section(RunSettings.model_fields[place])
+        )
     assert kind is not None, place
     rows = [("setting", "default", "values", "meaning"), ("---",) * 4, *_rows(config, kind, f"{place}.")]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)

@@ -22,7 +22,7 @@ settings.register_profile("untimed", deadline=None, suppress_health_check=[Healt
 settings.load_profile("untimed")  # a busy machine fails no test
 
 
-_SLOW_FIXTURES = {"here", "in_browser", "offline_port", "offline_stack", "shared_data", "world_port"}
+_SLOW_FIXTURES = {"browser", "here", "in_browser", "offline_port", "offline_stack", "shared_data", "world_port"}
 """They do whole runs, start processes or browsers, or bring real reports by the hundred."""
 
 

@@ -1,6 +1,5 @@
-"""The committed recordings replay without a network to what lies beside them; the CI files verify and replay."""
+"""The committed recordings replay without a network to their baselines and pass the gate; the files for CI verify."""
 
-import json
 import shlex
 import shutil
 import subprocess
@@ -11,10 +10,11 @@ import pytest
 import yaml
 
 from aiq.__main__ import main
+from aiq.analysis.baselines import BaselineFile
 from scripts import cassettes
 
 ROOT = Path(__file__).resolve().parent.parent
-RECORDINGS = ROOT / cassettes.FOLDER
+RECORDINGS, BASELINES = ROOT / cassettes.FOLDER, ROOT / cassettes.BASELINES
 MOST_BYTES = 3 * 2**20
 
 
@@ -32,7 +32,7 @@ def files() -> dict[str, tuple[int, int]]:
 
 
 @pytest.mark.slow
-def test_each_replays_without_a_network_to_what_is_committed_and_is_left_as_it_is(
+def test_each_replays_without_a_network_passes_its_gate_and_is_left_as_it_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
@@ -45,24 +45,24 @@ def test_each_replays_without_a_network_to_what_is_committed_and_is_left_as_it_i
 
 @pytest.mark.slow
 def test_what_differs_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.copytree(RECORDINGS / "smollm2", tmp_path / "smollm2")
-    expected = tmp_path / "smollm2" / "expected.jsonl"
-    first, second, *others = map(json.loads, expected.read_text(encoding="utf-8").splitlines())
-    changed = [{**first, "report": "another"}, {**second, "epoch": 2}, *others]
-    expected.write_text("".join(f"{json.dumps(row)}\n" for row in changed), encoding="utf-8")
-    monkeypatch.setattr(cassettes, "FOLDER", tmp_path)
-    everything = "sample, epoch, status, report, scores"
+    file = BaselineFile(BASELINES / "smollm2.json")
+    first, second, *others = file.content.attempts
+    attempts = (first.model_copy(update={"report": "another"}), second.model_copy(update={"epoch": 2}), *others)
+    monkeypatch.setattr(cassettes, "BASELINES", tmp_path)
+    file.content.model_copy(update={"attempts": attempts}).write(tmp_path / "smollm2.json")
     assert list(cassettes.checked("smollm2")) == [
-        f"{first['sample']}, epoch 1: report",
-        f"{second['sample']}, epoch 2: {everything}",
-        f"{second['sample']}, epoch 1: {everything}",
+        "the run has epochs=1, the baseline 2",
+        f"{first.sample}, epoch 1: report another -> {first.report}",
+        f"{second.sample}, epoch 2: gone",
+        f"{second.sample}, epoch 1: new",
     ]
 
 
 def test_they_are_all_there_and_small() -> None:
-    names = {f"{name}/{file}" for name in cassettes.RUNS for file in ("agent.sqlite", "judge.sqlite", "expected.jsonl")}
-    assert files().keys() == names
-    assert sum(size for size, _ in files().values()) <= MOST_BYTES
+    assert files().keys() == {f"{name}/{file}" for name in cassettes.RUNS for file in ("agent.sqlite", "judge.sqlite")}
+    baselines = {path.stem: path.stat().st_size for path in BASELINES.iterdir()}
+    assert baselines.keys() == cassettes.RUNS.keys()
+    assert sum(size for size, _ in files().values()) + sum(baselines.values()) <= MOST_BYTES
 
 
 def test_nothing_is_wrong_with_them(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +10,7 @@ import pytest
 import aiq
 from aiq.__main__ import main
 from scripts.settings_tables import stale
+from tests.forked import Forked
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "agents.md"
@@ -116,11 +115,12 @@ def test_the_script_runs_as_it_is_printed(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
     script = re.search(r"```python\n(# my_script\.py\n.*?)```", page, re.DOTALL)
     assert script is not None
-    command = [sys.executable, "-c", script.group(1)]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True)
-    assert "{'completed': 3} 0" in done.stdout
-    assert "fresheval.relaxed" in done.stdout
-    assert done.stderr == ""
+    (tmp_path / "my_script.py").write_text(script.group(1), encoding="utf-8")
+    with Forked("my_script", cwd=tmp_path) as process:
+        assert process.wait(120) == 0
+        assert "{'completed': 3} 0" in process.out
+        assert "fresheval.relaxed" in process.out
+        assert process.err == ""
 
 
 def test_the_settings_tables_are_current() -> None:

@@ -5,6 +5,7 @@ checked but the run itself. A page's commands may build on one another. A comman
 the first of them alone.
 """
 
+import fcntl
 import gzip
 import io
 import json
@@ -40,9 +41,12 @@ NOT_RUN: Mapping[str, str] = {
     r".* agent=endpoint": "needs an agent that serves HTTP",
     r".* dataset\.hub=": "needs the internet",
     r".* checkpointer=postgres": "needs a PostgreSQL server",
-    r"python -m benchmarks\.intervals": "is minutes of simulation; tests/benchmarks/test_intervals.py does a little",
+    r"python -m benchmarks\.(intervals|false_alarms)": "is minutes of simulation; tests/benchmarks does a little",
+    r"aiq export .*--format (inspect|mlflow|wandb)": "needs an extra; tests/commands/test_export.py does it with one",
+    r"python -m benchmarks\.gate_trials": "is 15 runs; tests/benchmarks/test_gate_trials.py makes one",
     r"python scripts/cassettes\.py": "is about the checkout; tests/test_committed_cassettes.py runs it",
     r"aiq run -m": "is a sweep: minutes of runs; tests/experiment/test_sweep.py does small ones",
+    r"aiq recommend": "reads a sweep; tests/experiment/test_sweep.py has some",
     r".*\.\./shared/": "" if SHARED.is_dir() else "needs real data beside the checkout",
 }
 """By how a command begins, why it is not run."""
@@ -58,7 +62,7 @@ MEANT: Mapping[str, str] = {
 }
 """What a reader would put for such a word."""
 
-LATEST: Mapping[str, str] = {"show": "questions", "fresheval": "questions", "rescore": "tasks", "resume": "cut"}
+LATEST: Mapping[str, str] = {"show": "questions", "fresheval": "questions", "rescore": "tasks", "gate": "questions", "resume": "cut"}
 """Which of the runs of `tried` is the latest one, by what is done with it."""
 
 PROGRAMS = {
@@ -100,8 +104,20 @@ WHOLE = {"id": "1", "article": f"A fact [1].\n\n## References\n\n[1] A - {WORLD_
 
 @pytest.fixture(scope="session")
 def tried(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the files that the pages name, and three runs in `results/tried`."""
-    place = tmp_path_factory.mktemp("tried")
+    """A folder with the files that the pages name, and three runs in `results/tried`; one of the workers makes it."""
+    base = tmp_path_factory.getbasetemp()
+    place = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "tried"
+    with place.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (place / "made").exists():
+            shutil.rmtree(place, ignore_errors=True)
+            _make(place)
+            (place / "made").touch()
+    return place
+
+
+def _make(place: Path) -> None:
+    place.mkdir()
     document = next(shipped("benchmarks/world/documents").glob("*.pdf"))
     shutil.copy(document, place / "report.pdf")
     prompt = json.loads(next(shipped("benchmarks/drb_mini/query.jsonl").open(encoding="utf-8")))["prompt"]
@@ -130,7 +146,6 @@ def tried(tmp_path_factory: pytest.TempPathFactory) -> Path:
     manifest = json.loads((cut / "manifest.json").read_text(encoding="utf-8"))
     (cut / "manifest.json").write_text(json.dumps({**manifest, "status": "running"}), encoding="utf-8")
     (cut / "samples.jsonl").write_text((cut / "samples.jsonl").read_text(encoding="utf-8")[:-9], encoding="utf-8")
-    return place
 
 
 def _first_question() -> str:

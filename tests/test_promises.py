@@ -16,6 +16,7 @@ import pytest
 from aiq.__main__ import main
 from aiq.core.files import shipped
 from aiq.core.seeds import derive
+from tests.forked import Forked
 
 pytestmark = pytest.mark.slow
 
@@ -139,10 +140,8 @@ def endpoint() -> Iterator[str]:
 def test_a_run_killed_in_the_middle_pays_for_nothing_twice(endpoint: str) -> None:
     chosen = ("experiment=full_freshqa", "limit=16", f"llm.base_url={endpoint}/v1")
     undisturbed = run("undisturbed", *chosen)
-    with subprocess.Popen(
-        [sys.executable, "-m", "aiq.run", *chosen, "runner.progress=false", "output_dir=killed"]
-    ) as process:
-        while process.poll() is None:
+    with Forked("aiq.run", *chosen, "runner.progress=false", "output_dir=killed") as process:
+        while process.returncode is None:
             found = list(Path("killed").glob("*/*/samples.jsonl"))
             if found and len(rows(found[0])) >= 5:
                 process.kill()

@@ -9,6 +9,7 @@ import pytest
 from aiq.cassettes.exchange import Exchange
 from aiq.cassettes.store import Store
 from tests.echo import Endpoint, running
+from tests.forked import Forked
 
 pytestmark = pytest.mark.slow
 pytest_plugins = ["pytester"]
@@ -30,6 +31,7 @@ from my_agent import answer
 HERE = "{base_url}"
 """
 
+ASYNCIO = "pytest_asyncio.plugin"
 KEY = "sk-proj-THE1own2KEY3of4the5user6"
 
 
@@ -50,7 +52,7 @@ class Project:
     def write(self, tests: str) -> None:
         self.pytester.makepyfile(test_mine=HEAD.format(base_url=self.endpoint.base_url) + textwrap.dedent(tests))
 
-    def run(self, *options: str, plugins: Sequence[str] = ("asyncio",), key: str | None = None, **outcomes: int) -> str:
+    def run(self, *options: str, plugins: Sequence[str] = (ASYNCIO,), key: str | None = None, **outcomes: int) -> str:
         """What pytest prints, when the tests end as `outcomes` says."""
         patch = pytest.MonkeyPatch()
         with patch.context() as environment:
@@ -58,8 +60,13 @@ class Project:
             environment.delenv("OPENAI_API_KEY", raising=False)
             if key is not None:
                 environment.setenv("OPENAI_API_KEY", key)
-            loaded = ("aiq.pytest_plugin", "no:cacheprovider", *plugins)
-            result = self.pytester.runpytest_subprocess(*(f"-p{name}" for name in loaded), *options)
+            loaded = [f"-p{name}" for name in ("aiq.pytest_plugin", "no:cacheprovider", *plugins)]
+            if plugins != (ASYNCIO,):  # others want to be the first to load what they load
+                result = self.pytester.runpytest_subprocess(*loaded, *options)
+            else:
+                with Forked("pytest", *loaded, *options, cwd=self.pytester.path) as child:
+                    code = child.wait(300)
+                    result = pytest.RunResult(code, child.out.splitlines(), child.err.splitlines(), 0)
         result.assert_outcomes(**outcomes)
         return result.stdout.str()
 

@@ -1,6 +1,6 @@
 """The contract of an agent: one method, a settings class beside it, and what it may offer besides."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from aiq.core.models import Models
@@ -9,6 +9,7 @@ from aiq.core.samples import Question
 from aiq.core.session import Session
 from aiq.core.settings import Settings
 from aiq.core.tools import Toolbox
+from aiq.core.usage import Usage
 
 if TYPE_CHECKING:
     from aiq.agents.toolkit.conversation import Threads
@@ -66,6 +67,40 @@ class Resumable(Protocol):
 
     async def resume(self, thread_id: str, session: Session) -> Report | None:
         """Ask `session.user` what the thread waits for, or take up what broke off; None where nothing is open."""
+
+
+class Recorded(NamedTuple):
+    """An attempt of an earlier run. `usage`: by role. `events`: plain JSON in order, read when they are asked for."""
+
+    report: Report
+    usage: Mapping[str, Usage]
+    events: Callable[[], Iterable[Mapping[str, Any]]]
+
+
+class Redecided(NamedTuple):
+    """What other settings would have made of recorded attempts.
+
+    `branch`: the place of the attempt whose report it would have been. None: no attempt went that way; then `report`
+    has its route and extras and no text, and `usage` is what is known of it.
+    """
+
+    branch: int | None
+    report: Report
+    usage: Mapping[str, Usage]
+
+
+@runtime_checkable
+class Redecides(Protocol):
+    """An agent some settings of which only decide on what an attempt has already: to sweep them takes no model."""
+
+    deciding: Sequence[str]
+    """These settings, by their place in the agent's section; one that ends in `.*` means all below."""
+
+    def redecide(self, recorded: Sequence[Recorded]) -> Redecided | str:
+        """What this agent would have made of the first attempt; a reason where that cannot be known.
+
+        The others, at the same question with other such settings, have what the first did not do.
+        """
 
 
 class Drawing(NamedTuple):

@@ -12,10 +12,14 @@ from typing import Final, TypeVar
 
 from pydantic import JsonValue
 
+from aiq.analysis.calibration_claims import judge_claims
 from aiq.analysis.calibration_inputs import Label, MetricScores, ReportSet, read_labels, read_reports
 from aiq.analysis.reliability import (
     BY_CHANCE,
+    CHANGES_NOTHING,
+    CONTROLS,
     EXPERIMENT,
+    INDEPENDENT,
     Calibration,
     Figure,
     JudgeAgreement,
@@ -29,13 +33,16 @@ from aiq.core.files import find, resolve
 from aiq.datasets.deep_research_bench import places
 from aiq.datasets.perturbed import UNPERTURBED
 from aiq.runs.folder import RunFolder
-from aiq.stats.agreement import Measure, accuracy, alpha_interval, alpha_nominal, bootstrap95, kappa, kendall, spearman
+from aiq.stats.agreement import Measure, accuracy, alpha_interval, alpha_nominal, jackknife95, kappa, kendall, spearman
+from aiq.stats.estimates import Difference, paired_means
 
 T = TypeVar("T")
 Pair = tuple[float, float]
+Bounds = tuple[float, float]
 
-CONTROLS: Final = ("padding", "instructions", "remarks", "order")
-"""Perturbations after which a report is as good as before: no better for words that say nothing, or for asking."""
+SHARE: Final[Bounds] = (0.0, 1.0)
+CORRELATION: Final[Bounds] = (-1.0, 1.0)
+
 _BEYOND_NOISE: Final = NormalDist().inv_cdf(1 - BY_CHANCE)
 """Standard errors beyond which a difference counts, one-sided."""
 _EQUAL: Final = 1e-9
@@ -59,10 +66,12 @@ def calibrate(folders: Sequence[RunFolder], labels: Path | None = None) -> Calib
     judged = [MetricCalibration(one, reports) for one in reports.scored] if reports.perturbations else []
     agreement, alpha = _between_judges(judged, reports)
     identical = all(judged_against_itself(manifest.config) for manifest in manifests)
+    metrics = tuple(one.reliability(identical=identical) for one in judged)
     return Calibration(
         runs=tuple(manifest.run_id for manifest in manifests),
         offline=any(manifest.offline for manifest in manifests),
-        metrics=tuple(one.reliability(identical=identical) for one in judged),
+        metrics=metrics,
+        judges=judge_claims(metrics),
         agreement=agreement,
         alpha=alpha,
         labels=compared,
@@ -115,19 +124,21 @@ class MetricCalibration:
         """`identical`: the unperturbed report is the very one that a comparing judge holds it against."""
         scored, perturbed = self.scored, self._reports.perturbed
         quality = {sample: -float(how.severity) for sample, how in perturbed.items()}
-        false_alarms = self._mean(self.worse, "order")
+        false_alarms = self._mean(self.worse, CHANGES_NOTHING)
         correlation = self._correlation(self._meant, quality, spearman)
 
         def seen(name: str) -> PerturbationFigures:
             recall = self._mean(self.worse, name)
             flagged = recall.value + false_alarms.value if recall and false_alarms else 0.0
+            graded = name != INDEPENDENT
             return PerturbationFigures(
                 meant=name in self._meant,
-                spearman=self._correlation((name,), quality, spearman),
-                kendall=self._correlation((name,), quality, kendall),
+                spearman=self._correlation((name,), quality, spearman) if graded else None,
+                kendall=self._correlation((name,), quality, kendall) if graded else None,
                 recall=recall,
                 precision=recall.value / flagged if recall and flagged else None,
-                drop=self._mean(self._drops, name),
+                drop=self._mean(self._drops, name, None),
+                told=self._told(name) if graded else None,
             )
 
         return MetricReliability(
@@ -141,8 +152,9 @@ class MetricCalibration:
             reliability=correlation and correlation.cut(),
             noise=self._repeated,
             false_alarms=false_alarms,
+            independent=self._mean(self.worse, INDEPENDENT),
             obeys_instructions=self._mean(self._obeyed(), "instructions"),
-            length_rise=self._mean({sample: -drop for sample, drop in self._drops.items()}, "padding"),
+            length_rise=self._mean({sample: -drop for sample, drop in self._drops.items()}, "padding", None),
             length_correlation=self._correlation(("padding",), self._reports.lengths, spearman),
             position_bias=self._position_bias(identical),
             perturbations={name: seen(name) for name in self._reports.perturbations},
@@ -176,10 +188,26 @@ class MetricCalibration:
                 others[sample] = alike if alike in self.scored.means else self._reports.original(sample)
         return self._beyond_noise({one: -drop for one, drop in self._differences(others).items()}, others)
 
-    def _mean(self, values: Mapping[str, float], perturbation: str) -> Figure | None:
+    def _told(self, perturbation: str) -> Difference | None:
+        """See `PerturbationFigures.told`: a judge that only prefers the very text of an original tells nothing."""
+        with_it, reordered = self._below(perturbation), self._below(CHANGES_NOTHING)
+        return paired_means({task: reordered.get(task, [0.5]) for task in with_it}, with_it, span=1.0)
+
+    def _below(self, perturbation: str) -> dict[str, list[float]]:
+        """By task, the share of pairs in which a report with it scores below an undamaged one; ties count half."""
+        means, undamaged = self.scored.means, self._reports.by_task(INDEPENDENT)
+        found = {}
+        for task, samples in self._reports.by_task(perturbation).items():
+            others = undamaged.get(task) or [self._reports.original(samples[0])]
+            pairs = [(means[a], means[b]) for a in samples for b in others if a in means and b in means]
+            if pairs:
+                found[task] = [fmean(0.5 if abs(a - b) <= _EQUAL else float(a < b) for a, b in pairs)]
+        return found
+
+    def _mean(self, values: Mapping[str, float], perturbation: str, bounds: Bounds | None = SHARE) -> Figure | None:
         """Over the reports of a perturbation."""
-        tasks = self._reports.by_task(perturbation)
-        return _figure([[float(values[one]) for one in samples if one in values] for samples in tasks.values()], fmean)
+        tasks = self._reports.by_task(perturbation).values()
+        return _figure([[float(values[one]) for one in of if one in values] for of in tasks], fmean, bounds)
 
     def _correlation(
         self, perturbations: Iterable[str], values: Mapping[str, float], correlation: Measure[Pair]
@@ -196,18 +224,18 @@ class MetricCalibration:
                 if len(known) > 2:
                     pairs = [(values[one], round(self.scored.means[one], 9)) for one in known]
                     found.setdefault(base, []).append(correlation(pairs) or 0.0)
-        return _figure([[fmean(of_task)] for of_task in found.values()], fmean)
+        return _figure([[fmean(of_task)] for of_task in found.values()], fmean, CORRELATION)
 
     def _position_bias(self, identical: bool) -> Figure | None:
         """Half of first - swapped, where the judge was asked in both orders; else how far a report is above itself."""
         if self.scored.gaps:
             halves = {sample: [gap / 2 for gap in gaps] for sample, gaps in self.scored.gaps.items()}
             by_task = self._reports.clusters(halves)
-            return _figure([[half for halves in task for half in halves] for task in by_task], fmean)
+            return _figure([[half for halves in task for half in halves] for task in by_task], fmean, None)
         parity = self.scored.metric.parity
         if not identical or parity is None:
             return None
-        return self._mean({sample: mean - parity for sample, mean in self.scored.means.items()}, UNPERTURBED)
+        return self._mean({sample: mean - parity for sample, mean in self.scored.means.items()}, UNPERTURBED, None)
 
 
 def _repeatability(repetitions: Iterable[Sequence[float]]) -> Repeatability | None:
@@ -221,12 +249,13 @@ def _repeatability(repetitions: Iterable[Sequence[float]]) -> Repeatability | No
     return Repeatability(sd=math.sqrt(squares / freedom), equal=fmean(pairs), reports=len(repeated))
 
 
-def _figure(clusters: Iterable[Sequence[T]], measure: Measure[T]) -> Figure | None:
-    """A measure over all values, with the bootstrap's interval over clusters (tasks); None where there is none."""
+def _figure(clusters: Iterable[Sequence[T]], measure: Measure[T], bounds: Bounds | None) -> Figure | None:
+    """A measure over all values, with its interval over clusters (tasks); None where there is none."""
     clusters = [cluster for cluster in clusters if cluster]
     values = [value for cluster in clusters for value in cluster]
     found = measure(values) if values else None
-    return None if found is None else Figure(value=found, ci95=bootstrap95(clusters, measure), n=len(values))
+    ci95 = jackknife95(clusters, measure, *(bounds or ()))
+    return None if found is None else Figure(value=found, ci95=ci95, n=len(values))
 
 
 def _between_judges(
@@ -242,7 +271,7 @@ def _between_judges(
         speakers[one.scored.judge_hash] = min(both, key=lambda one: reports.metrics.index(one.scored.metric.name))
     verdicts = [(one.scored, one.verdicts()) for one in speakers.values()]
     units = {sample: [of[sample] for _, of in verdicts if sample in of] for sample in reports.perturbed}
-    alpha = _figure(reports.clusters(units), alpha_nominal) if len(verdicts) > 1 else None
+    alpha = _figure(reports.clusters(units), alpha_nominal, CORRELATION) if len(verdicts) > 1 else None
     return tuple(_agreement(*a, *b, reports) for a, b in combinations(verdicts, 2)), alpha
 
 
@@ -257,9 +286,9 @@ def _agreement(
         second=b.name,
         reports=len(shared),
         equal=accuracy(list(shared.values())),
-        kappa=_figure(reports.clusters(shared), kappa),
-        spearman=_figure(scores, spearman),
-        alpha=_figure(scores, alpha_interval),
+        kappa=_figure(reports.clusters(shared), kappa, CORRELATION),
+        spearman=_figure(scores, spearman, CORRELATION),
+        alpha=_figure(scores, alpha_interval, CORRELATION),
     )
 
 
@@ -290,8 +319,8 @@ def _label_agreement(scored: MetricScores, labels: Sequence[Label], reports: Rep
         metric=scored.metric.name,
         judge_model=scored.judge_model,
         labels=len(labels),
-        accuracy=_figure(pairs, accuracy) if binary else None,
-        kappa=_figure(pairs, kappa) if binary else None,
-        spearman=_figure(pairs, spearman),
-        kendall=_figure(pairs, kendall),
+        accuracy=_figure(pairs, accuracy, SHARE) if binary else None,
+        kappa=_figure(pairs, kappa, CORRELATION) if binary else None,
+        spearman=_figure(pairs, spearman, CORRELATION),
+        kendall=_figure(pairs, kendall, CORRELATION),
     )

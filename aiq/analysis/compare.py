@@ -5,30 +5,27 @@ between their judges.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
-from typing import Final, Literal
+from typing import Literal
 
-from aiq.analysis.run_pairs import RunPair, Scored, Side, Slice
+from aiq.analysis.baselines import Recorded
+from aiq.analysis.run_pairs import RunPair, Scored, Side, Slice, pair_runs, worth
 from aiq.core.base import Record
-from aiq.core.errors import UserError
-from aiq.core.samples import SampleKey
-from aiq.core.usage import Usage
-from aiq.runs.folder import RunFolder
-from aiq.runs.rows import SampleRow
+from aiq.core.reports import Caveat
+from aiq.runs.state import SPEND
 from aiq.runs.summary import difference, estimate
 from aiq.stats.estimates import Difference, ratio_estimate
 from aiq.stats.intervals import Interval
-from aiq.stats.significance import LEVEL, corrected, samples_needed
+from aiq.stats.power import samples_needed
+from aiq.stats.significance import LEVEL, corrected
 
 Verdict = Literal["better", "worse", "higher", "lower", "cannot tell", "equal"]
 """Of the second run; `higher` and `lower` of judges, `equal` where no sample changed."""
 
-_LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
 
 class ComparedRun(Record):
-    """A run by its letter. `judge_errors`: by judge, the reports that it failed on."""
+    """A run by its letter. `judge_errors`: by judge, the reports that it failed on; `caveats`: parts of reports."""
 
     label: str
     run_id: str
@@ -38,6 +35,7 @@ class ComparedRun(Record):
     attempts: int
     failed: int
     judge_errors: Mapping[str, int]
+    caveats: Mapping[str, Caveat]
 
 
 class Change(Record):
@@ -81,6 +79,18 @@ class Moved(Record):
     down: Mapping[str, float]
 
 
+class Unjudged(Record):
+    """The reports of either run without a verdict on a metric, because its judge failed.
+
+    `bounds`: second - first over all samples if these reports had the metric's least or greatest value, whichever
+    favours the first run, and the other way round; None where a metric has no such value, or is a ratio.
+    """
+
+    metric: str
+    reports: tuple[int, int]
+    bounds: Interval | None
+
+
 class Pair(Record):
     """The second run against the first over `samples` that both have. `left_out`: by metric, why it is not compared."""
 
@@ -90,6 +100,7 @@ class Pair(Record):
     changes: tuple[Change, ...]
     spend: tuple[SpendRatio, ...]
     moved: tuple[Moved, ...]
+    unjudged: tuple[Unjudged, ...]
     left_out: Mapping[str, str]
 
 
@@ -106,7 +117,7 @@ class Comparison(Record):
 
 
 def compare(
-    folders: Sequence[RunFolder],
+    folders: Sequence[Recorded],
     *,
     metrics: Sequence[str] = (),
     effect: float = 0.02,
@@ -120,15 +131,8 @@ def compare(
     `judges`: what the judges differ in on the same reports. Raises UserError for runs that cannot be compared, which
     `force` compares over the samples, and in the metrics, that they share, and where nothing is left to compare.
     """
-    if not 2 <= len(folders) <= len(_LETTERS):
-        raise UserError(f"compare takes 2 to {len(_LETTERS)} runs, and got {len(folders)}")
-    runs = [Side(label, folder) for label, folder in zip(_LETTERS, folders, strict=False)]
-    pairs = [RunPair(runs[0], run, tuple(metrics), judges) for run in runs[1:]]
-    obstacles = tuple(dict.fromkeys(why for pair in pairs for why in pair.obstacles()))
-    if obstacles and not force:
-        raise UserError(f"the runs cannot be compared: {'; '.join(obstacles)}; --force compares what they share")
-    for pair in pairs:
-        pair.check()
+    pairs, obstacles = pair_runs(folders, metrics, judges=judges, force=force)
+    runs = [pairs[0].first, *(pair.second for pair in pairs)]
     found = [
         (pair, place, change)
         for pair in pairs
@@ -162,19 +166,34 @@ def _run(run: Side) -> ComparedRun:
         attempts=len(run.state.attempts),
         failed=sum(row.failed for row in run.state.attempts.values()),
         judge_errors={judge: len(why) for judge, why in run.state.judge_errors().items()},
+        caveats=run.state.caveats(),
     )
 
 
 def _pair(pair: RunPair, changes: Sequence[Change]) -> Pair:
+    compared = {change.metric for change in changes}
+    nowhere = [name for name in pair.metrics if name not in compared]
     return Pair(
         first=pair.first.label,
         second=pair.second.label,
         samples=len({key.sample_id for key in pair.keys[0]}),
         changes=tuple(changes),
-        spend=() if pair.judging else tuple(_spend(pair)),
-        moved=tuple(_moved(pair.scores[name, None], judging=pair.judging) for name in pair.leading),
-        left_out={} if pair.judging else pair.left_out,
+        spend=() if pair.judging else tuple(_ratio(*spent) for spent in spend_by_sample(pair)),
+        moved=tuple(moved_samples(pair.scores[name, None], judging=pair.judging) for name in pair.leading),
+        unjudged=tuple(_unjudged(pair, name) for name in pair.metrics if any(pair.unjudged(name))),
+        left_out=pair.left_out | dict.fromkeys(nowhere, "no sample has a score in both runs"),
     )
+
+
+def _unjudged(pair: RunPair, name: str) -> Unjudged:
+    metric = pair.scores[name, None].metric
+    first, second = (len(keys) for keys in pair.unjudged(name))
+    bounds = None
+    if metric.low is not None and metric.high is not None and metric.estimator == "mean":
+        ends = (metric.high, metric.low), (metric.low, metric.high)
+        least, most = (difference(*pair.filled(name, values)) for values in ends)
+        bounds = (least.mean, most.mean) if least and most else None
+    return Unjudged(metric=name, reports=(first, second), bounds=bounds)
 
 
 def _change(
@@ -184,9 +203,8 @@ def _change(
     samples = pair.slices[tag] if tag else {key.sample_id for key in pair.keys[0]}
     common = sorted(old.keys() & new.keys())
     means = [one.mean for run in (old, new) if (one := estimate(metric, {key: run[key] for key in common}))]
-    span = None if metric.low is None or metric.high is None else metric.high - metric.low
-    worth = effect * (abs(means[0]) if span is None else span)
-    needed = samples_needed(found.spread, worth, level) if found.spread and worth else None
+    finding = worth(metric, effect, means[0])
+    needed = samples_needed(found.spread, finding, level, found.step) if found.spread and finding else None
     return Change(
         metric=metric.name,
         slice=tag,
@@ -196,7 +214,7 @@ def _change(
         p=p,
         verdict=_verdict(found, p, judging=pair.judging, higher_is_better=metric.higher_is_better),
         lost=(len(samples) - len(old), len(samples) - len(new)),
-        effect=worth if needed else None,
+        effect=finding if needed else None,
         more=max(0, needed - found.n) if needed else None,
     )
 
@@ -209,7 +227,8 @@ def _verdict(found: Difference, p: float | None, *, judging: bool, higher_is_bet
     return "better" if (found.mean > 0) is higher_is_better else "worse"
 
 
-def _moved(scored: Scored, *, judging: bool) -> Moved:
+def moved_samples(scored: Scored, *, judging: bool = False) -> Moved:
+    """The samples of a metric that changed."""
     old, new = (
         {
             sample: sum(x for x, _ in epochs) / total
@@ -226,37 +245,18 @@ def _moved(scored: Scored, *, judging: bool) -> Moved:
     return Moved(metric=scored.metric.name, up=falls, down=rises)
 
 
-def _spend(pair: RunPair) -> Iterator[SpendRatio]:
-    """Nothing for what is not known, as a cost without a price, and what both have none of."""
-    for name, of_row in _SPEND.items():
+def spend_by_sample(pair: RunPair) -> Iterator[tuple[str, dict[str, float], dict[str, float]]]:
+    """What the agents spent on each common sample in either run, over its epochs, by what was spent.
+
+    Nothing for what is not known, as a cost without a price, and what both have none of.
+    """
+    for name in SPEND:
         before, after = (
-            _means({key: of_row(run.state.attempts[key]) for key in keys})
+            run.state.spend_by_sample(name, keys)
             for run, keys in zip((pair.first, pair.second), pair.keys, strict=True)
         )
         if before.keys() == after.keys() and any((*before.values(), *after.values())):
-            yield _ratio(name, before, after)
-
-
-def _cost(row: SampleRow) -> float | None:
-    return sum(row.usage.values(), Usage()).cost_usd
-
-
-_SPEND: Final[Mapping[str, Callable[[SampleRow], float | None]]] = {
-    "cost": _cost,
-    "tokens": lambda row: sum(used.total_tokens for used in row.usage.values()),
-    "calls": lambda row: sum(used.calls for used in row.usage.values()),
-    "seconds": lambda row: row.timing.seconds,
-}
-
-
-def _means(values: Mapping[SampleKey, float | None]) -> dict[str, float]:
-    """By sample, over its epochs; empty where one is not known."""
-    grouped: dict[str, list[float]] = {}
-    for key, value in values.items():
-        if value is None:
-            return {}
-        grouped.setdefault(key.sample_id, []).append(value)
-    return {sample: fmean(found) for sample, found in grouped.items()}
+            yield name.removesuffix("_usd"), before, after
 
 
 def _ratio(name: str, before: Mapping[str, float], after: Mapping[str, float]) -> SpendRatio:

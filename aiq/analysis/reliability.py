@@ -1,6 +1,6 @@
 """How far to trust judges: the figures of a calibration, their file, and what is known of the judges of a run."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, Literal
 
@@ -11,17 +11,25 @@ from aiq.core.errors import UserError
 from aiq.core.files import resolve
 from aiq.core.plugins import describe
 from aiq.runs.folder import RunFolder, write_whole
+from aiq.stats.estimates import Difference
 
 FILE: Final = "reliability.json"
 EXPERIMENT: Final = "judge_calibration"
 NOT_MEASURED: Final = "not measured"
+
+CHANGES_NOTHING: Final = "order"
+"""The control whose text is another and whose worth is the same."""
+INDEPENDENT: Final = "independent"
+"""Names undamaged reports of others on the same task."""
+CONTROLS: Final = ("padding", "instructions", "remarks", CHANGES_NOTHING, INDEPENDENT)
+"""Perturbations after which a report is as good as before: no better for words that say nothing, or for asking."""
 
 BY_CHANCE: Final = 0.05
 """A difference counts as more than noise where noise alone brings one as large in no more than so many cases."""
 
 
 class Figure(Record):
-    """A number with its 95 % bootstrap interval over tasks; `n` counts what it was taken over."""
+    """A number with its 95 % interval over tasks; `n` counts what it was taken over."""
 
     value: float
     ci95: tuple[float, float] | None
@@ -40,7 +48,10 @@ class PerturbationFigures(Record):
     score and planted quality over the severities within a task, mean over tasks; a task whose scores are all
     equal counts 0. `recall`: share of perturbed reports scored below the original by more than the judge's
     noise; `precision`: that share against the share of control reports below theirs, at equal numbers of
-    both; None where nothing is flagged. `drop`: mean of original - perturbed.
+    both; None where nothing is flagged. `drop`: mean of original - perturbed. `told`: how often a
+    perturbed report scores below an undamaged one of others (its original, where there are none) on the same task,
+    ties counted half, less how often one does with its paragraphs in another order (`order`; one half, where there is
+    none); paired by task.
     """
 
     meant: bool
@@ -49,6 +60,32 @@ class PerturbationFigures(Record):
     recall: Figure | None
     precision: float | None
     drop: Figure | None
+    told: Difference | None = None
+
+
+class Claim(Record):
+    """What a judge makes of a perturbation that it claims to notice, by the metric that tells it best of those.
+
+    `noticed`: told from undamaged reports, p corrected by Holm's method for all that the judge's metrics claim.
+    `cannot tell`: not so, but the interval lies above 0, or the mean does and the tasks are too few for any test.
+    Else it is a `blind spot`. `tasks`: how many would show it with a power of 0.8, were it what it seems.
+    """
+
+    verdict: Literal["noticed", "cannot tell", "blind spot"]
+    metric: str
+    told: Difference
+    p: float | None
+    tasks: int | None
+
+
+class JudgeClaims(Record):
+    """A judge's claims, by perturbation; `unclaimed`: what lowers quality and it does not look at."""
+
+    judge: str
+    judge_hash: str
+    judge_model: str | None
+    claims: Mapping[str, Claim]
+    unclaimed: tuple[str, ...]
 
 
 class Repeatability(Record):
@@ -68,12 +105,12 @@ class MetricReliability(Record):
     `reliability`: mean Spearman correlation with planted quality over the perturbations that the metric
     claims to notice, then over tasks; 0 where it is negative. 1: it always ranks by quality; 0: as by
     chance, or not at all. `correlation` is the same before 0 cuts it. `false_alarms`: share of the
-    control `order` found worse. `obeys_instructions`: share of reports with instructions to the judge that
-    score above the same report with as many `remarks` by more than the noise, which 1 in 20 does by
-    chance. `length_rise`: what padding adds to the score; `length_correlation`: Spearman's of score and
-    length among reports of equal quality, within tasks.
-    `position_bias`: what being first adds, where the judge scores by comparison. `once_per_run`: epochs of a
-    run copy one judgement, so that `noise` shows between runs only.
+    control `order` found worse; `independent`: of undamaged reports of others. `obeys_instructions`: share of
+    reports with instructions to the judge that score above the same report with as many `remarks` by more than
+    the noise, which 1 in 20 does by chance. `length_rise`: what padding adds to the score; `length_correlation`:
+    Spearman's of score and length among reports of equal quality, within tasks. `position_bias`: what being
+    first adds, where the judge scores by comparison. `once_per_run`: epochs of a run copy one judgement, so that
+    `noise` shows between runs only.
     """
 
     metric: str
@@ -86,6 +123,7 @@ class MetricReliability(Record):
     reliability: Figure | None
     noise: Repeatability | None
     false_alarms: Figure | None
+    independent: Figure | None = None
     obeys_instructions: Figure | None
     length_rise: Figure | None
     length_correlation: Figure | None
@@ -131,6 +169,7 @@ class Calibration(Record):
     runs: tuple[str, ...]
     offline: bool
     metrics: tuple[MetricReliability, ...] = ()
+    judges: tuple[JudgeClaims, ...] = ()
     agreement: tuple[JudgeAgreement, ...] = ()
     alpha: Figure | None = None
     labels: tuple[LabelAgreement, ...] = ()
@@ -162,17 +201,25 @@ def measured(results: Path, given: str | None = None) -> dict[tuple[str, str], M
 def reliabilities(folder: RunFolder, metrics: Iterable[str]) -> tuple[Mapping[str, str], str | None]:
     """By metric, as tables show it: the latest calibration of the very same judge (settings, prompts and model).
 
-    The second member is why there is none at all, where a file cannot be read.
+    Empty where none of the metrics was measured. The second member is why, where a file cannot be read.
     """
     manifest = folder.read_manifest()
-    given, results = manifest.config.get("judge_reliability"), folder.path.absolute().parent.parent
+    given, results = manifest.config.get("judge_reliability"), folder.results
     try:
         known = measured(results, given if isinstance(given, str) else None)
     except UserError as error:
-        return dict.fromkeys(metrics, NOT_MEASURED), str(error)
+        return {}, str(error)
     hashes = tuple(manifest.hashes.judges.values())
     found = {metric: next((known[h, metric] for h in hashes if (h, metric) in known), None) for metric in metrics}
-    return {metric: _shown(one) for metric, one in found.items()}, None
+    shown = {metric: _shown(one) for metric, one in found.items()}
+    return (shown if {*shown.values()} - {NOT_MEASURED} else {}), None
+
+
+def reliability_note(folder: RunFolder, metrics: Iterable[str]) -> Iterator[str]:
+    """A line on those of the metrics whose judge was measured, if there are any."""
+    known = reliabilities(folder, metrics)[0].items()
+    if measured_ones := ", ".join(f"{name} {shown}" for name, shown in known if shown != NOT_MEASURED):
+        yield f"judge reliability: {measured_ones}"
 
 
 def _shown(one: MetricReliability | None) -> str:

@@ -1,23 +1,23 @@
 """Two runs side by side: what forbids to compare them, and the scores of the samples and metrics that they share."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from aiq.analysis.baselines import Recorded, recorded_state, report_digests
 from aiq.core.errors import UserError
 from aiq.core.reports import Metric
 from aiq.core.samples import SampleKey
 from aiq.core.text import counted
-from aiq.runs.folder import RunFolder
 from aiq.runs.manifest import FailureRule, JudgeSpec, Manifest
-from aiq.runs.reader import read_samples, read_state
 from aiq.runs.rows import SampleRow
 from aiq.runs.state import RunState
 from aiq.runs.summary import MOST_SLICES, Summary
 from aiq.stats.estimates import Pairs, passes
 from aiq.stats.intervals import Method
 
+_LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 Slice = tuple[str, str] | None
 """A tag and its value; None for all samples."""
 
@@ -32,10 +32,10 @@ class Scored(NamedTuple):
 
 @dataclass(frozen=True)
 class Side:
-    """A finished run and the letter that tables call it by. Raises UserError where it is none."""
+    """A finished run or a baseline, and the letter that tables call it by. Raises UserError where it is none."""
 
     label: str
-    folder: RunFolder
+    folder: Recorded
 
     @cached_property
     def manifest(self) -> Manifest:
@@ -47,7 +47,7 @@ class Side:
 
     @cached_property
     def state(self) -> RunState:
-        return read_state(self.folder)
+        return recorded_state(self.folder)
 
     @cached_property
     def samples(self) -> dict[str, SampleRow]:
@@ -61,7 +61,13 @@ class Side:
 
     @cached_property
     def reports(self) -> dict[SampleKey, str | None]:
-        return {key: row.report for key, row in read_samples(self.folder, SampleRow.light).items()}
+        """A digest of each."""
+        return report_digests(self.folder)
+
+
+def worth(metric: Metric, effect: float, mean: float) -> float:
+    """A difference worth finding: this share of the metric's range, or of its mean where it has none."""
+    return effect * (abs(mean) if metric.low is None or metric.high is None else metric.high - metric.low)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,9 +92,8 @@ class RunPair:
         if not self.keys[0]:
             raise UserError(f"{names} share no {'report' if self.judging else 'sample'}: there is nothing to compare")
         if self.judging and not self.metrics:
-            raise UserError(
-                f"{names} have the same judges; a run with others is made by: aiq rescore RUN judge.NAME..."
-            )
+            why = "; ".join(f"{name}: {why}" for name, why in self.left_out.items())
+            raise UserError(f"{names} have no judges to compare ({why}); aiq rescore RUN judge.NAME... makes others")
 
     def obstacles(self) -> Iterator[str]:
         """What differs between the runs that should not, in words."""
@@ -141,7 +146,8 @@ class RunPair:
         """The attempts of either run at the samples that both have; of judges, those with the same report."""
         a, b = self.first, self.second
         if self.judging:
-            same = [key for key in a.state.spec.keys if key in b.reports and a.reports[key] == b.reports[key]]
+            written = [key for key in a.state.spec.keys if a.reports[key] is not None]
+            same = [key for key in written if a.reports[key] == b.reports.get(key)]
             return same, same
         hashes = {sample: row.sample_hash for sample, row in b.samples.items()}
         shared = {sample for sample, row in a.samples.items() if hashes.get(sample) == row.sample_hash}
@@ -170,6 +176,23 @@ class RunPair:
     def metrics(self) -> list[str]:
         names = [name for name in self.first.judges if not self.wanted or name in self.wanted]
         return [name for name in names if name not in self.left_out]
+
+    def unjudged(self, name: str) -> tuple[list[SampleKey], list[SampleKey]]:
+        """The attempts of either run on which the metric's judge has failed, or has not been asked."""
+        first, second = (
+            [key for key in keys if (score := run.state.score(key, name)) is None or score.status == "error"]
+            for run, keys in zip((self.first, self.second), self.keys, strict=True)
+        )
+        return first, second
+
+    def filled(self, name: str, values: tuple[float, float]) -> Scored:
+        """The metric's scores as they would be if in either run all that is not judged had this value."""
+        metric, *found = self.scores[name, None]
+        runs = [dict(scores) for scores in found]
+        for scores, keys, value in zip(runs, self.unjudged(name), values, strict=True):
+            for key in keys:
+                scores[key.sample_id] = [*scores.get(key.sample_id, ()), (value, 1.0)]
+        return Scored(metric, runs[0], runs[1])
 
     @cached_property
     def leading(self) -> list[str]:
@@ -207,12 +230,32 @@ class RunPair:
         return found
 
 
+def pair_runs(
+    folders: Sequence[Recorded], metrics: Sequence[str] = (), *, judges: bool = False, force: bool = False
+) -> tuple[list[RunPair], tuple[str, ...]]:
+    """Each further run paired with the first one, and what they differ in that should not.
+
+    The arguments are those of `aiq.analysis.compare.compare`, and so are the errors.
+    """
+    if not 2 <= len(folders) <= len(_LETTERS):
+        raise UserError(f"compare takes 2 to {len(_LETTERS)} runs, and got {len(folders)}")
+    runs = [Side(label, folder) for label, folder in zip(_LETTERS, folders, strict=False)]
+    pairs = [RunPair(runs[0], run, tuple(metrics), judges) for run in runs[1:]]
+    obstacles = tuple(dict.fromkeys(why for pair in pairs for why in pair.obstacles()))
+    if obstacles and not force:
+        raise UserError(f"the runs cannot be compared: {'; '.join(obstacles)}; --force compares what they share")
+    for pair in pairs:
+        pair.check()
+    return pairs, obstacles
+
+
 def _passes(scored: Scored, k: int) -> Iterator[Scored]:
-    """pass@k and pass^k of a metric of zeros and ones, over the samples with k epochs; nothing for one epoch."""
+    """pass@k and pass^k of a metric of wrong and right, over the samples with k epochs; nothing for one epoch."""
     metric, *runs = scored
     values = [{key: [x for x, _ in epochs] for key, epochs in run.items() if len(epochs) >= k} for run in runs]
     binary = all(value in (0, 1) for run in values for epochs in run.values() for value in epochs)
-    if k < 2 or not binary or metric.estimator != "mean" or (metric.low, metric.high) != (0, 1):
+    right = metric.estimator == "mean" and (metric.low, metric.high) == (0, 1) and metric.higher_is_better
+    if k < 2 or not binary or not right:
         return
     for place, name in enumerate((f"{metric.name} pass@{k}", f"{metric.name} pass^{k}")):
         first, second = ({key: [(passes(found, k)[place], 1.0)] for key, found in run.items()} for run in values)

@@ -1,37 +1,291 @@
-"""Sweeps: how each job ended, and how the metrics of the jobs differ, paired by sample."""
+"""What a sweep shows, from the rows of its points: differences, main effects, Pareto front, and a recommended point."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from statistics import fmean, stdev
+from typing import Final, NamedTuple, get_args
 
-from aiq.runs.state import RunState
-from aiq.runs.summary import Summary, difference
-from aiq.stats.estimates import Difference
-from aiq.stats.significance import corrected
+from aiq.core.errors import UserError
+from aiq.core.reports import Metric
+from aiq.core.text import counted
+from aiq.core.usage import SpendName
+from aiq.runs.folder import RunFolder
+from aiq.runs.manifest import JudgeSpec
+from aiq.runs.reader import read_state
+from aiq.runs.summary import difference, estimate
+from aiq.runs.sweeps import MainEffect, Point, PointDifference, Recommendation, Sweep, SweepFolder
+from aiq.stats.estimates import Difference, Estimate, Pairs, mean_estimate
+from aiq.stats.power import resolvable
+from aiq.stats.recommendation import one_standard_error, pareto_front
+from aiq.stats.significance import LEVEL, corrected
+
+SPEND_WORDS: Final[Mapping[SpendName, str]] = {
+    "cost_usd": "cost",
+    "tokens": "tokens",
+    "calls": "model calls",
+    "seconds": "seconds",
+}
+
+Places = tuple[int, int, str]
+"""Two points and a metric: the second point minus the first."""
 
 
-@dataclass(frozen=True)
-class JobEnd:
-    """How a job of a sweep ended; no summary and no state where it could not start."""
+def measured(point: Point, run: RunFolder) -> Point:
+    """The point with the numbers that its run has; as it is where it has none."""
+    if not run.summary_path.is_file():
+        return point
+    summary, state = run.read_summary(), read_state(run)
+    spend = {name: _spent(list(state.spend_by_sample(name).values())) for name in get_args(SpendName)}
+    return point.model_copy(
+        update={
+            "n_samples": summary.n_samples,
+            "failed": summary.n_errors,
+            "unjudged": sum(errors.n for errors in summary.judge_errors.values())
+            + sum(lack.n for lack in summary.judge_caveats.values() if lack.retry),
+            "metrics": summary.metrics,
+            "spend": {name: found for name, found in spend.items() if found},
+        }
+    )
 
-    axes: Mapping[str, str]
-    exit_code: int
-    summary: Summary | None = None
-    state: RunState | None = None
+
+def _spent(values: Sequence[float]) -> Estimate | None:
+    """No interval for what never varied: spend is no count of rare events, whose absence would say little."""
+    return mean_estimate([[value] for value in values], 0 if len(set(values)) > 1 else None)
 
 
-def differences(ends: Sequence[JobEnd]) -> dict[tuple[int, str], tuple[Difference, float | None]]:
-    """By job and metric: the difference from the first job that has numbers, over the samples that both have scored.
+def expected(sweep: Sweep, judges: Sequence[JudgeSpec]) -> dict[str, float]:
+    """What its samples should resolve before anything ran, of the leading metrics with two bounds.
 
-    With each its p-value, corrected over all of them; None where too few samples changed for a test. A metric that one
-    of the jobs lacks, or has by another estimator, is absent.
+    The scores of a sample are taken to vary as right and wrong do where either is as likely, the most that is possible,
+    and to correlate by 0.5 between points.
     """
-    known = [(place, end.state) for place, end in enumerate(ends) if end.state is not None]
-    found: dict[tuple[int, str], Difference] = {}
-    for place, state in known[1:]:
-        first = known[0][1]
-        for name, metric in first.spec.metrics.items():
-            other = state.spec.metrics.get(name)
-            if other is not None and other.estimator == metric.estimator:
-                change = difference(metric, first.by_sample(name), state.by_sample(name))
-                found |= {(place, name): change} if change else {}
-    return {key: (found[key], p) for key, p in corrected({key: one.p for key, one in found.items()}).items()}
+    metrics = [judge.metrics[0] for judge in judges if judge.metrics]
+    level = LEVEL / max(1, _family(len(sweep.points), len(neighbours(sweep, sweep.points)), len(metrics)))
+    spreads = {m.name: (m.high - m.low) / 2 for m in metrics if m.low is not None and m.high is not None}
+    found = {name: resolvable(spread, sweep.samples, level) for name, spread in spreads.items()}
+    return {name: least for name, least in found.items() if least is not None}
+
+
+def neighbours(sweep: Sweep, points: Sequence[Point]) -> list[tuple[Point, Point]]:
+    """Pairs of these points that are next to each other on one axis and equal on all others, axis by axis."""
+    found: list[tuple[Point, Point]] = []
+    for axis in sweep.axes:
+        order = {value: place for place, value in enumerate(axis.values)}
+        lines: dict[tuple[str, ...], list[Point]] = {}
+        for point in points:
+            others = tuple(value for name, value in point.axes.items() if name != axis.name)
+            lines.setdefault(others, []).append(point)
+        for line in lines.values():
+            found += pairwise(sorted(line, key=lambda point: order[point.axes[axis.name]]))
+    return found
+
+
+def evaluated(sweep: Sweep, folder: SweepFolder, metric: str | None = None, spend: SpendName | None = None) -> Sweep:
+    """The sweep with all that its finished points show. `metric`, `spend`: in place of the sweep's own.
+
+    Raises UserError for a metric that no point has, or a spend that is not known for all of them.
+    """
+    points = [point for point in sweep.points if point.status == "finished" and point.metrics]
+    if not points:
+        return sweep.model_copy(update={**_BLANK, "undecided": "no point is finished"})
+    return _Evaluation(sweep, folder, points, metric, spend).result()
+
+
+_BLANK: Final = {"differences": (), "main_effects": (), "front": (), "recommendation": None}
+
+
+def _family(points: int, neighbours: int, metrics: int) -> int:
+    """Tests that a sweep stands for. The best point is chosen after a look at all, so each pair counts as compared."""
+    return points * (points - 1) // 2 + neighbours * (metrics - 1)
+
+
+class _Chosen(NamedTuple):
+    recommendation: Recommendation | None = None
+    undecided: str | None = None
+
+
+class _Evaluation:
+    def __init__(
+        self, sweep: Sweep, folder: SweepFolder, points: Sequence[Point], metric: str | None, spend: SpendName | None
+    ) -> None:
+        self._sweep, self._points = sweep, points
+        self._states = {point.number: read_state(folder.point(point.number)) for point in points}
+        manifests = [folder.point(point.number).read_manifest() for point in points]
+        self._same_questions = len({manifest.dataset.fingerprint for manifest in manifests}) == 1
+        declared = {name: one for state in self._states.values() for name, one in state.spec.metrics.items()}
+        self._metrics: dict[str, Metric] = {
+            name: one for name, one in declared.items() if all(name in point.metrics for point in points)
+        }
+        wanted = metric or sweep.metric
+        if wanted is not None and wanted not in self._metrics:
+            raise UserError(f"not all points have the metric {wanted}; they have {', '.join(self._metrics) or 'none'}")
+        judges = next(iter(self._states.values())).spec.judges
+        firsts = [next((m.name for m in judge.metrics if m.name in self._metrics), None) for judge in judges]
+        self._leading = [name for name in firsts if name is not None]
+        self._metric = wanted or next(iter(self._leading), None)
+        if wanted is not None and wanted not in self._leading:
+            self._leading.insert(0, wanted)
+        self._spend = self._spend_of(spend or sweep.spend)
+        self._scores = {name: self._of_points(name) for name in self._metrics}
+
+    def _spend_of(self, asked: SpendName | None) -> SpendName | None:
+        """What counts as cheap. Raises UserError for what is not known of all points."""
+        known = [name for name in get_args(SpendName) if all(name in point.spend for point in self._points)]
+        if asked is not None and asked not in known:
+            raise UserError(f"{asked} is not known for all points; known are {', '.join(known)}")
+        spent = [name for name in known if name != "seconds" and any(point.spend[name].mean for point in self._points)]
+        return asked or next(iter(spent), None)  # times are never the same again, so they must be asked for
+
+    def _of_points(self, metric: str) -> dict[int, dict[str, Pairs]]:
+        return {number: dict(state.by_sample(metric)) for number, state in self._states.items()}
+
+    def _common(self, metric: str) -> list[str]:
+        """The samples that all points have scored."""
+        return sorted(set.intersection(*(set(scores) for scores in self._scores[metric].values())))
+
+    def result(self) -> Sweep:
+        chosen = self._chosen()
+        differences, resolves = self._differences()
+        return self._sweep.model_copy(
+            update={
+                "metric": self._metric,
+                "spend": self._spend,
+                "higher_is_better": {name: one.higher_is_better for name, one in self._metrics.items()},
+                "differences": tuple(differences),
+                "main_effects": tuple(self._main_effects()) if len(self._sweep.axes) > 1 else (),
+                "front": self._front(),
+                "resolves": resolves or self._sweep.resolves,
+                "recommendation": chosen.recommendation,
+                "undecided": chosen.undecided,
+            }
+        )
+
+    def _differences(self) -> tuple[list[PointDifference], dict[str, float]]:
+        """Those shown, corrected together, and by metric what so many samples resolve."""
+        if not self._same_questions:
+            return [], {}
+        pairs = neighbours(self._sweep, self._points)
+        shown = [(a.number, b.number, "neighbour", name) for name in self._leading for a, b in pairs]
+        if self._metric is not None and (best := self._best(self._metric)) is not None:
+            shown += [(best, p.number, "best", self._metric) for p in self._points if p.number != best]
+        found: dict[Places, Difference] = {}
+        for first, second, _, name in shown:
+            if (change := self._difference(first, second, name)) is not None:
+                found[first, second, name] = change
+        p_values, family = self._corrected(found, len(pairs))
+        kept = [
+            PointDifference(point=second, against=first, kind=kind, metric=name, difference=found[key], p=p_values[key])
+            for first, second, kind, name in shown
+            if (key := (first, second, name)) in found
+        ]
+        resolves = {name: self._resolves(name, kept, LEVEL / max(1, family)) for name in self._leading}
+        return kept, {name: least for name, least in resolves.items() if least is not None}
+
+    def _best(self, name: str) -> int | None:
+        """The point that is best on the samples that all have scored."""
+        metric, common = self._metrics[name], self._common(name)
+        found = {n: estimate(metric, {one: of[one] for one in common}) for n, of in self._scores[name].items()}
+        means = {number: one.mean if metric.higher_is_better else -one.mean for number, one in found.items() if one}
+        return max(means, key=lambda number: means[number], default=None)
+
+    def _difference(self, first: int, second: int, name: str) -> Difference | None:
+        return difference(self._metrics[name], self._scores[name][first], self._scores[name][second])
+
+    def _corrected(self, found: Mapping[Places, Difference], neighbours: int) -> tuple[dict[Places, float | None], int]:
+        """By Holm's method. Two points and a metric are one test, whichever comes first; pairs not shown count too."""
+        tests: dict[object, float | None] = {
+            (frozenset((first, second)), name): change.p for (first, second, name), change in found.items()
+        }
+        family = _family(len(self._points), neighbours, len(self._leading)) - sum(p is None for p in tests.values())
+        unseen = dict.fromkeys(range(family - sum(p is not None for p in tests.values())), 1.0)
+        p_values = corrected({**tests, **unseen})
+        return {
+            (first, second, name): p_values[frozenset((first, second)), name] for first, second, name in found
+        }, family
+
+    def _resolves(self, name: str, shown: Sequence[PointDifference], level: float) -> float | None:
+        """By how samples changed between points, or with one point by how they vary, as if it correlated by 0.5."""
+        spreads = [one.difference.spread for one in shown if one.metric == name and one.difference.spread is not None]
+        if spreads:
+            n = min(one.difference.n for one in shown if one.metric == name)
+            spread = fmean(x**2 for x in spreads) ** 0.5
+        else:
+            scores = self._scores[name][self._points[0].number]
+            values = [sum(x for x, _ in of) / total for of in scores.values() if (total := sum(y for _, y in of))]
+            n, spread = len(values), stdev(values) if len(values) > 1 else 0.0
+        return resolvable(spread, n, level) if spread else None
+
+    def _main_effects(self) -> Iterator[MainEffect]:
+        for name in self._leading:
+            common = self._common(name)
+            for axis in self._sweep.axes:
+                for value in axis.values:
+                    numbers = [point.number for point in self._points if point.axes[axis.name] == value]
+                    scores = self._scores[name]
+                    clusters = {sample: [pair for n in numbers for pair in scores[n][sample]] for sample in common}
+                    if numbers and (found := estimate(self._metrics[name], clusters)) is not None:
+                        yield MainEffect(axis=axis.name, value=value, metric=name, estimate=found)
+
+    def _front(self) -> tuple[int, ...]:
+        if self._metric is None or self._spend is None:
+            return ()
+        sign = 1 if self._metrics[self._metric].higher_is_better else -1
+        merits = [sign * point.metrics[self._metric].mean for point in self._points]
+        front = pareto_front(merits, [point.spend[self._spend].mean for point in self._points])
+        return tuple(self._points[place].number for place in front)
+
+    def _chosen(self) -> _Chosen:
+        """The recommendation, or why there is none."""
+        if self._metric is None or self._spend is None:
+            why = "the points have no metric in common, or neither dollars, tokens nor calls that are known"
+            return _Chosen(undecided=why)
+        points = self._sweep.points
+        if left := sum(point.status in ("pending", "interrupted") for point in points):
+            return _Chosen(undecided=f"{left} of {counted(len(points), 'point')} are not finished")
+        if len(self._points) < 2:
+            return _Chosen(undecided="one point alone has numbers")
+        if not self._same_questions:
+            return _Chosen(undecided="the points have different datasets, so they cannot be paired by sample")
+        if len(self._common(self._metric)) < 2:
+            return _Chosen(undecided=f"all points have scored fewer than two samples by {self._metric}")
+        return _Chosen(self._recommended(self._metric, self._spend))
+
+    def _recommended(self, name: str, spend: SpendName) -> Recommendation:
+        import numpy as np
+
+        metric, common = self._metrics[name], self._common(name)
+        of_points = [[self._scores[name][point.number][sample] for point in self._points] for sample in common]
+        over, under = (np.array([[_part(pairs, metric, k) for pairs in row] for row in of_points]) for k in (0, 1))
+        spent = [self._states[point.number].spend_by_sample(spend) for point in self._points]
+        spends = np.array([[of[sample] for of in spent] for sample in common])
+        choice = one_standard_error(over, under, spends, higher_is_better=metric.higher_is_better)
+        point, best = self._points[choice.place], self._points[choice.best]
+        share = choice.shares.get(choice.place, 0.0)
+        reason = self._reason(point, best, name, spend, choice.enough)
+        return Recommendation(
+            point=point.number,
+            best=best.number,
+            metric=name,
+            spend=spend,
+            threshold=choice.enough,
+            n=len(common),
+            chosen={self._points[place].number: share for place, share in choice.shares.items()},
+            reason=f"{reason}; {share:.0%} of bootstrap resamples choose it",
+        )
+
+    def _reason(self, point: Point, best: Point, name: str, spend: SpendName, enough: float) -> str:
+        mean, top = point.metrics[name].mean, best.metrics[name].mean
+        if point == best:
+            return f"it has the best {name}, {top:.3f}, and no cheaper point is within one standard error of it"
+        share = point.spend[spend].mean / best.spend[spend].mean
+        return (
+            f"its {name} of {mean:.3f} is within one standard error ({abs(top - enough):.3f}) of the best, {top:.3f} "
+            f"({self._sweep.label(best)}), at {share:.0%} of its {SPEND_WORDS[spend]}, and no cheaper point is"
+        )
+
+
+def _part(pairs: Pairs, metric: Metric, place: int) -> float:
+    """Of a sample's epochs the sum of numerators (place 0) or denominators (1) of a ratio, or the mean and 1."""
+    if metric.estimator == "ratio":
+        return sum(pair[place] for pair in pairs)
+    return fmean(value for value, _ in pairs) if place == 0 else 1.0

@@ -22,7 +22,7 @@ def run(args: Namespace) -> int:
     from aiq.analysis.reliability import write_calibration
     from aiq.citations.files import write_text
     from aiq.runs.folder import find_run
-    from aiq.site.analysis_tables import calibration_tables
+    from aiq.site.calibration_tables import calibration_tables
     from aiq.site.tables import show
 
     folders = [find_run(name, args.results) for name in args.run]

@@ -3,9 +3,9 @@
 aiq compare RUN_A RUN_B
 aiq compare RUN_A RUN_B RUN_C --metric fresheval.relaxed
 
-Each further run is compared with the first. A run is a folder, a run id below results/, or `latest`. Runs that
-differ in dataset, samples, judge or judge prompt are refused: --force compares what they share. --judges compares
-the judges of two runs that hold the same reports (`aiq rescore`).
+Each further run is compared with the first. A run is a folder, a run id below results/, `latest`, or a
+baseline (`aiq gate`). Runs that differ in dataset, samples, judge or judge prompt are refused: --force compares what
+they share. --judges compares the judges of two runs that hold the same reports (`aiq rescore`).
 """
 
 from argparse import ArgumentParser, Namespace
@@ -39,18 +39,23 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
+    from aiq.analysis.baselines import find_recorded
     from aiq.analysis.compare import compare
+    from aiq.analysis.reliability import reliability_note
     from aiq.citations.files import write_text
-    from aiq.runs.folder import find_run
+    from aiq.runs.folder import RunFolder
     from aiq.site.analysis_tables import comparison_markdown, comparison_parts, comparison_text
     from aiq.site.tables import notes, replay_note, show
 
     if not 0 < args.effect <= 1:
         raise UserError(f"--effect {args.effect}: a share of a metric's range is above 0 and at most 1, such as 0.02")
-    folders = [find_run(name, args.results) for name in args.runs]
+    folders = [find_recorded(name, args.results) for name in args.runs]
     found = compare(folders, metrics=args.metric, effect=args.effect, judges=args.judges, force=args.force)
     said = [note for folder in folders for note in notes(folder.read_summary())]
     said += [note for folder in folders for note in replay_note(folder.read_manifest())]
+    said += [
+        note for folder in folders if isinstance(folder, RunFolder) for note in reliability_note(folder, found.leading)
+    ]
     remarks = list(dict.fromkeys(said))
     show(*comparison_text(comparison_parts(found, remarks)))
     if args.json is not None:
@@ -59,7 +64,7 @@ def run(args: Namespace) -> int:
 
         def link(of: "ComparedRun", sample: str) -> str:
             page = relpath(Path(of.folder) / "index.html", args.markdown.parent)
-            return f"[{sample}]({page}#{sample}.1)"
+            return sample if of.folder.endswith(".json") else f"[{sample}]({page}#{sample}.1)"
 
         write_text(args.markdown, comparison_markdown(comparison_parts(found, remarks, link)))
     return 0

@@ -1,35 +1,105 @@
-"""Write a run as the official files of its benchmark, for its own tools and leaderboards.
+"""Write finished runs for other tools: tables, Inspect AI, MLflow, Weights & Biases, Deep Research Bench's own.
 
-`aiq export drb RUN --out DIR` writes Deep Research Bench's raw_data, and what the judges race and fact
-scored of it, in the folders of the official repository. RUN is a run folder, a run id, or `latest`.
+aiq export RUN [RUN ...] --format markdown           metrics with intervals and n, and what they cost; also latex
+aiq export RUN [RUN ...] --format csv --to DIR       runs, metrics, samples and scores, a file each; also parquet
+aiq export RUN --format inspect                      a log for `inspect view` (the extra inspect)
+aiq export RUN --format mlflow                       by their own clients, on this machine alone (the extras
+aiq export RUN --format wandb                        mlflow and wandb)
+aiq export RUN --format drb --to DIR                 raw_data, and what the judges race and fact scored of it
+
+RUN is a run (a folder, an id, `latest`, an experiment's name for its latest run), a sweep for its points, a folder of
+runs, or a pattern of such. `aiq export drb RUN --out DIR` is the last line as earlier versions wrote it.
 """
 
+import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aiq.core.errors import UserError
+
+if TYPE_CHECKING:
+    from aiq.runs.frames import RunFrames
+
+_PLACES = {"csv": "export", "parquet": "export", "inspect": "logs", "mlflow": "mlruns", "wandb": "."}
+"""Where each format is written without --to: where the tool itself looks, where it has such a place."""
+_FORMATS = ("markdown", "latex", *_PLACES, "drb")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("benchmark", choices=("drb",), help="whose files")
-    parser.add_argument("run", metavar="RUN", help="a run folder, a run id, or `latest`")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="the folder to write below")
-    parser.add_argument("--name", metavar="MODEL", help="the name of the files (the run's experiment)")
-    parser.add_argument("--epoch", type=int, default=1, metavar="N", help="which repetition (1)")
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="runs, sweeps, folders of runs, or patterns of such")
+    parser.add_argument("--format", choices=_FORMATS, help="what to write (markdown)")
+    parser.add_argument(
+        "--to",
+        "--out",
+        type=Path,
+        metavar="PATH",
+        help="the folder to write below (export/, logs/, mlruns/, ./wandb/), or the file (standard output)",
+    )
+    parser.add_argument("--name", metavar="MODEL", help="drb: the name of the files (the run's experiment)")
+    parser.add_argument("--epoch", type=int, default=1, metavar="N", help="drb: which repetition (1)")
     parser.add_argument("--results", default="results", metavar="DIR", help="where runs are looked for (results)")
 
 
 def run(args: Namespace) -> int:
-    from aiq.analysis.export_drb import export
-    from aiq.core.errors import UserError
-    from aiq.core.text import counted
-    from aiq.runs.folder import find_run
+    from aiq.runs.frames import load_runs
 
-    folder = find_run(args.run, args.results)
-    name = folder.read_manifest().experiment if args.name is None else args.name
+    if args.format is None and args.runs[0] == "drb" and len(args.runs) > 1:
+        args.format, args.runs = "drb", args.runs[1:]
+    kind = args.format or "markdown"
+    frames = load_runs(*args.runs, results=args.results)
+    if kind in ("markdown", "latex"):
+        _text(frames, kind, args.to)
+        return 0
+    for line in _drb(frames, args) if kind == "drb" else _files(frames, kind, args.to or Path(_PLACES[kind])):
+        print(line)
+    return 0
+
+
+def _text(frames: "RunFrames", kind: Any, path: Path | None) -> None:
+    from aiq.citations.files import write_text
+    from aiq.site.results_tables import results_text
+
+    text = results_text(frames, kind)
+    if path is None:
+        sys.stdout.write(text)
+    else:
+        write_text(path, text)
+
+
+def _files(frames: "RunFrames", kind: Any, out: Path) -> Iterator[str]:
+    """Write the files of a format; the lines that say where they are, and what opens them."""
+    if kind in ("csv", "parquet"):
+        from aiq.analysis.export_tables import write_tables
+
+        yield from map(str, write_tables(frames, out, kind))
+    elif kind == "inspect":
+        from aiq.analysis import export_inspect
+
+        for folder in frames.folders:
+            path, problem = export_inspect.export(folder, out)
+            yield f"{path}{f': without targets: {problem}' if problem else ''}"
+        yield f"inspect view --log-dir {out}"
+    else:
+        from aiq.analysis.export_trackers import to_mlflow, to_wandb, tracked
+
+        write = to_mlflow if kind == "mlflow" else to_wandb
+        opened_by = [write(tracked(folder), out) for folder in frames.folders]
+        yield from dict.fromkeys(opened_by)
+
+
+def _drb(frames: "RunFrames", args: Namespace) -> Iterator[str]:
+    from aiq.analysis.export_drb import export
+    from aiq.core.text import counted
+
+    if args.to is None or len(frames.folders) != 1:
+        raise UserError("--format drb takes one RUN, and --to DIR, the folder to write below")
+    name = frames.manifests[0].experiment if args.name is None else args.name
     if not name or "/" in name or name.startswith("."):
         raise UserError(f"--name {name}: it becomes a file's name, which has no slash and no leading dot")
-    exported = export(folder, args.out, name, epoch=args.epoch)
-    print("\n".join(str(path) for path in exported.files))
-    print(counted(exported.reports, "report"))
+    exported = export(frames.folders[0], args.to, name, epoch=args.epoch)
+    yield from map(str, exported.files)
+    yield counted(exported.reports, "report")
     if exported.missing:
-        print(f"{len(exported.missing)} samples have no report and stand in no file: {', '.join(exported.missing)}")
-    return 0
+        yield f"{len(exported.missing)} samples have no report and stand in no file: {', '.join(exported.missing)}"

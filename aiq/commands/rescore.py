@@ -9,7 +9,6 @@ not changed keep their scores. RUN is a run folder, a run id, or `latest`.
 
 import sys
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -28,7 +27,7 @@ def run(args: Namespace) -> int:
     plan, manifest, notes = plan_rescore(old, args.overrides)
     for note in notes:
         print(f"aiq: {note}", file=sys.stderr)
-    new = RunFolder(Path(old.path).parent / manifest.run_id)
+    new = RunFolder((old.sweep_path or old.path).parent / manifest.run_id)
     take_over(old, new, plan)
     new.write_manifest(manifest)
     return carry_out(plan, new, manifest).exit_code

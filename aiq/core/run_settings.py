@@ -15,8 +15,9 @@ from pydantic import BeforeValidator, Field, JsonValue, field_validator, model_v
 from aiq.core.llm_settings import LlmSettings
 from aiq.core.settings import Count, Endpoint, Names, OneOrMore, Plugin, Positive, Settings, Share
 from aiq.core.sources import SourceKind
-from aiq.core.usage import Limits
+from aiq.core.usage import Limits, SpendName
 
+Strategy = Literal["grid", "random", "halving", "optuna", "rescore"]
 Results = Annotated[int, Field(ge=1, le=20)]
 
 
@@ -186,6 +187,28 @@ class OfflineSettings(Settings):
     pages: OneOrMore = Field(description="files of further pages, e.g. benchmarks/hostile_mini/pages.jsonl")
     faults: Mapping[str, Share] = Field(description="rate by fault, e.g. offline.faults.http_500=0.05")
     context_tokens: Count = Field(description="the longest prompt that the model takes")
+
+
+class SweepSettings(Settings):
+    """Section `sweep`: what `aiq run -m` varies beside what is typed, and what its recommendation looks at."""
+
+    axes: Mapping[str, tuple[JsonValue, ...] | None] = Field(
+        description="values by setting, as {agent.deep.max_loops: [1, 2, 3]}; null: not varied; typed ones count first"
+    )
+    metric: str | None = Field(description="what is to be good; null: the first metric of the first judge")
+    spend: SpendName | None = Field(
+        description="what is to be low: cost_usd, tokens, calls, seconds; null: dollars where all are known, or tokens"
+    )
+    strategy: Strategy = Field(
+        description="which points are made: grid (all), random, optuna, halving (all, on ever more samples), rescore"
+    )
+    points: Count = Field(description="of strategy=random or optuna: how many")
+    rungs: Count = Field(description="of strategy=halving: the last has all samples, each before it half as many")
+    error: Share = Field(description="of strategy=halving: the chance to stop the best point, at most")
+    runs: OneOrMore = Field(
+        description="of strategy=rescore: the run that is decided again, and others that did what it did not do"
+    )
+    record: OneOrMore = Field(description="of strategy=rescore without runs: an override for each run to make first")
 
 
 def _clock(value: object) -> object:

@@ -1,11 +1,15 @@
 """What model calls cost, as the endpoint reported it, and the limits that are checked before the next call."""
 
 from collections import Counter, defaultdict
+from typing import Literal
 
 from pydantic import Field
 
 from aiq.core.base import Record
 from aiq.core.errors import LimitReached
+
+SpendName = Literal["cost_usd", "tokens", "calls", "seconds"]
+"""What the agent spends on an attempt: dollars, tokens in and out, model calls, wall time."""
 
 
 class Usage(Record):

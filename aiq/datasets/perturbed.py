@@ -18,7 +18,10 @@ UNPERTURBED = "none"
 
 
 class Perturbed(NamedTuple):
-    """Which task's report, and its damage: `severity` in percent of sections, sentences or citations, or of length."""
+    """Which task's report, and its damage: `severity` in percent of sections, sentences or citations, or of length.
+
+    Of the reports of others, which are undamaged, it is the number.
+    """
 
     base: str
     perturbation: str
@@ -47,7 +50,9 @@ Severities = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length
 
 class PerturbedSettings(BenchSettings):
     perturbations: Mapping[str, Severities | None] = Field(
-        min_length=1, description="severities in percent, by the names that agent=perturbed knows; null: not this one"
+        min_length=1,
+        description="severities in percent, by the names that agent=perturbed knows (of `independent`: "
+        "the places of files in agent.independent); null: not this one",
     )
     tasks: int | None = Field(ge=1, description="only the first n tasks")
 

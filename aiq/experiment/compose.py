@@ -16,12 +16,14 @@ from aiq.core.errors import ConfigError
 from aiq.core.files import shipped
 from aiq.core.llm_settings import Price, RoleSettings
 from aiq.core.plugins import near, validate
-from aiq.core.run_settings import RunSettings
+from aiq.core.run_settings import RunSettings, SweepSettings
 
 if TYPE_CHECKING:
     from hydra.core.override_parser.types import Override
 
-_MAPS = ("llm.roles", "llm.fallbacks", "llm.prices", "llm.extra_body", "search.options", "offline.faults")
+_MAPS = (
+    *("llm.roles", "llm.fallbacks", "llm.prices", "llm.extra_body", "search.options", "offline.faults", "sweep.axes"),
+)
 """Settings with keys of the user's own, which need no `+`."""
 _UNREADABLE = (
     "this is no SETTING=VALUE; write each setting as an argument of its own, close what you open, "
@@ -30,6 +32,9 @@ _UNREADABLE = (
 
 LISTS = ("judge", "tool")
 """Groups of which a run may have several options."""
+_APART = ("gate",)
+"""Groups of commands of their own, which no run has."""
+_OTHERS = "a finished run is looked at"
 _EXIT_CODES = "exit codes: 0 done, 2 command or config wrong, 3 too many samples failed, 130 interrupted"
 
 
@@ -70,7 +75,7 @@ def parse(overrides: Sequence[str]) -> "list[Override]":
 
 def is_setting(name: str) -> bool:
     """Whether settings of `aiq run` may begin with this name."""
-    return name.partition(".")[0] in {*RunSettings.model_fields, *groups(), "resume"}
+    return name.partition(".")[0] in {*RunSettings.model_fields, *groups(), "resume", "sweep"}
 
 
 def _unreadable(text: str) -> str:
@@ -221,6 +226,34 @@ def _check_options(overrides: "Sequence[Override]") -> None:
                 raise ConfigError(f"{group}={name}: there is no such {group}{near(name, have)} ({remedy})")
 
 
+def compose_apart(group: str, option: str, overrides: Sequence[str]) -> dict[str, Any]:
+    """The settings of an option of a group that no run has. Raises ConfigError, one line, for what is wrong.
+
+    `option` is used where the overrides choose none and it has a file, else `default`.
+    """
+    from hydra.errors import HydraException
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+    from yaml import YAMLError
+
+    chosen = option if option in options(group) else "default"
+    own = []
+    for text, (name, override) in zip(
+        overrides, allowed_overrides(overrides, (group, f"{group}.*"), _OTHERS), strict=True
+    ):
+        if name != group:
+            own.append(f"++{text.lstrip('+')}")
+        elif (chosen := str(override.value())) not in options(group):
+            raise ConfigError(
+                f"{text}: there is no such {group}{near(chosen, options(group))}; write conf/{group}/{chosen}.yaml"
+            )
+    try:
+        config: Any = OmegaConf.to_container(_composed([f"+{group}={chosen}", *own])[group], resolve=True)
+    except (HydraException, OmegaConfBaseException, YAMLError, ValueError) as error:
+        raise ConfigError(_explain(error, overrides)) from None
+    return dict(config)
+
+
 def _composed(overrides: Sequence[str]) -> Any:
     """What Hydra makes of our folders and these overrides; raises its errors."""
     from hydra import compose as hydra_compose
@@ -272,7 +305,9 @@ def options(group: str) -> list[str]:
 
 
 def groups() -> list[str]:
-    return sorted({path.name for folder in config_folders() for path in folder.iterdir() if path.is_dir()})
+    """The groups of a run."""
+    names = {path.name for folder in config_folders() for path in folder.iterdir() if path.is_dir()}
+    return sorted(names - {*_APART})
 
 
 def _explain(error: Exception, overrides: Sequence[str]) -> str:
@@ -351,10 +386,18 @@ def settings_from(config: Mapping[str, Any]) -> RunSettings:
         kinds: dict[str, type[BaseModel]] = {"roles": RoleSettings, "prices": Price}
         llm = {**llm, **{name: dotted(llm.get(name) or {}, kind.model_fields) for name, kind in kinds.items()}}
         config = {**config, "llm": llm}
-    settings = validate(RunSettings, config, "")
+    settings = validate(RunSettings, {name: value for name, value in config.items() if name != "sweep"}, "")
     check_models(settings.llm, "llm.model", [settings.llm.model])
     check_models(settings.llm, "llm.roles", [own.model for own in settings.llm.roles.values() if own.model])
     return settings
+
+
+def sweep_of(config: Mapping[str, Any]) -> SweepSettings:
+    """The section `sweep` of a composed config, which is no part of a run's settings. Raises ConfigError, one line."""
+    section = config.get("sweep")
+    if isinstance(section, Mapping):
+        section = {**section, "axes": dotted(section.get("axes") or {})}
+    return validate(SweepSettings, section, "sweep")
 
 
 def dotted(nested: Any, fields: Container[str] = ()) -> Any:

@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from aiq.core.concurrency import being_cancelled
 from aiq.core.errors import LimitReached, ModelError, RunAborted, UserError
 from aiq.core.samples import SampleKey
 from aiq.experiment.attempt import run_attempt
+from aiq.experiment.judged import JudgedBefore
 from aiq.experiment.plan import RunPlan, check_data_sources, collections_of
 from aiq.experiment.provenance import models_of, new_manifest, utc_now
 from aiq.experiment.recording import begin_recording, open_recorder
@@ -66,9 +67,16 @@ class RunOutcome:
         return self.state.exit_code(self.summary.status)
 
 
-async def execute(plan: RunPlan, folder: RunFolder, observer: Observer, earlier: Manifest | None = None) -> RunOutcome:
+async def execute(
+    plan: RunPlan,
+    folder: RunFolder,
+    observer: Observer,
+    earlier: Manifest | None = None,
+    only: Container[str] | None = None,
+) -> RunOutcome:
     """Run the plan in the folder; `earlier` is the folder's manifest when the run is resumed.
 
+    `only`: the samples to do now, by id; a run that has others left then is `interrupted`, and can be resumed.
     Raises UserError before anything is written; whatever happens later, manifest and summary are written.
     """
     start = time.monotonic()
@@ -80,9 +88,11 @@ async def execute(plan: RunPlan, folder: RunFolder, observer: Observer, earlier:
         if earlier is not None and earlier.rescored is not None:
             check_finished(state, earlier.rescored.run)
         # before a replay that starts no process, not even git
-        manifest = earlier.with_judges(plan.spec.judges) if earlier else new_manifest(plan, folder.path.name)
+        manifest = earlier.with_judges(plan.spec.judges) if earlier else new_manifest(plan, folder.run_id)
         accounts: tuple[Account, ...] = ("judge",) if manifest.rescored else get_args(Account)
-        resources = await _open(plan, accounts, held) if state.left() else None
+        left = state.left()
+        todo = [key for key in left if only is None or key.sample_id in only]
+        resources = await _open(plan, accounts, held) if todo else None
         manifest = manifest.model_copy(update={"status": "running", "finished": None})
         if earlier is None:
             folder.create()
@@ -96,10 +106,12 @@ async def execute(plan: RunPlan, folder: RunFolder, observer: Observer, earlier:
             if resources is None:
                 status = "finished"
             else:
-                status, error = await Runner(plan, resources, folder, state, unscored, observer).run()
+                status, error = await Runner(plan, resources, folder, state, unscored, observer).run(todo)
                 resources.recorder.describe({"structured": resources.forms.known})
-                if status == "finished":
+                if status == "finished" and len(todo) == len(left):
                     resources.recorder.finish(from_start=earlier is None)
+            if status == "finished" and len(todo) < len(left):
+                status = "interrupted"
         except asyncio.CancelledError:
             status = "interrupted"
             raise
@@ -151,18 +163,19 @@ class Runner:
     ) -> None:
         self._plan, self._folder, self._state, self._observer = plan, folder, state, observer
         self._unscored = dict(unscored)
+        self._judged = JudgedBefore(folder, plan)
         self._samples = {sample.id: sample for sample in plan.dataset.samples}
         self._sessions = Sessions(plan.settings, resources, folder, state.spent(), observer.waiting)
         self._sample_rows: Journal[SampleRow] = _journal(folder.samples_path)
         self._score_rows: Journal[ScoreRow] = _journal(folder.scores_path)
 
-    async def run(self) -> tuple[RunStatus, UserError | LimitReached | None]:
-        """Work until everything is done or something stops the run: how it ended, and what stopped it.
+    async def run(self, keys: Sequence[SampleKey]) -> tuple[RunStatus, UserError | LimitReached | None]:
+        """Work until everything at these keys is done or something stops the run: how it ended, and what stopped it.
 
         Attempts that are in flight then are cancelled, and their rows say so.
         """
         stop = asyncio.Event()
-        queue = iter(self._state.left())
+        queue = iter(keys)
         with ExitStack() as opened:
             for files in (self._sessions, self._sample_rows, self._score_rows):
                 opened.callback(files.close)
@@ -217,11 +230,13 @@ class Runner:
         for planned in self._plan.judges:
             if self._state.judged(row.key, planned.spec):
                 continue
-            if row.answered:
+            if not row.answered:
+                self._keep_scores(score_failure(planned, sample, row))
+            elif shared := self._judged.scores(planned.spec, row):
+                self._keep_scores(shared)
+            else:
                 with self._sessions.judge(row) as session:
                     await score_report(planned, sample, row, session, self._keep_scores)
-            else:
-                self._keep_scores(score_failure(planned, sample, row))
 
     def _keep_attempt(self, row: SampleRow) -> None:
         self._sample_rows.append(row)

@@ -13,6 +13,7 @@ from aiq.core.samples import Sample
 from aiq.core.session import Session
 from aiq.experiment.attempt import as_row_error, classify, outcome
 from aiq.experiment.plan import JudgePlan
+from aiq.judges.base import RouteJudge
 from aiq.runs.rows import RowError, SampleRow, ScoreRow, ScoreStatus
 from aiq.stats.noise import NOISE, Noise
 
@@ -45,6 +46,17 @@ async def score_report(
     session.events.emit(RunFinished(status=status, error=traceback_of(error) or (error and said(error))))
     if error is not None and fatal:
         raise error from None
+
+
+def score_route(planned: JudgePlan, judge: RouteJudge, sample: Sample, row: SampleRow) -> list[ScoreRow]:
+    """The rows of a judge that asks nobody. Raises JudgeError for what the judge has not declared so."""
+    scores = _checked(planned, judge.judged(sample, row.as_report()))
+    return [_scored(planned, row, metric, scores) for metric in planned.spec.metrics]
+
+
+def score_nothing(planned: JudgePlan, row: SampleRow, reason: str) -> list[ScoreRow]:
+    """Rows that say why the judge has nothing to score."""
+    return [_row(planned, row, metric, "not_applicable", reason=reason) for metric in planned.spec.metrics]
 
 
 def score_failure(planned: JudgePlan, sample: Sample, row: SampleRow) -> list[ScoreRow]:

@@ -39,7 +39,7 @@ class Sessions:
     ) -> None:
         self._settings = settings
         self._resources = resources
-        self._run = folder.path.name
+        self._run = folder.run_id
         self._spend = UsageLedger()
         self._spend.record("earlier starts", spent)
         self._events = EventFiles(folder)

@@ -1,38 +1,66 @@
-"""Sweeps: from overrides with lists, ranges and choices to one list of overrides a job."""
+"""Sweeps: from overrides with several values and the config's section `sweep` to points, and from one to a config."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Final
+
+from pydantic import JsonValue
 
 from aiq.core.errors import ConfigError
-from aiq.experiment.compose import LISTS, groups, parse
+from aiq.core.run_settings import SweepSettings
+from aiq.experiment.compose import LISTS, compose, groups, parse, sweep_of
+from aiq.experiment.search import Places, drawn
+from aiq.runs.sweeps import Axis, Point, Sweep
 
-MOST_JOBS = 1000
+MOST_JOBS: Final = 1000
+_OF_A_RUN: Final = ("name", "output_dir", "limit", "runner", "cassette", "sweep")
+"""Settings of a sweep that say nothing of what it found best."""
 
 
 @dataclass(frozen=True)
-class Job:
-    """One run of a sweep: all its overrides, and of these the ones that vary."""
+class Grid:
+    """The points that a sweep begins with, its axes, and the section `sweep` of the config.
 
-    overrides: tuple[str, ...]
-    axes: Mapping[str, str]
+    `choices`: overrides in the order in which they were given, those of the config's axes last; of a setting that
+    varies one for each of its values.
+    """
+
+    settings: SweepSettings
+    axes: tuple[Axis, ...]
+    points: tuple[Point, ...]
+    choices: tuple[tuple[str, ...], ...]
+
+    def point(self, number: int, places: Places) -> Point:
+        """The point with these values, each by its place on its axis."""
+        return _point(number, self.choices, places)
 
 
-def split(overrides: Sequence[str]) -> list[Job]:
-    """Every combination, the last axis varying fastest, as Hydra's own sweeper has it. Raises ConfigError."""
-    from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
-    from hydra.errors import HydraException
+def split(overrides: Sequence[str]) -> Grid:
+    """The points that the strategy begins with, in the order of the grid, whose last axis varies fastest.
 
-    parsed = parse(overrides)
-    varying = [override.get_key_element() for override in parsed if override.is_sweep_override()]
+    They are all but for `random` and `optuna`. An axis of the config counts unless its setting is typed, be it with one
+    value. Raises ConfigError.
+    """
+    typed = [override.get_key_element() for override in parse(overrides)]
+    config = compose([choice[0] for choice in _choices(overrides)])
+    settings = sweep_of(config)
+    own = {name: values for name, values in settings.axes.items() if values and name not in typed}
+    choices = _choices([*overrides, *(f"{name}={','.join(map(written, values))}" for name, values in own.items())])
+    varying = [choice for choice in choices if len(choice) > 1]
     if not varying:
         raise ConfigError("-m is for sweeps, and no setting has several values; write e.g. seed=0,1,2 or drop -m")
-    try:
-        (batch,) = BasicSweeper.split_arguments(parsed, None)
-    except HydraException as error:
-        raise ConfigError(" ".join(str(error).split())) from None
-    if len(batch) > MOST_JOBS:
-        raise ConfigError(f"the sweep has {len(batch)} jobs; {MOST_JOBS} at most")
-    return [Job(tuple(job), _axes(job, varying)) for job in batch]
+    sizes = [len(choice) for choice in varying]
+    drawing = {"random": settings.points, "optuna": min(settings.points, 2 * len(sizes) + 1)}
+    n = drawing.get(settings.strategy, math.prod(sizes))
+    if n > MOST_JOBS:
+        raise ConfigError(f"the sweep has {n} points; {MOST_JOBS} at most (sweep.strategy=random draws some)")
+    points = [_point(number, choices, places) for number, places in enumerate(drawn(sizes, n, config["seed"]))]
+    axes = [
+        Axis(name=name, values=tuple(_value(override) for override in choice))
+        for name, choice in zip(points[0].axes, varying, strict=True)
+    ]
+    return Grid(settings, tuple(axes), tuple(points), choices)
 
 
 def refuse(overrides: Sequence[str]) -> None:
@@ -45,7 +73,79 @@ def refuse(overrides: Sequence[str]) -> None:
             raise ConfigError(f"{text}: several values are a sweep, which needs -m{one}")
 
 
-def _axes(job: Sequence[str], varying: Sequence[str]) -> dict[str, str]:
-    """What varies, with the values as they are meant: Hydra's sweeper gives them quoted for its grammar."""
-    values = {override.get_key_element(): str(override.value()) for override in parse(job)}
-    return {name.lstrip("+"): values[name] for name in varying}
+def refuse_axes(config: Mapping[str, Any], overrides: Sequence[str]) -> None:
+    """Raises ConfigError when a single run is made of a config that varies a setting for which no value is typed."""
+    typed = [override.get_key_element() for override in parse(overrides)]
+    for name, values in sweep_of(config).axes.items():
+        if values and len(values) > 1 and name not in typed:
+            raise ConfigError(f"{config['name']} is a sweep over {name}, which needs -m; for one run set {name}=VALUE")
+
+
+def written(value: JsonValue) -> str:
+    """A value as overrides have it."""
+    if isinstance(value, bool) or value is None:
+        return {True: "true", False: "false", None: "null"}[value]
+    if isinstance(value, str):
+        return "'{}'".format(value.replace("'", r"\'"))
+    if isinstance(value, list):
+        return f"[{','.join(map(written, value))}]"
+    if isinstance(value, dict):
+        return "{{{}}}".format(",".join(f"{key}:{written(item)}" for key, item in value.items()))
+    return str(value)
+
+
+def _choices(overrides: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Of each override the ones that it stands for, one for each of its values. Raises ConfigError."""
+    from hydra.errors import HydraException
+
+    found = []
+    for text, override in zip(overrides, parse(overrides), strict=True):
+        try:
+            values = override.sweep_string_iterator() if override.is_sweep_override() else None
+            one = (text,) if values is None else tuple(f"{override.get_key_element()}={value}" for value in values)
+        except HydraException as error:
+            raise ConfigError(f"{text}: {' '.join(str(error).split())}") from None
+        found.append(one)
+    return tuple(found)
+
+
+def _point(number: int, choices: Sequence[Sequence[str]], places: Places) -> Point:
+    left = iter(places)
+    job = [choice[next(left)] if len(choice) > 1 else choice[0] for choice in choices]
+    varying = [text for text, choice in zip(job, choices, strict=True) if len(choice) > 1]
+    axes = {parse([text])[0].get_key_element().lstrip("+"): _value(text) for text in varying}
+    return Point(number=number, axes=axes, overrides=tuple(job))
+
+
+def _value(override: str) -> str:
+    """The value as it is meant: Hydra has it quoted for its grammar."""
+    (parsed,) = parse([override])
+    return str(parsed.value())
+
+
+def as_experiment(sweep: Sweep, point: Point, name: str) -> str:
+    """A point as the config file of an experiment of that name, which inherits the sweep's experiment.
+
+    Raises ConfigError for an override that a file cannot express.
+    """
+    from omegaconf import OmegaConf
+
+    defaults: list[Any] = []
+    settings = OmegaConf.create({"name": name, "limit": None})
+    for override in parse(point.overrides):
+        key, value = override.get_key_element().lstrip("+"), override.value()
+        if override.is_delete():
+            raise ConfigError(f"{override.input_line}: a config file cannot delete a setting; write one by hand")
+        if key == "experiment":
+            defaults.insert(0, value)
+        elif key.partition(".")[0] in _OF_A_RUN:
+            continue
+        elif key in groups():
+            defaults.append({f"override /{key}": value})
+        else:
+            OmegaConf.update(settings, key, value)
+    typed = {override.get_key_element().lstrip("+") for override in parse(sweep.overrides)}
+    if own := {axis.name: None for axis in sweep.axes if axis.name not in typed}:
+        settings["sweep"] = {"axes": own}
+    config = OmegaConf.to_yaml(OmegaConf.merge({"defaults": [*defaults, "_self_"]}, settings))
+    return f"# @package _global_\n# {sweep.label(point)}, as sweep {sweep.sweep_id} recommends\n{config}"

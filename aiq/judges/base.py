@@ -66,6 +66,18 @@ class Judge(ABC):
         """
 
 
+class RouteJudge(Judge):
+    """A judge that asks nobody and reads no text: it goes by the way an attempt took, known without a report."""
+
+    @abstractmethod
+    def judged(self, sample: Sample, report: Report) -> list[Score]:
+        """At most one Score a metric, of the report's `route` and `extras`."""
+
+    async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
+        """As `judged`, which needs no session."""
+        return self.judged(sample, report)
+
+
 def make_judge(name: str, plugin: Plugin) -> tuple[Judge, Settings]:
     """The judge that config calls `name`, and its settings. Raises ConfigError where it is none."""
     judge, settings = plugin.make(f"judge.{name}")

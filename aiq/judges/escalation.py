@@ -4,12 +4,11 @@ from pydantic import ValidationError
 
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Sample
-from aiq.core.session import Session
 from aiq.core.usage import Usage
-from aiq.judges.base import Found, Judge, scores_of
+from aiq.judges.base import Found, RouteJudge, scores_of
 
 
-class Escalation(Judge):
+class Escalation(RouteJudge):
     """Precision and recall are ratios over samples.
 
     Precision: of the reports that took the deep path, those whose question needs depth. Recall: of the
@@ -34,7 +33,7 @@ class Escalation(Judge):
         needed = sample.truth is not None and sample.truth.needs_depth
         return tuple(metric for metric in self.metrics if needed or metric.name != "escalation.recall")
 
-    async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
+    def judged(self, sample: Sample, report: Report) -> list[Score]:
         found: list[Found] = ["the dataset has no truth for this sample"] * 2
         if sample.truth is not None:
             went_deep, needed = report.route in ("deep", "escalated"), sample.truth.needs_depth

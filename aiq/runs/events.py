@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from itertools import chain
+from pathlib import Path
 from typing import Any, Final, Literal
 
 from aiq.core.events import Event
@@ -20,6 +21,8 @@ from aiq.runs.journal import Journal, read_journal, whole_lines
 from aiq.runs.rows import OfAttempt
 
 Account = Literal["agent", "judge"]
+_Place = tuple[Path, int, int | None]
+"""A file, the byte where a session's events begin, and where they end; None at the end of the file."""
 
 _INDEX: Final = "event_index.jsonl"
 _FILE: Final = "events-{}.jsonl"
@@ -71,41 +74,53 @@ class EventFiles:
             file.close()
 
 
+class EventReader:
+    """Reads the events of a run's attempts. The index is read once, when the reader is made."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self._folder = folder
+        self._places: dict[tuple[SampleKey, int, Account], list[_Place]] = {}
+        for session, place in _sessions(folder):
+            self._places.setdefault((session.key, session.attempt, session.account), []).append(place)
+
+    def read(self, key: SampleKey, attempt: int, account: Account = "agent") -> Iterator[dict[str, Any]]:
+        """The events of an attempt, or of all judges' work on it, as plain JSON; none where nothing was recorded."""
+        found = [whole_lines(*place) for place in self._places.get((key, attempt, account), [])]
+        if not found:
+            judge = ".judge" if account == "judge" else ""
+            found = [whole_lines(self._folder.path / _OLD_FOLDER / f"{_old_name(key)}{judge}.jsonl")]
+        return map(json.loads, chain.from_iterable(found if account == "judge" else found[-1:]))
+
+
 def read_events(
     folder: RunFolder, key: SampleKey, attempt: int, account: Account = "agent"
 ) -> Iterator[dict[str, Any]]:
-    """The events of an attempt, or those of all judges' work on it, as plain JSON; none where nothing was recorded."""
-    asked = (key, attempt, account)
-    found = [lines for session, lines in _sessions(folder) if (session.key, session.attempt, session.account) == asked]
-    if not found:
-        judge = ".judge" if account == "judge" else ""
-        found = [whole_lines(folder.path / _OLD_FOLDER / f"{_old_name(key)}{judge}.jsonl")]
-    return map(json.loads, chain.from_iterable(found if account == "judge" else found[-1:]))
+    """The events of one attempt, as `EventReader.read` has them."""
+    return EventReader(folder).read(key, attempt, account)
 
 
 def copy_agent_events(old: RunFolder, new: RunFolder) -> None:
     """Give a new run the events of another one's agents."""
-    last = {session.key: (session, lines) for session, lines in _sessions(old) if session.account == "agent"}
+    last = {session.key: (session, place) for session, place in _sessions(old) if session.account == "agent"}
     name = _FILE.format(0)
     if last:
         index: Journal[SessionStart] = Journal(new.path / _INDEX)
         with closing(index), (new.path / name).open("wb") as file:
-            for session, lines in last.values():
+            for session, place in last.values():
                 index.append(session.model_copy(update={"file": name, "start": file.tell()}))
-                file.writelines(lines)
+                file.writelines(whole_lines(*place))
     for path in sorted((old.path / _OLD_FOLDER).glob("*.jsonl")):
         if not path.name.endswith(".judge.jsonl"):
             (new.path / _OLD_FOLDER).mkdir(exist_ok=True)
             shutil.copyfile(path, new.path / _OLD_FOLDER / path.name)
 
 
-def _sessions(folder: RunFolder) -> list[tuple[SessionStart, Iterator[bytes]]]:
-    """Every session of the index with the lines of its events, which are read when they are asked for."""
-    found: list[tuple[SessionStart, Iterator[bytes]]] = []
+def _sessions(folder: RunFolder) -> list[tuple[SessionStart, _Place]]:
+    """Every session of the index, and where the lines of its events are."""
+    found: list[tuple[SessionStart, _Place]] = []
     ends: dict[str, int] = {}
     for session in reversed(list(read_journal(folder.path / _INDEX, SessionStart))):
-        lines = whole_lines(folder.path / session.file, session.start, ends.get(session.file))
-        found.append((session, lines))
+        found.append((session, (folder.path / session.file, session.start, ends.get(session.file))))
         ends[session.file] = session.start
     return found[::-1]
 

@@ -1,8 +1,9 @@
 """A run's folder: where each file is, the lock that keeps a second writer out, and finding a run by what is typed."""
 
+import glob
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from itertools import chain
@@ -19,6 +20,8 @@ from aiq.runs.manifest import Manifest
 from aiq.runs.summary import Summary
 
 LATEST = "latest"
+MANIFEST = "manifest.json"
+SWEEP_FILE = "sweep.json"
 
 RecordT = TypeVar("RecordT", bound=Record)
 
@@ -35,7 +38,7 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.manifest_path = path / "manifest.json"
+        self.manifest_path = path / MANIFEST
         self.summary_path = path / "summary.json"
         self.samples_path = path / "samples.jsonl"
         self.scores_path = path / "scores.jsonl"
@@ -43,25 +46,33 @@ class RunFolder:
         self.answers_path = path / "answers.jsonl"
         self.page_path = path / "index.html"
 
+    @property
+    def sweep_path(self) -> Path | None:
+        """The folder of the sweep that this run is a point of."""
+        return self.path.parent if (self.path.parent / SWEEP_FILE).is_file() else None
+
+    @property
+    def run_id(self) -> str:
+        """Its name among the experiment's runs; of a point with the sweep's id in front: `SWEEP_ID/3`."""
+        return f"{self.path.parent.name}/{self.path.name}" if self.sweep_path else self.path.name
+
+    @property
+    def results(self) -> Path:
+        """The folder of all experiments."""
+        above = self.path.absolute().parent
+        return above.parent.parent if (above / SWEEP_FILE).is_file() else above.parent
+
     def create(self) -> None:
         """Make the folder. Raises ConfigError where that cannot be."""
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ConfigError(f"{self.path}: {error.strerror}; name another folder with output_dir") from None
+        make_folder(self.path)
 
     def lock(self) -> AbstractContextManager[Any]:
         """Taken now; the system drops it however the process dies. Raises UserError where another process has it."""
-        from filelock import FileLock, Timeout
-
-        try:
-            return FileLock(self.path / "run.lock").acquire(timeout=0)
-        except Timeout:
-            raise UserError(f"{self.path} is in use: its run is still alive; wait for it or stop it first") from None
+        return lock_folder(self.path)
 
     def read_manifest(self) -> Manifest:
         """Raises UserError when there is none or it is not one of ours."""
-        return _read(self.manifest_path, Manifest, f"{self.path} is no run folder: it holds no manifest.json")
+        return read_record(self.manifest_path, Manifest, f"{self.path} is no run folder: it holds no manifest.json")
 
     def write_manifest(self, manifest: Manifest) -> None:
         write_whole(self.manifest_path, manifest.model_dump_json(indent=2) + "\n")
@@ -69,13 +80,32 @@ class RunFolder:
     def read_summary(self) -> Summary:
         """Raises UserError when the run has none yet or it is not one of ours."""
         absent = f"{self.path} has no summary.json yet: the run was cut off; resume it with resume={self.path}"
-        return _read(self.summary_path, Summary, absent)
+        return read_record(self.summary_path, Summary, absent)
 
     def write_summary(self, summary: Summary) -> None:
         write_whole(self.summary_path, summary.model_dump_json(indent=2) + "\n")
 
 
-def _read(path: Path, record: type[RecordT], absent: str) -> RecordT:
+def make_folder(path: Path) -> None:
+    """Raises ConfigError where that cannot be."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}; name another folder with output_dir") from None
+
+
+def lock_folder(path: Path) -> AbstractContextManager[Any]:
+    """Of a run or a sweep: taken now, and dropped however the process dies. Raises UserError where another has it."""
+    from filelock import FileLock, Timeout
+
+    try:
+        return FileLock(path / "run.lock").acquire(timeout=0)
+    except Timeout:
+        raise UserError(f"{path} is in use: its run is still alive; wait for it or stop it first") from None
+
+
+def read_record(path: Path, record: type[RecordT], absent: str) -> RecordT:
+    """A file of one record. Raises UserError, with `absent` where there is no file."""
     if not path.is_file():
         raise UserError(absent)
     try:
@@ -97,43 +127,78 @@ def write_whole(path: Path, text: str) -> None:
 def find_run(name: str, results: str = "results") -> RunFolder:
     """The run folder at a path or at one below `results`, the `latest` there, or an experiment's latest.
 
-    Raises UserError for none.
+    Points of sweeps are runs (`SWEEP_ID/3`), a sweep is none. Raises UserError for none.
     """
     if name == LATEST:
-        if (last := next(_latest_first(results), None)) is None:
+        if (last := next(latest_first(results), None)) is None:
             raise UserError(f"there are no runs in {results}/; name a run folder, or the results folder with --results")
-        return last
-    below = sorted(Path(results).glob(f"*/{name}")) if "/" not in name else []
-    for path in (Path(name), Path(results) / name, *below):
-        if (path / "manifest.json").is_file():
-            return RunFolder(path)
-    if re.fullmatch(r"\w[\w.-]*", name) and (last := next(_latest_first(results, name), None)) is not None:
-        return last
+        return RunFolder(last)
+    paths = places(name, results)
+    if (found := next((path for path in paths if (path / MANIFEST).is_file()), None)) is not None:
+        return RunFolder(found)
+    if (sweep := next((path for path in paths if (path / SWEEP_FILE).is_file()), None)) is not None:
+        raise UserError(f"{sweep} is a sweep of several runs; name one of its points, e.g. {sweep / '0'}")
+    if re.fullmatch(r"\w[\w.-]*", name) and (last := next(latest_first(results, name), None)) is not None:
+        return RunFolder(last)
     there = f"nor is there a run or an experiment of that name in {results}/"
     raise UserError(f"{name} is no run folder (one with a manifest.json), {there}")
 
 
-def latest_unfinished(results: str, experiment: str | None) -> RunFolder:
-    """The last of the runs, or of an experiment's, that was cut off, or else that judges have left a part of.
+def places(name: str, results: str) -> list[Path]:
+    """Where a run or sweep of this name may be."""
+    below = [] if Path(name).is_absolute() or ".." in name else sorted(Path(results).glob(f"*/{name}"))
+    return [Path(name), Path(results) / name, *below]
 
-    Raises UserError where there is none.
+
+def find_runs(names: Sequence[str], results: str = "results") -> list[RunFolder]:
+    """The runs that names mean, each once, in the order of the names; all below `results` where there are none.
+
+    A name is one of `find_run`, a sweep (its points, by number), any folder (all runs below it), or a pattern of paths,
+    as they are or below `results`. Raises UserError for a name that means none.
     """
-    folders = list(_latest_first(results, experiment or "*"))
-    cut_off = (folder for folder in folders if folder.read_manifest().status != "finished")
-    unjudged = (folder for folder in folders if folder.read_summary().unjudged)
-    if (found := next(chain(cut_off, unjudged), None)) is not None:
-        return found
-    runs = f"run of {experiment}" if experiment else "run"
-    failed = next((folder for folder in folders if {"failed", "limit"} & folder.read_summary().statuses.keys()), None)
-    again = f"; to try failed attempts again: resume={failed.path} runner.retry_failed=true" if failed else ""
-    raise UserError(f"there is no unfinished {runs} in {results}/{again}")
+    found: dict[Path, RunFolder] = {}
+    for name in names or [results]:
+        matching = _matching(name, results)
+        folders = [folder for place in matching for folder in _below(place)] if matching else [find_run(name, results)]
+        if not folders:
+            raise UserError(f"there are no runs in {name}; name a run, a folder of runs or a pattern such as 'NAME/*'")
+        found |= {folder.path.resolve(): folder for folder in folders if folder.path.resolve() not in found}
+    return list(found.values())
 
 
-def _latest_first(results: str, experiment: str = "*") -> Iterator[RunFolder]:
-    """Runs by when their manifest was written: when they were started, resumed or ended."""
-    manifests = Path(results).glob(f"{experiment}/*/manifest.json")
-    for path in sorted(manifests, key=lambda path: (path.stat().st_mtime_ns, str(path)), reverse=True):
-        yield RunFolder(path.parent)
+def _matching(name: str, results: str) -> list[Path]:
+    """The folders that a path or pattern (absolute ones too) means, as it is or else below `results`, if any."""
+    pattern = name if glob.has_magic(name) else glob.escape(name)
+    for tried in (pattern, f"{glob.escape(results)}/{pattern if '/' in name else f'*/{pattern}'}"):
+        found = glob.glob(tried)  # noqa: PTH207
+        if places := [Path(path) for path in found if Path(path).is_dir()]:
+            return sorted(places, key=_by_name)
+    return []
+
+
+def _below(place: Path) -> list[RunFolder]:
+    """A run itself, or the runs of a sweep, an experiment or a results folder."""
+    if (place / MANIFEST).is_file():
+        return [RunFolder(place)]
+    manifests = chain.from_iterable(place.glob(f"{'*/' * depth}{MANIFEST}") for depth in (1, 2, 3))
+    return [RunFolder(path) for path in sorted((path.parent for path in manifests), key=_by_name)]
+
+
+def _by_name(path: Path) -> tuple[Any, ...]:
+    return tuple(map(natural, path.parts))
+
+
+def latest_first(results: str, experiment: str = "*") -> Iterator[Path]:
+    """Runs by when their manifest was written: when they were started, resumed or ended. Points of sweeps are runs."""
+    sweeps = [path.parent for path in Path(results).glob(f"{experiment}/*/{SWEEP_FILE}")]
+    points = (path for sweep in sweeps for path in sweep.glob(f"*/{MANIFEST}"))
+    return newest(chain(Path(results).glob(f"{experiment}/*/{MANIFEST}"), points))
+
+
+def newest(files: Iterable[Path]) -> Iterator[Path]:
+    """The folders of these files, the one whose file was written last first."""
+    for path in sorted(files, key=lambda path: (path.stat().st_mtime_ns, str(path)), reverse=True):
+        yield path.parent
 
 
 def natural(name: str) -> tuple[tuple[int, int, str], ...]:

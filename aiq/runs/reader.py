@@ -1,40 +1,20 @@
-"""Reads the rows of runs, also as pandas frames: the last line of a key wins, whatever files they are in.
+"""Reads the rows of runs: the last line of a key wins, whatever files they are in.
 
 The key of an attempt is (sample, epoch), that of a score (sample, epoch, judge, metric), whatever the judge's hash.
+The same rows as pandas frames: `aiq.runs.frames`.
 """
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aiq.core.errors import UserError
 from aiq.core.run_settings import RunnerSettings
 from aiq.core.samples import SampleKey
-from aiq.runs.folder import RunFolder, find_run, natural
+from aiq.runs.folder import RunFolder, natural
 from aiq.runs.journal import read_journal, torn_bytes
 from aiq.runs.manifest import RunSpec
 from aiq.runs.rows import SampleRow, ScoreRow, StoredPage
 from aiq.runs.state import RunState
-from aiq.runs.summary import Summary
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-_SAMPLE_COLUMNS = {
-    "sample_id",
-    "epoch",
-    "attempt",
-    "status",
-    "question",
-    "report",
-    "route",
-    "outcome",
-    "citation_status",
-}
-_SCORE_COLUMNS = ("judge", "metric", "status", "value", "numerator", "denominator", "reason", "judge_model")
 
 
 def every_sample(folder: RunFolder) -> Iterator[SampleRow]:
@@ -98,73 +78,3 @@ def _say_torn(folder: RunFolder, name: str) -> None:
 def read_pages(folder: RunFolder) -> dict[str, StoredPage]:
     """The pages that judges of the run have read, by the URL they are cited by; empty where none was fetched."""
     return {page.url: page for page in read_journal(folder.pages_path, StoredPage)}
-
-
-class RunFrames(NamedTuple):
-    """`samples`: a row for the last attempt of each (run, sample, epoch), its tags as columns `tag.NAME`.
-
-    `scores`: a row for each (run, sample, epoch, judge, metric); a failed judge's has no number and an `error`. The
-    `value` of a ratio is numerator by denominator; over several rows add each of these up first.
-    """
-
-    samples: "DataFrame"
-    scores: "DataFrame"
-
-
-@dataclass(frozen=True, repr=False)
-class FinishedRun:
-    """A run that came to its end: what `aiq.run` gives. `exit_code`: what `aiq run` would have ended with, 0 or 3."""
-
-    folder: Path
-    summary: Summary
-    exit_code: int
-
-    @cached_property
-    def frames(self) -> RunFrames:
-        """Its rows as pandas frames."""
-        return load_runs(str(self.folder))
-
-    def __repr__(self) -> str:
-        statuses = ", ".join(f"{count} {status}" for status, count in self.summary.statuses.items())
-        metrics = ", ".join(f"{name} {found.mean:.3f}" for name, found in self.summary.metrics.items())
-        return f"<{self.folder}: {statuses}; {metrics or 'nothing scored'}>"
-
-
-def load_runs(*runs: str, results: str = "results") -> RunFrames:
-    """The finished rows of some runs, each a folder, a run id below `results`, or `latest`.
-
-    Raises UserError for what is none. Both frames name the run in `run_id` and `experiment`, and, where the run
-    belongs to a sweep, its value on each axis in `axis.NAME`.
-    """
-    from pandas import DataFrame
-
-    samples: list[dict[str, Any]] = []
-    scores: list[dict[str, Any]] = []
-    for folder in [find_run(name, results) for name in runs]:
-        manifest = folder.read_manifest()
-        axes = manifest.sweep.axes if manifest.sweep else {}
-        place = {"run_id": manifest.run_id, "experiment": manifest.experiment}
-        place |= {f"axis.{name}": value for name, value in axes.items()}
-        rows = read_samples(folder, SampleRow.light)
-        samples += [place | _sample(row) for row in rows.values()]
-        scores += [place | _score(row) for found in read_scores(folder, rows).values() for row in found]
-    return RunFrames(DataFrame(samples), DataFrame(scores))
-
-
-def _sample(row: SampleRow) -> dict[str, Any]:
-    return {
-        **row.model_dump(include=_SAMPLE_COLUMNS),
-        "seconds": row.timing.seconds,
-        "model_calls": sum(used.calls for used in row.usage.values()),
-        "tokens": sum(used.total_tokens for used in row.usage.values()),
-        "unreported_calls": sum(used.unreported_calls for used in row.usage.values()),
-        "error": row.error and str(row.error),
-        **{f"tag.{name}": value for name, value in row.tags.items()},
-    }
-
-
-def _score(row: ScoreRow) -> dict[str, Any]:
-    shown = {name: getattr(row, name) for name in _SCORE_COLUMNS}
-    if row.parts and row.parts[1]:
-        shown["value"] = row.parts[0] / row.parts[1]
-    return {"sample_id": row.sample_id, "epoch": row.epoch, **shown, "error": row.error and row.error.message}

@@ -4,8 +4,9 @@ Runner, progress, summary and exit code all ask it, so that they cannot disagree
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import product
+from statistics import fmean
 from typing import Any, Final, get_args
 
 from aiq.core.errors import OUTAGES
@@ -13,13 +14,19 @@ from aiq.core.reports import CAVEAT, Caveat
 from aiq.core.samples import SampleKey
 from aiq.core.text import counted
 from aiq.core.tools import FETCH
-from aiq.core.usage import Usage
+from aiq.core.usage import SpendName, Usage
 from aiq.runs.manifest import FailureRule, JudgeSpec, RunSpec, RunStatus
 from aiq.runs.rows import AttemptStatus, SampleRow, ScoreRow, ScoreStatus
 from aiq.stats.noise import NOISE
 
 _COUNTED: dict[FailureRule, tuple[ScoreStatus, ...]] = {"worst": ("scored", "agent_failed"), "exclude": ("scored",)}
 
+SPEND: Final[Mapping[SpendName, Callable[[SampleRow], float | None]]] = {
+    "cost_usd": lambda row: sum(row.usage.values(), Usage()).cost_usd,
+    "tokens": lambda row: sum(used.total_tokens for used in row.usage.values()),
+    "calls": lambda row: sum(used.calls for used in row.usage.values()),
+    "seconds": lambda row: row.timing.seconds or None,  # of a baseline they are not known
+}
 
 _TEXTS: Final[dict[str, Any]] = {"report": None, "raw_report": None, "sources": (), "audit": None, "extras": {}}
 
@@ -125,6 +132,15 @@ class RunState:
             if scored is not None and scored.status in counted and scored.parts is not None:
                 found.setdefault(key.sample_id, []).append(scored.parts)
         return found
+
+    def spend_by_sample(self, name: SpendName, keys: Iterable[SampleKey] | None = None) -> dict[str, float]:
+        """What the last attempts spent, by sample, the mean over its epochs; empty where one of them is not known."""
+        found: dict[str, list[float]] = {}
+        for key in self.attempts if keys is None else keys:
+            if (value := SPEND[name](self.attempts[key])) is None:
+                return {}
+            found.setdefault(key.sample_id, []).append(value)
+        return {sample: fmean(values) for sample, values in found.items()}
 
     def tools(self) -> dict[str, Counter[str]]:
         """Calls of the agents' tools by outcome (`ok` or the kind of error), tools in alphabetical order."""

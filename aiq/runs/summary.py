@@ -25,7 +25,7 @@ from aiq.stats.estimates import (
     paired_ratios,
     ratio_estimate,
 )
-from aiq.stats.intervals import Method
+from aiq.stats.intervals import LEVEL, Method
 from aiq.stats.noise import NOISE, Noise, RunNoise, pooled
 
 MOST_SLICES = 20  # a tag with more values than this names samples rather than groups them; it is not sliced by
@@ -321,14 +321,21 @@ def estimate(metric: Metric, clusters: Mapping[str, Pairs], method: Method = "sc
 
 
 def difference(
-    metric: Metric, first: Mapping[str, Pairs], second: Mapping[str, Pairs], method: Method = "score"
+    metric: Metric,
+    first: Mapping[str, Pairs],
+    second: Mapping[str, Pairs],
+    method: Method = "score",
+    level: float = LEVEL,
 ) -> Difference | None:
-    """The metric in a second run minus in a first one, both from `RunState.by_sample`, over the samples of both."""
+    """The metric in a second run minus in a first one, both from `RunState.by_sample`, over the samples of both.
+
+    `level`: of `ci95`, if not 95 %: its ends are one-sided bounds at (1 + level) / 2. Then there is no `p`.
+    """
     span = None if metric.low is None or metric.high is None else metric.high - metric.low
     if metric.estimator == "ratio":
-        return paired_ratios(first, second, span, method)
+        return paired_ratios(first, second, span, method, level)
     before, after = ({sample: [x for x, _ in epochs] for sample, epochs in run.items()} for run in (first, second))
-    return paired_means(before, after, span, method)
+    return paired_means(before, after, span, method, level)
 
 
 def _citation_statuses(attempts: Iterable[SampleRow]) -> dict[str, int]:

@@ -1,7 +1,7 @@
-"""What analysis/ computes, as tables: a calibration, a sweep, compared runs, FreshEval's table, official figures."""
+"""What analysis/ computes, as tables: compared runs, FreshEval's table, official figures."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rich.console import Group, RenderableType
@@ -12,25 +12,12 @@ from aiq.analysis.compare import Change, ComparedRun, Comparison, Moved, Pair
 from aiq.analysis.fresheval import SPLITS, FreshEvalTable
 from aiq.analysis.labels import Corrections
 from aiq.analysis.official import OfficialScores, result_file
-from aiq.analysis.reliability import Calibration, Figure, MetricReliability, PerturbationFigures
-from aiq.analysis.sweeps import JobEnd, differences
 from aiq.core.text import counted
-from aiq.site.tables import OFFLINE_NOTE, cell, dollars, interval, notes, number, plain_table, show, star
-from aiq.stats.estimates import Difference
+from aiq.site.tables import cell, interval, number, plain_table, star
 from aiq.stats.intervals import Interval
 from aiq.stats.significance import LEVEL
 
-_NOT_CALIBRATED = ("fact.total_citations", "fact.total_valid_citations")
-"""Official names of numbers that are calibrated under ours."""
-
-_ONCE = (
-    "Each report was judged once: how much a score is worth against noise is not known. Run it with epochs=2 or more."
-)
-_ONCE_A_RUN = (
-    "within one run the same question is asked once, so that its noise shows between runs only "
-    "(aiq calibrate RUN OTHER_RUN, with another seed); until then every difference counts."
-)
-_MOST_SAMPLES = 8
+MOST_SAMPLES = 8
 """So many samples that changed are named; --json has all."""
 
 Link = Callable[[ComparedRun, str], str]
@@ -69,52 +56,13 @@ def fresheval_table(found: FreshEvalTable) -> Table:
     return plain_table(headings, rows, found.metric)
 
 
-def print_sweep(ends: Sequence[JobEnd]) -> None:
-    """Axes, metrics with intervals, differences from the first job that has numbers, cost, status."""
-    known = [end for end in ends if end.summary is not None]
-    metrics = list(dict.fromkeys(name for end in known if end.summary for name in end.summary.metrics))
-    axes = [axis.rpartition(".")[2] for axis in ends[0].axes]
-    changes = differences(ends)
-    made = sum(p is not None for _, p in changes.values())
-    rows = [
-        (*end.axes.values(), *_job_cells(end, {name: changes.get((place, name)) for name in metrics}))
-        for place, end in enumerate(ends)
-    ]
-    table = plain_table((*axes, *metrics, "cost", "status", "exit code"), rows, "sweep", left=0)
-    table.caption = (
-        "second line: difference from the first job, paired by sample, with its 95 % interval; "
-        f"* p < {LEVEL}, corrected by Holm's method for the {counted(made, 'difference')} of this table"
-    )
-    table.caption_justify = "left"
-    for column in table.columns[len(axes) : len(axes) + len(metrics)]:
-        column.overflow = "fold"
-    said = dict.fromkeys(note for end in known if end.summary for note in notes(end.summary))
-    show(table, *(Text(note, style="yellow") for note in said))
-
-
-def _job_cells(end: JobEnd, changes: Mapping[str, tuple[Difference, float | None] | None]) -> list[object]:
-    if end.summary is None:
-        return [*[""] * len(changes), "", "not started", end.exit_code]
-    cells = []
-    for name, change in changes.items():
-        found = end.summary.metrics.get(name)
-        value = f"{number(found.mean)} ({interval(found)})" if found else "-"
-        cells.append(f"{value}\n{_signed(*change)}" if change else value)
-    return [*cells, dollars(end.summary), end.summary.status, end.exit_code]
-
-
-def _signed(change: Difference, p: float | None) -> str:
-    """With its interval, and a star where it is significant."""
-    between = f" ({change.ci95[0]:+.3f} to {change.ci95[1]:+.3f})" if change.ci95 else ""
-    return f"{change.mean:+.3f}{between}{star(p)}"
-
-
 def comparison_parts(found: Comparison, remarks: Sequence[str], link: Link | None = None) -> Iterator[Sheet | str]:
     """A comparison as tables and lines. `link`: how a sample of a run is written, its plain id where none is given."""
     for run in found.runs:
         failures = "".join(f", {judge} failed on {n}" for judge, n in run.judge_errors.items())
         said = f"{run.label} = {run.experiment}/{run.run_id}: {counted(run.attempts, 'attempt')}, {run.failed} failed"
         yield f"{said}{failures}; {' '.join(run.overrides) or 'no settings'}"
+        yield from (f"{run.label}: judge {judge}: {caveat}" for judge, caveat in run.caveats.items())
     for why in found.forced:
         yield f"compared all the same, over what they share: {why}"
     for pair in found.pairs:
@@ -135,7 +83,7 @@ def _pair_sheets(pair: Pair) -> Iterator[Sheet]:
     rows = [
         (
             f"  {'='.join(one.slice)}" if one.slice else one.metric,
-            *(one.first, one.second, _plus(one.difference.mean) + star(one.p), _span(one.difference.ci95, _plus)),
+            *(one.first, one.second, plus(one.difference.mean) + star(one.p), _span(one.difference.ci95, plus)),
             *("-" if one.p is None else f"{one.p:.3f}" if one.p >= 0.001 else "<0.001", one.difference.n),
         )
         for one in pair.changes
@@ -153,12 +101,12 @@ def _sentence(pair: Pair, changes: Sequence[Change], *, spend: bool) -> str:
     """What the numbers of a metric say: overall, at what cost, and on which slices otherwise or nothing."""
     whole, slices = changes[0], changes[1:]
     n, found = whole.difference.n, whole.difference
-    between = f" ({_span(found.ci95, _plus)})" if found.ci95 else ""
+    between = f" ({_span(found.ci95, plus)})" if found.ci95 else ""
     p = "" if whole.p is None else f", p = {whole.p:.3f}"
     if whole.verdict == "equal":
         text = f"{pair.second} and {pair.first} score the same on {counted(n, 'sample')}"
     elif whole.verdict == "cannot tell":
-        text = f"the data cannot tell {pair.second} from {pair.first}: {_plus(found.mean)}{between}, n = {n}{p}"
+        text = f"the data cannot tell {pair.second} from {pair.first}: {plus(found.mean)}{between}, n = {n}{p}"
     else:
         scores = "scores" if whole.verdict in ("higher", "lower") else "is"
         size = sorted(math.copysign(1, found.mean) * end for end in found.ci95 or ())
@@ -192,18 +140,22 @@ def _moved(moved: Moved, found: Comparison, pair: Pair, link: Link) -> Iterator[
     words = ("higher", "lower") if found.judges else ("better", "worse")
     for word, samples in zip(words, (moved.up, moved.down), strict=True):
         if samples:
-            shown = ", ".join(link(run, sample) for sample in [*samples][:_MOST_SAMPLES])
-            more = ", ..." if len(samples) > _MOST_SAMPLES else ""
+            shown = ", ".join(link(run, sample) for sample in [*samples][:MOST_SAMPLES])
+            more = ", ..." if len(samples) > MOST_SAMPLES else ""
             yield f"{moved.metric} is {word} in {counted(len(samples), 'sample')} of {pair.second}: {shown}{more}"
 
 
 def _losses(pair: Pair) -> Iterator[str]:
+    def each(counts: tuple[int, int]) -> str:
+        return " and ".join(f"{n} in {run}" for n, run in zip(counts, (pair.first, pair.second), strict=True) if n)
+
     for one in pair.changes:
         if any(one.lost) and one.slice is None:
-            lost = " and ".join(
-                f"{n} in {run}" for n, run in zip(one.lost, (pair.first, pair.second), strict=True) if n
-            )
-            yield f"{one.metric}: samples without a score, left out: {lost}"
+            yield f"{one.metric}: samples without a score, left out: {each(one.lost)}"
+    for lack in pair.unjudged:
+        between = f"; had they the least or the greatest score, {pair.second} - {pair.first} could be anything from "
+        between = f"{between}{_span(lack.bounds, plus)}" if lack.bounds else ""
+        yield f"{lack.metric}: reports that the judge failed on: {each(lack.reports)}{between}"
     reasons: dict[str, list[str]] = {}
     for name, why in pair.left_out.items():
         reasons.setdefault(why, []).append(name)
@@ -233,84 +185,12 @@ def comparison_markdown(parts: Iterable[Sheet | str]) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def _plus(value: float) -> str:
+def plus(value: float) -> str:
     return f"{'+' if value >= 0 else ''}{number(value)}"
 
 
 def _span(between: Interval | None, shown: Callable[[float], str]) -> str:
     return f"{shown(between[0])} to {shown(between[1])}" if between else "-"
-
-
-def calibration_tables(calibration: Calibration) -> Group:
-    """How far to trust the judges, what they see, whom they agree with, and what a reader must know of it."""
-    shown = [one for one in calibration.metrics if one.metric not in _NOT_CALIBRATED]
-    tables = [_reliability(shown), _perturbations(shown)] if shown else []
-    tables += [_agreement(calibration)] if calibration.agreement else []
-    tables += [_labels(calibration)] if calibration.labels else []
-    parts: list[RenderableType] = []
-    for table in tables:
-        parts += [table, Text()] if table is not tables[-1] else [table]
-    if calibration.unmatched_labels:
-        parts.append(Text(f"{calibration.unmatched_labels} labels fit no score", style="yellow"))
-    silent = [one for one in shown if one.noise is None]
-    if not all(one.once_per_run for one in silent):
-        parts.append(Text(_ONCE, style="yellow"))
-    if copied := dict.fromkeys(f"{one.metric.partition('.')[0]}.*" for one in silent if one.once_per_run):
-        parts.append(Text(f"{', '.join(copied)}: {_ONCE_A_RUN}", style="dim"))
-    if calibration.offline:
-        parts.append(Text(OFFLINE_NOTE.replace("an agent", "a judge of yours"), style="yellow"))
-    return Group(*parts)
-
-
-def _reliability(metrics: Sequence[MetricReliability]) -> Table:
-    headings = ("metric", "model", "reliability", "95 % interval", "noise (sd)", "equal again", "false alarms",
-                "obeys", "rise by padding", "with length", "position bias")  # fmt: skip
-    rows = [
-        (
-            *(one.metric, one.judge_model, _value(one.reliability), interval(one.reliability)),
-            *((one.noise.sd, _percent(one.noise.equal)) if one.noise else (None, None)),
-            _percent(_value(one.false_alarms)),
-            *(_percent(_value(one.obeys_instructions)), _full(one.length_rise)),
-            *(_value(one.length_correlation), _full(one.position_bias)),
-        )
-        for one in metrics
-    ]
-    return plain_table(headings, rows, "how far to trust the judges", left=2)
-
-
-def _perturbations(metrics: Sequence[MetricReliability]) -> Table:
-    """A row a metric, a column a perturbation; in brackets what the metric is not meant to see."""
-    names = dict.fromkeys(name for one in metrics for name in one.perturbations)
-    title = "what they see: rank correlation with the planted quality, and share of reports found worse"
-    rows = [(one.metric, one.judge_model, *(_seen(one.perturbations.get(name)) for name in names)) for one in metrics]
-    return plain_table(("metric", "model", *names), rows, title, left=2)
-
-
-def _seen(seen: PerturbationFigures | None) -> str:
-    if seen is None or seen.spearman is None:
-        return "-"
-    cell = f"{seen.spearman.value:.2f} {_percent(_value(seen.recall))}"
-    return cell if seen.meant else f"({cell})"
-
-
-def _agreement(calibration: Calibration) -> Table:
-    alpha = _full(calibration.alpha)
-    title = f"do they call the same reports worse than their originals? Krippendorff's alpha of all: {alpha}"
-    headings = ("judge", "other judge", "reports", "equal verdicts", "kappa", "spearman", "alpha")
-    rows = [
-        (two.first, two.second, two.reports, _percent(two.equal), *map(_full, (two.kappa, two.spearman, two.alpha)))
-        for two in calibration.agreement
-    ]
-    return plain_table(headings, rows, title, left=2)
-
-
-def _labels(calibration: Calibration) -> Table:
-    headings = ("metric", "model", "labels", "accuracy", "kappa", "spearman", "kendall")
-    rows = [
-        (one.metric, one.judge_model, one.labels, *map(_full, (one.accuracy, one.kappa, one.spearman, one.kendall)))
-        for one in calibration.labels
-    ]
-    return plain_table(headings, rows, "against your labels", left=2)
 
 
 def corrected_table(found: Corrections) -> Iterator[RenderableType]:
@@ -334,16 +214,6 @@ def corrected_table(found: Corrections) -> Iterator[RenderableType]:
         yield Text(f"no {metric}: {why}", style="yellow")
     if found.unmatched:
         yield Text(f"{counted(found.unmatched, 'label')} of no judged sample or metric left out", style="yellow")
-
-
-def _value(figure: Figure | None) -> float | None:
-    return figure.value if figure else None
-
-
-def _full(figure: Figure | None) -> str | None:
-    if figure is None:
-        return None
-    return number(figure.value) + (f" ({interval(figure)})" if figure.ci95 else "")
 
 
 def _percent(share: float | None) -> str | None:

@@ -204,15 +204,18 @@ def missing_metrics(summary: Summary) -> Iterator[str]:
 
 
 def _metrics(summary: Summary, reliability: Mapping[str, str]) -> Table:
-    headings = ["metric", "mean", "95 % interval", "n", "estimator", "judge reliability"]
+    headings = ["metric", "mean", "95 % interval", "n", "estimator"]
     rows: list[list[object]] = [
-        [name, found.mean, interval(found), found.n, found.estimator, reliability[name]]
-        for name, found in summary.metrics.items()
+        [name, found.mean, interval(found), found.n, found.estimator] for name, found in summary.metrics.items()
     ]
+    if reliability:
+        headings.append("judge\nreliability")
+        for row in rows:
+            row.append(reliability[str(row[0])])
     failures = summary.agent_failures
     if failures.failed and failures.metrics:
         other_rule = "excluded" if failures.alternative == "exclude" else "as worst"
-        headings[-1:] = ["judge\nreliability", f"failures\n{other_rule}"]
+        headings.append(f"failures\n{other_rule}")
         for row in rows:
             other = failures.metrics.get(str(row[0]))
             row.append(other.mean if other else "")

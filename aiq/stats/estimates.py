@@ -10,8 +10,8 @@ from statistics import fmean, stdev
 from typing import Literal
 
 from aiq.core.base import Record
-from aiq.stats.intervals import Interval, Method, difference_interval, mean_interval
-from aiq.stats.significance import paired_p
+from aiq.stats.intervals import LEVEL, Interval, Method, difference_interval, mean_interval
+from aiq.stats.significance import paired_p, step
 
 Values = Sequence[float]
 """A sample's values, one an epoch."""
@@ -33,7 +33,7 @@ class Difference(Record):
     """Second minus first, over `n` common samples. `ci95` as in `Estimate`.
 
     `p`: of no difference, uncorrected; None where too few samples changed for a test. `spread`: the standard deviation
-    of a sample's change; None for one sample.
+    of a sample's change; None for one sample. `step`: the size of all changes, where they have one.
     """
 
     mean: float
@@ -41,6 +41,7 @@ class Difference(Record):
     n: int
     p: float | None
     spread: float | None
+    step: float | None = None
 
     @property
     def none(self) -> bool:
@@ -82,20 +83,29 @@ def _estimate(
 
 
 def paired_means(
-    first: Mapping[str, Values], second: Mapping[str, Values], span: float | None = None, method: Method = "score"
+    first: Mapping[str, Values],
+    second: Mapping[str, Values],
+    span: float | None = None,
+    method: Method = "score",
+    level: float = LEVEL,
 ) -> Difference | None:
     """Mean over common samples of (mean over epochs in `second` - in `first`); None without common samples.
 
-    `span`: the width of the range of values, where they have one.
+    `span`: the width of the range of values, where they have one. `level`: of `ci95`, where it is not to be 95 %;
+    then there is no `p`.
     """
     before, after = (
         {sample: (fmean(values), 1.0) for sample, values in of.items() if values} for of in (first, second)
     )
-    return _paired(before, after, span, method)
+    return _paired(before, after, span, method, level)
 
 
 def paired_ratios(
-    first: Mapping[str, Pairs], second: Mapping[str, Pairs], span: float | None = None, method: Method = "score"
+    first: Mapping[str, Pairs],
+    second: Mapping[str, Pairs],
+    span: float | None = None,
+    method: Method = "score",
+    level: float = LEVEL,
 ) -> Difference | None:
     """Difference of two ratios of sums over common samples; None where a denominator sums to 0.
 
@@ -103,7 +113,7 @@ def paired_ratios(
     share cancels.
     """
     before, after = ({sample: _sums(pairs) for sample, pairs in of.items() if pairs} for of in (first, second))
-    return _paired(before, after, span, method)
+    return _paired(before, after, span, method, level)
 
 
 def passes(values: Values, k: int) -> tuple[float, float]:
@@ -120,6 +130,7 @@ def _paired(
     second: Mapping[str, tuple[float, float]],
     span: float | None,
     method: Method,
+    level: float,
 ) -> Difference | None:
     common = sorted(first.keys() & second.keys())
     before, after = [first[sample] for sample in common], [second[sample] for sample in common]
@@ -129,9 +140,10 @@ def _paired(
     mean, residuals = new - old, zip(_residuals(before, old), _residuals(after, new), strict=True)
     deviations = [b - a for a, b in residuals]
     changes = [mean + deviation for deviation in deviations]
-    interval = difference_interval(mean, deviations, changes, span, method)
+    interval = difference_interval(mean, deviations, changes, span, method, level)
     spread = stdev(changes) if len(changes) > 1 else None
-    return Difference(mean=mean, ci95=interval, n=len(common), p=paired_p(changes), spread=spread)
+    p = paired_p(changes) if level == LEVEL else None
+    return Difference(mean=mean, ci95=interval, n=len(common), p=p, spread=spread, step=step(changes))
 
 
 def _sums(pairs: Pairs) -> tuple[float, float]:

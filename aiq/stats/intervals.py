@@ -111,8 +111,9 @@ def difference_interval(
     changes: Sequence[float],
     span: float | None,
     method: Method = "score",
+    level: float = LEVEL,
 ) -> Interval | None:
-    """Of the mean difference between two runs of the same n clusters.
+    """Of the mean difference between two runs of the same n clusters; each of its ends is a one-sided bound.
 
     `deviations`: of each cluster's difference from the mean one; `changes`: the differences themselves; `span`: the
     largest that can be (the width of the metric's range), None where there is no such: then it is Student's interval.
@@ -126,35 +127,37 @@ def difference_interval(
         return None
     found = spread(deviations)
     if span is None:
-        half = _quantile(n - 1, 0.0) * found.error
+        half = _quantile(n - 1, 0.0, level) * found.error
         return (difference - half, difference + half) if found.error else None
     rise = math.fsum(change for change in changes if change > 0) / n / span
     fall = -math.fsum(change for change in changes if change < 0) / n / span
     error, mean = found.error / span, rise - fall
     variance = rise + fall - mean**2
-    size, quantile = float(n), _quantile(math.inf, 0.0)
+    size, quantile = float(n), _quantile(math.inf, 0.0, level)
     if error and variance > 0:
         size = variance / error**2
         if method == "score":
-            quantile = _quantile(found.freedom, (n - 1) / size)
+            quantile = _quantile(found.freedom, (n - 1) / size, level)
     if method == "score":
         lowest, highest = _tango(rise, fall, size, quantile)
     else:
         size = min(n, size * n / (n - 1))
-        rises, falls = (_clopper(min(1.0, share), size, quantile, (1 + LEVEL) / 2) for share in (rise, fall))
+        rises, falls = (
+            _clopper(min(1.0, share), size, _quantile(math.inf, 0.0), (1 + level) / 2) for share in (rise, fall)
+        )
         lowest, highest = rises[0] - falls[1], rises[1] - falls[0]
     return span * lowest, span * highest
 
 
-def _quantile(freedom: float, determined: float) -> float:
+def _quantile(freedom: float, determined: float, level: float = LEVEL) -> float:
     """Between Student's and the normal distribution's: what the mean determines of the variance is not estimated.
 
     `determined`: the share of the variance that ones and zeros of this mean would have: 1 for shares.
     """
     from scipy.special import ndtri, stdtrit  # half a second to import: only where a number is wanted
 
-    normal = float(ndtri((1 + LEVEL) / 2))
-    student = normal if math.isinf(freedom) else float(stdtrit(freedom, (1 + LEVEL) / 2))
+    normal = float(ndtri((1 + level) / 2))
+    student = normal if math.isinf(freedom) else float(stdtrit(freedom, (1 + level) / 2))
     return normal + (student - normal) * (1 - min(1.0, determined))
 
 

@@ -1,16 +1,24 @@
-"""Tests of paired differences, the correction for how many were made, and how many samples a difference takes."""
+"""Tests of paired differences, and the correction for how many were made."""
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
+from statistics import fmean, stdev
 from typing import Final, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 
 LEVEL: Final = 0.05
-POWER: Final = 0.8
 _EXACT: Final = 16  # changes whose 2^16 signs are all tried
 _DRAWN: Final = 500  # changes up to which signs are drawn; above, Student's test says the same
 _DRAWS: Final = 10_000
+
+
+def fewest(level: float = LEVEL) -> int:
+    """Changes that can have a p-value below the level: if all are in one direction."""
+    return math.floor(1 - math.log2(level)) + 1
+
+
+TESTED: Final = fewest()
 
 
 def paired_p(changes: Sequence[float]) -> float | None:
@@ -20,21 +28,34 @@ def paired_p(changes: Sequence[float]) -> float | None:
     so the signs are flipped: a randomisation test (Fisher 1935, "The Design of Experiments", section 21), exact for up
     to 16 clusters that changed, with 10,000 seeded draws for up to 500, above it Student's paired test. Changes of
     one size, as shares have them with one epoch, make it McNemar's exact test. What did not change says nothing of the
-    direction, and rounding errors are no changes: it takes six.
+    direction, and rounding errors are no changes: it takes six (TESTED).
     """
-    largest = max(map(abs, changes), default=0.0)
-    changed = [change for change in changes if abs(change) > 1e-9 * max(1.0, largest)]
-    if 2.0 ** (1 - len(changed)) >= LEVEL:
+    changed = _changed(changes)
+    if len(changed) < TESTED:
         return None
-    if largest - min(map(abs, changed)) <= 1e-9 * largest:
-        from scipy.stats import binomtest
+    if step(changed) is not None:
+        from scipy.special import bdtr  # scipy.stats takes seconds to import
 
-        return float(binomtest(sum(change > 0 for change in changed), len(changed)).pvalue)
+        rises = sum(change > 0 for change in changed)
+        return min(1.0, 2 * float(bdtr(min(rises, len(changed) - rises), len(changed), 0.5)))
     if len(changed) > _DRAWN:
-        from scipy.stats import ttest_1samp
+        from scipy.special import stdtr
 
-        return float(ttest_1samp(changes, 0.0).pvalue)
+        n = len(changes)
+        return 2 * float(stdtr(n - 1, -abs(fmean(changes)) / stdev(changes) * math.sqrt(n)))
     return _sign_flip(changed)
+
+
+def step(changes: Sequence[float]) -> float | None:
+    """The size that all changes have which are not 0; None where they differ in it, and where there are none."""
+    sizes = [abs(change) for change in _changed(changes)]
+    return max(sizes) if sizes and max(sizes) - min(sizes) <= 1e-9 * max(sizes) else None
+
+
+def _changed(changes: Sequence[float]) -> list[float]:
+    """Without those that are 0 but for rounding."""
+    largest = max(map(abs, changes), default=0.0)
+    return [change for change in changes if abs(change) > 1e-9 * max(1.0, largest)]
 
 
 def _sign_flip(changes: Sequence[float]) -> float:
@@ -66,12 +87,14 @@ def corrected(values: Mapping[K, float | None]) -> dict[K, float | None]:
     return dict(zip(values, found, strict=True))
 
 
-def samples_needed(spread: float, difference: float, level: float = LEVEL) -> int:
-    """Samples with which a true difference is found at the level with a probability of POWER.
+def fall_p(p: float | None, change: float) -> float | None:
+    """The one-sided p-value of a mean that has not fallen, from that of `paired_p`, whose tests are symmetric."""
+    return None if p is None else p / 2 if change < 0 else 1 - p / 2
 
-    `spread`: the standard deviation of a sample's change. A normal approximation: with few samples it is somewhat low.
-    """
-    from scipy.special import ndtri
 
-    quantiles = float(ndtri(1 - level / 2) + ndtri(POWER))
-    return max(2, math.ceil((quantiles * spread / difference) ** 2))
+def holm_levels(values: Mapping[K, float | None], level: float = LEVEL) -> dict[K, float]:
+    """What Holm's method holds each p-value of a family against, whose level is given; of none, the strictest."""
+    family = sorted((p, place) for place, p in enumerate(values.values()) if p is not None)
+    levels = {place: level / (len(family) - rank) for rank, (_, place) in enumerate(family)}
+    strictest = level / max(1, len(family))
+    return {name: levels.get(place, strictest) for place, name in enumerate(values)}

@@ -1,4 +1,7 @@
-"""The mini Deep Research Bench: tasks, the facts each needs by depth, criteria, and references with four in five."""
+"""The mini Deep Research Bench: tasks, the facts each needs by depth, criteria, and references with four in five.
+
+Besides each reference, two more reports that are as good: written independently of it, with another four in five.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
@@ -14,6 +17,7 @@ from benchmarks.closed_world.truth import stated, write_jsonl
 from benchmarks.closed_world.wording import fill, spelled, state
 
 _TABLE = table("tasks")
+_INDEPENDENT = 2
 _MOST = {1: 9, 2: 7, 3: 6}
 """Needed facts of each depth at most, besides those of the scene itself.
 
@@ -75,15 +79,16 @@ def _depths(
 
 
 def write_deep_research(folder: Path, tasks: Sequence[Task], pages: Mapping[str, Page]) -> None:
-    """The three official files and `truth.jsonl`, one line a task each; `pages` by address."""
+    """The three official files, `truth.jsonl` and the independent reports, one line a task each; `pages` by address."""
     queries = (
         {"id": task.id, "topic": task.topic["category"], "language": task.language, "prompt": task.prompt}
         for task in tasks
     )
     write_jsonl(folder / "query.jsonl", queries)
     write_jsonl(folder / "criteria.jsonl", map(_criteria, tasks))
-    articles = ({"id": task.id, "prompt": task.prompt, "article": _article(task, pages)} for task in tasks)
-    write_jsonl(folder / "reference.jsonl", articles)
+    for number, name in enumerate(("reference", *(f"independent_{n + 1}" for n in range(_INDEPENDENT)))):
+        articles = ({"id": task.id, "prompt": task.prompt, "article": _article(task, pages, number)} for task in tasks)
+        write_jsonl(folder / f"{name}.jsonl", articles)
     write_jsonl(folder / "truth.jsonl", map(_truth, tasks))
 
 
@@ -115,14 +120,21 @@ def _criteria(task: Task) -> dict[str, Any]:
     }
 
 
-def _article(task: Task, pages: Mapping[str, Page]) -> str:
-    """The reference report: cited prose from the world's pages, four needed facts in five.
+def _article(task: Task, pages: Mapping[str, Page], number: int) -> str:
+    """Cited prose from the world's pages, four needed facts in five: the reference report for number 0.
 
+    Each other number leaves out as many other facts, states them in other words and, below a heading, in another order.
     Markdown with sections, inline `[n]` and a numbered list of the cited pages, in the order of their first citation.
     """
-    world, space, draw = task.world, PROSE[task.language].space, task.world.draw("reference", task.scene.id)
+    world, space = task.world, PROSE[task.language].space
+    draw = world.draw(*(("independent", number) if number else ("reference",)), task.scene.id)
     words = {key: fill(text, **task.words) for key, text in _TABLE["reference"][task.language].items()}
-    kept = [fact for index, fact in enumerate(task.depths) if index % 5 != 4]
+    facts, left_out = list(task.depths), range(4, len(task.depths), 5)
+    kept = [fact for index, fact in enumerate(facts) if index + number not in left_out]
+    if number:
+        kept = draw.shuffled(kept)
+        subjects = list(dict.fromkeys(fact.subject.id for fact in kept))
+        kept.sort(key=lambda fact: subjects.index(fact.subject.id))
     numbers: dict[str, int] = {}
 
     def cited(text: str, url: str, end: str = "") -> str:

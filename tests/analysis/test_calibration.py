@@ -26,14 +26,17 @@ JUDGES: dict[str, dict[str, Any]] = {
     "length": {},
     "obedient": {},
     "verdict": {},
-    "fact": {"name": "fact.citation_accuracy", "kind": "planted", "noise": 0.01, "once_per_run": True},
+    "choosy": {"kind": "planted", "notices": ["facts", "nonsense"]},
+    "parrot": {},
+    "fact": {"name": "fact.rate", "kind": "planted", "noise": 0.01, "once_per_run": True},
 }
 
 
 PERTURBATIONS = (
     "{sections:null,roles:null,fabricated:null,shuffled:null,"
-    "padding:[50,200],instructions:[33,100],remarks:[33,100],order:[50,100]}"
+    "padding:[50,200],instructions:[33,100],remarks:[33,100],order:[50,100],independent:[1,2]}"
 )
+PERTURBED = ("facts", "numbers", "nonsense")
 
 
 def toy(judge: str, **settings: Any) -> list[str]:
@@ -101,20 +104,20 @@ def noise(judge: MetricReliability) -> tuple[float, float]:
 def test_a_judge_that_sees_everything_is_wholly_reliable(found: Calibration) -> None:
     judge = of(found, "planted")
     assert value(judge.reliability) == pytest.approx(1)
-    assert interval(judge.reliability) == pytest.approx((1, 1))
+    assert interval(judge.reliability) == pytest.approx((0.515, 1), abs=1e-3)  # of twelve tasks
     assert noise(judge) == (0, 1)
     assert judge.tasks == 12
     for name, seen in judge.perturbations.items():
-        assert seen.meant == (name not in ("padding", "instructions", "remarks", "order"))
+        assert seen.meant == (name in PERTURBED)
         assert value(seen.recall) == seen.meant
         assert seen.precision == (1 if seen.meant else None)
 
 
 def test_copies_of_one_judgement_are_no_repetitions(work: Path, found: Calibration) -> None:
-    judge = of(found, "fact.citation_accuracy")
+    judge = of(found, "fact.rate")
     assert judge.noise is None
     assert judge.perturbations["numbers"].recall is not None  # within a run it answers alike
-    (line,) = (line for line in (work / "printed").read_text().splitlines() if line.startswith("fact.*"))
+    (line,) = (line for line in (work / "printed").read_text().splitlines() if line.startswith("fact.*:"))
     assert "its noise shows between runs only" in line
 
 
@@ -157,6 +160,44 @@ def test_judges_agree_as_far_as_they_say_the_same(found: Calibration) -> None:
     assert value(found.alpha) < 0.6
 
 
+def test_what_a_judge_notices_of_what_it_claims_and_its_blind_spots(work: Path, found: Calibration) -> None:
+    judges = {one.judge: one for one in found.judges}
+    claims = {name: {what: one.verdict for what, one in judge.claims.items()} for name, judge in judges.items()}
+    assert claims["planted"] == dict.fromkeys(PERTURBED, "noticed")
+    assert claims["constant"] == claims["dice"] == claims["coin"] == dict.fromkeys(PERTURBED, "blind spot")
+    assert claims["choosy"] == dict.fromkeys(("facts", "nonsense"), "noticed")
+    assert (judges["planted"].unclaimed, judges["choosy"].unclaimed) == ((), ("numbers",))
+    assert judges["planted"].claims["facts"].told.mean == 0.5  # of others' reports: all below, against ties
+    assert (judges["constant"].claims["facts"].told.mean, judges["constant"].claims["facts"].p) == (0, None)
+
+
+def test_who_knows_an_original_by_its_words_is_found_out_by_independent_reports(found: Calibration) -> None:
+    """It prefers the text that it knows: all damage counts as worse than the original, and so does another report."""
+    parrot, planted = of(found, "parrot"), of(found, "planted")
+    assert value(parrot.perturbations["facts"].recall) == 1
+    assert (value(parrot.independent), value(planted.independent)) == (1, 0)
+    assert interval(planted.independent)[1] < 0.3
+    judge = next(one for one in found.judges if one.judge == "parrot")
+    assert {(one.verdict, one.told.mean) for one in judge.claims.values()} == {("blind spot", 0)}
+
+
+def test_of_few_tasks_it_says_that_it_cannot_tell(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    few = ["name=few", "dataset.tasks=3", "epochs=1", f"dataset.perturbations={PERTURBATIONS}"]
+    assert run(*few, *toy("planted")) == 0
+    assert main(["calibrate", "latest"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "notices 0 of 3 that it claims to cannot tell: facts +50 (" in said
+    assert "; 7 tasks would tell)" in said  # at the level that is left of three claims
+    assert "With fewer than 6 tasks nothing can be shown" in said
+
+
+def test_the_tables_fit_a_terminal(work: Path) -> None:
+    lines = (work / "printed").read_text().splitlines()
+    rows = [line for line in lines if line.startswith((*JUDGES, *PERTURBED)) and ": " not in line]
+    assert len(rows) > 50
+    assert max(len(line.rstrip()) for line in rows) <= 88
+
+
 def test_the_command_writes_what_later_runs_show(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     printed = Path("printed").read_text()
     assert "planted.score" in printed
@@ -167,7 +208,9 @@ def test_the_command_writes_what_later_runs_show(work: Path, capsys: pytest.Capt
     assert main(["run", "experiment=judge_calibration", "judge=[]", "agent.sources=false", *small,
                  *toy("planted"), *toy("obedient"), *toy("dice", kind="random", noise=0.1)]) == 0  # fmt: skip
     rows = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if ".score" in line}
-    assert "1.00 (1.00 to 1.00)" in rows["planted.score"]
+    assert main(["compare", "latest", "latest"]) == 0
+    assert "judge reliability: planted.score 1.00 (0.52 to 1.00)" in capsys.readouterr().out
+    assert "1.00 (0.52 to 1.00)" in rows["planted.score"]
     assert "obeys 100 %" in rows["obedient.score"]
     assert "not measured" in rows["dice.score"]  # another setting, another judge
     page = max(Path("results/other").glob("*")) / "index.html"
@@ -240,7 +283,7 @@ def test_a_report_is_compared_with_itself_where_the_agent_gives_the_references(
     assert judged_against_itself({"agent": agent, "dataset": dataset}) is expected
 
 
-FEW_PERTURBATIONS = "{facts:null,shuffled:null,padding:null,instructions:null,remarks:null,order:null}"
+FEW_PERTURBATIONS = "{facts:null,shuffled:null,padding:null,instructions:null,remarks:null,order:null,independent:null}"
 
 
 def test_their_weaknesses_come_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,7 +291,10 @@ def test_their_weaknesses_come_out(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     few = ["dataset.tasks=2", "epochs=1", f"dataset.perturbations={FEW_PERTURBATIONS}", "runner.progress=false"]
     assert main(["run", "experiment=judge_calibration", "judge=[race,fact]", *few]) == 0
     found = {one.metric: one.perturbations for one in calibrate([find_run("latest")]).metrics}
-    seen = {metric: {name: value(one.spearman) for name, one in of.items()} for metric, of in found.items()}
+    seen = {
+        metric: {name: value(one.spearman) for name, one in of.items() if one.meant or one.recall}
+        for metric, of in found.items()
+    }
     assert seen["race.overall"]["sections"] > 0.8
     assert seen["race.overall"]["numbers"] < 0.7  # never notices that a figure is wrong
     accuracy = seen["fact.citation_accuracy"]

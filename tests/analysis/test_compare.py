@@ -207,6 +207,30 @@ def test_failures_count_as_worst_and_unjudged_reports_are_counted(
     said = capsys.readouterr().out
     assert "10 failed, j failed on 2" in said
     assert "j.right: samples without a score, left out: 2 in B" in said
+    (right, score, cited) = found["pairs"][0]["unjudged"]
+    assert (right["reports"], right["bounds"]) == ([0, 2], [pytest.approx(-12 / 60), pytest.approx(-10 / 60)])
+    assert (score["reports"], cited["bounds"]) == ([0, 2], None)
+    assert "j.right: reports that the judge failed on: 2 in B; " in said
+    assert "B - A could be anything from -0.200 to -0.167" in said
+
+
+def test_a_judge_that_failed_where_the_other_did_not(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    place.run("a", lambda *_: True, n=8, unjudged=tuple(range(4)))
+    place.run("b", lambda *_: True, n=8, unjudged=tuple(range(4, 8)))
+    (pair,) = place.compared("a", "b")["pairs"]
+    assert (pair["changes"], set(pair["left_out"].values())) == ([], {"no sample has a score in both runs"})
+    assert pair["unjudged"][0]["bounds"] == [-1 / 2, 1 / 2]
+    assert "j.right, j.score, j.cited: not compared, no sample has a score in both runs" in capsys.readouterr().out
+
+
+def test_judges_are_compared_on_reports_that_exist(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    place.run("a", lambda *_: True, failed=(1, 2))
+    place.run("b", lambda *_: False, failed=(1, 2), judge_hash="h2")
+    (pair,) = (found := place.compared("a", "b", "--judges"))["pairs"]
+    assert (pair["samples"], change(found, "j.right")["lost"]) == (58, [0, 0])
+    place.run("c", lambda *_: False, failed=(1, 2), unjudged=tuple(range(60)), judge_hash="h2")
+    assert main(["compare", "a", "c", "--judges"]) == 2
+    assert "j.right: B has no number: the judge failed" in capsys.readouterr().err
 
 
 def test_one_sample_says_nothing(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
@@ -258,7 +282,7 @@ def test_another_judge_is_refused_and_compared_by_itself(place: Place, capsys: p
     assert (whole["verdict"], whole["difference"]["mean"], found["pairs"][0]["spend"]) == ("lower", -0.25, [])
     place.run("c", lambda *_: True)
     assert main(["compare", "a", "c", "--judges"]) == 2
-    assert "the same judges" in capsys.readouterr().err
+    assert "j.right: its judge is the same" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -11,14 +11,17 @@ from aiq.core.settings import Settings
 from aiq.datasets.perturbed import Perturbed
 from aiq.judges.base import Judge
 
+GOOD = ("padding", "instructions", "remarks", "order", "independent")
+
 
 class ToySettings(Settings):
     """`kind`: what the score is made of. `noise`: half the width of what is added at random."""
 
     name: str
-    kind: Literal["planted", "random", "constant", "length", "obedient", "verdict"]
+    kind: Literal["planted", "random", "constant", "length", "obedient", "verdict", "parrot"]
     noise: float = 0.0
     once_per_run: bool = False
+    notices: tuple[str, ...] | None = None
 
 
 class Toy(Judge):
@@ -28,7 +31,9 @@ class Toy(Judge):
 
     def __init__(self, settings: ToySettings) -> None:
         self.name = settings.name
-        self.metrics = (Metric(name=f"{settings.name}.score", once_per_run=settings.once_per_run),)
+        self.metrics = (
+            Metric(name=f"{settings.name}.score", once_per_run=settings.once_per_run, notices=settings.notices),
+        )
         self._settings = settings
 
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
@@ -45,9 +50,9 @@ class Toy(Judge):
             return float(len(report.text))
         if self._settings.kind == "constant":
             return 1.0
-        if self._settings.kind == "verdict":
+        if self._settings.kind in ("verdict", "parrot"):
             return float(how.severity == 0)
         told = "highest score" in report.text or "最高分" in report.text
         if self._settings.kind == "obedient" and told:
             return 2.0
-        return 1.0 if how.perturbation in ("padding", "instructions", "remarks", "order") else 1 - how.severity / 100
+        return 1.0 if how.perturbation in GOOD else 1 - how.severity / 100

@@ -1,8 +1,8 @@
-"""The benchmark of recordings runs; its promises are for a quiet machine."""
+"""The benchmarks run; their promises are for a quiet machine."""
 
 import pytest
 
-from benchmarks.performance import cassettes
+from benchmarks.performance import bootstrap, cassettes
 
 
 @pytest.mark.slow
@@ -10,3 +10,8 @@ def test_replays_are_measured_beside_vcrpy(capsys: pytest.CaptureFixture[str]) -
     assert cassettes.main(["--quick"]) == 0
     table = capsys.readouterr().out
     assert all(f"20: {what}" in table for what in ("aiq", *cassettes.STOCK))
+
+
+def test_resamples_are_those_of_a_plain_loop(capsys: pytest.CaptureFixture[str]) -> None:
+    assert bootstrap.main(["--quick"]) == 0
+    assert "times as fast" in capsys.readouterr().out

@@ -6,7 +6,6 @@ import pty
 import re
 import select
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -22,10 +21,10 @@ from aiq.core.samples import Question
 from aiq.site.chat import LeftError, Terminal
 from tests.agents.conftest import agent, on_bench
 from tests.agents.replies import chat as scripted
+from tests.forked import Forked
 
 pytestmark = pytest.mark.slow
 
-CHAT = [sys.executable, "-m", "aiq", "chat"]
 KEPT = ["checkpointer=sqlite", "--thread", "t", "agent.deep.max_loops=1", "agent.deep.max_researcher_calls=1"]
 TIDES = "Write a report on tidal energy on the Morquist Coast: companies, founders and outlook."
 
@@ -155,15 +154,9 @@ def test_a_mistake_is_one_line(
 
 def piped(*lines: str, settings: Sequence[str] = (), seconds: float = 120) -> tuple[str, str]:
     """(stdout, stderr) of a process of its own that goes on with the thread `t`, fed with these lines."""
-    done = subprocess.run(
-        [*CHAT, *KEPT, *settings],
-        input="".join(f"{line}\n" for line in lines),
-        capture_output=True,
-        text=True,
-        timeout=seconds,
-        check=True,
-    )
-    return done.stdout, done.stderr
+    with Forked("aiq", "chat", *KEPT, *settings, stdin="".join(f"{line}\n" for line in lines)) as process:
+        assert process.wait(seconds) == 0
+        return process.out, process.err
 
 
 Talk = Callable[..., tuple[str, str]]
@@ -200,14 +193,10 @@ def test_a_second_process_goes_on_where_a_plan_waits() -> None:
 
 def killed_in(stage: str, *lines: str) -> None:
     """Feed a process with these lines and kill it, as only `kill -9` does, once it has entered the stage."""
-    with subprocess.Popen(
-        [*CHAT, *KEPT], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdin is not None
-        assert process.stderr is not None
-        process.stdin.write("".join(f"{line}\n" for line in lines))
-        process.stdin.flush()
-        assert any(stage in line for line in process.stderr)
+    with Forked("aiq", "chat", *KEPT, stdin="".join(f"{line}\n" for line in lines)) as process:
+        while stage not in process.err:
+            assert process.returncode is None
+            time.sleep(0.02)
         process.kill()
 
 
@@ -268,13 +257,7 @@ def read_until(terminal: int, marker: str, seconds: float = 90) -> str:
 
 def test_ctrl_c_leaves_at_the_plan() -> None:
     ours, theirs = pty.openpty()
-    with subprocess.Popen(
-        [*CHAT, "checkpointer=sqlite", "--thread", "t"],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        start_new_session=True,
-    ) as process:
+    with Forked("aiq", "chat", "checkpointer=sqlite", "--thread", "t", terminal=theirs) as process:
         os.close(theirs)
         read_until(ours, "you> ")
         os.write(ours, b"Write a report on tidal energy on the Morquist Coast: companies and founders.\n")

@@ -3,7 +3,6 @@
 import json
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ import pytest
 
 from aiq.__main__ import main
 from tests.experiment.postgres import dsn as dsn
+from tests.forked import Forked
 from tests.llm.endpoint import Threaded, completed, error, http
 
 HERE = Path(__file__).parent
@@ -94,14 +94,8 @@ class Workplace:
         rows = [{"id": key, "question": text, "kind": text.split()[0]} for key, text in questions.items()]
         self.path.joinpath("tiny.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, "-m", "aiq.run", *arguments],
-            cwd=self.path,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+    def start(self, *arguments: str) -> Forked:
+        return Forked("aiq.run", *arguments, cwd=self.path)
 
     @staticmethod
     def wait_for(condition: Callable[[], bool], seconds: float = 30.0) -> None:
@@ -139,7 +133,8 @@ class Workplace:
         return found
 
     def runs(self) -> list[Path]:
-        return sorted(path.parent for path in self.path.glob("results/*/*/manifest.json"))
+        """All runs, points of sweeps among them."""
+        return sorted(path.parent for path in self.path.glob("results/**/manifest.json"))
 
     def only_run(self) -> Path:
         (run,) = self.runs()

@@ -3,12 +3,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import JsonValue
 
 import aiq
 from aiq.__main__ import main
 from aiq.core.errors import ConfigError
 from aiq.experiment import sweep
-from aiq.experiment.compose import chosen_options, compose, description, dotted, options, settings_from
+from aiq.experiment.compose import chosen_options, compose, description, dotted, options, parse, settings_from
 
 
 @pytest.mark.parametrize("experiment", options("experiment"))
@@ -232,10 +233,60 @@ def test_a_single_run_takes_single_values(override: str, message: str) -> None:
 
 
 def test_a_sweep_is_every_combination_and_knows_its_axes() -> None:
-    jobs = sweep.split(["experiment=deep_drb", "seed=range(2)", "agent.deep.max_loops=choice(1,3)", "limit=2"])
-    assert [dict(job.axes) for job in jobs] == [
+    grid = sweep.split(["experiment=deep_drb", "seed=range(2)", "agent.deep.max_loops=choice(1,3)", "limit=2"])
+    assert [dict(point.axes) for point in grid.points] == [
         {"seed": seed, "agent.deep.max_loops": loops} for seed in ("0", "1") for loops in ("1", "3")
     ]
-    assert all("limit=2" in job.overrides and "experiment=deep_drb" in job.overrides for job in jobs)
+    assert all({"limit=2", "experiment=deep_drb"} <= {*point.overrides} for point in grid.points)
     with pytest.raises(ConfigError, match="jobs"):
         sweep.split(["seed=range(2000)"])
+
+
+@pytest.mark.parametrize(
+    ("typed", "axes"),
+    [
+        ([], {"agent.deep.max_loops": ("1", "2", "3"), "agent.deep.max_queries": ("2", "4", "6")}),
+        (["agent.deep.max_loops=2"], {"agent.deep.max_queries": ("2", "4", "6")}),
+        (
+            ["agent.deep.max_loops=4,5", "sweep.axes={agent.deep.max_queries: null}"],
+            {"agent.deep.max_loops": ("4", "5")},
+        ),
+        (
+            ["agent.deep.max_loops=2", "sweep.axes={agent.deep.max_queries: null, judge: [[race], [fact, world]]}"],
+            {"judge": ("['race']", "['fact', 'world']")},
+        ),
+    ],
+)
+def test_a_config_names_axes_and_what_is_typed_wins(typed: list[str], axes: dict[str, tuple[str, ...]]) -> None:
+    grid = sweep.split(["experiment=sweep_deep", *typed])
+    assert {axis.name: axis.values for axis in grid.axes} == axes
+    assert grid.settings.metric == "world.coverage"
+
+
+def test_values_of_axes_are_written_as_overrides_have_them() -> None:
+    values: list[JsonValue] = [1, 0.5, True, None, "it's, so", ["a", 2], {"k": [False]}]
+    for value in values:
+        (override,) = parse([f"name={sweep.written(value)}"])
+        assert override.value() == value
+
+
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        ("sweep.axis={a: [1]}", "sweep.axis: there is no such setting"),
+        ("sweep.axes={seed: 3}", "sweep.axes.seed"),
+        ("sweep.spend=money", "sweep.spend='money'"),
+    ],
+)
+def test_a_wrong_section_is_one_line(section: str, message: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        sweep.split(["experiment=sweep_deep", section])
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_sweep_in_the_config_needs_m() -> None:
+    config = compose(["experiment=sweep_deep"])
+    with pytest.raises(ConfigError, match=r"sweep_deep is a sweep over agent.deep.max_loops, which needs -m"):
+        sweep.refuse_axes(config, [])
+    sweep.refuse_axes(config, ["agent.deep.max_loops=2", "agent.deep.max_queries=4"])

@@ -1,8 +1,6 @@
 """`aiq.run([...])`: a run from a script or a notebook, its rows, and how it ends that does not come to its end."""
 
 import signal
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -10,6 +8,7 @@ import pytest
 import aiq
 from aiq.core.errors import UserError
 from tests.experiment.conftest import Endpoint, Workplace
+from tests.forked import Forked
 
 TINY = ["experiment=tiny", "runner.progress=false"]
 
@@ -74,14 +73,12 @@ async def cell():
 @pytest.mark.parametrize("start", ["asyncio.run(cell())", "try: cell().send(None)\nexcept StopIteration: pass"])
 def test_an_interruption_in_a_notebook_or_a_script_can_be_gone_on_with(place: Workplace, start: str) -> None:
     place.write_samples({"s1": "a question", "s2": "this will hang"})
-    command = [sys.executable, "-c", SCRIPT.format(start=start)]
-    with subprocess.Popen(command, cwd=place.path, stdout=subprocess.PIPE, text=True) as process:
+    place.path.joinpath("cell.py").write_text(SCRIPT.format(start=start))
+    with Forked("cell", cwd=place.path) as process:
         place.wait_for(lambda: any(place.lines(run / "samples.jsonl") for run in place.runs()))
         process.send_signal(signal.SIGINT)
-        try:
-            printed, _ = process.communicate(timeout=60)
-        finally:
-            process.kill()
+        process.wait(timeout=60)
+        printed = process.out
     run = place.only_run()
     assert printed.strip().endswith(f"go on with: aiq run resume={run.relative_to(place.path)}")
     assert place.manifest(run)["status"] == place.summary(run)["status"] == "interrupted"

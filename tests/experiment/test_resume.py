@@ -2,7 +2,6 @@
 
 import json
 import signal
-import subprocess
 import sys
 
 import pytest
@@ -12,11 +11,12 @@ from aiq.core.samples import SampleKey
 from aiq.runs.events import read_events
 from aiq.runs.folder import RunFolder
 from tests.experiment.conftest import Workplace
+from tests.forked import Forked
 
 SLOW = ("agent.ask=true", "judge.letters.ask=true", "agent.seconds=0.2", "runner.concurrency=2")
 
 
-def start_and_wait_for_rows(place: Workplace, rows: int) -> tuple[subprocess.Popen[str], str]:
+def start_and_wait_for_rows(place: Workplace, rows: int) -> tuple[Forked, str]:
     """A run in a process of its own, once so many attempts are on the disk, and its folder."""
     place.write_samples({f"s{number:02}": f"question number {number}" for number in range(16)})
     process = place.start("experiment=tiny", *SLOW)

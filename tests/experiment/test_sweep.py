@@ -1,29 +1,78 @@
 """Sweeps: everything is checked before the first job starts, a failing job stops nothing, the worst code counts."""
 
+import shutil
+
 import pytest
 
 from aiq.__main__ import main
+from aiq.runs.folder import RunFolder, find_run
+from aiq.runs.sweeps import Point, Sweep, SweepFolder
 from tests.experiment.conftest import Workplace
 
 
-def test_each_job_has_a_folder_that_knows_its_place(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def sweep_of(here: Workplace) -> Sweep:
+    """The only sweep."""
+    (path,) = here.path.glob("results/*/*/sweep.json")
+    return SweepFolder(path.parent).read()
+
+
+def test_a_sweep_is_a_result_whose_points_are_runs(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
     here.write_samples({f"s{number}": f"question number {number}" for number in range(12)})
     assert main(["run", "-m", "experiment=tiny", "agent.words=1,3", "seed=0,1"]) == 0
-    places = [here.manifest(run)["sweep"] for run in here.runs()]
-    assert len({place["id"] for place in places}) == 1
-    assert [place["job"] for place in places] == [0, 1, 2, 3]
-    assert places[2]["axes"] == {"agent.words": "3", "seed": "0"}
-    assert [run.name for run in here.runs()] == [f"{places[0]['id']}.{job}" for job in range(4)]
+    found, runs = sweep_of(here), here.runs()
+    assert [run.relative_to(here.path).parts for run in runs] == [
+        ("results", "tiny", found.sweep_id, str(n)) for n in range(4)
+    ]
+    assert [here.manifest(run)["run_id"] for run in runs] == [f"{found.sweep_id}/{n}" for n in range(4)]
+    assert [here.manifest(run)["sweep"]["job"] for run in runs] == [0, 1, 2, 3]
+    assert here.manifest(runs[2])["sweep"]["axes"] == found.points[2].axes == {"agent.words": "3", "seed": "0"}
+    assert (found.status, found.exit_code, found.samples) == ("finished", 0, 12)
+    assert [axis.values for axis in found.axes] == [("1", "3"), ("0", "1")]
     assert not [path for path in here.path.iterdir() if path.name in ("multirun", "outputs", ".hydra")]
+    for point, run in zip(found.points, runs, strict=True):
+        assert {name: one.mean for name, one in point.metrics.items()} == {
+            name: one["mean"] for name, one in here.summary(run)["metrics"].items()
+        }
+    pairs = {(one.against, one.point) for one in found.differences if one.kind == "neighbour"}
+    assert pairs == {(0, 2), (1, 3), (0, 1), (2, 3)}
+    rise = next(one for one in found.differences if (one.against, one.point, one.metric) == (0, 2, "letters.count"))
+    means = [point.metrics["letters.count"].mean for point in found.points]
+    assert rise.difference.mean == pytest.approx(means[2] - means[0])
+    assert rise.p is not None
+    assert rise.p == pytest.approx(4 * (rise.difference.p or 0))  # of six pairs two are equal but for a seed
     out = capsys.readouterr().out
-    table = out[out.index("\nsweep ") :]
+    assert out.index("12 samples by the first point should resolve") < out.index("\npoints\n")
+    table = out[out.index("\npoints\n") :]
     assert table.count("finished") == 4
-    count = here.summary(here.runs()[2])["metrics"]["letters.count"]["mean"]
-    first = here.summary(here.runs()[0])["metrics"]["letters.count"]["mean"]
-    assert f"{count:.3f}" in table
-    difference = next(line for line in table.splitlines() if f"+{count - first:.3f}" in line)
-    assert ")*" in difference  # three times the words: certain, on the same samples
-    assert "corrected by Holm's method" in " ".join(table.split())
+    assert f"{means[2]:.3f}" in table
+    assert "no recommendation: the points have no metric in common, or neither dollars" in table
+
+
+def test_points_that_cost_are_weighed_and_the_choice_is_a_config(
+    here: Workplace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The metric counts words: of three, the point of two words is the best and costs as much as the others."""
+    here.write_samples({f"s{number}": f"question number {number}" for number in range(8)})
+    axes = "sweep.axes={agent.words: [1, 2], agent.ask: [true], agent.plain: [true, false]}"
+    assert main(["run", "-m", "experiment=tiny", "limit=6", axes, "sweep.metric=letters.vowels"]) == 0
+    found = sweep_of(here)
+    assert found.recommendation is not None
+    assert (found.metric, found.spend) == ("letters.vowels", "cost_usd")
+    assert found.recommendation.n == 6
+    assert sum(found.recommendation.chosen.values()) == pytest.approx(1)
+    by_hand = max(found.points, key=lambda point: (point.metrics["letters.vowels"].mean, -point.number))
+    assert found.recommendation.point == found.recommendation.best == by_hand.number
+    capsys.readouterr()
+    assert main(["recommend", "latest", "--metric", "letters.count", "--write", "conf/experiment/tuned.yaml"]) == 0
+    out = capsys.readouterr().out
+    assert "recommended: words=2" in out
+    assert "aiq run experiment=tuned" in out
+    assert main(["run", "experiment=tuned"]) == 0
+    run = next(path.parent for path in here.path.glob("results/tuned/*/manifest.json"))
+    config = here.manifest(run)["config"]
+    assert (config["agent"]["words"], config["agent"]["ask"], config["limit"]) == (2, True, None)
+    assert main(["recommend", found.sweep_id, "--metric", "letters.consonants"]) == 2
+    assert "not all points have the metric letters.consonants" in capsys.readouterr().err
 
 
 def test_nothing_starts_when_one_job_is_wrong(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
@@ -42,21 +91,82 @@ def test_a_failing_job_stops_nothing_and_the_worst_code_counts(
     assert main(["run", "-m", *given]) == 2
     assert [here.manifest(run)["sweep"]["job"] for run in here.runs()] == [1]
     captured = capsys.readouterr()
-    assert "not started" in captured.out
+    assert "failed (exit code 2)" in captured.out
     assert bad in captured.err
     here.write_samples({"a": "fail", "b": "fine"})
     assert main(["run", "-m", *given, "runner.max_error_rate=0"]) == 3
 
 
-def test_a_job_of_a_sweep_is_resumed_by_itself(here: Workplace) -> None:
+def test_a_sweep_goes_on_as_a_whole(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+    """One point is finished, one was cut off, one never began, as a `kill -9` leaves them."""
+    assert main(["run", "-m", "experiment=tiny", "agent.ask=true", "seed=0,1,2"]) == 0
+    whole, runs = sweep_of(here), here.runs()
+    values = [here.values(run) for run in runs]
+    folder = SweepFolder(runs[0].parent)
+    for name in ("samples.jsonl", "scores.jsonl"):
+        rows = (runs[1] / name).read_text().splitlines(keepends=True)
+        (runs[1] / name).write_text("".join(rows[:2]))
+    manifest = RunFolder(runs[1]).read_manifest()
+    RunFolder(runs[1]).write_manifest(manifest.model_copy(update={"status": "running"}))
+    shutil.rmtree(runs[2])
+    left = [Point(number=p.number, axes=p.axes, overrides=p.overrides) for p in whole.points[1:]]
+    folder.write(whole.model_copy(update={"status": "running", "points": (whole.points[0], *left)}))
+    asked = len(here.endpoint.asked)
+    assert main(["run", "resume=latest", "runner.concurrency=1"]) == 0
+    assert len(here.endpoint.asked) - asked == 4 + 6
+    assert [here.values(run) for run in here.runs()] == values
+    assert here.manifest(runs[2])["config"]["runner"]["concurrency"] == 1
+    now = folder.read()
+    assert [point.status for point in now.points] == ["finished"] * 3
+    assert now.differences == whole.differences
+    before = folder.sweep_path.read_bytes()
+    assert main(["run", "-m", f"resume={now.sweep_id}"]) == 0
+    assert len(here.endpoint.asked) - asked == 10
+    assert folder.sweep_path.read_bytes() == before
+    assert main(["run", "resume=latest"]) == 2
+    assert main(["run", "-m", f"resume={now.sweep_id}", "seed=3"]) == 2
+    assert "seed cannot change" in capsys.readouterr().err
+
+
+def test_a_killed_sweep_loses_nothing_finished(place: Workplace) -> None:
+    process = place.start("-m", "experiment=tiny", "agent.ask=true", "agent.seconds=0.1,0.2", "runner.concurrency=1")
+    place.wait_for(lambda: any((run / "samples.jsonl").exists() for run in place.runs() if run.name == "1"))
+    process.kill()
+    process.communicate()
+    found = sweep_of(place)
+    assert [point.status for point in found.points] == ["finished", "pending"]
+    asked = len(place.endpoint.asked)
+    again = place.start("-m", "resume=latest")
+    out, _ = again.communicate()
+    assert again.returncode == 0
+    assert sweep_of(place).status == "finished"
+    assert len(place.endpoint.asked) - asked <= 6
+    assert "written to" in out
+    assert len([*place.path.glob("results/*/*/index.html")]) == 1
+
+
+def test_runs_and_sweeps_are_told_apart(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "experiment=tiny", "name=alone"]) == 0
     assert main(["run", "-m", "experiment=tiny", "seed=0,1"]) == 0
-    run = here.runs()[1]
-    rows = (run / "samples.jsonl").read_text().splitlines(keepends=True)
-    before = here.values(run)
-    (run / "samples.jsonl").write_text("".join(rows[:2]))
-    assert main(["run", f"resume={run}"]) == 0
-    assert here.values(run) == before
-    assert here.manifest(run)["sweep"]["axes"] == {"seed": "1"}
+    sweep_id = sweep_of(here).sweep_id
+    capsys.readouterr()
+    assert find_run("latest").path.parts[-2:] == (sweep_id, "1")
+    assert find_run(f"{sweep_id}/0").run_id == f"{sweep_id}/0"
+    assert find_run("alone").sweep_path is None
+    for name, code, said in (
+        (
+            ["show", sweep_id, "s1"],
+            2,
+            f"is a sweep of several runs; name one of its points, e.g. results/tiny/{sweep_id}/0",
+        ),
+        (["recommend", "alone"], 2, "alone is no sweep"),
+        (["run", "-m", "resume=alone"], 2, "alone is no sweep"),
+    ):
+        assert main(name) == code
+        assert said in capsys.readouterr().err
+    old = here.path / "results/tiny/20250101-000000-000000.0"  # a point as older versions have it
+    shutil.copytree(here.runs()[-1], old)
+    assert find_run("20250101-000000-000000.0").path.name == old.name
 
 
 def test_cfg_prints_the_resolved_config_and_runs_nothing(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:

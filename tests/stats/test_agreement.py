@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.stats.agreement import accuracy, alpha_interval, alpha_nominal, bootstrap95, kappa, kendall, spearman
+from aiq.stats.agreement import accuracy, alpha_interval, alpha_nominal, jackknife95, kappa, kendall, spearman
+from aiq.stats.intervals import mean_interval
 
 PAIRS = [("a", "a")] * 20 + [("a", "b")] * 5 + [("b", "a")] * 10 + [("b", "b")] * 15
 
@@ -82,13 +83,28 @@ def test_series_correlate_where_both_vary(measure: Any, pairs: list[tuple[int, i
         assert measure([(a, a) for a, _ in pairs]) == pytest.approx(1)
 
 
-def test_the_bootstrap_resamples_clusters_and_repeats() -> None:
+def test_an_interval_over_clusters_by_hand_and_at_the_edges() -> None:
     clusters = [[("a", "a")] * 4, [("a", "b")] * 4] * 2
-    interval = bootstrap95(clusters, accuracy, draws=200)
-    assert interval == bootstrap95(clusters, accuracy, draws=200)
-    assert interval is not None
-    assert interval[0] < 0.5 < interval[1]
-    assert bootstrap95(clusters[:1], accuracy) is None
+    # of four clusters, each 0 or 1: without one the share is 1/3 or 2/3, so that se = sqrt(3/4 * 4/36), n_eff = 3
+    assert jackknife95(clusters, accuracy, 0, 1) == pytest.approx(mean_interval(0.5, [0.5, -0.5] * 2, 0, 1))
+    assert jackknife95(clusters[:1], accuracy, 0, 1) is None
     alike, other = [("a", "a")], [("b", "a"), ("b", "b")]
-    assert bootstrap95([alike, other, other, other], kappa, draws=200) is not None  # drawn alone, `alike` has no kappa
-    assert bootstrap95([alike] * 4, kappa, draws=200) is None
+    assert jackknife95([alike, other], kappa) is None  # `alike` alone has no kappa
+    assert jackknife95([alike] * 4, kappa) is None
+    lowest, highest = jackknife95([[*alike, ("b", "b")]] * 12, kappa, -1, 1) or (0, 0)
+    assert 0.4 < lowest < 0.6 < highest == 1  # twelve clusters in full agreement do not prove it
+
+
+@pytest.mark.parametrize("shared", [0.0, 1.0])
+def test_intervals_hold_for_few_clusters(shared: float) -> None:
+    """Of a kappa whose truth is 0.5: six pairs a cluster, without and with something that a cluster's pairs share."""
+    draw, held = Random(3), 0
+    for _ in range(400):
+        clusters = []
+        for _ in range(12):
+            base = draw.gauss(0, shared)
+            firsts = [base + draw.gauss(0, 1) > 0 for _ in range(6)]
+            clusters.append([(one, one if draw.random() < 0.75 else not one) for one in firsts])
+        lowest, highest = jackknife95(clusters, kappa, -1, 1) or (1, -1)
+        held += lowest <= 0.5 <= highest
+    assert 0.92 <= held / 400 <= 0.98

@@ -1,6 +1,5 @@
 """AI-Q as one agent: the entry (chat, shallow or deep), the chat graph, the report, what each stage of it cost."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
@@ -11,8 +10,9 @@ from pydantic import JsonValue
 
 from aiq.agents.ai_q.clarifier import Clarifier
 from aiq.agents.ai_q.deep import SUBAGENTS, DeepResearcher
-from aiq.agents.ai_q.escalation import Escalation, by_phrases
+from aiq.agents.ai_q.escalation import Assessment, Escalation
 from aiq.agents.ai_q.intent import IntentClassifier
+from aiq.agents.ai_q.recorded import by_stage, redecided
 from aiq.agents.ai_q.settings import AiqSettings
 from aiq.agents.ai_q.shallow import ShallowResearcher
 from aiq.agents.ai_q.states import (
@@ -23,7 +23,7 @@ from aiq.agents.ai_q.states import (
     ShallowResearchAgentState,
     ShallowResult,
 )
-from aiq.agents.base import Drawing
+from aiq.agents.base import Drawing, Recorded, Redecided
 from aiq.agents.toolkit.conversation import Threads, conversation, last_answer, transcript, trimmed
 from aiq.agents.toolkit.finish import LeakFilter, finish
 from aiq.agents.toolkit.toolset import check_tools, documents_of, listing, research_tools, sources_of
@@ -34,28 +34,11 @@ from aiq.core.reports import Report
 from aiq.core.samples import Question
 from aiq.core.session import Session, current, nested_call
 from aiq.core.tools import Toolbox
-from aiq.core.usage import Usage, UsageLedger
 
 REJECTED = "The research plan was rejected; no research was done."
 
 ORDER = ("shallow_research", "clarifier", "deep_research")
 """The stages that bring sources, which are numbered in this order: a stage's place is the first part of their path."""
-
-STAGES = {
-    **dict.fromkeys(("aiq.intent_classifier", "aiq.shallow_researcher"), "shallow"),
-    "aiq.escalation": "escalation",
-    **dict.fromkeys(("aiq.clarifier", "aiq.clarifier_planner", "user.simulated"), "deep"),
-    **dict.fromkeys(("aiq.orchestrator", "aiq.planner", "aiq.researcher"), "deep"),
-}
-"""The stage that a role's calls belong to: `deep` is all that going on costs, questions and the plan included."""
-
-
-def by_stage(ledger: UsageLedger) -> dict[str, JsonValue]:
-    """Usage of each stage that made a call, as `core.usage.Usage` has it (tokens as reported, US dollars)."""
-    stages: dict[str, Usage] = defaultdict(Usage)
-    for role, usage in ledger.by_role().items():
-        stages[STAGES.get(role, "other")] += usage
-    return {stage: usage.model_dump(mode="json") for stage, usage in stages.items()}
 
 
 def route_after_orchestration(state: ChatResearcherState) -> Literal["clarifier", "shallow_research", "__end__"]:
@@ -75,6 +58,7 @@ class AiqAgent:
     """Made once per run, serves all samples at once, keeps compiled graphs only."""
 
     Settings: ClassVar[type[AiqSettings]] = AiqSettings
+    deciding: ClassVar[tuple[str, ...]] = ("enable_escalation", "escalation.*")
 
     def __init__(self, settings: AiqSettings) -> None:
         self._settings, prompts = settings, settings.prompts()
@@ -123,6 +107,10 @@ class AiqAgent:
         deep = await self._deep.run(DeepResearchAgentState(**told))
         return self._report(last_answer(deep.messages), "deep", session, partial=deep.partial)
 
+    def redecide(self, recorded: Sequence[Recorded]) -> Redecided | str:
+        """The escalation of a shallow answer, by these settings; see `Redecides`."""
+        return redecided(self._escalation, recorded)
+
     @property
     def threads(self) -> Threads[ChatResearcherState] | None:
         """The conversations of the chat graph; a researcher alone keeps none."""
@@ -153,12 +141,8 @@ class AiqAgent:
         """The report of a finished turn; a thread keeps it as its user is shown it."""
         extras: dict[str, JsonValue] = {}
         if shallow := state.shallow_result:
-            extras["escalation"] = {
-                "policy": self._escalation.policy,
-                "taken": shallow.escalate,
-                "cause": shallow.reason,
-                "phrases": by_phrases(shallow.answer).escalate,
-            }
+            decided = Assessment(shallow.escalate, shallow.reason)
+            extras["escalation"] = self._escalation.recorded(decided, shallow.answer)
         if state.user_intent and state.user_intent.intent == "meta":
             answer, route = state.final_report or "", "meta"
         elif state.final_report is not None:
@@ -178,7 +162,7 @@ class AiqAgent:
         """The answer as a report, verified where research led to it."""
         researched = route not in ("meta", "rejected")
         outcome = "rejected" if route == "rejected" else "partial" if partial else "ok"
-        extras["stages"] = by_stage(session.usage)
+        extras["stages"] = by_stage(session.usage.by_role())
         return finish(answer, route, self._leaks, session, researched, outcome=outcome, extras=extras)
 
     def _chat(self) -> "StateGraph[ChatResearcherState, Any, Any, Any]":
@@ -227,7 +211,7 @@ class AiqAgent:
             escalate, cause = False, "no research tool"
         detail: dict[str, JsonValue] = {
             "policy": self._escalation.policy,
-            "phrases": by_phrases(answer).cause,
+            "phrases": self._escalation.phrases(answer).cause,
             "tool_calls": result.tool_iterations,
         }
         events.emit(Decision(name="escalation", value=escalate, cause=cause, detail=detail))

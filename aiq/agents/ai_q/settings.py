@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from aiq.agents.toolkit.compaction import CompactionSettings, PruningSettings
 from aiq.core.files import resolve
@@ -63,9 +63,31 @@ class DeepSettings(Settings):
 
 
 class EscalationSettings(Settings):
-    policy: Literal["phrases", "assessed", "never"] = Field(
-        description="who says that a shallow answer is not enough: its phrases, assessed (one model call), or never"
+    policy: Literal["phrases", "assessed", "never", "always"] = Field(
+        description="who says that a shallow answer is not enough: its phrases; assessed: one model call; never; always"
     )
+    phrases: tuple[str, ...] = Field(
+        description="a shallow researcher's ways to say that it found too little; case and kind of apostrophe are equal"
+    )
+    window: int = Field(
+        ge=1, description="characters at the answer's end, without its reference list, in which a phrase counts"
+    )
+
+    @field_validator("phrases")
+    @classmethod
+    def _as_compared(cls, phrases: tuple[str, ...]) -> tuple[str, ...]:
+        found = tuple(plain(phrase) for phrase in phrases)
+        if "" in found:
+            raise ValueError("a blank phrase is in every answer; leave it out, or set policy=always")
+        return found
+
+
+_APOSTROPHES = str.maketrans("\u2019\u2018\u02bc\uff07", "''''")
+
+
+def plain(text: str) -> str:
+    """The text as phrases are compared: in lower case, with straight apostrophes and single blanks."""
+    return " ".join(text.translate(_APOSTROPHES).lower().split())
 
 
 class AiqSettings(Settings):

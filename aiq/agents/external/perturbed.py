@@ -1,4 +1,7 @@
-"""Reports that already exist, perturbed at a known severity, as an agent: what judges are measured with."""
+"""Reports that already exist, perturbed at a known severity, as an agent: what judges are measured with.
+
+And undamaged ones that others wrote on the same tasks, which tell what is no damage.
+"""
 
 from random import Random
 from typing import ClassVar
@@ -18,9 +21,14 @@ from aiq.core.session import Session
 from aiq.core.sources import Source
 
 ROUTE = "perturbed"
+INDEPENDENT = "independent"
+"""Names no change but another report, undamaged; the severity is the place of its file."""
 
 
 class PerturbedReportsSettings(ReportsSettings):
+    independent: tuple[str, ...] = Field(
+        description="files as `path`, for the control `independent`: undamaged reports of other agents or seeds"
+    )
     seed: int = Field(description="which parts of a report are changed")
     sources: bool = Field(
         description="the pages that the unchanged report cites count as retrieved, so that citations can be audited"
@@ -31,7 +39,8 @@ class PerturbedReports(Reports):
     """Gives the same perturbed report at every epoch, unverified: judges must see the damage; the audit is there.
 
     A sample's id names report, perturbation and severity in percent: `7.numbers.50`, `7.none.0` for the report as it
-    is. Raises AgentError for an id that does not, or a report that the perturbation cannot change.
+    is, `7.independent.1` for that of the first independent file. Raises AgentError for an id that names none of these,
+    or a report that the perturbation cannot change.
     """
 
     Settings: ClassVar[type[PerturbedReportsSettings]] = PerturbedReportsSettings
@@ -39,14 +48,16 @@ class PerturbedReports(Reports):
     def __init__(self, settings: PerturbedReportsSettings) -> None:
         super().__init__(settings)
         self._seed, self._sources = settings.seed, settings.sources
+        self._independent = [Reports(settings.model_copy(update={"path": path})) for path in settings.independent]
 
     async def research(self, question: Question, session: Session) -> Report:
         sample = session.key.sample_id
         base, name, severity = ["", "", *sample.rsplit(".", 2)][-3:]
-        if not base or name not in ("none", *PERTURBATIONS) or not severity.isdecimal():
+        if not base or name not in ("none", INDEPENDENT, *PERTURBATIONS) or not severity.isdecimal():
             raise AgentError(f"sample {sample} names no perturbation; use dataset=drb_perturbed with this agent")
-        given = text = self.article(base, question)
-        if name != "none":
+        reports = self._others(int(severity)) if name == INDEPENDENT else self
+        given = text = reports.article(base, question)
+        if name in PERTURBATIONS:
             text = perturbed(name, given, int(severity) / 100, Random(derive(self._seed, base, name)))
             if text == given:
                 raise AgentError(f"sample {sample}: there is nothing in the report that {name} could change")
@@ -56,6 +67,14 @@ class PerturbedReports(Reports):
             audit = verify(text, session.sources.known(), session.citations).audit
         session.events.emit(ReportWritten(text=text, raw_text=text, route=ROUTE))
         return Report(text=text, raw_text=text, route=ROUTE, audit=audit)
+
+    def _others(self, number: int) -> Reports:
+        if not 1 <= number <= len(self._independent):
+            raise AgentError(
+                f"agent.independent names {len(self._independent)} files, and none has place {number}; "
+                "name as many there as dataset.perturbations.independent lists"
+            )
+        return self._independent[number - 1]
 
 
 async def _retrieve(report: str, session: Session) -> None:

@@ -69,6 +69,7 @@ async def test_an_insufficient_answer_escalates_through_the_clarifier() -> None:
         "taken": True,
         "cause": "phrase: unable to find",
         "phrases": True,
+        "answer": ADMITS,
     }
     # What the shallow path wrote is not part of the deep researcher's conversation.
     assert all(ADMITS not in m.text for r in bench.endpoint.of("aiq.orchestrator") for m in r.messages)

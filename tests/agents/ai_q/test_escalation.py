@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from aiq.agents.ai_q.agent import AiqAgent
-from aiq.agents.ai_q.escalation import END_CHARACTERS, Escalation, by_phrases
+from aiq.agents.ai_q.escalation import Escalation
 from aiq.agents.ai_q.settings import AiqSettings
 from aiq.core.events import Decision, Recovery
 from aiq.core.samples import Question
 from aiq.offline.chat import ChatReply
 from tests.agents.conftest import PROMPTS, fenced, on_bench
-from tests.agents.replies import chat, in_turn
+from tests.agents.replies import SHORT, chat, in_turn
 from tests.settings import configured
 
 REFERENCES = "\n\n## References\n" + "\n".join(f"[{n}] A title - https://pages.test/{n:040d}" for n in range(1, 20))
@@ -29,8 +29,8 @@ TABLE = [
     pytest.param("I don't have enough information to say.", True, id="a phrase, straight apostrophe"),
     pytest.param("I don\u2019t have enough information to say.", True, id="curly apostrophe"),
     pytest.param("We need more research on this.", True, id="the third phrase"),
-    pytest.param("unable to find" + "x" * (END_CHARACTERS - 14), True, id="a phrase just within the end"),
-    pytest.param("unable to find" + "x" * (END_CHARACTERS - 13), False, id="a phrase just before the end"),
+    pytest.param("unable to find" + "x" * (800 - 14), True, id="a phrase just within the end"),
+    pytest.param("unable to find" + "x" * (800 - 13), False, id="a phrase just before the end"),
     pytest.param("I was unable to find any error in the proof; it is correct.", True, id="false alarm of the phrases"),
     pytest.param("I could not find it.", False, id="I could not find"),
     pytest.param("There is insufficient information.", False, id="insufficient information"),
@@ -58,9 +58,9 @@ async def assess(*said: Any, answer: str = "Ilan Corvey [1].") -> tuple[Any, Any
 
 @pytest.mark.parametrize(("answer", "escalates"), TABLE)
 async def test_the_table(answer: str, escalates: bool) -> None:
-    assert by_phrases(answer).escalate is escalates
     async with on_bench(in_turn()) as bench:
-        assert await escalation().decide("Who?", answer) == by_phrases(answer)
+        assert (await escalation().decide("Who?", answer)).escalate is escalates
+        assert await escalation("always").decide("Who?", answer) == (True, "always")
         for off, cause in (
             (escalation("assessed", enabled=False), "never: enable_escalation=false"),
             (escalation("never"), "never: escalation.policy=never"),
@@ -130,7 +130,8 @@ async def test_route_cause_and_cost_of_each_stage_are_recorded(assessment: Any, 
     assert decision.value is (route == "escalated")
     assert dict(decision.detail) == {"policy": "assessed", "phrases": "no phrase", "tool_calls": 1}
     escalation = report.extras["escalation"]
-    assert escalation == {"policy": "assessed", "taken": decision.value, "cause": decision.cause, "phrases": False}
+    kept = {"answer": SHORT} if route == "escalated" else {}
+    assert escalation == {"policy": "assessed", "taken": decision.value, "cause": decision.cause, "phrases": False, **kept}
     stages: Any = report.extras["stages"]
     assert set(stages) == {"shallow", "escalation", *(["deep"] if route == "escalated" else [])}
     assert sum(stage["calls"] for stage in stages.values()) == len(bench.endpoint.requests)

@@ -41,9 +41,15 @@ def test_the_mixture_the_weights_and_the_depths_of_facts(made: Made) -> None:
         assert min(depths.count("d2"), depths.count("d3")) >= 4
 
 
-def test_a_reference_states_four_facts_in_five_and_cites_pages_in_order(made: Made, pages: dict[str, Page]) -> None:
+REPORTS = ("reference", "independent_1", "independent_2")
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_a_report_states_four_facts_in_five_and_cites_pages_in_order(
+    name: str, made: Made, pages: dict[str, Page]
+) -> None:
     truths = made.truth("drb_mini")
-    for row in made.rows("drb_mini/reference.jsonl"):
+    for row in made.rows(f"drb_mini/{name}.jsonl"):
         facts = truths[str(row["id"])].facts
         told = sum(bool(stated(row["article"], fact.forms)) for fact in facts)
         assert 0.75 <= told / len(facts) <= 0.9
@@ -52,3 +58,15 @@ def test_a_reference_states_four_facts_in_five_and_cites_pages_in_order(made: Ma
         cited = list(dict.fromkeys(re.findall(r"\[(\d+)\]", body)))
         assert [number for number, _ in listed] == cited == [str(n) for n in range(1, len(cited) + 1)]
         assert all(url in pages for _, url in listed)
+
+
+def test_an_independent_report_is_as_good_and_another_text(made: Made) -> None:
+    truths = made.truth("drb_mini")
+    for rows in zip(*(made.rows(f"drb_mini/{name}.jsonl") for name in REPORTS), strict=True):
+        facts = truths[str(rows[0]["id"])].facts
+        kept = [{fact.id for fact in facts if stated(row["article"], fact.forms)} for row in rows]
+        assert max(map(len, kept)) - min(map(len, kept)) <= 1  # a sentence of one fact may tell another
+        sentences = [set(re.split(r" ?\[\d+\]", row["article"])) for row in rows]
+        for one, other in ((0, 1), (0, 2), (1, 2)):
+            assert kept[one] != kept[other]
+            assert len(sentences[one] & sentences[other]) < 0.6 * len(sentences[one])

@@ -1,0 +1,87 @@
+"""What AI-Q's attempts have recorded of their stages, and how other escalation settings would have decided on them.
+
+Deep research is told the question and the plan, not the shallow answer: its report is the same branch whoever decided.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from pydantic import JsonValue
+
+from aiq.agents.ai_q.escalation import Assessment, Escalation
+from aiq.agents.base import Recorded, Redecided
+from aiq.core.reports import Report
+from aiq.core.usage import Usage
+
+STAGES = {
+    **dict.fromkeys(("aiq.intent_classifier", "aiq.shallow_researcher"), "shallow"),
+    "aiq.escalation": "escalation",
+    **dict.fromkeys(("aiq.clarifier", "aiq.clarifier_planner", "user.simulated"), "deep"),
+    **dict.fromkeys(("aiq.orchestrator", "aiq.planner", "aiq.researcher"), "deep"),
+}
+"""The stage that a role's calls belong to: `deep` is all that going on costs, questions and the plan included."""
+
+DEEP = ("escalated", "deep")
+"""Routes that end in the report of deep research."""
+
+_UNASSESSED = "no run has the model's assessment of this answer; name one made with agent.escalation.policy=assessed"
+_NO_ANSWER = "the run has not recorded the shallow answer"
+
+
+def by_stage(usage: Mapping[str, Usage]) -> dict[str, JsonValue]:
+    """Usage of each stage that made a call, as `core.usage.Usage` has it (tokens as reported, US dollars)."""
+    stages: dict[str, Usage] = defaultdict(Usage)
+    for role, used in usage.items():
+        stages[STAGES.get(role, "other")] += used
+    return {stage: used.model_dump(mode="json") for stage, used in stages.items()}
+
+
+def redecided(escalation: Escalation, recorded: Sequence[Recorded]) -> Redecided | str:
+    """What these settings would have made of the first attempt, or why that cannot be known."""
+    first = recorded[0]
+    if first.report.route not in ("shallow", "escalated") or _said(first).get("cause") == "no research tool":
+        return Redecided(0, first.report, first.usage)
+    if (answer := _shallow_answer(first)) is None:
+        return _NO_ANSWER
+    decided, assessed = escalation.unasked(answer), None
+    if decided is None:
+        assessed = next(
+            (one for one in recorded if _said(one).get("policy") == "assessed" and _shallow_answer(one) == answer), None
+        )
+        if assessed is None:
+            return _UNASSESSED
+        taken, cause = _said(assessed)["taken"], str(_said(assessed)["cause"])
+        decided = Assessment(bool(taken), cause) if cause.startswith("assessed:") else escalation.unassessed(answer)
+    routes = DEEP if decided.escalate else ("shallow",)
+    fitting = [place for place, one in enumerate(recorded) if one.report.route in routes]
+    place = min(fitting, key=lambda place: _shallow_answer(recorded[place]) != answer, default=None)
+    usage = _of_stages(first, "shallow") | (_of_stages(assessed, "escalation") if assessed else {})
+    route = "escalated" if decided.escalate else "shallow"
+    report = Report(text="", raw_text="", route=route)
+    if place is not None:
+        report = recorded[place].report
+        usage |= _of_stages(recorded[place], "deep", "other") if decided.escalate else {}
+    said: dict[str, JsonValue] = {"escalation": escalation.recorded(decided, answer), "stages": by_stage(usage)}
+    changed = {"route": route, "extras": {**report.extras, **said}}
+    return Redecided(place, report.model_copy(update=changed), usage)
+
+
+def _said(attempt: Recorded) -> Mapping[str, JsonValue]:
+    """What the report tells of the escalation; empty where nothing was to be decided."""
+    said = attempt.report.extras.get("escalation")
+    return said if isinstance(said, Mapping) else {}
+
+
+def _shallow_answer(attempt: Recorded) -> str | None:
+    """As it was decided on: the report itself, or else what extras have of it, in older runs the model's last words."""
+    if attempt.report.route == "shallow":
+        return attempt.report.raw_text
+    if (answer := _said(attempt).get("answer")) is not None:
+        return str(answer)
+    replies = [event["reply"] for event in attempt.events() if event.get("role") == "aiq.shallow_researcher"]
+    answers = [reply["content"] for reply in replies if isinstance(reply, Mapping) and not reply.get("tool_calls")]
+    return str(answers[-1] or "") if answers else None
+
+
+def _of_stages(attempt: Recorded, *stages: str) -> dict[str, Usage]:
+    return {role: used for role, used in attempt.usage.items() if STAGES.get(role, "other") in stages}

@@ -1,0 +1,283 @@
+"""A baseline: a run's scores and spend by sample, and what they were made of, in one file that is committed.
+
+It holds nothing that differs between two runs with the same results (times, ids, versions), so that it changes where
+they do. `aiq gate` holds new runs against it; `aiq compare` takes one wherever it takes a run.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, JsonValue, ValidationError
+
+from aiq.core.base import Record
+from aiq.core.errors import UserError
+from aiq.core.plugins import describe
+from aiq.core.run_settings import RunnerSettings
+from aiq.core.samples import SampleKey
+from aiq.core.usage import Usage
+from aiq.runs.folder import RunFolder, find_run, write_whole
+from aiq.runs.manifest import DatasetIdentity, FailureRule, Hashes, JudgeSpec, Manifest, RunSpec
+from aiq.runs.reader import read_samples, read_state
+from aiq.runs.rows import AttemptStatus, RowError, SampleRow, ScoreRow, ScoreStatus, Timing
+from aiq.runs.state import RunState
+from aiq.runs.summary import Summary, summarise
+
+_SILENT = ("output_dir", "runner", "cassette")  # settings that say nothing of a run's results
+
+
+class Attempt(Record):
+    """One sample and epoch. `report`: a digest of it. `spend`: the agent's, over all roles.
+
+    `scores`: by metric a value, numerator and denominator, or the status of what has no number.
+    """
+
+    sample: str
+    epoch: int = 1
+    hash: str
+    status: AttemptStatus = "completed"
+    outcome: Literal["ok", "partial", "rejected"] | None = "ok"
+    report: str | None = None
+    tags: Mapping[str, str] = Field(default_factory=dict)
+    spend: Usage = Usage()
+    scores: Mapping[str, float | tuple[float, float] | ScoreStatus]
+
+    @property
+    def key(self) -> SampleKey:
+        return SampleKey(self.sample, self.epoch)
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """All of it by name, scores and spend beside the rest."""
+        held = self.model_dump(mode="json", exclude={"scores", "spend"})
+        return held | self.spend.model_dump() | dict(self.scores)
+
+    def row(self) -> SampleRow:
+        """As a run has it. Seconds of 0 are not known."""
+        row = SampleRow(
+            sample_id=self.sample,
+            epoch=self.epoch,
+            attempt=1,
+            sample_hash=self.hash,
+            status=self.status,
+            outcome=self.outcome,
+            question="",
+            tags=self.tags,
+            usage={"agent": self.spend},
+            timing=Timing(started="", seconds=0.0),
+        )
+        error = RowError(type="AgentError", message="a failed attempt of the baseline")
+        return row.model_copy(update={"error": error}) if row.failed else row
+
+    def score(self, metric: str, judge: JudgeSpec) -> ScoreRow:
+        found = self.scores[metric]
+        given: dict[str, object] = {"status": "agent_failed" if self.row().failed else "scored"}
+        if isinstance(found, str):
+            given = {"status": found}
+        elif isinstance(found, tuple):
+            given |= {"numerator": found[0], "denominator": found[1]}
+        else:
+            given["value"] = found
+        if found == "error":
+            given["error"] = RowError(type="JudgeError", message="the judge failed when the baseline was made")
+        judged = {"judge": judge.name, "judge_hash": judge.hash, "judge_version": judge.version}
+        place = {"sample_id": self.sample, "epoch": self.epoch, "attempt": 1, "metric": metric}
+        return ScoreRow.model_validate({**place, **judged, "judge_model": None, "prompt_hash": None, **given})
+
+
+class Baseline(Record):
+    """The content of the file. `settings`: overrides of the run. `judge`: the judges' settings.
+
+    `elsewhere`: whether another model than the offline one answered the agent in a run that is offline otherwise.
+    """
+
+    schema_version: Literal[1] = 1
+    experiment: str
+    settings: tuple[str, ...]
+    clock: str
+    offline: bool
+    elsewhere: bool = False
+    dataset: DatasetIdentity
+    hashes: Hashes
+    models: Mapping[str, str]
+    agent_failures: FailureRule
+    judge: JsonValue
+    judges: tuple[JudgeSpec, ...]
+    attempts: tuple[Attempt, ...]
+
+    @classmethod
+    def of(cls, run: RunFolder) -> "Baseline":
+        """Raises UserError where the run is not finished."""
+        manifest, state = run.read_manifest(), read_state(run)
+        if manifest.status != "finished":
+            raise UserError(f"{run.path} is not finished ({manifest.status}): aiq run resume={run.path}")
+        roles = {role for row in state.attempts.values() for role in row.usage}
+        digests = report_digests(run)
+        return cls(
+            experiment=manifest.experiment,
+            settings=telling(manifest),
+            clock=manifest.clock,
+            offline=manifest.offline,
+            elsewhere=bool(roles) and roles <= {*manifest.elsewhere},
+            dataset=manifest.dataset,
+            hashes=manifest.hashes,
+            models=manifest.models,
+            agent_failures=state.spec.runner.agent_failures,
+            judge=manifest.config.get("judge"),
+            judges=state.spec.judges,
+            attempts=tuple(_attempt(key, state, digests[key]) for key in state.spec.keys),
+        )
+
+    def text(self) -> str:
+        """JSON, a line an attempt."""
+        head = self.model_dump(mode="json", exclude={"attempts"}, exclude_defaults=True)
+        head = {"schema_version": self.schema_version, **head}
+        lines = (json.dumps(one.model_dump(mode="json", exclude_defaults=True), ensure_ascii=False, sort_keys=True)
+                 for one in self.attempts)  # fmt: skip
+        rows = ",\n  ".join(lines)
+        return f'{json.dumps(head, indent=1, ensure_ascii=False)[:-2]},\n "attempts": [\n  {rows}\n ]\n}}\n'
+
+    def write(self, path: Path) -> None:
+        """Raises UserError where that cannot be."""
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, self.text())
+        except OSError as error:
+            raise UserError(f"{path}: {error.strerror}; choose another place") from None
+
+    def changes(self, new: "Baseline") -> Iterator[str]:
+        """A line for each part that another one has otherwise, attempts last."""
+        before, after = (run.model_dump(mode="json", exclude={"attempts"}) for run in (self, new))
+        yield from _differing(before, after)
+        old, others = ({one.key: one.facts for one in run.attempts} for run in (self, new))
+        for key in {**old, **others}:
+            facts, now = old.get(key), others.get(key)
+            if facts != now:
+                what = "new" if facts is None else "gone" if now is None else ", ".join(_differing(facts, now))
+                yield f"{key.sample_id}, epoch {key.epoch}: {what}"
+
+
+def telling(manifest: Manifest) -> tuple[str, ...]:
+    """The settings that a run was started with and that decide its results."""
+    return tuple(text for text in manifest.overrides if not text.lstrip("+~").startswith(_SILENT))
+
+
+def _differing(before: Mapping[str, object], after: Mapping[str, object], prefix: str = "") -> Iterator[str]:
+    """What differs, by its dotted name, with both values; of lists what only one has."""
+    for name in {**before, **after}:
+        one, other = before.get(name), after.get(name)
+        if isinstance(one, Mapping) and isinstance(other, Mapping):
+            yield from _differing(one, other, f"{prefix}{name}.")
+        elif one != other:
+            yield f"{prefix}{name} {one} -> {other}"
+
+
+def _attempt(key: SampleKey, state: RunState, report: str | None) -> Attempt:
+    row = state.attempts[key]
+    scores = {name: found for name in state.spec.metrics if (found := state.score(key, name)) is not None}
+    return Attempt(
+        sample=key.sample_id,
+        epoch=key.epoch,
+        hash=row.sample_hash,
+        status=row.status,
+        outcome=row.outcome,
+        report=report,
+        tags=row.tags,
+        spend=sum(row.usage.values(), Usage()),
+        scores={name: _number(found) for name, found in sorted(scores.items())},
+    )
+
+
+def _number(score: ScoreRow) -> float | tuple[float, float] | ScoreStatus:
+    """To 12 digits: the last ones may differ between machines."""
+    if score.parts is None:
+        return score.status
+    over, under = (float(f"{part:.12g}") for part in score.parts)
+    return over if score.value is not None else (over, under)
+
+
+@dataclass(frozen=True)
+class BaselineFile:
+    """A baseline on disk, read as a run's folder is."""
+
+    path: Path
+
+    @cached_property
+    def content(self) -> Baseline:
+        """Raises UserError where there is none, or another file."""
+        try:
+            return Baseline.model_validate_json(self.path.read_bytes())
+        except OSError as error:
+            why = f"{self.path}: {error.strerror}; aiq gate RUN --baseline {self.path} --update makes it from a run"
+            raise UserError(why) from None
+        except ValidationError as error:
+            raise UserError(f"{self.path} is no baseline of this version: {describe(error)}") from None
+
+    def read_manifest(self) -> Manifest:
+        """What a run's manifest says, without its times."""
+        held = self.content
+        return Manifest(
+            run_id=self.path.stem,
+            experiment=held.experiment,
+            status="finished",
+            started="",
+            config={"judge": held.judge},
+            overrides=held.settings,
+            hashes=held.hashes,
+            judges=held.judges,
+            models=held.models,
+            dataset=held.dataset,
+            clock=held.clock,
+            offline=held.offline,
+            elsewhere=("agent",) if held.elsewhere else (),
+            versions={},
+            git_revision=None,
+        )
+
+    @cached_property
+    def state(self) -> RunState:
+        held = self.content
+        runner = RunnerSettings(
+            concurrency=1, max_error_rate=1, agent_failures=held.agent_failures, retry_failed=False, progress=False
+        )
+        state = RunState(RunSpec(tuple(one.key for one in held.attempts), held.judges, runner))
+        judges = {metric.name: judge for judge in held.judges for metric in judge.metrics}
+        for attempt in held.attempts:
+            state.add_attempt(attempt.row())
+            state.add_scores(attempt.score(name, judges[name]) for name in attempt.scores)
+        return state
+
+    def read_summary(self) -> Summary:
+        return self._summary
+
+    @cached_property
+    def _summary(self) -> Summary:
+        return summarise(self.read_manifest(), self.state, 0.0)
+
+
+Recorded = RunFolder | BaselineFile
+"""What can be compared: a run, or a baseline."""
+
+
+def find_recorded(name: str, results: str) -> Recorded:
+    """A baseline where a file of JSON is named, else a run (`find_run`). Raises UserError for neither."""
+    if name.endswith(".json"):
+        return BaselineFile(Path(name))
+    return find_run(name, results)
+
+
+def recorded_state(run: Recorded) -> RunState:
+    """The rows of a run or a baseline."""
+    return run.state if isinstance(run, BaselineFile) else read_state(run)
+
+
+def report_digests(run: Recorded) -> dict[SampleKey, str | None]:
+    """First 16 hex digits of the SHA-256 of each report."""
+    if isinstance(run, BaselineFile):
+        return {one.key: one.report for one in run.content.attempts}
+    reports = {key: row.report for key, row in read_samples(run, SampleRow.light).items()}
+    return {key: text and hashlib.sha256(text.encode()).hexdigest()[:16] for key, text in reports.items()}

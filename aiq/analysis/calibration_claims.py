@@ -1,0 +1,58 @@
+"""Whether judges notice what they claim to notice: each judge's claims against what a calibration measured."""
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+from aiq.analysis.reliability import CONTROLS, Claim, JudgeClaims, MetricReliability
+from aiq.stats.estimates import Difference
+from aiq.stats.power import samples_needed
+from aiq.stats.significance import LEVEL, corrected
+
+_VERDICTS: Final = ("blind spot", "cannot tell", "noticed")
+FEWEST_TASKS: Final = 6
+"""With fewer no test tells what a judge does from chance: the signs of five are alike in 1 case of 16."""
+
+
+def judge_claims(metrics: Sequence[MetricReliability]) -> tuple[JudgeClaims, ...]:
+    """Judge by judge, in the order of the metrics."""
+    by_judge: dict[str, list[MetricReliability]] = {}
+    for metric in metrics:
+        by_judge.setdefault(metric.judge_hash, []).append(metric)
+    return tuple(map(_of_judge, by_judge.values()))
+
+
+def _of_judge(metrics: Sequence[MetricReliability]) -> JudgeClaims:
+    """What one of its metrics claims to notice the judge claims, and p is corrected for all of them."""
+    seen = {
+        (name, metric.metric): figures.told
+        for metric in metrics
+        for name, figures in metric.perturbations.items()
+        if figures.meant and figures.told is not None
+    }
+    p = corrected({key: told.p for key, told in seen.items()})
+    claims: dict[str, list[Claim]] = {}
+    for (name, metric), told in seen.items():
+        verdict, tasks = _verdict(told, p[name, metric]), None
+        if verdict == "cannot tell" and told.spread is not None:
+            tasks = samples_needed(told.spread, told.mean, LEVEL / len(seen)) if told.mean else None
+        found = Claim(verdict=verdict, metric=metric, told=told, p=p[name, metric], tasks=tasks)
+        claims.setdefault(name, []).append(found)
+    first = metrics[0]
+    return JudgeClaims(
+        judge=first.judge,
+        judge_hash=first.judge_hash,
+        judge_model=first.judge_model,
+        claims={name: max(of, key=_standing) for name, of in claims.items()},
+        unclaimed=tuple(name for name in first.perturbations if name not in (*claims, *CONTROLS)),
+    )
+
+
+def _verdict(told: Difference, p: float | None) -> Literal["noticed", "cannot tell", "blind spot"]:
+    if told.mean > 0 and p is not None and p < LEVEL:
+        return "noticed"
+    clear = told.ci95 is not None and told.ci95[0] > 0
+    return "cannot tell" if clear or (told.mean > 0 and told.n < FEWEST_TASKS) else "blind spot"
+
+
+def _standing(claim: Claim) -> tuple[int, float]:
+    return _VERDICTS.index(claim.verdict), claim.told.mean

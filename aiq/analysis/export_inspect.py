@@ -1,0 +1,243 @@
+"""A run as a log of Inspect AI (`.eval`), which `inspect view` opens: samples, scores, and what happened in each.
+
+Written by Inspect's own API (the extra `inspect`), which validates what it writes: the format is a zip of condensed
+JSON whose version moves with the package. A sample's transcript is that of its last attempt, then that of its judges.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from aiq import datasets
+from aiq.analysis.export_inspect_events import Transcript, usage_of
+from aiq.core.errors import AiqError, UserError
+from aiq.core.run_settings import DatasetSettings
+from aiq.core.samples import Sample
+from aiq.core.usage import Usage
+from aiq.runs.events import EventReader
+from aiq.runs.folder import RunFolder, natural
+from aiq.runs.manifest import Manifest, RunStatus
+from aiq.runs.reader import read_samples, read_scores
+from aiq.runs.rows import SampleRow, ScoreRow
+from aiq.runs.summary import Summary
+from aiq.stats.estimates import Estimate
+
+if TYPE_CHECKING:
+    from inspect_ai.log import EvalLog, EvalSample, EvalSampleLimit, EvalScore, EvalSpec
+    from inspect_ai.scorer import Score
+
+_STATUS: Final[Mapping[RunStatus, str]] = {
+    "running": "started",
+    "finished": "success",
+    "interrupted": "cancelled",
+    "failed": "error",
+}
+_LIMITS: Final = {"sample_seconds": "time", "sample_model_calls": "turn", "sample_usd": "cost"}
+"""Inspect's name of each limit of ours; a report that the token limit cut off is a `token` limit there."""
+
+
+def export(folder: RunFolder, out: Path) -> tuple[Path, str | None]:
+    """Write the log below `out`; its path, and why it has no targets, where it has none.
+
+    The log is put together in memory. Raises UserError where Inspect AI is not installed or `out` cannot be written.
+    """
+    try:
+        from inspect_ai.log import write_eval_log
+    except ImportError as error:
+        raise UserError(f"--format inspect needs Inspect AI: pip install 'aiq-bench[inspect]' ({error})") from None
+    manifest = folder.read_manifest()
+    targets, problem = _targets(manifest)
+    log = _log(folder, manifest, targets)
+    started = datetime.fromisoformat(manifest.started)
+    path = out / f"{started:%Y-%m-%dT%H-%M-%S}_{manifest.experiment}_{manifest.run_id}.eval"
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        write_eval_log(log, path)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written ({error.strerror}); name another folder with --to") from None
+    return path, problem
+
+
+def _targets(manifest: Manifest) -> tuple[Mapping[str, Sample], str | None]:
+    """The samples by id, with what their reports are held against, read again from the dataset; or why there are none.
+
+    A dataset that has changed since is not the one that the run was judged by.
+    """
+    try:
+        settings = manifest.section("dataset", DatasetSettings)
+        dataset = datasets.load(settings, seed=0, limit=None)
+    except AiqError as error:
+        return {}, str(error)
+    if dataset.fingerprint != manifest.dataset.fingerprint:
+        return {}, f"the dataset {manifest.dataset.name} has changed since the run"
+    return {sample.id: sample for sample in dataset.samples}, None
+
+
+def _log(folder: RunFolder, manifest: Manifest, targets: Mapping[str, Sample]) -> "EvalLog":
+    from inspect_ai.log import EvalLog, EvalResults, EvalStats, condense_sample
+
+    summary = folder.read_summary()
+    rows = read_samples(folder)
+    scores = read_scores(folder, rows)
+    events = EventReader(folder)
+    samples = []
+    for key in sorted(rows, key=lambda key: (natural(key.sample_id), key.epoch)):
+        current = [score for score in scores[key] if score.judge_hash == manifest.hashes.judges.get(score.judge)]
+        samples.append(condense_sample(_sample(manifest, rows[key], current, targets.get(key.sample_id), events)))
+    return EvalLog(
+        status=_STATUS[manifest.status],
+        eval=_spec(manifest, summary),
+        results=EvalResults(
+            total_samples=summary.n_attempts,
+            completed_samples=summary.n_attempts - summary.n_errors,
+            scores=[_metric(manifest, name, found, summary) for name, found in summary.metrics.items()],
+        ),
+        stats=EvalStats(
+            started_at=manifest.started,
+            completed_at=manifest.finished or "",
+            **_usages(manifest, summary.usage["agent"].roles, summary.usage["judge"].roles),
+        ),
+        samples=samples,
+    )
+
+
+def _spec(manifest: Manifest, summary: Summary) -> "EvalSpec":
+    from inspect_ai.log import EvalConfig, EvalDataset, EvalSpec
+
+    config: Mapping[str, Any] = manifest.config
+    limits = config.get("limits", {})
+    models = {manifest.models.get(role, "unknown") for role in summary.usage["agent"].roles}
+    return EvalSpec(
+        eval_id=manifest.run_id,
+        run_id=manifest.sweep.id if manifest.sweep else manifest.run_id,
+        task_id=manifest.run_id,
+        created=manifest.started,
+        task=manifest.experiment,
+        task_args=dict(manifest.sweep.axes) if manifest.sweep else {},
+        solver=str(manifest.options.get("agent") or config.get("agent", {}).get("target")),
+        solver_args=config.get("agent"),
+        model=", ".join(sorted(models)) or "none",
+        dataset=EvalDataset(name=manifest.dataset.name, samples=manifest.dataset.samples, shuffled=False),
+        config=EvalConfig(
+            epochs=config.get("epochs"),
+            limit=config.get("limit"),
+            time_limit=limits.get("sample_seconds") and round(limits["sample_seconds"]),
+            turn_limit=limits.get("sample_model_calls"),
+            cost_limit=limits.get("sample_usd"),
+            fail_on_error=False,
+        ),
+        packages=dict(manifest.versions),
+        metadata={
+            "aiq": {
+                "config": config,
+                "overrides": manifest.overrides,
+                "options": manifest.options,
+                "hashes": manifest.hashes.model_dump(mode="json"),
+                "dataset": manifest.dataset.model_dump(mode="json"),
+                "models": manifest.models,
+                "clock": manifest.clock,
+                "offline": manifest.offline,
+                "git_revision": manifest.git_revision,
+            }
+        },
+    )
+
+
+def _metric(manifest: Manifest, name: str, found: Estimate, summary: Summary) -> "EvalScore":
+    from inspect_ai.log import EvalMetric, EvalScore
+
+    judge = next((judge.name for judge in manifest.judges for metric in judge.metrics if metric.name == name), "")
+    failed = summary.judge_errors.get(judge)
+    figures: dict[str, float] = {found.estimator: found.mean}
+    figures |= dict(zip(("ci95_low", "ci95_high"), found.ci95 or (), strict=False))
+    return EvalScore(
+        name=name,
+        scorer=name,
+        scored_samples=found.n,
+        unscored_samples=failed.n if failed else 0,
+        metrics={key: EvalMetric(name=key, value=value) for key, value in figures.items()},
+        metadata={"judge": judge, "n": found.n},
+    )
+
+
+def _sample(
+    manifest: Manifest, row: SampleRow, scores: Sequence[ScoreRow], sample: Sample | None, events: EventReader
+) -> "EvalSample":
+    from inspect_ai.log import EvalError, EvalSample
+    from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ModelOutput
+
+    started = datetime.fromisoformat(row.timing.started)
+    transcript = Transcript(f"{manifest.run_id}.{row.sample_id}.{row.epoch}", started)
+    target: str | list[str] = list(sample.answers) or sample.reference or "" if sample else ""
+    transcript.begin(row.question, target)
+    transcript.session("agent", events.read(row.key, row.attempt))
+    judged = events.read(row.key, row.attempt, "judge")
+    transcript.session("judges", judged, after=row.timing.seconds)
+    shown = {score.metric: _score(score) for score in scores}
+    failed = row.error is not None and row.status != "limit"
+    error = EvalError(message=str(row.error), traceback="", traceback_ansi="") if failed else None
+    transcript.end(error, shown, target)
+    agent_model = next((manifest.models[role] for role in row.usage if role in manifest.models), "none")
+    answer = ChatMessageAssistant(id=transcript.new_id(), content=row.report or "")
+    asked = ChatMessageUser(id=transcript.new_id(), content=row.question)
+    judging = [(role, used) for score in scores for role, used in (score.usage or {}).items()]
+    return EvalSample(
+        id=row.sample_id,
+        epoch=row.epoch,
+        input=row.question,
+        target=target,
+        messages=transcript.conversation or [asked, answer],
+        output=ModelOutput.from_message(answer).model_copy(update={"model": agent_model}),
+        scores=shown,
+        metadata={
+            **{f"tag.{name}": value for name, value in row.tags.items()},
+            **{name: getattr(row, name) for name in ("attempt", "status", "route", "outcome", "citation_status")},
+            "sources": [source.url or source.citation_key for source in row.retrieved],
+        },
+        events=transcript.events,
+        **_usages(manifest, row.usage, dict(judging)),
+        started_at=row.timing.started,
+        completed_at=(started + timedelta(seconds=row.timing.seconds)).isoformat(),
+        total_time=row.timing.seconds,
+        uuid=transcript.name,
+        error=error,
+        limit=_limit(manifest, row) if row.status == "limit" else None,
+    )
+
+
+def _score(score: ScoreRow) -> "Score":
+    """A score that has no number (a failed judge, a metric that does not apply) is Inspect's `unscored`."""
+    from inspect_ai.scorer import Score
+
+    detail = {"judge": score.judge, "judge_model": score.judge_model, "status": score.status, **score.detail}
+    if score.parts is None or not score.parts[1]:
+        return Score.unscored(reason=score.status, explanation=score.why, metadata=detail)
+    numerator, denominator = score.parts
+    if score.denominator is not None:
+        detail |= {"numerator": numerator, "denominator": denominator}
+    why = "the attempt failed: the metric's worst value" if score.status == "agent_failed" else None
+    return Score(value=numerator / denominator, explanation=score.why or why, metadata=detail)
+
+
+def _limit(manifest: Manifest, row: SampleRow) -> "EvalSampleLimit":
+    from inspect_ai.log import EvalSampleLimit
+
+    said = str(row.error) if row.error else "the report was cut off"
+    config: Mapping[str, Any] = manifest.config
+    for name, kind in _LIMITS.items():
+        if f"limits.{name}" in said and (bound := config.get("limits", {}).get(name)) is not None:
+            return EvalSampleLimit(type=kind, limit=bound, reason=said)
+    return EvalSampleLimit(type="token", limit=config.get("llm", {}).get("max_tokens") or 0, reason=said)
+
+
+def _usages(manifest: Manifest, *accounts: Mapping[str, Usage]) -> dict[str, Any]:
+    """`model_usage` and `role_usage` as Inspect has them, agents and judges together: their roles tell them apart."""
+    roles: dict[str, Usage] = {}
+    models: dict[str, Usage] = {}
+    for role, used in (pair for account in accounts for pair in account.items()):
+        model = manifest.models.get(role, "unknown")
+        roles[role] = roles.get(role, Usage()) + used
+        models[model] = models.get(model, Usage()) + used
+    usages = {"model_usage": models, "role_usage": roles}
+    return {name: {key: usage_of(used) for key, used in found.items()} for name, found in usages.items()}

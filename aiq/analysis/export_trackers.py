@@ -1,0 +1,172 @@
+"""A run in the experiment trackers of others, by their own clients in their local modes: MLflow and Weights & Biases.
+
+Both get the same: the config as parameters, each metric with its interval and n, spend, what identifies the run as
+tags, and summary, manifest and page as files. Nothing is sent anywhere: MLflow writes a SQLite file and a folder of
+artifacts, W&B an offline run that `wandb sync` can upload.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from aiq.core.base import Record
+from aiq.core.errors import UserError
+from aiq.runs.folder import RunFolder
+from aiq.runs.manifest import Manifest
+from aiq.runs.summary import Summary
+
+_LONGEST: Final = 6000  # characters of a parameter's value in MLflow; of a tag's 8,000
+_AT_ONCE: Final = 100  # parameters in one request to MLflow; a thousand metrics may go with them
+
+
+class Tracked(Record):
+    """What a tracker is told of a run. `started`, `finished`: seconds since 1970."""
+
+    experiment: str
+    run_id: str
+    parameters: Mapping[str, Any]
+    metrics: Mapping[str, float]
+    tags: Mapping[str, str]
+    files: tuple[Path, ...]
+    started: float
+    finished: float
+    failed: bool
+
+
+def tracked(folder: RunFolder) -> Tracked:
+    """Raises UserError where the run has no summary."""
+    manifest, summary = folder.read_manifest(), folder.read_summary()
+    files = (folder.summary_path, folder.manifest_path, folder.page_path)
+    started = datetime.fromisoformat(manifest.started)
+    return Tracked(
+        experiment=manifest.experiment,
+        run_id=manifest.run_id,
+        parameters=dict(_flat(manifest.config)),
+        metrics=dict(_metrics(summary)),
+        tags=_tags(manifest),
+        files=tuple(path for path in files if path.is_file()),
+        started=started.timestamp(),
+        finished=(datetime.fromisoformat(manifest.finished) if manifest.finished else started).timestamp(),
+        failed=manifest.status != "finished",
+    )
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Settings by their dotted names, as overrides write them; an empty section is a value of its own."""
+    for name, value in values.items():
+        if isinstance(value, Mapping) and value:
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def _metrics(summary: Summary) -> Iterator[tuple[str, float]]:
+    for name, found in summary.metrics.items():
+        yield name, found.mean
+        yield f"{name}.n", found.n
+        for end, value in zip(("ci95_low", "ci95_high"), found.ci95 or (), strict=False):
+            yield f"{name}.{end}", value
+    for account, usage in summary.usage.items():
+        for field in ("calls", "input_tokens", "output_tokens", "cost_usd", "unreported_calls"):
+            if (spent := getattr(usage.total, field)) is not None:
+                yield f"spend.{account}.{field}", spent
+    counts = {"samples": summary.n_samples, "attempts": summary.n_attempts, "errors": summary.n_errors}
+    yield from ((f"run.{name}", count) for name, count in counts.items())
+    yield "run.seconds", summary.timing.run_seconds
+    for judge, failed in summary.judge_errors.items():
+        yield f"unjudged.{judge}", failed.n
+
+
+def _tags(manifest: Manifest) -> dict[str, str]:
+    hashes = manifest.hashes
+    found: dict[str, Any] = {
+        "run_id": manifest.run_id,
+        "status": manifest.status,
+        "dataset": manifest.dataset.name,
+        "dataset_fingerprint": manifest.dataset.fingerprint,
+        "clock": manifest.clock,
+        "offline": manifest.offline,
+        "git_revision": manifest.git_revision,
+        "hash.config": hashes.config,
+        "hash.agent": hashes.agent,
+        **{f"hash.judge.{name}": value for name, value in hashes.judges.items()},
+        **{f"hash.prompt.{name}": value for name, value in hashes.prompts.items()},
+        **{f"model.{role}": model for role, model in manifest.models.items()},
+    }
+    if manifest.sweep:
+        found |= {"sweep": manifest.sweep.id} | {f"axis.{name}": value for name, value in manifest.sweep.axes.items()}
+    return {f"aiq.{name}": str(value) for name, value in found.items() if value is not None}
+
+
+def to_mlflow(run: Tracked, out: Path) -> str:
+    """Log the run into the MLflow store below `out` (`mlflow.db`, `artifacts/`), once; what opens it."""
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+    try:
+        from mlflow import MlflowClient
+        from mlflow.entities import Metric, Param, RunTag
+    except ImportError as error:
+        raise UserError(f"--format mlflow needs MLflow: pip install 'aiq-bench[mlflow]' ({error})") from None
+    out.mkdir(parents=True, exist_ok=True)
+    store = f"sqlite:///{(out / 'mlflow.db').absolute()}"
+    client = MlflowClient(tracking_uri=store, registry_uri=store)
+    known = client.get_experiment_by_name(run.experiment)
+    place = (out / "artifacts").absolute().as_uri()
+    experiment = known.experiment_id if known else client.create_experiment(run.experiment, place)
+    for earlier in client.search_runs([experiment], f"tags.`aiq.run_id` = '{run.run_id}'"):
+        client.delete_run(earlier.info.run_id)  # this run, exported before
+    began, ended = round(run.started * 1000), round(run.finished * 1000)
+    made = client.create_run(experiment, start_time=began, run_name=run.run_id).info.run_id
+    metrics = [Metric(_key(name), value, ended, 0) for name, value in run.metrics.items()]
+    parameters = [Param(_key(name), str(value)[:_LONGEST]) for name, value in run.parameters.items()]
+    tags = [RunTag(_key(name), value[:_LONGEST]) for name, value in run.tags.items()]
+    for start in range(0, max(map(len, (metrics, parameters, tags))), _AT_ONCE):
+        part = slice(start, start + _AT_ONCE)
+        client.log_batch(made, metrics=metrics[part], params=parameters[part], tags=tags[part])
+    for path in run.files:
+        client.log_artifact(made, str(path))
+    client.set_terminated(made, "FAILED" if run.failed else "FINISHED", ended)
+    return f"mlflow ui --backend-store-uri sqlite:///{out / 'mlflow.db'}"
+
+
+def _key(name: str) -> str:
+    """A name with the characters that MLflow takes: letters, digits and `_-. :/`."""
+    return "".join(sign if sign.isalnum() or sign in "_-. :/" else "_" for sign in name)[:250]
+
+
+def to_wandb(run: Tracked, out: Path) -> str:
+    """Write the run as an offline run of W&B below `out`; what uploads it."""
+    try:
+        import wandb
+    except ImportError as error:
+        raise UserError(f"--format wandb needs Weights & Biases: pip install 'aiq-bench[wandb]' ({error})") from None
+    out.mkdir(parents=True, exist_ok=True)
+    settings = wandb.Settings(
+        mode="offline",
+        silent=True,
+        console="off",
+        disable_git=True,
+        disable_code=True,
+        x_disable_stats=True,
+        x_disable_meta=True,
+        x_disable_machine_info=True,
+        x_save_requirements=False,
+    )
+    with wandb.init(
+        project="aiq",
+        group=run.tags.get("aiq.sweep", run.experiment),
+        name=f"{run.experiment} {run.run_id}",
+        id=run.run_id,
+        config={**run.parameters, **run.tags},
+        dir=str(out),
+        reinit="create_new",
+        settings=settings,
+    ) as made:
+        made.summary.update(dict(run.metrics))
+        for path in run.files:  # into the offline run's own folder: an artifact would lie in the user's cache
+            made.save(shutil.copy(path, made.dir), base_path=made.dir, policy="end")
+        place = Path(made.dir).parent
+    wandb.teardown()  # only then is the run's file whole
+    return f"wandb sync {place}"

@@ -1,0 +1,183 @@
+"""What a comparison of runs like these could find: the smallest difference, and the samples or epochs for another.
+
+How much a sample changes between two runs is seen in two runs. One run alone gives bounds: a second one finds the same
+samples hard, so that they change by chance alone, or has nothing in common with it (Miller 2024, "Adding Error Bars to
+Evals", section 5).
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from aiq.analysis.baselines import Recorded
+from aiq.analysis.run_pairs import RunPair, Scored, Slice, pair_runs, worth
+from aiq.core.base import Record
+from aiq.runs.summary import difference
+from aiq.stats.power import Variances, resolvable, samples_needed, variances
+from aiq.stats.significance import LEVEL, TESTED
+
+EPOCHS: Final = (1, 2, 3, 5, 10)
+
+
+class Prospect(Record):
+    """What a comparison finds with a power of 0.8 where samples change with the variance `steady` + `chance` / epochs.
+
+    `resolves`: the smallest true difference, with the samples and epochs there are; None where it is larger than the
+    metric's range. `samples`, `epochs`: how many find the effect asked for, the other as it is; None for an effect of
+    0, and where no number of epochs does. `by_epochs`: `resolves` with so many.
+    """
+
+    steady: float
+    chance: float
+    resolves: float | None
+    samples: int | None
+    epochs: int | None
+    by_epochs: Mapping[int, float | None]
+
+
+class Plan(Record):
+    """A metric, or a slice of it, over `n` samples with `epochs` each (the harmonic mean).
+
+    `between`, `within`: standard deviations between samples over endlessly many epochs (of two runs: of the changes)
+    and between epochs of a sample; None where a single epoch does not tell them apart. `least`, `most`: the prospect
+    where the variance is as small, or as large, as it can be; None where that is not known.
+    """
+
+    metric: str
+    slice: Slice
+    n: int
+    epochs: float
+    between: float | None
+    within: float | None
+    effect: float
+    least: Prospect | None
+    most: Prospect
+
+
+class Planning(Record):
+    """`paired`: whether it is by the changes between two runs. `family`: tests that a comparison corrects together.
+
+    `alike`: metrics of which all samples have the same score, or change equally, so that nothing is known.
+    """
+
+    runs: tuple[str, ...]
+    paired: bool
+    family: int
+    plans: tuple[Plan, ...]
+    alike: tuple[str, ...]
+
+
+def plan(folders: Sequence[Recorded], *, metrics: Sequence[str] = (), effect: float = 0.02) -> Planning:
+    """What runs like this one, or like these two, can tell apart, at the level of the smallest p-value of a comparison.
+
+    `metrics`, `effect`: as in `aiq.analysis.compare.compare`. Raises UserError for two runs that cannot be compared.
+    """
+    paired = len(folders) > 1
+    (pair,), _ = pair_runs(folders if paired else [*folders, *folders], metrics)
+    changes = {place: change for place, scored in pair.scores.items() if (change := difference(*scored))}
+    family = max(1, sum(change.p is not None if paired else change.n >= TESTED for change in changes.values()))
+    places = [place for place in changes if place[0] in pair.metrics]
+    found = {place: _plan(pair, place, LEVEL / family, effect, paired=paired) for place in places}
+    return Planning(
+        runs=tuple(folder.path.name for folder in folders),
+        paired=paired,
+        family=family,
+        plans=tuple(one for one in found.values() if one is not None),
+        alike=tuple(name for (name, tag), one in found.items() if one is None and tag is None),
+    )
+
+
+class _Bound(NamedTuple):
+    steady: float
+    chance: float
+
+
+@dataclass(frozen=True)
+class _Test:
+    """A metric's comparison; `span`: of its range, `step`: of the changes of one epoch, where all have one size."""
+
+    n: int
+    level: float
+    span: float | None
+    step: float | None
+    effect: float
+
+    def prospect(self, bound: _Bound, epochs: float) -> Prospect:
+        def spread(count: float) -> float:
+            return math.sqrt(bound.steady + bound.chance / count)
+
+        by_epochs = {count: self._resolves(spread(count), count) for count in {*EPOCHS, epochs}}
+        once, most = by_epochs[1], self.effect / (resolvable(1.0, self.n, self.level) or math.inf)
+        needed = None
+        if self.effect and once is not None and once <= self.effect:
+            needed = 1
+        elif most**2 > bound.steady:
+            needed = max(2, math.ceil(bound.chance / (most**2 - bound.steady)))
+        step = self.step if epochs == 1 else None
+        return Prospect(
+            **bound._asdict(),
+            resolves=by_epochs[epochs],
+            samples=samples_needed(spread(epochs), self.effect, self.level, step) if self.effect else None,
+            epochs=needed,
+            by_epochs={count: by_epochs[count] for count in EPOCHS},
+        )
+
+    def _resolves(self, spread: float, epochs: float) -> float | None:
+        found = resolvable(spread, self.n, self.level, self.step if epochs == 1 else None)
+        return None if found is None or (self.span is not None and found > self.span) else found
+
+
+def _plan(pair: RunPair, place: tuple[str, Slice], level: float, effect: float, *, paired: bool) -> Plan | None:
+    """None where nothing varies."""
+    metric, *runs = scored = pair.scores[place]
+    common = sorted(runs[0].keys() & runs[1].keys())
+    first, second = (variances([run[sample] for sample in common]) for run in runs)
+    change = difference(*scored)
+    if first is None or second is None or change is None or not (change.spread if paired else first.total):
+        return None
+    span = None if metric.low is None or metric.high is None else metric.high - metric.low
+    asked = worth(metric, effect, first.mean)
+    test = _Test(change.n, level, span, span if _right_or_wrong(scored) else None, asked)
+    epochs = _epochs(first, second)
+    within = None if first.within is None or second.within is None else (first.within + second.within) / 2
+    least, most = _of_changes((change.spread or 0.0) ** 2, first, second) if paired else _of_one_run(first)
+    between = most.steady if paired else most.steady / 2
+    return Plan(
+        metric=metric.name,
+        slice=place[1],
+        n=change.n,
+        epochs=epochs,
+        between=None if within is None else math.sqrt(between),
+        within=None if within is None else math.sqrt(within),
+        effect=asked,
+        least=None if least is None else test.prospect(least, epochs),
+        most=test.prospect(most, epochs),
+    )
+
+
+def _of_one_run(one: Variances) -> tuple[_Bound | None, _Bound]:
+    """Two runs like this: the samples as hard for both, so that they change by chance alone, or unrelated."""
+    if one.within is None:
+        return None, _Bound(2 * one.total, 0.0)
+    steady = max(0.0, one.total - one.within / one.epochs)
+    return _Bound(0.0, 2 * one.within), _Bound(2 * steady, 2 * one.within)
+
+
+def _of_changes(variance: float, first: Variances, second: Variances) -> tuple[_Bound, _Bound]:
+    """Of samples' changes as they are; where epochs do not tell how much of it is chance, all of it or nothing."""
+    epochs = _epochs(first, second)
+    if first.within is None or second.within is None:
+        return _Bound(0.0, variance * epochs), _Bound(variance, 0.0)
+    chance = min(variance, first.within / first.epochs + second.within / second.epochs)
+    return (_Bound(variance - chance, chance * epochs),) * 2
+
+
+def _epochs(first: Variances, second: Variances) -> float:
+    return round(2 / (1 / first.epochs + 1 / second.epochs), 9)
+
+
+def _right_or_wrong(scored: Scored) -> bool:
+    metric, *runs = scored
+    values = {x for run in runs for epochs in run.values() for x, _ in epochs}
+    return metric.estimator == "mean" and metric.low is not None and values <= {metric.low, metric.high}

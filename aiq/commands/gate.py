@@ -1,0 +1,89 @@
+"""Hold a run against a committed baseline: exit code 1 where it got worse, with what did and in which samples.
+
+aiq gate RUN --baseline FILE.json --update     (write the baseline of a run)
+aiq gate RUN --baseline FILE.json
+aiq gate RUN --baseline FILE.json gate.margins.fresheval.relaxed=0.05 gate.limits.rise=1.2
+
+RUN is a run folder, a run id below results/, an experiment (its latest run) or `latest`. Margins and limits are
+those of conf/gate/EXPERIMENT.yaml, or of what gate=NAME names, or the shipped ones. Exit codes: 0 passed, 1 failed,
+2 misuse.
+"""
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from aiq.analysis.baselines import BaselineFile, Recorded
+
+_MOST_CHANGES = 20
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.usage = f"{parser.prog} RUN --baseline FILE [--update] [gate=NAME] [gate.SETTING=VALUE ...]"
+    parser.add_argument("run", metavar="RUN", help="a run folder, a run id, an experiment or `latest`")
+    parser.add_argument(
+        "overrides", nargs="*", metavar="SETTING=VALUE", help="gate=NAME, gate.margins.METRIC=0.05, ..."
+    )
+    parser.add_argument("--baseline", required=True, type=Path, metavar="FILE", help="the baseline, a JSON file")
+    parser.add_argument("--update", action="store_true", help="write the baseline anew from RUN; say what changes")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="append the report here, as for a job's page")
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit's XML here")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure here")
+    parser.add_argument("--results", default="results", metavar="DIR", help="where runs are looked for (results)")
+
+
+def run(args: Namespace) -> int:
+    from aiq.analysis.baselines import BaselineFile, find_recorded
+    from aiq.analysis.gate import GateSettings, gate
+    from aiq.citations.files import write_text
+    from aiq.core.plugins import validate
+    from aiq.experiment.compose import compose_apart, dotted
+    from aiq.site.analysis_tables import comparison_markdown, comparison_text
+    from aiq.site.gate_report import gate_parts, junit
+    from aiq.site.tables import notes, show
+
+    found, baseline = find_recorded(args.run, args.results), BaselineFile(args.baseline)
+    config = compose_apart("gate", found.read_manifest().experiment, args.overrides)
+    limits = config.get("limits") or {}
+    config |= {"margins": dotted(config.get("margins") or {})}
+    config |= {"limits": {**limits, "metrics": dotted(limits.get("metrics") or {})}}
+    settings = validate(GateSettings, config, "gate")
+    if args.update and not args.baseline.exists():
+        return _update(found, baseline)
+    result = gate(baseline, found, settings)
+    show(*comparison_text([*gate_parts(result), *notes(found.read_summary())]))
+    if args.json is not None:
+        write_text(args.json, result.model_dump_json(indent=2) + "\n")
+    if args.junit is not None:
+        write_text(args.junit, junit(result))
+    if args.markdown is not None:
+        _append(args.markdown, comparison_markdown(gate_parts(result)))
+    return _update(found, baseline) if args.update else 0 if result.passed else 1
+
+
+def _update(found: "Recorded", baseline: "BaselineFile") -> int:
+    """Write the baseline; print what changes in it."""
+    from aiq.analysis.baselines import Baseline, BaselineFile
+
+    new = found.content if isinstance(found, BaselineFile) else Baseline.of(found)
+    there = baseline.path.exists()
+    changes = list(baseline.content.changes(new)) if there else []
+    new.write(baseline.path)
+    print(f"{baseline.path}: {'as it was' if there and not changes else 'written'}")
+    for line in changes[:_MOST_CHANGES]:
+        print(f"  {line}")
+    if len(changes) > _MOST_CHANGES:
+        print(f"  and {len(changes) - _MOST_CHANGES:,} more")
+    return 0
+
+
+def _append(path: Path, text: str) -> None:
+    """A job's page may have something on it already."""
+    from aiq.core.errors import UserError
+
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(f"{text}\n")
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written ({error.strerror}); choose another place") from None

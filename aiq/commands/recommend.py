@@ -1,0 +1,62 @@
+"""Which point of a sweep to take: the cheapest that is as good as the best, and how sure that is.
+
+aiq recommend latest
+aiq recommend SWEEP --metric fresheval.relaxed --spend calls
+aiq recommend SWEEP --write conf/experiment/tuned.yaml     then: aiq run experiment=tuned
+
+SWEEP is a sweep's folder, its id, its experiment (the latest sweep of it), or `latest`. As good means within one
+standard error of the best point, sample by sample.
+"""
+
+import re
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+from aiq.core.errors import UserError
+from aiq.core.usage import SpendName
+
+if TYPE_CHECKING:
+    from aiq.runs.sweeps import Sweep
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("sweep", metavar="SWEEP", help="a sweep's folder, its id, its experiment, or `latest`")
+    parser.add_argument("--metric", metavar="NAME", help="what is to be good (the sweep's own)")
+    parser.add_argument("--spend", choices=get_args(SpendName), help="what is to be low (the sweep's own)")
+    parser.add_argument("--write", type=Path, metavar="FILE.yaml", help="write it here, as an experiment's config")
+    parser.add_argument("--results", default="results", metavar="DIR", help="where sweeps are looked for (results)")
+
+
+def run(args: Namespace) -> int:
+    from rich.text import Text
+
+    from aiq.analysis.sweeps import evaluated
+    from aiq.runs.sweeps import find_sweep
+    from aiq.site.sweep_tables import recommendation_lines
+    from aiq.site.tables import show
+
+    if args.write is not None and not re.fullmatch(r"[\w.-]+\.yaml", args.write.name):
+        raise UserError(f"--write {args.write}: name a file NAME.yaml; NAME is the experiment's")
+    folder = find_sweep(args.sweep, args.results)
+    found = evaluated(folder.read(), folder, args.metric, args.spend)
+    show(*(Text(line) for line in recommendation_lines(found)))
+    if args.write is not None:
+        if found.recommendation is None:
+            raise UserError(f"there is nothing to write: {found.undecided}")
+        _write(args.write, found, found.recommendation.point)
+    return 0
+
+
+def _write(path: Path, found: "Sweep", number: int) -> None:
+    from aiq.citations.files import write_text
+    from aiq.experiment.sweep import as_experiment
+
+    point = next(point for point in found.points if point.number == number)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, as_experiment(found, point, path.stem))
+    here = path.resolve().parent == (Path("conf") / "experiment").resolve()
+    print(
+        f"written to {path}; {'use it' if here else 'in a folder conf/experiment it is used'}: "
+        f"aiq run experiment={path.stem}"
+    )

@@ -1,0 +1,66 @@
+"""What judges have said of a report at another point of the same sweep: points that give the same report share it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from aiq.core.reports import CAVEAT
+from aiq.experiment.plan import RunPlan
+from aiq.experiment.provenance import digest_of
+from aiq.runs.folder import RunFolder
+from aiq.runs.manifest import JudgeSpec
+from aiq.runs.reader import read_samples, read_scores
+from aiq.runs.rows import SampleRow, ScoreRow
+
+SAME_REPORT = "same_report_at"
+"""In a score's detail: the run whose judge has scored the same report."""
+
+
+class JudgedBefore:
+    """Scores of reports at finished points of the run's sweep that have its seed; none outside of sweeps.
+
+    None with a recording either: its judges' exchanges would depend on which points there are.
+    """
+
+    def __init__(self, folder: RunFolder, plan: RunPlan) -> None:
+        self._scores: dict[tuple[str, str], list[ScoreRow]] = {}
+        if folder.sweep_path is None or plan.settings.cassette.mode != "off":
+            return
+        for other in _finished(folder, plan.settings.seed):
+            samples = read_samples(other)
+            for key, scores in read_scores(other, samples).items():
+                for judge in plan.spec.judges:
+                    own = [score for score in scores if score.judge_hash == judge.hash]
+                    if samples[key].answered and _whole(judge, own):
+                        said = [_as_of(score, other.run_id) for score in own]
+                        self._scores.setdefault((judge.name, _digest(samples[key])), said)
+
+    def scores(self, judge: JudgeSpec, row: SampleRow) -> list[ScoreRow]:
+        """The judge's rows for this attempt, which have cost nothing; empty where it has not judged such a report."""
+        if not self._scores:
+            return []
+        found = self._scores.get((judge.name, _digest(row)), [])
+        return [score.model_copy(update={"attempt": row.attempt}) for score in found]
+
+
+def _finished(folder: RunFolder, seed: int) -> Iterator[RunFolder]:
+    for path in sorted(folder.path.parent.glob("*/summary.json")):
+        other = RunFolder(path.parent)
+        manifest = other.read_manifest()
+        if other.path != folder.path and manifest.status == "finished" and manifest.config.get("seed") == seed:
+            yield other
+
+
+def _whole(judge: JudgeSpec, scores: Sequence[ScoreRow]) -> bool:
+    """Whether nothing failed that another try may bring."""
+    usable = all(score.status in ("scored", "not_applicable") and CAVEAT not in score.detail for score in scores)
+    return usable and len(scores) == len(judge.metrics)
+
+
+def _as_of(score: ScoreRow, run: str) -> ScoreRow:
+    detail: Mapping[str, object] = {SAME_REPORT: run, **score.detail}
+    return score.model_copy(update={"usage": {}, "detail": detail})
+
+
+def _digest(row: SampleRow) -> str:
+    """Of all that judges see of an attempt."""
+    sources = [source.model_dump(mode="json") for source in row.sources]
+    return digest_of([row.sample_id, row.epoch, row.sample_hash, row.as_report().model_dump(mode="json"), sources])

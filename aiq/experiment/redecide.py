@@ -1,0 +1,262 @@
+"""Other settings on recorded runs, without a model call: what an agent's decisions would have made of its attempts.
+
+For agents that declare which of their settings only decide (`agents.base.Redecides`). A point becomes a run folder like
+any other, with the rows of the attempts that took the branch, and their scores. A branch that no run took has no
+report: judges that go by the route alone score it, the others do not, and it spends what such attempts did on average.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cached_property, partial
+from statistics import fmean
+from typing import Any
+
+from pydantic import JsonValue
+
+from aiq.agents.base import Recorded, Redecides
+from aiq.core.errors import UserError
+from aiq.core.plugins import load
+from aiq.core.run_settings import RunSettings
+from aiq.core.samples import SampleKey
+from aiq.core.usage import Usage
+from aiq.experiment.compose import allowed_overrides, parse, settings_from
+from aiq.experiment.plan import JudgePlan, RunPlan, make_plan
+from aiq.experiment.provenance import new_manifest, utc_now
+from aiq.experiment.resume import brought_up_to_date, check_dataset
+from aiq.experiment.scoring import score_failure, score_nothing, score_route
+from aiq.judges.base import RouteJudge
+from aiq.runs.events import read_events
+from aiq.runs.folder import RunFolder
+from aiq.runs.journal import Journal
+from aiq.runs.manifest import Manifest, Rescored, SweepPlace
+from aiq.runs.reader import read_samples, read_scores
+from aiq.runs.rows import SampleRow, ScoreRow, Timing
+from aiq.runs.state import RunState
+from aiq.runs.summary import summarise
+
+
+class RecordedRun:
+    """A run whose decisions are made again, or that has what another one did not do."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self.folder = folder
+        self.manifest, self.notes = brought_up_to_date(folder.read_manifest())
+        self.rows = read_samples(folder)
+
+    @cached_property
+    def scores(self) -> dict[SampleKey, list[ScoreRow]]:
+        return read_scores(self.folder, self.rows)
+
+    def attempt(self, row: SampleRow) -> Recorded:
+        """Of an answered row."""
+        return Recorded(row.as_report(), row.usage, partial(read_events, self.folder, row.key, row.attempt))
+
+
+@dataclass(frozen=True)
+class RedecidedPoint:
+    """A point that was made. `left_out`: attempts on which it could not decide, by reason. `unrecorded`: how many took
+    a branch that no run has. `decisions`: the route and the tokens of each attempt, which tell points apart.
+    """
+
+    left_out: Mapping[str, int]
+    unrecorded: int
+    decisions: tuple[tuple[str | None, int], ...]
+
+    def __str__(self) -> str:
+        """What its numbers do without; empty where that is nothing."""
+        lacks = [f"{n} attempts are left out: {reason}" for reason, n in self.left_out.items()]
+        if self.unrecorded:
+            lacks.append(
+                f"{self.unrecorded} attempts took a branch that no run has recorded: their reports are not known, and "
+                "they count as spending what others of their route do"
+            )
+        return "; ".join(lacks)
+
+
+class Redecision:
+    """Makes points of the first run; the others, made with other such settings, have the branches that it did not take.
+
+    `sweep`: its name is the points', and so are those of its judges that go by the route alone.
+    Raises UserError for runs that cannot be joined, and for an agent that declares no such settings.
+    """
+
+    def __init__(self, folders: Sequence[RunFolder], sweep: RunSettings) -> None:
+        self._runs = [RecordedRun(folder) for folder in folders]
+        self._first = first = self._runs[0]
+        settings = settings_from(first.manifest.config)
+        free = {
+            name: judge
+            for name, judge in sweep.judge.items()
+            if name not in settings.judge and issubclass(load(judge.target, f"judge.{name}"), RouteJudge)
+        }
+        self._settings = settings.model_copy(update={"name": sweep.name, "judge": {**settings.judge, **free}})
+        plan = make_plan(self._settings)
+        check_dataset(plan.dataset, first.manifest, first.folder)
+        if not isinstance(plan.agent, Redecides):
+            raise UserError(
+                f"{settings.agent.target} declares no settings that only decide on what a run has recorded; sweep it "
+                "with runs of its own, by another sweep.strategy"
+            )
+        self._means: dict[str, tuple[dict[str, Usage], float]] = {}
+        self._deciding = [f"agent.{name}" for name in plan.agent.deciding]
+        for other in self._runs[1:]:
+            self._check_same(other.manifest, str(other.folder.path))
+
+    def plan(self, overrides: Sequence[str], place: SweepPlace) -> RunPlan:
+        """The first run with those of these settings that only decide."""
+        from omegaconf import OmegaConf
+
+        config = OmegaConf.create(self._settings.model_dump(mode="json"))
+        for override in parse(overrides):
+            if self._decides(override.get_key_element()):
+                OmegaConf.update(config, override.get_key_element(), override.value())
+        changed: Any = OmegaConf.to_container(config)
+        return make_plan(settings_from(changed), overrides, place, self._first.manifest.options)
+
+    def check(self, overrides: Sequence[str]) -> None:
+        """Raises UserError for settings that the recorded runs do not follow."""
+        allowed = ("experiment", "name", "output_dir", "sweep.*", *self._deciding)
+        allowed_overrides(overrides, allowed, "sweep.runs are recorded")
+
+    def _decides(self, setting: str) -> bool:
+        return any(fnmatchcase(setting, pattern) for pattern in self._deciding)
+
+    def write(self, plan: RunPlan, folder: RunFolder) -> RedecidedPoint:
+        """Decide, and write the run folder of the point. Raises UserError where nothing can be decided."""
+        state, left_out, unrecorded = RunState(plan.spec), Counter[str](), 0
+        folder.create()
+        for path in (folder.samples_path, folder.scores_path):
+            path.unlink(missing_ok=True)  # of a start that was cut off
+        first = self._first.manifest
+        manifest = new_manifest(plan, folder.path.name)
+        agents = {role: model for role, model in first.models.items() if not role.startswith("judge.")}
+        rescored = Rescored(run=str(self._first.folder.path), models=agents, overrides=plan.overrides)
+        about = {"offline": first.offline, "elsewhere": first.elsewhere, "rescored": rescored, "models": first.models}
+        samples: Journal[SampleRow] = Journal(folder.samples_path)
+        scores: Journal[ScoreRow] = Journal(folder.scores_path)
+        with closing(samples), closing(scores):
+            for made in self._rows(plan):
+                if isinstance(made, str):
+                    left_out[made] += 1
+                    continue
+                row, found, whole = made
+                unrecorded += not whole
+                samples.append(row)
+                scores.append(*found)
+                state.add_attempt(row)
+                state.add_scores(found)
+        if not state.attempts:
+            raise UserError(f"nothing can be decided again: {next(iter(left_out), 'the run has no attempt')}")
+        manifest = manifest.model_copy(update={**about, "status": "finished", "finished": utc_now()})
+        summary = summarise(manifest, state, 0.0)
+        folder.write_manifest(manifest)
+        folder.write_summary(summary)
+        rows = state.attempts.values()
+        decisions = tuple((row.route, sum(used.total_tokens for used in row.usage.values())) for row in rows)
+        return RedecidedPoint(left_out, unrecorded, decisions)
+
+    def _rows(self, plan: RunPlan) -> Iterator[tuple[SampleRow, list[ScoreRow], bool] | str]:
+        """Of each attempt of the first run its row, its scores and whether its branch is recorded, or a reason."""
+        agent: Any = plan.agent
+        samples = {sample.id: sample for sample in plan.dataset.samples}
+        for key, row in ((key, self._first.rows[key]) for key in plan.spec.keys if key in self._first.rows):
+            if not row.answered:
+                yield (
+                    row,
+                    [one for judge in plan.judges for one in score_failure(judge, samples[key.sample_id], row)],
+                    True,
+                )
+                continue
+            runs = [run for run in self._runs if self._has(run, row)]
+            found = agent.redecide([run.attempt(run.rows[key]) for run in runs])
+            if isinstance(found, str):
+                yield found
+                continue
+            said = {"route": found.report.route, "extras": found.report.extras}
+            if found.branch is None:
+                made = self._unrecorded(row, found.report.route).model_copy(update=said)
+            else:
+                source = runs[found.branch].rows[key]
+                made = source.model_copy(
+                    update={**said, "attempt": row.attempt, "usage": found.usage, "tags": row.tags}
+                )
+            scores: list[ScoreRow] = []
+            for judge in plan.judges:
+                if isinstance(judge.judge, RouteJudge):
+                    scores += score_route(judge, judge.judge, samples[key.sample_id], made)
+                elif found.branch is None:
+                    scores += score_nothing(judge, made, f"no run has recorded its branch: {made.route}")
+                else:
+                    scores += _copied(judge, made, runs[found.branch])
+            yield made, scores, found.branch is not None
+
+    @staticmethod
+    def _has(run: RecordedRun, row: SampleRow) -> bool:
+        """Whether the run has an answer to the same question."""
+        other = run.rows.get(row.key)
+        return other is not None and other.answered and other.sample_hash == row.sample_hash
+
+    def _unrecorded(self, row: SampleRow, route: str) -> SampleRow:
+        """An attempt without a report, which spends what the recorded ones of its route do on average."""
+        usage, seconds = self._typical(route)
+        return SampleRow(
+            **row.model_dump(include={"sample_id", "epoch", "attempt", "sample_hash", "question", "tags"}),
+            status="completed",
+            outcome="ok",
+            report="",
+            usage=usage,
+            timing=Timing(started=row.timing.started, seconds=seconds),
+        )
+
+    def _typical(self, route: str) -> tuple[dict[str, Usage], float]:
+        """Usage by role and seconds of the recorded attempts of a route, the mean. Raises UserError without any."""
+        if route not in self._means:
+            rows = [row for run in self._runs for row in run.rows.values() if row.answered and row.route == route]
+            if not rows:
+                raise UserError(
+                    f"no attempt of these runs took the route {route}, so that nothing tells what it costs; name a "
+                    "further run in which some do"
+                )
+            roles = sorted({role for row in rows for role in row.usage})
+            total = {role: sum((row.usage.get(role, Usage()) for row in rows), Usage()) for role in roles}
+            usage = {role: _divided(used, len(rows)) for role, used in total.items()}
+            self._means[route] = usage, fmean(row.timing.seconds for row in rows)
+        return self._means[route]
+
+    def _check_same(self, other: Manifest, name: str) -> None:
+        """Raises UserError where a run differs from the first in more than its decisions: its branches are others."""
+        first, second = (
+            {"dataset": run.dataset.fingerprint, "llm.model": run.models.get("default"), **_flat(run.config["agent"])}
+            for run in (self._first.manifest, other)
+        )
+        for setting in sorted(first.keys() | second.keys()):
+            if first.get(setting) != second.get(setting) and not self._decides(setting):
+                raise UserError(
+                    f"{name} has {setting}={second.get(setting)}, and {self._first.folder.path} has "
+                    f"{first.get(setting)}: what it did the other could not have done; leave it out"
+                )
+
+
+def _flat(config: JsonValue, name: str = "agent") -> dict[str, JsonValue]:
+    if not isinstance(config, Mapping):
+        return {name: config}
+    return {place: one for key, value in config.items() for place, one in _flat(value, f"{name}.{key}").items()}
+
+
+def _divided(usage: Usage, n: int) -> Usage:
+    """A mean; whole numbers remain so."""
+    means = {
+        name: value if value is None else type(value)(value / n + (isinstance(value, int) and 0.5))
+        for name, value in usage
+    }
+    return Usage(**means)
+
+
+def _copied(planned: JudgePlan, row: SampleRow, run: RecordedRun) -> list[ScoreRow]:
+    """The scores of the judge in the run that the row is from; they cost nothing again."""
+    scores = [one for one in run.scores[row.key] if one.judge_hash == planned.spec.hash]
+    found = [one.model_copy(update={"attempt": row.attempt, "usage": None}) for one in scores]
+    return found or score_nothing(planned, row, f"{run.folder.path} has no score of it by this judge")

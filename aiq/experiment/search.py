@@ -1,0 +1,174 @@
+"""Search strategies beside the grid: which of its points are made, and on how many of the samples.
+
+Each is a function of what is known already and of a seed, so that a sweep that was cut off goes on as it would have.
+A point is known by its places on the axes here.
+"""
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from aiq.core.errors import ConfigError
+from aiq.core.reports import Metric
+from aiq.core.seeds import derive
+from aiq.runs.state import RunState
+from aiq.runs.summary import difference, estimate
+from aiq.stats.estimates import Difference
+
+Places = tuple[int, ...]
+"""On each axis, in order, the place of a point's value among the axis' values, from 0."""
+
+_REPEATS: Final = 100  # asks after which a sampler that suggests known points alone is done
+
+
+def drawn(sizes: Sequence[int], n: int, seed: int) -> list[Places]:
+    """So many different points, each as likely as any other, in the order of the grid; all where there are no more.
+
+    `sizes`: the number of values on each axis.
+    """
+    total = math.prod(sizes)
+    numbers = random.Random(derive("sweep.random", seed)).sample(range(total), min(n, total))
+    return [_places(number, sizes) for number in sorted(numbers)]
+
+
+def _places(number: int, sizes: Sequence[int]) -> Places:
+    """Of a point by its number in the grid, whose last axis varies fastest."""
+    found = []
+    for size in reversed(sizes):
+        number, place = divmod(number, size)
+        found.append(place)
+    return tuple(reversed(found))
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A point that was made. `numbers`: its metric and what it spends on a sample; None for a failure."""
+
+    places: Places
+    numbers: tuple[float, float] | None
+
+
+def check_optuna() -> None:
+    """Raises ConfigError without the package."""
+    try:
+        import optuna  # noqa: F401
+    except ImportError:
+        raise ConfigError(
+            "sweep.strategy=optuna needs a package that is not installed: pip install 'aiq-bench[optuna]'"
+        ) from None
+
+
+def suggested(
+    axes: Sequence[Sequence[str]], tried: Sequence[Tried], seed: int, *, higher_is_better: bool
+) -> Places | None:
+    """The point that Optuna would try next, by metric and spend at once; None where it knows of no other.
+
+    `axes`: the values of each. Those that are numbers have an order, in which a sampler sees what lies close together.
+    The sampler is a tree-structured Parzen estimator (Bergstra et al. 2011, "Algorithms for Hyper-Parameter
+    Optimization"); it is made anew for each point from what is known, so that a resumed sweep needs nothing but its
+    points.
+    """
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    orders = [sorted(range(len(values)), key=lambda place: _number(values[place])) for values in axes]
+    space: dict[str, Any] = {str(axis): _distribution(values) for axis, values in enumerate(axes)}
+    own = derive("sweep.optuna", seed, len(tried))
+    sampler = optuna.samplers.TPESampler(seed=own, n_startup_trials=1)
+    study = optuna.create_study(
+        sampler=sampler, directions=["maximize" if higher_is_better else "minimize", "minimize"]
+    )
+    for one in tried:
+        params = {
+            str(axis): order.index(place) for axis, (order, place) in enumerate(zip(orders, one.places, strict=True))
+        }
+        study.add_trial(
+            optuna.trial.create_trial(
+                state=optuna.trial.TrialState.COMPLETE if one.numbers else optuna.trial.TrialState.FAIL,
+                params=params,
+                distributions=space,
+                values=one.numbers,
+            )
+        )
+    for _ in range(_REPEATS):
+        trial = study.ask(space)
+        places = tuple(order[trial.params[str(axis)]] for axis, order in enumerate(orders))
+        if places not in {one.places for one in tried}:
+            return places
+        study.tell(trial, state=optuna.trial.TrialState.FAIL)
+    return None
+
+
+def _number(value: str) -> float:
+    """0 for what is no number, which keeps its place in a sort."""
+    try:
+        return float(value)
+    except ValueError:
+        return 0.0
+
+
+def _distribution(values: Sequence[str]) -> Any:
+    from optuna.distributions import CategoricalDistribution, IntDistribution
+
+    try:
+        [float(value) for value in values]
+    except ValueError:
+        return CategoricalDistribution(range(len(values)))
+    return IntDistribution(0, len(values) - 1)
+
+
+class Beaten(NamedTuple):
+    """Why a point goes no further: its difference from the leading one, and how likely that is where it could win."""
+
+    leader: int
+    difference: Difference
+    p: float
+
+    def __str__(self) -> str:
+        change = f"{self.difference.mean:+.3f} from point {self.leader}"
+        return f"{change} after {self.difference.n} samples (p = {self.p:.2g}, one-sided)"
+
+
+class Halving:
+    """Successive halving: all points run on a share of the samples, which doubles from rung to rung, and points that
+    cannot win go no further.
+
+    The samples of a rung are drawn, and each rung has those of the one before. After each but the last, every point
+    is compared with the leading one by the paired test of `stats.significance`, one-sided. The best point could lose
+    against any other at any rung, so each test is at the level `error` over (points - 1) and the rungs tested
+    (Bonferroni): the chance that the best point is stopped is at most `error`, whatever the others are.
+
+    `rungs`: the last has all samples, each before it half as many; those of too few for any point to lose are left out.
+    """
+
+    def __init__(self, samples: Sequence[str], points: int, rungs: int, error: float, seed: int) -> None:
+        order = list(samples)
+        random.Random(derive("sweep.halving", seed)).shuffle(order)
+        sizes = [math.ceil(len(order) / 2**halved) for halved in reversed(range(rungs))]
+        tests = max(1, points - 1)
+        while len(sizes) > 1 and 0.5 ** sizes[0] > error / tests / (len(sizes) - 1):
+            sizes.pop(0)
+        self.rungs = tuple(frozenset(order[:size]) for size in sizes)
+        self.level = error / tests / max(1, len(sizes) - 1)
+
+    def beaten(self, rung: int, metric: Metric, states: Mapping[int, RunState]) -> dict[int, Beaten]:
+        """By number, those of the points that cannot win, by what they scored on the samples of a rung, from 0."""
+        if rung + 1 == len(self.rungs):
+            return {}
+        sign = 1.0 if metric.higher_is_better else -1.0
+        scores = {
+            number: state.by_sample(metric.name, [key for key in state.spec.keys if key.sample_id in self.rungs[rung]])
+            for number, state in states.items()
+        }
+        means = {number: one.mean for number, found in scores.items() if (one := estimate(metric, found)) is not None}
+        if not means:
+            return {}
+        leader = max(means, key=lambda number: (sign * means[number], -number))
+        found = {}
+        for number in means.keys() - {leader}:
+            change = difference(metric, scores[leader], scores[number])
+            if change is not None and change.p is not None and sign * change.mean < 0 and change.p / 2 <= self.level:
+                found[number] = Beaten(leader, change, change.p / 2)
+        return dict(sorted(found.items()))

@@ -1,0 +1,123 @@
+"""The order of a sweep's work: what to do next, from the points that there are and what their runs have come to.
+
+A strategy can be made anew for a sweep that was cut off: it asks for nothing that its points' folders have already.
+"""
+
+from typing import NamedTuple
+
+from aiq.core.errors import ConfigError
+from aiq.core.reports import Metric
+from aiq.core.usage import SpendName
+from aiq.experiment.plan import RunPlan
+from aiq.experiment.search import Halving, Tried, check_optuna, suggested
+from aiq.experiment.sweep import Grid
+from aiq.runs.reader import read_state
+from aiq.runs.sweeps import Point, Sweep, SweepFolder
+
+_SPENDS: tuple[SpendName, ...] = ("cost_usd", "tokens", "calls")
+
+
+class Step(NamedTuple):
+    """A point to go on with. `samples`: the ids of those to do now; None: all that are left."""
+
+    point: Point
+    samples: frozenset[str] | None = None
+
+
+class Strategy:
+    """Each point once, in their order: the grid, and points that were drawn from it."""
+
+    def __init__(self, folder: SweepFolder) -> None:
+        self._folder = folder
+        self._begun: set[int] = set()
+
+    def next(self, sweep: Sweep) -> tuple[Sweep, Step | None]:
+        """The sweep with what has been decided on its points, and what to do; None where that is all."""
+        for point in sweep.left:
+            if point.number not in self._begun:
+                self._begun.add(point.number)
+                return sweep, Step(point)
+        return sweep, None
+
+
+class OptunaStrategy(Strategy):
+    """Some points that were drawn, then one at a time that Optuna suggests by all that are finished."""
+
+    def __init__(self, folder: SweepFolder, grid: Grid, seed: int, metric: Metric) -> None:
+        super().__init__(folder)
+        self._grid, self._seed, self._metric = grid, seed, metric
+
+    def next(self, sweep: Sweep) -> tuple[Sweep, Step | None]:
+        sweep, step = super().next(sweep)
+        if step is not None or len(sweep.points) >= self._grid.settings.points:
+            return sweep, step
+        places = suggested(
+            [axis.values for axis in sweep.axes],
+            self._tried(sweep),
+            self._seed,
+            higher_is_better=self._metric.higher_is_better,
+        )
+        if places is None:
+            return sweep, None
+        point = self._grid.point(len(sweep.points), places)
+        return super().next(sweep.model_copy(update={"points": (*sweep.points, point)}))
+
+    def _tried(self, sweep: Sweep) -> list[Tried]:
+        made = [point for point in sweep.points if point.metrics]
+        names = [name for name in _SPENDS if all(name in point.spend for point in made)]
+        spent = (name for name in names if any(point.spend[name].mean for point in made))
+        wanted = self._grid.settings.spend
+        spend: SpendName = next(spent, "calls") if wanted is None else wanted
+        found = []
+        for point in sweep.points:
+            places = tuple(axis.values.index(point.axes[axis.name]) for axis in sweep.axes)
+            merit, cost = point.metrics.get(self._metric.name), point.spend.get(spend)
+            found.append(Tried(places, (merit.mean, cost.mean) if merit and cost else None))
+        return found
+
+
+class HalvingStrategy(Strategy):
+    """All points on the samples of a rung, then those that can still win on the next one."""
+
+    def __init__(self, folder: SweepFolder, halving: Halving, metric: str) -> None:
+        super().__init__(folder)
+        self._halving, self._metric, self._rung = halving, metric, 0
+
+    def next(self, sweep: Sweep) -> tuple[Sweep, Step | None]:
+        rungs = self._halving.rungs
+        while self._rung < len(rungs):
+            sweep, step = super().next(sweep)
+            if step is not None:
+                return sweep, Step(step.point, rungs[self._rung] if self._rung + 1 < len(rungs) else None)
+            sweep = self._without_losers(sweep)
+            self._begun = {point.number for point in sweep.points if point.status == "failed"}
+            self._rung += 1
+        return sweep, None
+
+    def _without_losers(self, sweep: Sweep) -> Sweep:
+        """Those that cannot win are stopped; a point that failed as a whole is not compared."""
+        running = [point for point in sweep.points if point.status in ("pending", "finished")]
+        states = {point.number: read_state(self._folder.point(point.number)) for point in running}
+        metric = next(iter(states.values())).spec.metrics[self._metric] if states else None
+        beaten = self._halving.beaten(self._rung, metric, states) if metric else {}
+        for point in running:
+            if point.number in beaten and point.status == "pending":
+                stopped = {"status": "stopped", "note": str(beaten[point.number])}
+                sweep = sweep.with_point(point.model_copy(update=stopped))
+        return sweep
+
+
+def strategy_of(grid: Grid, folder: SweepFolder, plan: RunPlan) -> Strategy:
+    """The strategy of the config's section `sweep`; `plan`: of its first point. Raises ConfigError for its metric."""
+    settings, seed = grid.settings, plan.settings.seed
+    if settings.strategy not in ("halving", "optuna"):
+        return Strategy(folder)
+    metric = settings.metric or next(iter(plan.spec.metrics), None)
+    if metric is None or metric not in plan.spec.metrics:
+        names = ", ".join(plan.spec.metrics) or "none"
+        raise ConfigError(f"sweep.metric={metric}: the judges have no such metric; they have {names}")
+    if settings.strategy == "optuna":
+        check_optuna()
+        return OptunaStrategy(folder, grid, seed, plan.spec.metrics[metric])
+    samples = [sample.id for sample in plan.dataset.samples]
+    return HalvingStrategy(folder, Halving(samples, len(grid.points), settings.rungs, settings.error, seed), metric)

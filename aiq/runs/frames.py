@@ -1,0 +1,230 @@
+"""Runs as pandas frames: one of the runs, one of their metrics, one of the attempts, one of the scores.
+
+Each frame has the columns of its list below, in that order, however many rows it has; `run_id` joins them, and
+`sample_id` and `epoch` join attempts and scores. Where the frames have them, a run's values on the axes of its sweep
+follow as `axis.NAME` and a sample's tags as `tag.NAME`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from aiq.core.usage import Usage
+from aiq.runs.folder import RunFolder, find_runs
+from aiq.runs.manifest import Manifest
+from aiq.runs.reader import read_samples, read_scores, read_state
+from aiq.runs.rows import SampleRow, ScoreRow
+from aiq.runs.summary import Summary, summarise
+from aiq.stats.estimates import Estimate
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+Row = Mapping[str, Any]
+
+_PLACE: Final = ("run_id", "experiment")
+_SPENT: Final = ("model_calls", "input_tokens", "output_tokens", "tokens", "cost_usd", "unreported_calls")
+_OF_RUN: Final = ("status", "started", "finished", "git_revision", "offline", "clock")
+
+COLUMNS: Final[Mapping[str, Sequence[str]]] = {
+    "runs": (
+        *(*_PLACE, "folder", *_OF_RUN),
+        *("sweep", "dataset", "dataset_fingerprint", "config_hash", "agent_hash"),
+        *("n_samples", "n_attempts", "n_errors", "n_partial"),
+        *("run_seconds", "attempt_seconds"),
+        *(f"{account}_{name}" for account in ("agent", "judge") for name in _SPENT),
+    ),
+    "metrics": (
+        *(*_PLACE, "metric", "judge", "tag", "tag_value"),
+        *("mean", "ci_low", "ci_high", "n", "estimator", "least", "greatest", "higher_is_better", "unjudged"),
+    ),
+    "samples": (
+        *(*_PLACE, "sample_id", "epoch", "attempt", "status", "question", "report"),
+        *("route", "outcome", "citation_status", "seconds", *_SPENT, "error"),
+    ),
+    "scores": (
+        *(*_PLACE, "sample_id", "epoch", "judge", "metric", "status"),
+        *("value", "numerator", "denominator", "reason", "error", "judge_model"),
+    ),
+}
+"""The columns of each frame that are always there. `docs/reference/frames.md` says what they mean."""
+
+
+@dataclass(frozen=True)
+class RunFrames:
+    """Runs as frames, each read when it is first asked for; a frame is its owner's to change afterwards.
+
+    `runs`: a row for each run. `metrics`: one for each metric of a run, over all samples and over each slice, with its
+    95 % interval. `samples`: one for the last attempt of each (sample, epoch). `scores`: one for each (sample, epoch,
+    judge, metric); the value of a ratio is numerator by denominator, and over several rows the sum of the one by the
+    sum of the other. A failed judge's score has no number and an `error`.
+    """
+
+    folders: tuple[RunFolder, ...]
+
+    @cached_property
+    def runs(self) -> "DataFrame":
+        return self._frame("runs", self._runs())
+
+    @cached_property
+    def metrics(self) -> "DataFrame":
+        return self._frame("metrics", self._metrics())
+
+    @cached_property
+    def samples(self) -> "DataFrame":
+        return self._frame("samples", self._samples())
+
+    @cached_property
+    def scores(self) -> "DataFrame":
+        return self._frame("scores", self._scores())
+
+    @cached_property
+    def manifests(self) -> tuple[Manifest, ...]:
+        return tuple(folder.read_manifest() for folder in self.folders)
+
+    @cached_property
+    def summaries(self) -> tuple[Summary, ...]:
+        """The numbers of each run: as it wrote them, or worked out from the rows of one that was cut off."""
+        return tuple(_summary(*pair) for pair in zip(self.folders, self.manifests, strict=True))
+
+    def _frame(self, name: str, rows: Iterable[Row]) -> "DataFrame":
+        from pandas import DataFrame
+
+        found = list(rows)
+        axes = {f"axis.{axis}": None for manifest in self.manifests for axis in _axes(manifest)}
+        tags = sorted({column for row in found for column in row if column.startswith("tag.")})
+        return DataFrame(found, columns=[*COLUMNS[name], *axes, *tags])
+
+    def _runs(self) -> Iterator[Row]:
+        for folder, manifest, summary in zip(self.folders, self.manifests, self.summaries, strict=True):
+            row: dict[str, Any] = {
+                **_place(manifest),
+                "folder": str(folder.path),
+                **{name: getattr(manifest, name) for name in _OF_RUN},
+                "sweep": manifest.sweep.id if manifest.sweep else None,
+                "dataset": manifest.dataset.name,
+                "dataset_fingerprint": manifest.dataset.fingerprint,
+                "config_hash": manifest.hashes.config,
+                "agent_hash": manifest.hashes.agent,
+                "n_samples": summary.n_samples,
+                "n_attempts": summary.n_attempts,
+                "n_errors": summary.n_errors,
+                "n_partial": summary.partial,
+                "run_seconds": summary.timing.run_seconds or None,  # of one that was cut off nobody knows
+                "attempt_seconds": summary.timing.attempt_mean,
+            }
+            for account, usage in summary.usage.items():
+                row |= {f"{account}_{name}": value for name, value in _spent([usage.total]).items()}
+            yield row
+
+    def _metrics(self) -> Iterator[Row]:
+        for manifest, summary in zip(self.manifests, self.summaries, strict=True):
+            judges = {metric.name: (judge.name, metric) for judge in manifest.judges for metric in judge.metrics}
+            for tag, value, name, found in _estimates(summary):
+                judge, metric = judges.get(name, (name.partition(".")[0], None))
+                failed = summary.judge_errors.get(judge) if tag is None else None
+                least, greatest = summary.ranges.get(name, (metric and metric.low, metric and metric.high))
+                low, high = found.ci95 or (None, None)
+                yield _place(manifest) | {
+                    "metric": name,
+                    "judge": judge,
+                    "tag": tag,
+                    "tag_value": value,
+                    "mean": found.mean,
+                    "ci_low": low,
+                    "ci_high": high,
+                    "n": found.n,
+                    "estimator": found.estimator,
+                    "least": least,
+                    "greatest": greatest,
+                    "higher_is_better": metric and metric.higher_is_better,
+                    "unjudged": (failed.n if failed else 0) if tag is None else None,
+                }
+
+    def _samples(self) -> Iterator[Row]:
+        for folder, manifest in zip(self.folders, self.manifests, strict=True):
+            for row in read_samples(folder, SampleRow.light).values():
+                yield _place(manifest) | {
+                    **row.model_dump(include=set(COLUMNS["samples"]) - {"error"}),
+                    "seconds": row.timing.seconds,
+                    **_spent(row.usage.values()),
+                    "error": row.error and str(row.error),
+                    **{f"tag.{name}": value for name, value in row.tags.items()},
+                }
+
+    def _scores(self) -> Iterator[Row]:
+        for folder, manifest in zip(self.folders, self.manifests, strict=True):
+            hashes = manifest.hashes.judges
+            scores = read_scores(folder, read_samples(folder, SampleRow.light))
+            for score in (score for found in scores.values() for score in found):
+                if score.judge_hash == hashes.get(score.judge):
+                    yield _place(manifest) | _score(score)
+
+
+@dataclass(frozen=True, repr=False)
+class FinishedRun:
+    """A run that came to its end: what `aiq.run` gives. `exit_code`: what `aiq run` would have ended with, 0 or 3."""
+
+    folder: Path
+    summary: Summary
+    exit_code: int
+
+    @cached_property
+    def frames(self) -> RunFrames:
+        """Its rows as pandas frames."""
+        return RunFrames((RunFolder(self.folder),))
+
+    def __repr__(self) -> str:
+        statuses = ", ".join(f"{count} {status}" for status, count in self.summary.statuses.items())
+        metrics = ", ".join(f"{name} {found.mean:.3f}" for name, found in self.summary.metrics.items())
+        return f"<{self.folder}: {statuses}; {metrics or 'nothing scored'}>"
+
+
+def load_runs(*runs: str | Path, results: str | Path = "results") -> RunFrames:
+    """Runs as pandas frames; without names, all runs below `results`.
+
+    A name is a run (a folder, a run id below `results`, `latest`, or an experiment's name for its latest run), a sweep
+    (a folder or an id) for its points, any folder for all runs below it, or a pattern of such (`shallow_freshqa/*`).
+    A run that several names mean is there once. Raises UserError for a name that means none.
+    """
+    return RunFrames(tuple(find_runs([str(name) for name in runs], str(results))))
+
+
+def _place(manifest: Manifest) -> dict[str, Any]:
+    axes = {f"axis.{name}": value for name, value in _axes(manifest).items()}
+    return {"run_id": manifest.run_id, "experiment": manifest.experiment, **axes}
+
+
+def _axes(manifest: Manifest) -> Mapping[str, str]:
+    return manifest.sweep.axes if manifest.sweep else {}
+
+
+def _summary(folder: RunFolder, manifest: Manifest) -> Summary:
+    if folder.summary_path.is_file():
+        return folder.read_summary()
+    return summarise(manifest, read_state(folder), run_seconds=0.0)
+
+
+def _estimates(summary: Summary) -> Iterator[tuple[str | None, str | None, str, Estimate]]:
+    """Tag, its value, metric and estimate: over all samples first, then by slice."""
+    for name, found in summary.metrics.items():
+        yield None, None, name, found
+    for tag, values in summary.slices.items():
+        for value, metrics in values.items():
+            for name, found in metrics.items():
+                yield tag, value, name, found
+
+
+def _spent(usages: Iterable[Usage]) -> dict[str, Any]:
+    used = sum(usages, Usage())
+    values = (used.calls, used.input_tokens, used.output_tokens, used.total_tokens, used.cost_usd)
+    return dict(zip(_SPENT, (*values, used.unreported_calls), strict=True))
+
+
+def _score(row: ScoreRow) -> dict[str, Any]:
+    shown = {name: getattr(row, name) for name in COLUMNS["scores"] if name in ScoreRow.model_fields}
+    if row.parts and row.parts[1]:
+        shown["value"] = row.parts[0] / row.parts[1]
+    return {**shown, "error": row.error and row.error.message}

@@ -1,0 +1,213 @@
+"""What `aiq calibrate` prints, within 88 columns: how far to trust judges, what they notice, and what they do not."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from aiq.analysis.calibration_claims import FEWEST_TASKS
+from aiq.analysis.reliability import (
+    BY_CHANCE,
+    CONTROLS,
+    Calibration,
+    Claim,
+    Figure,
+    JudgeClaims,
+    LabelAgreement,
+    MetricReliability,
+    PerturbationFigures,
+)
+from aiq.site.tables import OFFLINE_NOTE, interval, number, plain_table
+
+_NOT_CALIBRATED = ("fact.total_citations", "fact.total_valid_citations")
+"""Official names of numbers that are calibrated under ours."""
+
+_ONCE = (
+    "Each report was judged once: how much a score is worth against noise is not known. Run it with epochs=2 or more."
+)
+_ONCE_A_RUN = (
+    "within one run the same question is asked once, so that its noise shows between runs only "
+    "(aiq calibrate RUN OTHER_RUN, with another seed); until then every difference counts."
+)
+_TOLD = (
+    "How much more often, in points of per cent, a damaged report scores below an undamaged one {} on the same "
+    "task than a report with its paragraphs in another order does; in brackets the 95 % interval. Noticed is "
+    "what is above 0 at p < 0.05, by Holm's method for all that the judge claims."
+)
+
+
+def calibration_tables(calibration: Calibration) -> Group:
+    """How far to trust the judges, what they notice, whom they agree with, and what a reader must know of it."""
+    shown = [one for one in calibration.metrics if one.metric not in _NOT_CALIBRATED]
+    parts: list[RenderableType] = []
+    if shown:
+        parts += [_reliability(shown), *_swayed(shown), *_claims(calibration, shown), *_perturbations(shown)]
+    parts += _agreement(calibration) if calibration.agreement else []
+    parts += _labels(calibration) if calibration.labels else []
+    spaced = [item for part in parts for item in (part, Text())]
+    return Group(*spaced[:-1], *_remarks(calibration, shown))
+
+
+def _remarks(calibration: Calibration, shown: Sequence[MetricReliability]) -> Iterator[Text]:
+    if calibration.unmatched_labels:
+        yield Text(f"{calibration.unmatched_labels} labels fit no score", style="yellow")
+    silent = [one for one in shown if one.noise is None]
+    if not all(one.once_per_run for one in silent):
+        yield Text(_ONCE, style="yellow")
+    if copied := dict.fromkeys(f"{one.metric.partition('.')[0]}.*" for one in silent if one.once_per_run):
+        yield Text(f"{', '.join(copied)}: {_ONCE_A_RUN}", style="dim")
+    if any(one.tasks < FEWEST_TASKS for one in shown):
+        yield Text(f"With fewer than {FEWEST_TASKS} tasks nothing can be shown to be noticed.", style="yellow")
+    if calibration.offline:
+        yield Text(OFFLINE_NOTE.replace("an agent", "a judge of yours"), style="yellow")
+
+
+def _names(metrics: Sequence[MetricReliability] | Sequence[LabelAgreement]) -> list[str]:
+    """A metric's name; with the judge's model where several judges yield it, and their place where that is one."""
+    names = [one.metric for one in metrics]
+    models = [f"{one.metric} {one.judge_model or ''}".strip() for one in metrics]
+    return [
+        name if names.count(name) == 1 else model if models.count(model) == 1 else f"{model} {place}"
+        for place, (name, model) in enumerate(zip(names, models, strict=True), start=1)
+    ]
+
+
+def _reliability(metrics: Sequence[MetricReliability]) -> Table:
+    headings = ("metric", "reliability", "noise\n(sd)", "equal\nagain", "false\nalarms", "others'\nreports")
+    rows = [
+        (
+            *(name, _full(one.reliability, 2)),
+            *((one.noise.sd, _percent(one.noise.equal)) if one.noise else (None, None)),
+            *(_percent(_value(one.false_alarms)), _percent(_value(one.independent))),
+        )
+        for name, one in zip(_names(metrics), metrics, strict=True)
+    ]
+    return plain_table(headings, rows, "how far to trust the judges")
+
+
+def _swayed(metrics: Sequence[MetricReliability]) -> Iterator[Table]:
+    """By what is no merit; metrics that nothing sways are left out."""
+    named = list(zip(_names(metrics), metrics, strict=True))
+    rows = [
+        (name, _percent(_value(one.obeys_instructions)), _full(one.length_rise), _value(one.length_correlation))
+        for name, one in named
+        if any(map(_value, (one.obeys_instructions, one.length_rise, one.length_correlation)))
+    ]
+    if rows:
+        yield plain_table(("metric", "obeys", "rise by padding", "with length"), rows, "what sways them")
+    if placed := [(name, _full(one.position_bias)) for name, one in named if one.position_bias is not None]:
+        yield plain_table(("metric", "position bias"), placed)
+
+
+def _claims(calibration: Calibration, shown: Sequence[MetricReliability]) -> Iterator[Text]:
+    """Judge by judge what it notices of what it claims to, and its blind spots; then those of all together."""
+    others = any("independent" in one.perturbations for one in shown)
+    yield Text("what they notice").append("\n" + _TOLD.format("of others" if others else "(its original)"), style="dim")
+    for judge in calibration.judges:
+        yield _judge(judge)
+    noticed = {name for judge in calibration.judges for name, one in judge.claims.items() if one.verdict == "noticed"}
+    lost = [name for one in shown[:1] for name in one.perturbations if name not in (*noticed, *CONTROLS)]
+    if lost:
+        yield Text(f"No judge of these is shown to notice: {', '.join(lost)}.", style="yellow")
+
+
+def _judge(judge: JudgeClaims) -> Text:
+    noticed = [one for one in judge.claims.values() if one.verdict == "noticed"]
+    title = f"{judge.judge} ({judge.judge_model or 'no model'}): notices {len(noticed)} of {len(judge.claims)}"
+    text = Text(f"{title} that it claims to")
+    for verdict, claims in groupby(sorted(judge.claims.items(), key=_by_verdict), key=lambda item: item[1].verdict):
+        text.append(f"\n  {verdict}: " + ", ".join(f"{name} {_told(claim)}" for name, claim in claims))
+    if judge.unclaimed:
+        text.append(f"\n  blind spot, never claimed: {', '.join(judge.unclaimed)}")
+    return text
+
+
+def _by_verdict(item: tuple[str, Claim]) -> int:
+    return ("noticed", "cannot tell", "blind spot").index(item[1].verdict)
+
+
+def _told(claim: Claim) -> str:
+    found = claim.told
+    between = f"{100 * found.ci95[0]:.0f} to {100 * found.ci95[1]:.0f}" if found.ci95 else "no interval"
+    needed = f"; {claim.tasks} tasks would tell" if claim.tasks else ""
+    return f"{100 * found.mean:+.0f} ({between}{needed})"
+
+
+def _perturbations(metrics: Sequence[MetricReliability]) -> Iterator[Table]:
+    """A table a judge: a row a perturbation, a column a metric; in brackets what the metric is not meant to see.
+
+    Perturbations that no metric of the judge claims and none finds more often than by chance are left out.
+    """
+    for place, (_, group) in enumerate(groupby(metrics, key=lambda one: one.judge_hash)):
+        of_judge = list(group)
+        prefix = f"{of_judge[0].metric.partition('.')[0]}."
+        headings = [one.metric.removeprefix(prefix).replace("_", "_\n") for one in of_judge]
+        names = dict.fromkeys(name for one in of_judge for name in one.perturbations)
+        seen = {name: [one.perturbations.get(name) for one in of_judge] for name in names}
+        rows = [(name, *map(_seen, found)) for name, found in seen.items() if any(map(_told_of, found))]
+        title = "rank correlation with the planted quality, and share of reports found worse" if place == 0 else None
+        yield plain_table((f"{prefix}*", *headings), rows, title)
+
+
+def _told_of(seen: PerturbationFigures | None) -> bool:
+    return seen is not None and (seen.meant or (_value(seen.recall) or 0.0) > BY_CHANCE)
+
+
+def _seen(seen: PerturbationFigures | None) -> str:
+    if seen is None or (seen.spearman is None and seen.recall is None):
+        return "-"
+    share = _percent(_value(seen.recall))
+    if seen.meant and seen.spearman is not None:
+        return f"{seen.spearman.value:z.2f}{f' {share}' if share else ''}"
+    return f"({share})" if share else "-"
+
+
+def _agreement(calibration: Calibration) -> Iterator[RenderableType]:
+    """Columns without a figure are left out."""
+    pairs = calibration.agreement
+    names = list(dict.fromkeys(name for two in pairs for name in (two.first, two.second)))
+    metrics = [name.partition(" ")[0] for name in names]
+    called = {name: metric if metrics.count(metric) == 1 else name for name, metric in zip(names, metrics, strict=True)}
+    columns: list[tuple[str, list[str | int | None]]] = [
+        ("judge", [called[two.first] for two in pairs]),
+        ("other judge", [called[two.second] for two in pairs]),
+        ("reports", [two.reports for two in pairs]),
+        ("equal", [_percent(two.equal) for two in pairs]),
+        ("kappa", [_full(two.kappa, 2) for two in pairs]),
+        ("spearman", [_full(two.spearman, 2) for two in pairs]),
+        ("alpha", [_full(two.alpha, 2) for two in pairs]),
+    ]
+    kept = [(heading, cells) for heading, cells in columns if any(cell is not None for cell in cells)]
+    rows = zip(*(cells for _, cells in kept), strict=True)
+    title = "do they call the same reports worse than their originals?"
+    yield plain_table([heading for heading, _ in kept], rows, title, left=2)
+    if calibration.alpha is not None:
+        yield Text(f"Krippendorff's alpha of all: {_full(calibration.alpha, 2)}")
+
+
+def _labels(calibration: Calibration) -> Iterator[Table]:
+    """Correlations, and where there are verdicts, how they agree."""
+    named = list(zip(_names(calibration.labels), calibration.labels, strict=True))
+    rows = [(name, one.labels, _full(one.spearman, 2), _full(one.kendall, 2)) for name, one in named]
+    yield plain_table(("metric", "labels", "spearman", "kendall"), rows, "against your labels")
+    if rows := [(name, one.labels, _full(one.accuracy, 2), _full(one.kappa, 2)) for name, one in named if one.accuracy]:
+        yield plain_table(("metric", "labels", "accuracy", "kappa"), rows)
+
+
+def _value(figure: Figure | None) -> float | None:
+    return figure.value if figure else None
+
+
+def _full(figure: Figure | None, decimals: int | None = None) -> str | None:
+    if figure is None:
+        return None
+    if decimals is None:
+        return number(figure.value) + (f" ({interval(figure)})" if figure.ci95 else "")
+    between = f" ({figure.ci95[0]:z.{decimals}f} to {figure.ci95[1]:z.{decimals}f})" if figure.ci95 else ""
+    return f"{figure.value:z.{decimals}f}{between}"
+
+
+def _percent(share: float | None) -> str | None:
+    return None if share is None else f"{100 * share:.0f} %"

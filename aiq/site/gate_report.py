@@ -1,0 +1,109 @@
+"""A gate's result as tables, Markdown and JUnit's XML."""
+
+from collections.abc import Iterator, Sequence
+from xml.etree import ElementTree as Xml
+
+from aiq.analysis.gate import GateResult, LimitGate, MetricGate
+from aiq.core.text import counted
+from aiq.site.analysis_tables import MOST_SAMPLES, Sheet, plus
+from aiq.site.tables import number
+
+
+def gate_parts(found: GateResult) -> Iterator[Sheet | str]:
+    """Causes first, then what got worse with its samples, then what is open."""
+    yield f"gate {'passed' if found.passed else 'FAILED'}: {found.run} against {found.baseline}"
+    yield from (f"cause: {why}" for why in found.causes)
+    yield from (f"changed since the baseline: {what}" for what in found.changed)
+    of = {standing: [one for one in found.metrics if one.standing == standing] for standing in _STANDINGS}
+    if worse := of["worse"]:
+        rows = [(one.metric, one.baseline, one.new, plus(one.change), _bound(one), number(one.margin)) for one in worse]
+        yield Sheet(
+            "got worse",
+            ("metric", "baseline", "run", "change", f"{100 * (1 - found.settings.level):g} % bound", "margin"),
+            rows,
+        )
+        yield from (_samples(one.metric, tuple(one.samples)) for one in worse)
+    if broken := [limit for limit in found.limits if limit.broken]:
+        limits = [(one.name, one.baseline, one.value, number(one.allowed)) for one in broken]
+        yield Sheet("beyond a limit", ("of a sample", "baseline", "run", "allowed"), limits)
+        yield from (_samples(one.name, one.samples) for one in broken if one.samples)
+    if unknown := of["cannot tell"]:
+        cells = [(one.metric, plus(one.change), _worst(one), number(one.margin), one.n, _more(one)) for one in unknown]
+        headings = ("metric", "change", "may be", "margin", "n", "more samples")
+        yield Sheet(f"cannot tell (gate.inconclusive={found.settings.inconclusive})", headings, cells)
+    for standing, words in {"holds": "no worse, but for the margin", "equal": "the same in every sample"}.items():
+        if names := [one.metric for one in of[standing]]:
+            yield f"{words}: {', '.join(names)}"
+    kept = [limit.name for limit in found.limits if not limit.broken]
+    if kept:
+        yield f"within limits: {', '.join(kept)}"
+
+
+def gate_lines(found: GateResult) -> Iterator[str]:
+    """What fails it, a line each."""
+    yield from found.causes
+    yield from (f"{what}: {why}" for what, why, passes in _cases(found)[1:] if why and not passes)
+
+
+_STANDINGS = ("worse", "cannot tell", "holds", "equal")
+
+
+def _bound(one: MetricGate) -> str:
+    """How little it became worse at least."""
+    return "-" if one.bound is None else f"{'<' if one.bound < 0 else '>'} {plus(one.bound)}"
+
+
+def _worst(one: MetricGate) -> str:
+    return "-" if one.worst is None else plus(one.worst)
+
+
+def _more(one: MetricGate) -> str:
+    return "-" if one.more is None else f"{one.more:,}" if one.more else "too near"
+
+
+def _samples(name: str, samples: Sequence[str]) -> str:
+    shown = ", ".join(samples[:MOST_SAMPLES])
+    more = ", ..." if len(samples) > MOST_SAMPLES else ""
+    return f"{name} is worse in {counted(len(samples), 'sample')}: {shown}{more}"
+
+
+def junit(found: GateResult) -> str:
+    """A test case for the comparison itself, each metric and each limit."""
+    cases = _cases(found)
+    failures = sum(bool(why) and not skipped for _, why, skipped in cases)
+    skips = sum(skipped for *_, skipped in cases)
+    counts = {"tests": str(len(cases)), "failures": str(failures), "skipped": str(skips), "errors": "0"}
+    suite = Xml.Element("testsuite", {"name": f"gate {found.baseline}", **counts})
+    for name, why, skipped in cases:
+        case = Xml.SubElement(suite, "testcase", {"classname": "aiq.gate", "name": name})
+        if why:
+            Xml.SubElement(case, "skipped" if skipped else "failure", {"message": why})
+    Xml.indent(suite)
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{Xml.tostring(suite, encoding="unicode")}\n'
+
+
+def _cases(found: GateResult) -> list[tuple[str, str, bool]]:
+    """The name of each, what is wrong with it, and whether it passes all the same, as nothing can be told."""
+    cases = [("dataset, samples and judges", "; ".join(found.causes), False)]
+    cases += [_of_metric(one, found) for one in found.metrics]
+    return cases + [(f"limit of {one.name}", _of_limit(one), False) for one in found.limits]
+
+
+def _of_metric(one: MetricGate, found: GateResult) -> tuple[str, str, bool]:
+    said = (
+        f"{number(one.baseline)}, then {number(one.new)} ({plus(one.change)}, margin {number(one.margin)}, n = {one.n})"
+    )
+    if one.standing == "worse":
+        return one.metric, f"{said}; {_samples(one.metric, tuple(one.samples))}", False
+    if one.standing == "cannot tell":
+        more = f"; {counted(one.more, 'more sample')} would tell" if one.more else ""
+        return one.metric, f"cannot tell: {said}{more}", found.settings.inconclusive == "pass"
+    return one.metric, "", False
+
+
+def _of_limit(one: LimitGate) -> str:
+    if not one.broken:
+        return ""
+    value = "not known" if one.value is None else number(one.value)
+    samples = f"; {_samples(one.name, one.samples)}" if one.samples else ""
+    return f"{value}, allowed is {number(one.allowed)}{samples}"

@@ -1,0 +1,72 @@
+"""What a comparison could find, as tables."""
+
+from collections.abc import Callable, Iterator
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from aiq.analysis.power import EPOCHS, Plan, Planning, Prospect
+from aiq.core.text import counted
+from aiq.site.tables import cell, plain_table
+from aiq.stats.power import POWER
+from aiq.stats.significance import LEVEL
+
+_ONE_RUN = (
+    "A range is from a second run that finds the same samples hard, so that they change by chance alone, to one that "
+    "has nothing in common with this one; aiq power RUN OTHER says where two runs are in it."
+)
+_ONE_EPOCH = (
+    "What one epoch does not tell is how much of it is chance, and what more epochs bring; with epochs=2 it is known."
+)
+
+
+def power_text(found: Planning, effect: float) -> Iterator[RenderableType]:
+    """For a terminal. `effect`: the share that was asked for."""
+    asked = f"for {effect:g}"
+    rows = [
+        (
+            f"  {'='.join(one.slice)}" if one.slice else one.metric,
+            one.n,
+            *(_range(one, lambda seen: seen.resolves), _range(one, lambda seen: seen.samples)),
+            _range(one, lambda seen: seen.epochs),
+        )
+        for one in found.plans
+    ]
+    headings = ("metric", "n", "resolves", f"samples\n{asked}", f"or epochs\n{asked}")
+    yield plain_table(
+        headings, rows, f"the smallest difference that a comparison resolves, of runs like {' and '.join(found.runs)}"
+    )
+    yield Text()
+    by_epochs = [
+        (one.metric, f"{one.epochs:.3g}", one.between, one.within, *map(one.most.by_epochs.get, EPOCHS))
+        for one in found.plans
+        if one.slice is None
+    ]
+    by_count = ("at most, by epochs", "now", "sd\nbetween", "sd\nwithin", *map(str, EPOCHS))
+    yield plain_table(by_count, by_epochs)
+    yield Text()
+    test = f"one test at {LEVEL}" if found.family == 1 else f"Holm's correction of {counted(found.family, 'test')}"
+    yield Text(
+        f"A difference is resolved that {POWER:.0%} of comparisons would find, with {test}. "
+        f"{asked.capitalize()}: as a share of the metric's range, or else of its mean."
+    )
+    if not found.paired:
+        yield Text(_ONE_RUN)
+    if any(one.within is None for one in found.plans):
+        yield Text(_ONE_EPOCH)
+    if found.alike:
+        yield Text(f"Nothing varies, so nothing is known: {', '.join(found.alike)}")
+
+
+def _range(one: Plan, figure: Callable[[Prospect], float | None]) -> str | None:
+    most = figure(one.most)
+    if one.least is None:
+        return None if most is None else f"up to {_shown(most)}"
+    least = figure(one.least)
+    if least is None or least == most:
+        return None if least is None else _shown(least)
+    return f"{_shown(least)} or more" if most is None else f"{_shown(least)} to {_shown(most)}"
+
+
+def _shown(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else cell(value)

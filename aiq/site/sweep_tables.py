@@ -1,0 +1,221 @@
+"""A sweep on the terminal: what it will be able to tell, its points, how they differ, and which one to take."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from aiq.analysis.sweeps import SPEND_WORDS
+from aiq.core.text import counted
+from aiq.runs.sweeps import Axis, Point, PointDifference, Sweep, SweepFolder
+from aiq.site.tables import cell, interval, notes, number, plain_table, show, star
+from aiq.stats.estimates import Estimate
+from aiq.stats.significance import LEVEL
+
+_GAP: Final = 2  # blanks between columns
+_SPEND_HEADINGS: Final = ("calls", "tokens", "seconds", "cost")
+
+
+def print_begin(sweep: Sweep) -> None:
+    """Before the first point: what varies, and what so many samples should resolve."""
+    points, samples = counted(len(sweep.points), "point"), counted(sweep.samples, "sample")
+    rows = [(sweep.short(axis.name), ", ".join(axis.values)) for axis in sweep.axes]
+    title = Text(f"sweep {sweep.experiment}/{sweep.sweep_id}: {points} of {samples}")
+    show(title, plain_table(("axis", "values"), rows, left=2), *(Text(line) for line in _resolves(sweep, "should")))
+
+
+def print_resolves(sweep: Sweep) -> None:
+    """After the first point, whose numbers say more."""
+    show(*(Text(line) for line in _resolves(sweep, "by the first point should")))
+
+
+def _resolves(sweep: Sweep, verb: str) -> Iterator[str]:
+    """What so many samples resolve; `verb`: they can, or should."""
+    found = ", ".join(f"{name} {least:.3g}" for name, least in sweep.resolves.items())
+    if found:
+        yield f"{counted(sweep.samples, 'sample')} {verb} resolve differences between points of: {found}"
+        yield "(found in 8 of 10 sweeps, all pairs of points allowed for)"
+    else:
+        yield f"what {counted(sweep.samples, 'sample')} can resolve is not known before there are numbers"
+
+
+def print_sweep(sweep: Sweep, folder: SweepFolder) -> None:
+    """All points with all numbers, the differences, and the recommendation."""
+    parts: list[RenderableType] = [Text("points")]
+    console = Console()
+    width = console.width if console.is_terminal else 0
+    parts += [part for table in _points(sweep, width) for part in (table, Text())]
+    if sweep.metric is not None and sweep.differences:
+        parts += [*_differences(sweep, sweep.metric), Text()]
+    if effects := [one for one in sweep.main_effects if one.metric == sweep.metric]:
+        rows = [(sweep.short(one.axis), one.value, *_estimate(one.estimate)) for one in effects]
+        table = plain_table(("axis", "value", "mean", "95 % interval", "n"), rows, left=2)
+        parts += [Text(f"main effects: {sweep.metric}, averaged over the other axes"), table, Text()]
+    parts += [Text(line) for line in _apart(sweep)]
+    parts += [Text(line) for line in (*_resolves(sweep, "can"), *_decision(sweep))] if sweep.metric else []
+    summaries = [folder.point(point.number).read_summary() for point in sweep.points if point.metrics]
+    said = dict.fromkeys(note for summary in summaries for note in notes(summary))
+    show(
+        *parts,
+        *(Text(note, style="yellow") for note in said),
+        Text(f"written to {folder.sweep_path}; plots: {folder.page_path}"),
+    )
+
+
+def _apart(sweep: Sweep) -> Iterator[str]:
+    """What is special about points: those that are not in the table, why others were stopped, what numbers lack."""
+    for point in sweep.points:
+        if alike := [other for other in sweep.points if other.same_as == point.number]:
+            labels = "; ".join(map(sweep.label, alike))
+            yield f"point {point.number} stands for {counted(len(alike), 'other')} that did the same: {labels}"
+        if point.note is not None and point.same_as is None:
+            yield f"point {point.number}: {point.note}"
+
+
+def recommendation_lines(sweep: Sweep) -> Iterator[str]:
+    """What to take, why, and how sure that is."""
+    found = sweep.recommendation
+    if found is None:
+        yield f"no recommendation: {sweep.undecided}"
+        return
+    by_number = {point.number: point for point in sweep.points}
+    yield f"recommended: {sweep.label(by_number[found.point])} (point {found.point}): {found.reason}"
+    others = {n: share for n, share in found.chosen.items() if n != found.point}
+    if others:
+        shares = sorted(others.items(), key=lambda item: (-item[1], item[0]))
+        yield "others: " + "; ".join(f"{share:.1%} point {n} ({sweep.label(by_number[n])})" for n, share in shares[:3])
+    rest = sweep.samples - found.n
+    lost = f"; {counted(rest, 'sample')} that not all of them have scored left out" if rest else ""
+    yield f"over {counted(found.n, 'sample')} that all points have scored{lost}"
+
+
+def _decision(sweep: Sweep) -> Iterator[str]:
+    if sweep.spend is not None and sweep.front:
+        front = ", ".join(map(str, sweep.front))
+        yield f"no other point is better in {sweep.metric} and no dearer in {SPEND_WORDS[sweep.spend]}: {front}"
+    yield from recommendation_lines(sweep)
+
+
+def _points(sweep: Sweep, width: int) -> Iterator[Table]:
+    """The table of points; where it is wider than `width` (0: no limit), as several with the same first columns."""
+    points = [point for point in sweep.points if point.same_as is None]
+    names = list(dict.fromkeys(name for point in points for name in point.metrics))
+    if sweep.metric in names:
+        names.insert(0, names.pop(names.index(sweep.metric)))
+    best = {one.point: one for one in sweep.differences if one.kind == "best"}
+    columns: dict[str, list[str]] = {"point": [str(point.number) for point in points]}
+    fixed = columns | {sweep.short(axis.name): [p.axes[axis.name] for p in points] for axis in sweep.axes}
+    if width and _width(fixed) > width // 2:
+        shorts = " x ".join(sweep.short(axis.name) for axis in sweep.axes)
+        fixed = columns | {"\n".join(shorts.split()): [", ".join(p.axes.values()) for p in points]}
+    rest: dict[str, list[str]] = {}
+    for name in names:
+        rest[name] = [_metric(point.metrics.get(name)) for point in points]
+        if name == sweep.metric and best:
+            rest["from the best"] = [_change(best.get(point.number)) for point in points]
+    spends = [_spend(point) for point in points]
+    rest |= {heading: [cells[place] for cells in spends] for place, heading in enumerate(_SPEND_HEADINGS)}
+    rest["n"] = [str(point.n_samples) for point in points]
+    rest["failed"] = [str(point.failed) for point in points]
+    rest |= {"unjudged": [str(point.unjudged) for point in points]} if any(p.unjudged for p in points) else {}
+    rest["status"] = [_status(point) for point in points]
+    for block in _blocks(fixed, rest, width):
+        yield plain_table(list(block), zip(*block.values(), strict=True), left=len(fixed))
+
+
+def _blocks(
+    fixed: Mapping[str, Sequence[str]], rest: Mapping[str, Sequence[str]], width: int
+) -> Iterator[dict[str, Sequence[str]]]:
+    block = dict(fixed)
+    for heading, cells in rest.items():
+        if width and len(block) > len(fixed) and _width({**block, heading: cells}) > width:
+            yield block
+            block = dict(fixed)
+        block[heading] = cells
+    yield block
+
+
+def _width(columns: Mapping[str, Sequence[str]]) -> int:
+    def longest(texts: Sequence[str]) -> int:
+        return max(len(line) for text in texts for line in (text.splitlines() or [""]))
+
+    return sum(longest([heading, *cells]) + _GAP for heading, cells in columns.items()) - _GAP
+
+
+def _metric(found: Estimate | None) -> str:
+    if found is None or found.ci95 is None:
+        return cell(found and found.mean)
+    return f"{number(found.mean)} ({interval(found)})"
+
+
+def _estimate(found: Estimate) -> tuple[object, ...]:
+    return found.mean, interval(found), found.n
+
+
+def _change(found: PointDifference | None) -> str:
+    return f"{found.difference.mean:+.3f}{star(found.p)}" if found else "-"
+
+
+def _spend(point: Point) -> tuple[str, ...]:
+    """The cells below _SPEND_HEADINGS: means per sample."""
+    known = {name: found.mean for name, found in point.spend.items()}
+    cost = known.get("cost_usd")
+    shown = [cell(known.get("calls")), f"{known['tokens']:,.0f}" if "tokens" in known else "-"]
+    return (*shown, cell(known.get("seconds")), "-" if cost is None else f"${cost:.4f}")
+
+
+def _status(point: Point) -> str:
+    return point.status if not point.exit_code else f"{point.status} (exit code {point.exit_code})"
+
+
+def _differences(sweep: Sweep, metric: str) -> Iterator[RenderableType]:
+    """Of neighbours on an axis: those in which the sweep's metric changed, and what is certain of others."""
+    neighbours = [one for one in sweep.differences if one.kind == "neighbour"]
+    shown = [
+        one
+        for one in neighbours
+        if (one.metric == metric and not one.difference.none) or (one.p is not None and one.p < LEVEL)
+    ]
+    equal = sum(one.metric == metric and one.difference.none for one in neighbours)
+    points = {point.number: point for point in sweep.points}
+    rows = [
+        (
+            f"{one.against} to {one.point}",
+            _step(sweep, points[one.against], points[one.point]),
+            *(() if one.metric == metric else (one.metric,)),
+            f"{one.difference.mean:+.3f}{star(one.p)}",
+            "-" if one.difference.ci95 is None else "{:+.3f} to {:+.3f}".format(*one.difference.ci95),
+            "-" if one.p is None else f"{one.p:.3f}" if one.p >= 0.001 else "<0.001",
+            one.difference.n,
+        )
+        for one in shown
+    ]
+    headings: tuple[str, ...] = ("points", "from one value to the next", "difference", "95 % interval", "p", "n")
+    main = [row for row, one in zip(rows, shown, strict=True) if one.metric == metric]
+    yield Text(f"neighbours: {metric}, paired by sample")
+    yield plain_table(headings, main, left=2)
+    if equal:
+        yield Text(f"{counted(equal, 'more pair')} of neighbours: no sample changed")
+    if others := [row for row, one in zip(rows, shown, strict=True) if one.metric != metric]:
+        yield Text()
+        yield plain_table(
+            (*headings[:2], "metric", *headings[2:]), others, "neighbours: other metrics that moved", left=3
+        )
+    yield Text(
+        f"* p < {LEVEL}, by Holm's method over all pairs of points, because the best is chosen after a look at all; "
+        "each interval is of 95 % by itself. More in sweep.json."
+    )
+
+
+def _step(sweep: Sweep, before: Point, after: Point) -> str:
+    """What changes between neighbours, and what all others are."""
+
+    def changed(axis: Axis) -> bool:
+        return before.axes[axis.name] != after.axes[axis.name]
+
+    moved = next(axis for axis in sweep.axes if changed(axis))
+    others = ", ".join(f"{sweep.short(a.name)}={after.axes[a.name]}" for a in sweep.axes if a.name != moved.name)
+    step = f"{sweep.short(moved.name)} {before.axes[moved.name]} to {after.axes[moved.name]}"
+    return f"{step}; {others}" if others else step

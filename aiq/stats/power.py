@@ -1,0 +1,122 @@
+"""The power of paired tests: how many samples a difference takes, and what difference so many samples find."""
+
+import math
+from bisect import bisect_left
+from collections.abc import Sequence
+from statistics import fmean, variance
+from typing import Final, NamedTuple
+
+from aiq.stats.significance import LEVEL, fewest
+
+POWER: Final = 0.8
+_POINTS: Final = 20  # numbers of changed samples that stand for all that may be
+
+
+def power(difference: float, spread: float, n: int, level: float = LEVEL, step: float | None = None) -> float:
+    """The chance that `paired_p` of n samples is below the level where a sample changes by `difference` on average.
+
+    `spread`: the standard deviation of a sample's change. The test is taken for Student's, which the randomisation test
+    is nearly as strong as, its power by Guenther (1981), "Sample Size Formulas for Normal Theory T Tests".
+    `step`: the size of all changes that are not 0, where they have one (1 for right and wrong with one epoch). That is
+    McNemar's exact test, which holds less than its level, the fewer samples change: its power by the binomial
+    distributions of how many change, and of how many of them become better (Duffy 1984, "Asymptotic and Exact Power for
+    the McNemar Test").
+    """
+    if step is not None:
+        return _mcnemar(min(1.0, abs(difference) / step), spread / step, n, level)
+    from scipy.special import ndtr, ndtri
+
+    if n < fewest(level):
+        return 0.0
+    quantile = float(-ndtri(level / 2))
+    shift = abs(difference) * math.sqrt(max(0.0, n - quantile**2 / 2))
+    return float(ndtr(shift / spread - quantile)) if spread else float(shift > 0)
+
+
+def samples_needed(spread: float, difference: float, level: float = LEVEL, step: float | None = None) -> int:
+    """Samples with which a true difference is found at the level with a probability of POWER; the rest as in `power`.
+
+    Raises ValueError for a difference of 0, which no number of samples finds.
+    """
+    if not difference:
+        raise ValueError("no number of samples finds a difference of 0")
+
+    def enough(n: int) -> bool:
+        return power(difference, spread, n, level, step) >= POWER
+
+    most = max(fewest(level), math.ceil((spread / difference) ** 2))  # of this order
+    while not enough(most):
+        most *= 2
+    return bisect_left(range(most), True, lo=0 if most == fewest(level) else most // 2, key=enough)
+
+
+def resolvable(spread: float, n: int, level: float = LEVEL, step: float | None = None) -> float | None:
+    """The smallest true difference that n samples find with a probability of POWER; the rest as in `power`.
+
+    None where they find none, as fewer than six do not at a level of 0.05. It may be larger than a metric's range.
+    """
+    from scipy.optimize import brentq
+    from scipy.special import ndtri
+
+    if step is not None:
+
+        def lacking(difference: float) -> float:
+            return POWER - power(difference, spread, n, level, step)
+
+        return float(brentq(lacking, 0.0, step, xtol=1e-6 * step)) if lacking(step) < 0 else None
+    if n < fewest(level):
+        return None
+    quantile = float(-ndtri(level / 2))
+    return spread * (quantile + float(ndtri(POWER))) / math.sqrt(n - quantile**2 / 2)
+
+
+class Variances(NamedTuple):
+    """Of samples: of their means over the epochs there are, and within one, of its epochs (None: each has one alone).
+
+    `mean`: over all samples. `epochs`: how many a sample has, the harmonic mean.
+    """
+
+    mean: float
+    total: float
+    within: float | None
+    epochs: float
+
+
+def variances(clusters: Sequence[Sequence[tuple[float, float]]]) -> Variances | None:
+    """By the (numerator, denominator) of each sample's epochs; of ratios linearised.
+
+    None for less than two samples, and where the denominators sum to 0.
+    """
+    share = fmean(fmean(y for _, y in cluster) for cluster in clusters) if len(clusters) > 1 else 0.0
+    if not share:
+        return None
+    ratio = fmean(fmean(x for x, _ in cluster) for cluster in clusters) / share
+    values = [[(x - ratio * y) / share for x, y in cluster] for cluster in clusters]
+    again = [cluster for cluster in values if len(cluster) > 1]
+    squares = math.fsum(variance(cluster) * (len(cluster) - 1) for cluster in again)
+    within = squares / sum(len(cluster) - 1 for cluster in again) if again else None
+    epochs = 1 / fmean(1 / len(cluster) for cluster in clusters)
+    return Variances(ratio, variance(map(fmean, values)), within, epochs)
+
+
+def _fewest(level: float) -> int:
+    """Changes all in one direction that are below the level."""
+    return math.floor(1 - math.log2(level)) + 1
+
+
+def _mcnemar(gain: float, spread: float, n: int, level: float) -> float:
+    """`gain`, `spread`: in steps. No fewer can change than the gain takes."""
+    import numpy as np
+    from scipy.special import bdtr, bdtrc, bdtrik
+
+    changed = min(1.0, max(gain, spread**2 + gain**2))
+    if not changed:
+        return 0.0
+    chances = (np.arange(_POINTS) + 0.5) / _POINTS
+    counts = np.ceil(bdtrik(chances, n, changed) - 1e-9).astype(int) if changed < 1 else np.array([n])
+    counts = counts[counts >= fewest(level)]  # fewer never are below the level
+    critical = np.ceil(bdtrik(level / 2, counts, 0.5))
+    critical -= 2 * bdtr(critical, counts, 0.5) >= level
+    rises = (1 + gain / changed) / 2
+    found = bdtr(critical, counts, rises) + bdtrc(counts - critical - 1, counts, rises)
+    return float(np.sum(found) / (_POINTS if changed < 1 else 1))

@@ -1,0 +1,94 @@
+"""Which of several points to take: those that no other one beats, and the cheapest that is as good as the best."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from aiq.stats.bootstrap import resampled
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+RESAMPLES: Final = 2_000  # a share of these is known to 0.01
+
+
+def pareto_front(merits: Sequence[float], spends: Sequence[float]) -> list[int]:
+    """The places of the points that no other one equals or beats in both and beats in one; the cheapest first.
+
+    `merits`: the more the better; `spends`: the less.
+    """
+    front: list[int] = []
+    for place in sorted(range(len(merits)), key=lambda place: (spends[place], -merits[place])):
+        equal = bool(front) and (merits[place], spends[place]) == (merits[front[-1]], spends[front[-1]])
+        if not front or merits[place] > merits[front[-1]] or equal:
+            front.append(place)
+    return front
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The places of the point to take and of the best one, and the merit that was enough.
+
+    `shares`: by place, how often the same rule takes a point in resamples; points that it never takes are absent.
+    """
+
+    place: int
+    best: int
+    enough: float
+    shares: Mapping[int, float]
+
+
+def one_standard_error(
+    over: "NDArray[np.float64]",
+    under: "NDArray[np.float64]",
+    spends: "NDArray[np.float64]",
+    *,
+    higher_is_better: bool = True,
+    resamples: int = RESAMPLES,
+) -> Choice:
+    """The cheapest point whose metric is within one standard error of the best point's.
+
+    All of shape (samples, points): a sample's numerators and denominators (1 for a mean) and what it spent at each
+    point. The rule is that of Breiman et al. (1984), "Classification and Regression Trees", section 3.4.3, with the
+    standard error of the point's paired difference from the best one, because all points have the same samples: what
+    their difficulty adds drops out. The standard errors are those of the samples also in the resamples, whose means
+    of metric and spend are of the same draws. Of equally cheap points the better one is taken, then the first.
+    """
+    import numpy as np
+
+    sign = 1.0 if higher_is_better else -1.0
+    n, points = over.shape
+    merits = sign * over.sum(axis=0) / under.sum(axis=0)
+    residuals = (sign * over - merits * under) / under.mean(axis=0)
+    errors = np.array([(residuals - residuals[:, [best]]).std(axis=0, ddof=1) / np.sqrt(n) for best in range(points)])
+    draws = resampled(
+        np.concatenate((sign * over, spends), axis=1),
+        np.concatenate((under, np.ones_like(spends)), axis=1),
+        resamples=resamples,
+    )
+    of_merits, of_spends = np.split(draws[~np.isnan(draws).any(axis=1)], 2, axis=1)
+    picks = Counter(_taken(of_merits, of_spends, errors).tolist())
+    place = int(_taken(merits[None], spends.mean(axis=0)[None], errors)[0])
+    best = int(merits.argmax())
+    return Choice(
+        place=place,
+        best=best,
+        enough=sign * float(merits[best] - errors[best, place]),
+        shares={point: picks[point] / len(of_merits) for point in range(points) if picks[point]},
+    )
+
+
+def _taken(
+    merits: "NDArray[np.float64]", spends: "NDArray[np.float64]", errors: "NDArray[np.float64]"
+) -> "NDArray[np.intp]":
+    """In each row of merits and spends, the place that the rule takes; `errors[best, place]` of their difference."""
+    import numpy as np
+
+    best = merits.argmax(axis=1)
+    enough = merits >= np.take_along_axis(merits, best[:, None], axis=1) - errors[best] - 1e-12
+    cost = np.where(enough, spends, np.inf)
+    cheapest = cost <= cost.min(axis=1, keepdims=True)
+    taken: NDArray[np.intp] = np.where(cheapest, merits, -np.inf).argmax(axis=1)
+    return taken

@@ -1,0 +1,133 @@
+"""`python -m benchmarks.gate_trials`: does the gate pass what is equal and fail what is worse?
+
+Makes runs of `shallow_freshqa` that differ by their seed alone, which draws the faults planted in the offline model.
+Each is held against its own baseline, all against one another, and each against itself after a degradation of its rows:
+a tenth of the answers made wrong, citations broken, cost doubled. The exit code is 1 where an own baseline is not
+passed, more than 2 % of the pairs fail, or a degradation is passed or not named with its samples.
+"""
+
+import argparse
+import json
+import random
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import aiq
+from aiq.analysis.baselines import Baseline, BaselineFile, Recorded
+from aiq.analysis.gate import GateResult, GateSettings, gate
+from aiq.core.plugins import validate
+from aiq.experiment.compose import compose_apart
+from aiq.runs.folder import RunFolder
+
+SETTINGS = (
+    *("experiment=shallow_freshqa", "runner.progress=false", "llm.prices.offline-1={input: 1, output: 4}"),
+    *("offline.faults.wrong_fact=0.2", "offline.faults.fabricated_citation=0.1"),
+    *("offline.faults.garbled_citation=0.1", "offline.faults.malformed_tool_call=0.05"),
+)
+MOST_FALSE = 0.02
+SHARE = 0.1  # of the answers, that a degradation makes worse
+
+Row = dict[str, Any]
+Degradation = Callable[[list[Row], list[Row], random.Random], set[str]]
+"""Changes the rows of samples and scores; the samples that it made worse."""
+
+
+def wrong(samples: list[Row], scores: list[Row], draw: random.Random) -> set[str]:
+    right = [row for row in scores if row["metric"] == "fresheval.relaxed" and row["value"]]
+    chosen = draw.sample(right, round(SHARE * len(samples)))
+    for row in chosen:
+        row["value"] = 0.0
+    return {row["sample_id"] for row in chosen}
+
+
+def broken(samples: list[Row], scores: list[Row], draw: random.Random) -> set[str]:
+    cited = [row for row in scores if row["metric"] == "citations.valid_rate" and row["numerator"]]
+    chosen = draw.sample(cited, round(SHARE * len(samples)))
+    for row in chosen:
+        row["numerator"] = 0.0
+    return {row["sample_id"] for row in chosen}
+
+
+def dear(samples: list[Row], scores: list[Row], draw: random.Random) -> set[str]:
+    for row in samples:
+        for used in row["usage"].values():
+            used["cost_usd"] *= 2
+    return {row["sample_id"] for row in samples}
+
+
+DEGRADATIONS: dict[str, tuple[str, Degradation]] = {
+    "a tenth of the answers wrong": ("fresheval.relaxed", wrong),
+    "a tenth of the reports with broken citations": ("citations.valid_rate", broken),
+    "cost doubled": ("cost (1.5 times)", dear),
+}
+"""What each does, and the metric or limit that has to say so."""
+
+
+def made(seed: int, limit: int, results: Path) -> RunFolder:
+    own = (f"seed={seed}", f"limit={limit}", f"output_dir={results}")
+    return RunFolder(aiq.run([*SETTINGS, *own]).folder)
+
+
+def degraded(run: RunFolder, how: Degradation, seed: int) -> tuple[RunFolder, set[str]]:
+    """A copy of the run, and the samples in which it is worse."""
+    copy = RunFolder(run.path.with_name(f"{run.path.name}-{how.__name__}"))
+    shutil.copytree(run.path, copy.path)
+    paths = copy.samples_path, copy.scores_path
+    samples, scores = ([json.loads(line) for line in path.open(encoding="utf-8")] for path in paths)
+    worse = how(samples, scores, random.Random(seed))
+    for path, rows in zip(paths, (samples, scores), strict=True):
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    return copy, worse
+
+
+def named(found: GateResult, what: str) -> set[str]:
+    """The samples that a failed gate names for a metric or a limit."""
+    metrics = {one.metric: set(one.samples) for one in found.metrics if one.standing == "worse"}
+    limits = {one.name: set(one.samples) for one in found.limits if one.broken}
+    return {**metrics, **limits}.get(what, set())
+
+
+def trials(runs: Sequence[RunFolder], settings: GateSettings) -> int:
+    """Print what came of each trial; how many promises are broken."""
+    baselines: list[Recorded] = []
+    for run in runs:
+        path = run.path.with_suffix(".json")
+        Baseline.of(run).write(path)
+        baselines.append(BaselineFile(path))
+    strict = settings.model_copy(update={"inconclusive": "fail"})
+    own = sum(gate(baseline, run, strict).passed for baseline, run in zip(baselines, runs, strict=True))
+    print(f"against its own baseline: {own} of {len(runs)} pass")
+    pairs = [gate(one, other, settings) for one, other in permutations(baselines, 2)]
+    alarms = sum(not found.passed for found in pairs)
+    print(f"differing by seed alone: {alarms} of {len(pairs)} pairs fail (at most {MOST_FALSE:.0%})")
+    problems = (own < len(runs)) + (alarms > MOST_FALSE * len(pairs))
+    for name, (what, how) in DEGRADATIONS.items():
+        found, others = 0, []
+        for place, run in enumerate(runs):
+            copy, worse = degraded(run, how, place)
+            found += named(gate(baselines[place], copy, settings), what) == worse
+            others += [not gate(base, copy, settings).passed for base in baselines if base is not baselines[place]]
+        print(f"{name}: {found} of {len(runs)} fail and name {what} and the samples", end="")
+        print(f"; against the baseline of another seed {sum(others)} of {len(others)} fail" if others else "")
+        problems += found < len(runs)
+    return problems
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--runs", type=int, default=15, help="how many seeds (15: 210 pairs)")
+    parser.add_argument("--limit", type=int, default=120, help="questions of each (120)")
+    args = parser.parse_args(arguments)
+    settings = validate(GateSettings, compose_apart("gate", "default", ()), "gate")
+    with tempfile.TemporaryDirectory(prefix="gate-") as results:
+        runs = [made(seed, args.limit, Path(results)) for seed in range(1, args.runs + 1)]
+        return 1 if trials(runs, settings) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

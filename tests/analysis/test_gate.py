@@ -1,0 +1,239 @@
+"""`aiq gate` on runs whose truth is known: their own baseline, other seeds, degradations, what cannot be compared."""
+
+import json
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from aiq.__main__ import main
+from aiq.analysis.baselines import Baseline, BaselineFile
+from aiq.analysis.gate import GateSettings, gate
+from aiq.core.plugins import validate
+from aiq.experiment.compose import compose_apart
+from aiq.runs.folder import RunFolder
+from tests.analysis.test_compare import OTHER, Given, Place, by_seed, place
+
+__all__ = ["place"]  # the fixture
+HASHES = {"config": "d", "agent": "b", "judges": {}}
+N = 80
+TENTH = {f"s{number}" for number in range(0, N, 10)}
+METRICS = ["j.right", "j.score", "j.cited"]
+
+
+def right(number: int, _: int) -> bool:
+    return number % 5 < 4
+
+
+def based(place: Place, **given: Any) -> None:
+    """Run `a`, and its baseline."""
+    place.run("a", right, **{"n": N, **given})
+    assert main(["gate", "a", "--baseline", "base.json", "--update"]) == 0
+
+
+def gated(name: str, *arguments: str) -> tuple[int, Given]:
+    """The exit code and every figure."""
+    code = main(["gate", name, "--baseline", "base.json", "--json", "out.json", *arguments])
+    found: Given = json.loads(Path("out.json").read_text(encoding="utf-8"))
+    assert (code == 0) == found["passed"]
+    return code, found
+
+
+def worse(found: Given) -> dict[str, set[str]]:
+    """What got worse, and the samples that did."""
+    metrics = {one["metric"]: set(one["samples"]) for one in found["metrics"] if one["standing"] == "worse"}
+    return metrics | {one["name"]: set(one["samples"]) for one in found["limits"] if one["broken"]}
+
+
+def edited(run: str, metric: str, change: Given, samples: set[str]) -> None:
+    path = Path("results/made") / run / "scores.jsonl"
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    for row in rows:
+        if row["metric"] == metric and row["sample_id"] in samples:
+            row |= change
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+
+
+@pytest.mark.parametrize("epochs", [1, 3])
+def test_a_run_passes_against_its_own_baseline(place: Place, epochs: int, capsys: pytest.CaptureFixture[str]) -> None:
+    based(place, epochs=epochs, failed=(1, 2), unjudged=(5,))
+    before = Path("base.json").read_bytes()
+    _, found = gated("a", "gate.inconclusive=fail", "--update")
+    assert [one["standing"] for one in found["metrics"]] == ["equal"] * 3
+    assert (found["causes"], found["changed"], Path("base.json").read_bytes()) == ([], [], before)
+    run, held = RunFolder(Path("results/made/a")), BaselineFile(Path("base.json"))
+    for name, estimate in run.read_summary().metrics.items():
+        assert held.read_summary().metrics[name].ci95 == pytest.approx(estimate.ci95)
+    capsys.readouterr()
+    compared = place.compared("base.json", "a")
+    assert {one["verdict"] for one in compared["pairs"][0]["changes"]} == {"equal"}
+    assert [one["name"] for one in compared["pairs"][0]["spend"]] == ["cost", "tokens", "calls"]
+    assert "A = made/base: " in capsys.readouterr().out
+
+
+def test_of_100_pairs_that_differ_by_seed_at_most_two_fail(place: Place) -> None:
+    settings = validate(GateSettings, compose_apart("gate", "default", ["gate.margin=0"]), "gate")
+    files = []
+    for seed in range(15):
+        place.run(f"r{seed}", by_seed(seed), n=30)
+        Baseline.of(RunFolder(Path(f"results/made/r{seed}"))).write(Path(f"r{seed}.json"))
+        files.append(BaselineFile(Path(f"r{seed}.json")))
+    found = [gate(one, other, settings) for one, other in combinations(files, 2)]
+    assert sum(not one.passed for one in found) <= 2
+
+
+def test_wrong_answers_fail_it_with_metric_and_samples(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    based(place)
+    manifest = {"hashes": {**HASHES, "prompts": {"j": "p1"}}}
+    place.run("b", lambda number, epoch: right(number, epoch) and number % 10 > 0, n=N, manifest=manifest)
+    capsys.readouterr()
+    code, found = gated("b", "--junit", "junit.xml", "--markdown", "page.md")
+    assert code == 1
+    assert worse(found) == dict.fromkeys(METRICS, TENTH)
+    first = found["metrics"][0]
+    assert (round(first["change"], 6), first["change"] < first["bound"] < 0 < first["p"] < 0.05) == (-0.1, True)
+    said = capsys.readouterr().out
+    assert "gate FAILED: results/made/b against base.json" in said
+    assert "settings of the run alone: agent.words=b" in said
+    assert "j.right is worse in 8 samples: s0, s10, s20, s30, s40, s50, s60, s70" in said
+    assert max(len(line) for line in said.splitlines() if "  " in line) <= 80
+    suite = ElementTree.parse("junit.xml").getroot()
+    failed = [case.get("name") for case in suite if case.find("failure") is not None]
+    assert (failed, suite.get("failures"), suite.get("tests")) == (METRICS, "3", str(len(suite)))
+    assert "| j.right | 0.800 | 0.700 | -0.100 |" in Path("page.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("metric", "change"), [("j.cited", {"numerator": 0.0}), ("j.right", {"value": 0.0}), ("j.score", {"value": 0.0})]
+)
+def test_each_metric_is_held_by_itself(place: Place, metric: str, change: Given) -> None:
+    based(place)
+    place.run("b", right, n=N)
+    edited("b", metric, change, TENTH)
+    assert gated("b")[0] == 1
+    assert worse(gated("b")[1]) == {metric: TENTH}
+    assert gated("b", f"gate.margins.{metric}=0.2")[1]["passed"]
+    assert gated("b", f"gate.margins.{metric}=null")[1]["passed"]
+
+
+def test_where_less_is_better_a_rise_fails_it(place: Place) -> None:
+    based(place)
+    place.run("b", lambda *_: True, n=N)
+    for file, run in (("base.json", "a"), ("b.json", "b")):
+        text = Baseline.of(RunFolder(Path("results/made") / run)).text()
+        judges = text.replace('"name": "j.right",', '"name": "j.right",\n     "higher_is_better": false,')
+        Path(file).write_text(judges, encoding="utf-8")
+    _, found = gated("b.json")
+    assert worse(found) == {"j.right": {f"s{number}" for number in range(N) if number % 5 == 4}}
+    assert found["metrics"][0]["bound"] > 0.1
+
+
+@pytest.mark.parametrize(
+    ("given", "settings", "broken"),
+    [
+        ({"tokens": 2500}, [], {"cost (1.5 times)", "tokens (1.5 times)"}),
+        ({"tokens": 2500}, ["gate.limits.rise=3"], set()),
+        ({"tokens": 2500}, ["gate.limits.rise=null", "gate.limits.tokens=2000"], {"tokens"}),
+        ({}, ["gate.limits.cost_usd=0.001", "gate.limits.calls=1"], {"cost", "calls"}),
+        ({}, ["gate.limits.metrics.j.right=0.9", "gate.limits.metrics.j.cited=0.5"], {"j.right"}),
+        ({"failed": (4, 9)}, ["gate.limits.errors=0.02"], {"failed attempts"}),
+        ({"unjudged": (4, 9)}, ["gate.limits.errors=0.02"], {"reports that j failed on"}),
+        ({"failed": (4, 9), "unjudged": (14,)}, [], set()),
+    ],
+)
+def test_limits_are_hard(place: Place, given: Given, settings: list[str], broken: set[str]) -> None:
+    based(place)
+    place.run("b", right, n=N, **given)
+    _, found = gated("b", *settings)
+    assert {one["name"] for one in found["limits"] if one["broken"]} == broken
+
+
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [
+        ({"manifest": {"dataset": OTHER}}, "the dataset of the baseline is mine f, that of the run other g"),
+        ({"n": 70}, "the run lacks 10 samples of the baseline (s70, s71, s72, ...)"),
+        ({"n": 90}, "the baseline lacks 10 samples of the run (s80, s81, s82, ...)"),
+        ({"epochs": 2}, "the run has epochs=2, the baseline 1"),
+        (
+            {"judge_hash": "h2", "manifest": {"hashes": {**HASHES, "prompts": {"j": "p2"}}}},
+            "judge j differs between the baseline and the run (prompt j: p1, then p2)",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_not_the_same_is_the_cause_before_any_score(
+    place: Place, other: Given, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    based(place)
+    place.run("b", lambda *_: False, **{"n": N, **other})
+    capsys.readouterr()
+    code, found = gated("b")
+    assert (code, found["causes"]) == (1, [why])
+    said = capsys.readouterr().out.splitlines()
+    assert said[1] == f"cause: {why}"[: len(said[1])]
+
+
+def test_where_the_data_cannot_tell_it_says_how_many_samples_would(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    based(place)
+    place.run("b", lambda number, epoch: right(number, epoch) is not (number in (0, 1, 4)), n=N)
+    code, found = gated("b")
+    first = found["metrics"][0]
+    assert (code, first["standing"], first["worst"] < -first["margin"] < first["change"]) == (0, "cannot tell", True)
+    assert first["more"] > N
+    assert f"{first['more']:,}" in capsys.readouterr().out
+    assert gated("b", "gate.inconclusive=fail")[0] == 1
+    assert [one["standing"] for one in gated("b", "gate.margin=0.2")[1]["metrics"]] == ["holds"] * 3
+
+
+def test_a_gate_of_ones_own_is_three_lines(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    based(place)
+    place.run("b", lambda number, epoch: right(number, epoch) and number % 10 > 0, n=N)
+    Path("conf/gate").mkdir(parents=True)
+    text = "defaults: [default, _self_]\nmargin: null\nmargins: {j.right: 0.2}\n"
+    Path("conf/gate/mine.yaml").write_text(text, encoding="utf-8")
+    assert [one["margin"] for one in gated("b", "gate=mine")[1]["metrics"]] == [0.2]
+    assert gated("b", "gate=mine", "gate.margins.j.right=0.01")[0] == 1
+    assert gated("b")[0] == 1
+    Path("conf/gate/made.yaml").write_text(text, encoding="utf-8")  # the name of the experiment
+    assert gated("b")[0] == 0
+    capsys.readouterr()
+    assert main(["run", "gate=mine"]) == 2
+    assert "gate" in capsys.readouterr().err
+
+
+def test_an_update_says_what_changes(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    based(place)
+    place.run("b", lambda number, epoch: right(number, epoch) and number > 0, n=N)
+    capsys.readouterr()
+    assert main(["gate", "b", "--baseline", "base.json", "--update"]) == 0
+    said = capsys.readouterr().out
+    assert "settings ['agent.words=a'] -> ['agent.words=b']" in said
+    assert "s0, epoch 1: j.cited" in said
+    assert "j.right 1.0 -> 0.0" in said
+    assert gated("b", "gate.inconclusive=fail")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["a", "--baseline", "none.json"], "none.json: No such file or directory; aiq gate RUN --baseline none.json"),
+        (["a", "--baseline", "results/made/a/summary.json"], "summary.json is no baseline of this version"),
+        (["nobody", "--baseline", "base.json"], "nobody is no run folder"),
+        (["a", "--baseline", "base.json", "gate.margins.j.rigth=0.1"], "did you mean j.right?"),
+        (["a", "--baseline", "base.json", "gate.limits.metrics.x=1"], "there are j.right, j.score, j.cited"),
+        (["a", "--baseline", "base.json", "gate.margn=0.1"], "gate.margn: there is no such setting"),
+        (["a", "--baseline", "base.json", "gate.limits.rise=0.5"], "gate.limits.rise=0.5"),
+        (["a", "--baseline", "base.json", "gate=nobodys"], "conf/gate/nobodys.yaml"),
+        (["a", "--baseline", "base.json", "agent.words=c"], "only gate"),
+    ],
+)
+def test_misuse_is_one_line(place: Place, arguments: list[str], why: str, capsys: pytest.CaptureFixture[str]) -> None:
+    based(place, n=2)
+    capsys.readouterr()
+    assert main(["gate", *arguments]) == 2
+    assert why in (said := capsys.readouterr().err)
+    assert said.count("\n") == 1

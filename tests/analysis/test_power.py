@@ -1,0 +1,95 @@
+"""`aiq power` on runs whose variances are known."""
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from aiq.__main__ import main
+from aiq.analysis.baselines import BaselineFile
+from aiq.analysis.power import plan
+from aiq.core.errors import UserError
+from aiq.stats.power import resolvable, samples_needed
+from benchmarks.false_alarms import Simulated, World
+
+OWN, CHANCE = 0.08, 0.06  # standard deviations of a score between samples and between epochs
+SCORES = World(("score",), 150, epochs=3)
+
+
+def runs(world: World, number: int) -> list[BaselineFile]:
+    return world.runs(np.random.default_rng(1), *[0.0] * number)
+
+
+def test_one_run_gives_bounds() -> None:
+    (found,) = plan(runs(SCORES, 1), effect=0.01).plans
+    assert (found.n, found.epochs, found.effect) == (150, 3, 0.01)
+    assert [found.between or 0, found.within or 0] == pytest.approx([OWN, CHANCE], rel=0.2)
+    assert found.least is not None
+    assert [found.least.steady, found.least.chance] == pytest.approx([0.0, 2 * CHANCE**2], rel=0.3)
+    assert found.most.steady == pytest.approx(2 * OWN**2, rel=0.3)
+    spread = (found.most.steady + found.most.chance / 3) ** 0.5
+    assert found.most.resolves == pytest.approx(resolvable(spread, 150))
+    assert found.most.samples == samples_needed(spread, 0.01)
+    assert found.least.epochs == math.ceil(found.least.chance / (0.01 / (resolvable(1.0, 150) or 0)) ** 2) > 3
+    assert found.most.epochs is None
+    assert found.least.by_epochs[10] == pytest.approx((found.least.by_epochs[1] or 0) / 10**0.5)
+
+
+def test_two_runs_say_how_much_samples_change() -> None:
+    (found,) = (said := plan(runs(replace(SCORES, alike=0.5), 2))).plans
+    assert (said.paired, said.family, found.least) == (True, 1, found.most)
+    assert [found.between or 0, found.within or 0] == pytest.approx([OWN, CHANCE], rel=0.2)
+    (other,) = plan(runs(replace(SCORES, alike=1.0), 2)).plans
+    assert (other.most.samples or math.inf) < (found.most.samples or 0) / 2
+    assert (other.between or 0) < OWN / 3
+
+
+def test_one_epoch_does_not_tell_chance_from_difficulty() -> None:
+    once = replace(SCORES, epochs=1)
+    (found,) = plan(runs(once, 1)).plans
+    assert (found.least, found.within, found.between) == (None, None, None)
+    assert found.most.by_epochs[1] == found.most.by_epochs[10] == found.most.resolves
+    (found,) = plan(runs(once, 2)).plans
+    assert found.least is not None
+    assert found.least.resolves == found.most.resolves
+    assert (found.least.by_epochs[10] or 1) < (found.most.by_epochs[10] or 0) / 3
+
+
+def test_the_level_is_that_of_the_whole_comparison() -> None:
+    world = World(("right", "score", "sources"), 60, tags=True)
+    found = plan(runs(world, 1))
+    assert found.family == 3 + 5  # slices of the first metric: three of hops, two of split
+    alone = plan(runs(world, 1), metrics=["score1"])
+    assert alone.family == 1 + 5
+    assert alone.plans[0].most.samples is not None
+    assert found.plans[-1].effect == pytest.approx(0.02 * 2.9, rel=0.2)  # a count: a share of its mean
+
+
+def test_the_command_says_it_for_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, run in zip("ab", runs(World(("right", "score"), 40), 2), strict=True):
+        run.content.write(Path(f"{name}.json"))
+    assert main(["power", "a.json", "--effect", "0.1", "--json", "out.json"]) == 0
+    said = capsys.readouterr().out
+    assert "with epochs=2 it is known" in said
+    assert "Holm's correction of 2 tests" in said
+    (right, _) = json.loads(Path("out.json").read_text(encoding="utf-8"))["plans"]
+    assert f"up to {right['most']['resolves']:.3f}  up to {right['most']['samples']:,}" in said
+    assert main(["power", "a.json", "b.json"]) == 0
+    assert "aiq power RUN OTHER" not in capsys.readouterr().out
+    assert main(["power", "a.json", "--effect", "2"]) == 2
+
+
+def test_what_never_varies_is_named_and_what_cannot_be_compared_refused() -> None:
+    (run,) = runs(World(("right",), 40), 1)
+    same = [one.model_copy(update={"scores": {"right0": 1.0}}) for one in run.content.attempts]
+    still = Simulated(run.path, run.content.model_copy(update={"attempts": tuple(same)}))
+    assert (found := plan([still])).plans == ()
+    assert found.alike == ("right0",)
+    with pytest.raises(UserError, match="lacks 30 samples"):
+        plan([run, *runs(World(("right",), 10), 1)])

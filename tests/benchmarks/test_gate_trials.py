@@ -1,0 +1,13 @@
+"""The trials of docs/gate.md with one run: what each promises is looked at."""
+
+import pytest
+
+from benchmarks.gate_trials import main
+
+
+@pytest.mark.slow
+def test_a_real_run_passes_and_its_degradations_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--runs", "1", "--limit", "60"]) == 0
+    said = capsys.readouterr().out
+    assert "against its own baseline: 1 of 1 pass" in said
+    assert said.count("1 of 1 fail and name") == 3

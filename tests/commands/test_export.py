@@ -1,0 +1,163 @@
+"""`aiq export` of a small run of the layout's first version whose questions try to be more than text."""
+
+import importlib.util
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import aiq
+from aiq.__main__ import main
+from aiq.analysis.export_tables import inert
+from aiq.analysis.export_trackers import tracked
+from aiq.runs.folder import RunFolder
+
+RUN = Path(__file__).resolve().parent.parent / "experiment" / "version_1"
+QUESTIONS = [
+    "=1+1",
+    "+49 30 1234?",
+    "-1 or @you",
+    "\t=HYPERLINK(A1)",
+    "'quoted'",
+    "ＳUM",
+    'plain, with "commas"\nand lines',
+    "＝1",
+]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """The run with hostile questions, and with a metric's name and an experiment's that are markup."""
+    folder = tmp_path / "run"
+    shutil.copytree(RUN, folder)
+    rows = [json.loads(line) for line in (folder / "samples.jsonl").read_text().splitlines()]
+    lines = [json.dumps({**row, "question": text}) for row, text in zip(rows, QUESTIONS, strict=True)]
+    (folder / "samples.jsonl").write_text("\n".join(lines) + "\n")
+    for name in ("manifest.json", "summary.json"):
+        text = (folder / name).read_text().replace('"experiment": "tiny"', '"experiment": "50%_of|$a&b"')
+        (folder / name).write_text(text)
+    return folder
+
+
+def test_csv_holds_the_frames_and_no_formula(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", str(run), "--format", "csv", "--to", str(tmp_path / "out")]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 4
+    written = {path.stem: pd.read_csv(path, keep_default_na=False) for path in (tmp_path / "out").iterdir()}
+    frames = aiq.load_runs(run)
+    assert {name: len(frame) for name, frame in written.items()} == {
+        name: len(getattr(frames, name)) for name in written
+    }
+    assert "folder" not in written["runs"]
+    shown = written["samples"].question.tolist()
+    assert not [text for text in shown if re.match(r"\s*[=+\-@＝]", text)]
+    assert [text.removeprefix("'") for text in shown] == QUESTIONS
+    assert [text for text in QUESTIONS if inert(text) == text] == ["ＳUM", QUESTIONS[6]]
+    assert inert(-1.5) == -1.5
+
+
+def test_parquet_holds_the_frames_as_they_are(run: Path, tmp_path: Path) -> None:
+    assert main(["export", str(run), "--format", "parquet", "--to", str(tmp_path)]) == 0
+    frames = aiq.load_runs(run)
+    for name in ("metrics", "samples", "scores"):
+        pd.testing.assert_frame_equal(
+            pd.read_parquet(tmp_path / f"{name}.parquet"), getattr(frames, name), check_dtype=False
+        )
+    assert frames.samples.question.tolist() == QUESTIONS
+
+
+def test_latex_is_escaped_and_ruled(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", str(run), "--format", "latex"]) == 0
+    text = capsys.readouterr().out
+    assert r"50\%\_of\textbar{}\$a\&b" in text
+    assert [text.count(rule) for rule in (r"\toprule", r"\midrule", r"\bottomrule", r"\end{table}")] == [2, 2, 2, 2]
+    tables = re.findall(r"\\begin{tabular}{(\w+)}(.*?)\\end{tabular}", text, re.DOTALL)
+    for columns, body in tables:
+        rows = [line for line in body.splitlines() if line.endswith(r"\\")]
+        assert {len(re.findall(r"(?<!\\)&", row)) + 1 for row in rows} == {len(columns)}
+    assert not re.search(r"(?<!\\)[#$%_&]", re.sub(r"(?m)^%.*| & |\$-\$(?=\d)", "", text))
+
+
+def test_markdown_has_metrics_intervals_n_and_spend(run: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(run, other)
+    manifest = json.loads((other / "manifest.json").read_text())
+    (other / "manifest.json").write_text(json.dumps({**manifest, "run_id": "other"}))
+    file = tmp_path / "results.md"
+    assert main(["export", str(run), str(other), "--format", "markdown", "--to", str(file)]) == 0
+    text = file.read_text()
+    tables = [[line for line in block.splitlines() if line.startswith("|")] for block in text.split("## ")[1:]]
+    assert [len({len(re.findall(r"(?<!\\)\|", line)) for line in table}) for table in tables] == [1, 1]
+    summary = json.loads((run / "summary.json").read_text())
+    for name, found in summary["metrics"].items():
+        assert len(re.findall(rf"\| {name} \| {found['mean']:.3f} \| .* \| {found['n']} \|", text)) == 2
+    assert len([line for line in tables[1] if line.startswith("| other |")]) == 3
+    assert "8 attempts" in text
+
+
+def test_trackers_are_told_config_intervals_spend_and_hashes(run: Path) -> None:
+    told = tracked(RunFolder(run))
+    summary, manifest = (json.loads((run / f"{name}.json").read_text()) for name in ("summary", "manifest"))
+    assert told.parameters["llm.retry.attempts"] == manifest["config"]["llm"]["retry"]["attempts"]
+    assert told.metrics["letters.count"] == summary["metrics"]["letters.count"]["mean"]
+    assert told.metrics["spend.agent.calls"] == summary["usage"]["agent"]["total"]["calls"]
+    assert told.tags["aiq.hash.agent"] == manifest["hashes"]["agent"]
+    assert told.tags["aiq.dataset_fingerprint"] == manifest["dataset"]["fingerprint"]
+    assert {path.name for path in told.files} >= {"summary.json", "manifest.json"}
+
+
+@pytest.mark.slow
+def test_mlflow_holds_the_run_once(run: Path, tmp_path: Path) -> None:
+    client = pytest.importorskip("mlflow").MlflowClient
+    for _ in range(2):
+        assert main(["export", str(run), "--format", "mlflow", "--to", str(tmp_path / "ml")]) == 0
+    store = client(f"sqlite:///{tmp_path / 'ml' / 'mlflow.db'}")
+    (experiment,) = [found for found in store.search_experiments() if found.name != "Default"]
+    (logged,) = store.search_runs([experiment.experiment_id])
+    told = tracked(RunFolder(run))
+    assert logged.info.status == "FINISHED"
+    assert logged.data.metrics == pytest.approx(told.metrics)
+    assert logged.data.params["llm.retry.attempts"] == str(told.parameters["llm.retry.attempts"])
+    assert logged.data.tags["aiq.hash.agent"] == told.tags["aiq.hash.agent"]
+    assert {file.path for file in store.list_artifacts(logged.info.run_id)} == {path.name for path in told.files}
+
+
+@pytest.mark.slow
+def test_wandb_writes_an_offline_run(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("wandb")
+    assert main(["export", str(run), "--format", "wandb", "--to", str(tmp_path / "wb")]) == 0
+    folder = Path(capsys.readouterr().out.splitlines()[-1].removeprefix("wandb sync "))
+    (log,) = folder.glob("*.wandb")
+    told, held = tracked(RunFolder(run)), log.read_bytes()
+    assert [name for name in (*told.metrics, *told.parameters, *told.tags) if name.encode() not in held] == []
+    assert {path.name for path in (folder / "files").iterdir()} >= {path.name for path in told.files}
+
+
+@pytest.mark.parametrize("extra", ["inspect", "mlflow", "wandb"])
+def test_an_extra_that_is_absent_is_named(
+    run: Path, tmp_path: Path, extra: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = {"inspect": "inspect_ai"}.get(extra, extra)
+    if importlib.util.find_spec(module) is not None:
+        pytest.skip(f"{module} is installed")
+    monkeypatch.chdir(tmp_path)
+    assert main(["export", str(run), "--format", extra]) == 2
+    assert f"pip install 'aiq-bench[{extra}]'" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_place_that_cannot_be_written_is_one_line(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    for kind, word in {"csv": "--to", "parquet": "--to", "markdown": "another place", "drb": "one RUN"}.items():
+        runs: list[Any] = [run, run] if kind != "drb" else [run.parent, "run"]
+        place = tmp_path / "file" / "below"
+        assert (
+            main(["export", *map(str, runs[:1]), "--format", kind, *(["--to", str(place)] if kind != "drb" else [])])
+            == 2
+        )
+        assert word in capsys.readouterr().err

@@ -1,0 +1,56 @@
+"""The sweeps that come with aiq, small: they recommend what the construction of the closed world says."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from aiq.__main__ import main
+from aiq.core.files import shipped
+from aiq.runs.sweeps import Sweep, find_sweep
+
+
+def swept(place: Path, *overrides: str) -> Sweep:
+    assert main(["run", "-m", *overrides, f"output_dir={place}", "runner.progress=false"]) == 0
+    return find_sweep("latest", str(place)).read()
+
+
+@pytest.mark.slow
+def test_chains_take_a_search_for_each_of_their_facts(tmp_path: Path) -> None:
+    """A chain names its second page only on its first, so one search answers one-hop questions and no chain."""
+    with shipped("benchmarks/freshqa_mini/freshqa_mini.csv").open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["false_premise"] == "FALSE"]
+    hops = {kind: [row["id"] for row in rows if row["num_hops"] == kind][:7] for kind in ("one-hop", "multi-hop")}
+    found = swept(
+        tmp_path,
+        *(
+            "experiment=sweep_shallow",
+            "limit=null",
+            f"dataset.ids=[{','.join([*hops['one-hop'], *hops['multi-hop']])}]",
+        ),
+        *("agent.shallow.max_tool_iterations=1,5", "agent.shallow.max_llm_turns=2,6"),
+    )
+    folder = find_sweep("latest", str(tmp_path))
+    right = [folder.point(number).read_summary().slices["num_hops"] for number in range(4)]
+    means = {kind: [one[kind]["fresheval.relaxed"].mean for one in right] for kind in hops}
+    assert means["one-hop"][3] == pytest.approx(means["one-hop"][0], abs=0.15)
+    assert means["multi-hop"][3] > means["multi-hop"][0] + 0.4
+    assert means["multi-hop"][:3] == [means["multi-hop"][0]] * 3  # five calls are of no use in two turns
+    assert found.recommendation is not None
+    assert found.points[found.recommendation.point].axes == {
+        "agent.shallow.max_tool_iterations": "5",
+        "agent.shallow.max_llm_turns": "6",
+    }
+    judged = [folder.point(number).read_summary().usage["judge"].total.calls for number in range(4)]
+    assert judged[0] == 14
+    assert judged[1] == judged[2] == 0  # the same reports
+
+
+@pytest.mark.slow
+def test_coverage_grows_with_research_rounds(tmp_path: Path) -> None:
+    typed = ("agent.deep.max_loops=1,2", "agent.deep.max_queries=4", "limit=3")
+    found = swept(tmp_path, "experiment=sweep_deep", *typed)
+    one, two = (point.metrics["world.coverage"].mean for point in found.points)
+    assert two > one
+    assert found.recommendation is not None
+    assert found.recommendation.point == 1

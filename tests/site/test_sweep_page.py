@@ -1,0 +1,179 @@
+"""The page of a sweep: its recommendation can be checked, in a real browser, from disk and with hostile names."""
+
+import json
+from collections.abc import Mapping
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aiq.runs.sweeps import Axis, MainEffect, Point, PointDifference, Recommendation, Sweep, SweepFolder
+from aiq.site.sweep_page import write_sweep_page
+from aiq.stats.estimates import Difference, Estimate
+from tests.site.conftest import Browser
+from tests.site.seen import EVIL, Seen
+
+METRIC = "fresheval.relaxed"
+AXES = {"agent.a.max_loops": ("1", "2", "4"), "agent.b.policy": ("never", EVIL), "seed": ("0", "1")}
+
+
+def sweep_of(axes: int, **changed: Any) -> Sweep:
+    """Points that get better and dearer with their number; the last is the best, the one before it recommended."""
+    names = [*AXES][:axes]
+    values = [dict(zip(names, found, strict=True)) for found in product(*(AXES[name] for name in names))]
+    last = len(values) - 1
+    known = {
+        "sweep_id": "20261123-090000-123abc",
+        "experiment": "sweep_mini",
+        "status": "finished",
+        "samples": 40,
+        "overrides": ("experiment=sweep_mini",),
+        "metric": METRIC,
+        "spend": "tokens",
+        "axes": [Axis(name=name, values=AXES[name]) for name in names],
+        "points": [point(number, axes) for number, axes in enumerate(values)],
+        "differences": [difference(number, last) for number in range(last)],
+        "main_effects": [effect(name, value) for name in names if axes > 1 for value in AXES[name]],
+        "front": range(last + 1),
+        "recommendation": Recommendation(
+            point=last - 1,
+            best=last,
+            metric=METRIC,
+            spend="tokens",
+            threshold=0.5,
+            n=40,
+            chosen={last - 1: 0.8, last: 0.2},
+            reason="it is within one standard error of the best",
+        ),
+    }
+    return Sweep.model_validate(known | changed)
+
+
+def point(number: int, axes: Mapping[str, str]) -> Point:
+    quality, spend = figure(0.5 + number / 40), figure(1000.0 + 300 * number)
+    numbers = {"n_samples": 40, "metrics": {METRIC: quality}, "spend": {"tokens": spend, "cost_usd": figure(0.0)}}
+    return Point(number=number, axes=axes, overrides=(), status="finished", exit_code=0, **numbers)
+
+
+def figure(mean: float) -> Estimate:
+    return Estimate(mean=mean, ci95=(mean * 0.9, mean * 1.1), n=40, estimator="mean")
+
+
+def difference(number: int, best: int) -> PointDifference:
+    mean = (number - best) / 40
+    found = Difference(mean=mean, ci95=(mean - 0.1, mean + 0.1), n=40, p=0.2, spread=0.2)
+    return PointDifference(point=number, against=best, kind="best", metric=METRIC, difference=found, p=0.2)
+
+
+def effect(axis: str, value: str) -> MainEffect:
+    return MainEffect(axis=axis, value=value, metric=METRIC, estimate=figure(0.6))
+
+
+def written(sweep: Sweep, path: Path) -> str:
+    folder = SweepFolder(path)
+    folder.point(0).create()
+    folder.point(0).page_path.touch()
+    return write_sweep_page(folder, sweep).read_text(encoding="utf-8")
+
+
+def test_the_page_says_what_to_take_and_why(tmp_path: Path) -> None:
+    seen = Seen(written(sweep_of(1), tmp_path))
+    assert "agent.a.max_loops=2 (point #1) It is within one standard error of the best. Others: #2 in 20" in seen.words
+    assert [attrs["class"] for tag, attrs in seen.tags if tag == "tr" and attrs.get("class")] == [
+        *("other", "recommended", "best")
+    ]
+    assert seen.links() == ["0/index.html"]  # the other points have no page
+    assert "cost_usd" not in seen.text  # nothing costs anything
+
+
+def test_a_table_has_what_the_first_plot_is_checked_by(tmp_path: Path) -> None:
+    """From the cheapest point: the difference from the best and its standard error, 0.2 / sqrt(40)."""
+    words = Seen(written(sweep_of(1), tmp_path)).words
+    rows = ("-0.050 0.032 -0.150 to +0.050 40 other", "-0.025 0.032 -0.125 to +0.075 40 recommended", "- - - - best")
+    places = [words.index(row) for row in rows]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"recommendation": None, "undecided": "2 of 3 points are not finished"}, "2 of 3 points are not finished"),
+        ({"metric": None, "spend": None, "recommendation": None, "differences": (), "front": ()}, "No recommendation"),
+    ],
+)
+def test_a_sweep_without_recommendation_says_why(changed: dict[str, Any], told: str, tmp_path: Path) -> None:
+    seen = Seen(written(sweep_of(1, **changed), tmp_path))
+    assert told in seen.text
+    assert ("figure" in dict(seen.tags)) == ("undecided" in changed)
+
+
+PROBE = """
+"use strict";
+addEventListener("load", () => setTimeout(async () => {
+  const saved = [];
+  HTMLAnchorElement.prototype.click = function () { saved.push(`${this.download} ${this.href.slice(0, 10)}`); };
+  for (const type of ["png", "svg"]) {
+    document.querySelector(`#plot-2 button[value=${type}]`).click();
+    while (!saved.some((one) => one.includes(`.${type}`))) await new Promise((done) => setTimeout(done, 20));
+  }
+  const figures = [...document.querySelectorAll("figure")];
+  const told = {
+    saved,
+    drawn: figures.map((figure) => figure.querySelectorAll("svg .mark-symbol path, svg .mark-rect path").length),
+    texts: [...document.querySelectorAll("svg text")].map((text) => text.textContent).join(" "),
+    requests: performance.getEntriesByType("resource").filter((one) => !one.name.startsWith("file:")).length,
+    fits: document.documentElement.scrollWidth <= innerWidth,
+    controls: [...document.querySelectorAll("button")].every((one) => !one.hidden && one.ariaLabel),
+  };
+  document.title = JSON.stringify(told);
+}, 500));
+"""
+
+
+@pytest.mark.parametrize(
+    ("axes", "titles"),
+    [
+        (1, ["fresheval.relaxed", "tokens a sample"]),
+        (2, ["fresheval.relaxed", "tokens a sample", "policy=never", f"policy={EVIL}", "by max_loops", "by policy"]),
+        (3, ["by max_loops", "by policy", "by seed"]),
+    ],
+)
+def test_the_plots_fit_the_number_of_axes(axes: int, titles: list[str], tmp_path: Path) -> None:
+    written(sweep_of(axes), tmp_path)
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    shown = [Seen(part.split("</figcaption>")[0]).text for part in page.split("<figcaption>")[3:]]
+    assert [title.endswith(end) for title, end in zip(shown, titles, strict=True)] == [True] * len(titles)
+
+
+def test_a_browser_draws_and_saves_all_plots_without_a_request(browser: Browser, tmp_path: Path) -> None:
+    home = tmp_path / "moved"
+    page = written(sweep_of(2, experiment=f"sweep{EVIL}"), tmp_path / "first")
+    (tmp_path / "first").rename(home)
+    (home / "static" / "probe.js").write_text(PROBE, encoding="utf-8")
+    probed = page.replace("</body>", '<script defer src="static/probe.js"></script></body>')
+    (home / "index.html").write_text(probed, encoding="utf-8")
+    watch = ("--enable-logging=stderr", "--virtual-time-budget=20000", "--window-size=600,900")
+    shown = browser(home / "index.html", *watch)
+    assert "CONSOLE" not in shown.stderr  # where also what the page's policy refuses would stand
+    told = json.loads(shown.stdout.split("<title>")[1].split("</title>")[0])
+    assert told["saved"] == ["plot-2.png data:image", "plot-2.svg blob:null/"]
+    assert len(told["drawn"]) == 8
+    assert all(told["drawn"])
+    assert told["requests"] == 0
+    assert told["fits"]
+    assert told["controls"]
+    assert "best less one standard error" in told["texts"]
+
+
+def test_names_stay_text_and_the_policy_forbids_inline_scripts(tmp_path: Path) -> None:
+    page = written(sweep_of(2, experiment=f"sweep{EVIL}"), tmp_path)
+    seen = Seen(page)
+    assert EVIL in seen.text
+    sources = [attrs.get("src") for tag, attrs in seen.tags if tag == "script"]
+    names = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js", "data.js", "plots.js")
+    assert sources == [f"static/{name}" for name in names]
+    assert {path.name for path in (tmp_path / "static").iterdir()} == {*names, "LICENSES.txt"}
+    assert "script-src 'self' file:" in page
+    assert not any(name.startswith("on") for _, attrs in seen.tags for name in attrs)
+    assert not [tag for tag, _ in seen.tags if tag in ("img", "iframe", "svg")]

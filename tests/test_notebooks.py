@@ -1,0 +1,55 @@
+"""The notebooks of docs/: their code runs from the first cell to the last, and they are kept without outputs.
+
+The cells are run as one program in a process of their own, which needs no Jupyter; a cell with the tag of a module that
+is not installed is left out.
+"""
+
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+RESULTS = {
+    "analysis": """
+assert list(frames.runs.experiment) == ["budget_1", "budget_2", "budget_3"]
+assert list(bounded.metric.unique()) == [METRIC, "citations.valid_rate", "citations.exact_rate"]
+assert set(by_slice.index.get_level_values("tag")) == {"num_hops", "false_premise"}
+assert len(flipped) and not flipped.join(questions).question.isna().any()
+assert curve.cents.is_monotonic_increasing and list(curve.experiment) == list(frames.runs.experiment)
+assert ((curve.ci_low <= curve["mean"]) & (curve["mean"] <= curve.ci_high)).all()
+"""
+}
+"""What must hold after the last cell."""
+
+
+def cells(notebook: Path) -> list[dict[str, Any]]:
+    read = json.loads(notebook.read_text(encoding="utf-8"))
+    return [cell for cell in read["cells"] if cell["cell_type"] == "code"]
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_it_is_kept_without_outputs(notebook: Path) -> None:
+    assert {(len(cell["outputs"]), cell["execution_count"]) for cell in cells(notebook)} == {(0, None)}
+    assert not re.search(r"/(?:home|root|tmp|work|Users)/", notebook.read_text(encoding="utf-8"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_it_runs(notebook: Path, tmp_path: Path) -> None:
+    absent = [
+        tag
+        for cell in cells(notebook)
+        for tag in cell["metadata"].get("tags", ())
+        if importlib.util.find_spec(tag) is None
+    ]
+    code = ["".join(cell["source"]) for cell in cells(notebook) if not {*cell["metadata"].get("tags", ())} & {*absent}]
+    program = "\n\n".join([*code, RESULTS[notebook.stem]])
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=240)
+    assert (done.returncode, done.stderr) == (0, "")
