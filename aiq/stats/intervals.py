@@ -56,7 +56,7 @@ def spread_interval(
     span, n = high - low, found.n
     share, error = min(1.0, max(0.0, (mean - low) / span)), found.error / span
     variance = share * (1 - share)
-    if not error or not variance:
+    if error < 1e-12 or not variance:  # equal but for rounding
         size, quantile = float(n), _quantile(math.inf, 0.0)
     else:
         size, known = variance / error**2, (n - 1) * error**2 / variance
