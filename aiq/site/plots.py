@@ -158,7 +158,7 @@ def curve(
     if numbers:
         ticks = {"values": numbers} if len(numbers) <= _MOST_TICKS else {}
         x = _quantity("x", axis) | {
-            "axis": {"title": axis, "grid": False, "labelOverlap": True, "format": "~g", **ticks}
+            "axis": {"title": axis, "grid": False, "labelOverlap": True, "format": ".6~g", **ticks}
         }
     y = _quantity("mean", None)
     if within:

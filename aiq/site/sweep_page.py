@@ -94,7 +94,7 @@ class _Shown:
             yield Section("Two axes together", "", [*self._heat_maps(axes[0], axes[1])], small=True)
             across = f"One plot for each value of the second axis, all to the same scale. {dotted}"
             yield Section("With intervals", across, [*self._slices(metric, axes[0], axes[1])], small=True)
-        each = "Each value of an axis, averaged over all points that have it."
+        each = "Each value of an axis, averaged over all points that have it; one that did as another has its numbers."
         yield Section("Main effects", each, [*self._main_effects(metric)], small=True)
 
     def _is_grid(self) -> bool:

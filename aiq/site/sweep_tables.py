@@ -57,7 +57,8 @@ def print_sweep(sweep: Sweep, folder: SweepFolder) -> None:
         table = plain_table(("axis", "value", "mean", "95 % interval", "n"), rows, left=2)
         parts += [Text(f"main effects: {sweep.metric}, averaged over the other axes"), table, Text()]
     parts += [Text(line) for line in _apart(sweep)]
-    parts += [Text(line) for line in (*_resolves(sweep, "can"), *_decision(sweep))] if sweep.metric else []
+    parts += [Text(line) for line in _resolves(sweep, "can")] if sweep.resolves else []
+    parts += [Text(line) for line in _decision(sweep)] if sweep.metric else []
     summaries = [folder.point(point.number).read_summary() for point in sweep.points if point.metrics]
     said = dict.fromkeys(note for summary in summaries for note in notes(summary))
     show(
@@ -68,13 +69,13 @@ def print_sweep(sweep: Sweep, folder: SweepFolder) -> None:
 
 
 def _apart(sweep: Sweep) -> Iterator[str]:
-    """What is special about points: those that are not in the table, why others were stopped, what numbers lack."""
+    """What is special about points: why they were stopped, whose numbers they have, what theirs lack."""
+    noted: dict[str, list[str]] = {}
     for point in sweep.points:
-        if alike := [other for other in sweep.points if other.same_as == point.number]:
-            numbers = ", ".join(str(other.number) for other in alike)
-            yield f"point {point.number} stands for {counted(len(alike), 'other')} that did the same: {numbers}"
-        if point.note is not None and point.same_as is None:
-            yield f"point {point.number}: {point.note}"
+        if point.note is not None:
+            noted.setdefault(point.note, []).append(str(point.number))
+    for note, numbers in noted.items():
+        yield f"point{'s' if numbers[1:] else ''} {', '.join(numbers)}: {note}"
 
 
 def recommendation_lines(sweep: Sweep) -> Iterator[str]:

@@ -183,10 +183,12 @@ def test_who_knows_an_original_by_its_words_is_found_out_by_independent_reports(
 
 def test_of_few_tasks_it_says_that_it_cannot_tell(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     few = ["name=few", "dataset.tasks=3", "epochs=1", f"dataset.perturbations={PERTURBATIONS}"]
-    assert run(*few, *toy("planted")) == 0
+    assert run(*few, *toy("planted"), *toy("constant")) == 0
     assert main(["calibrate", "latest"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "notices 0 of 3 that it claims to cannot tell: facts +50 (" in said
+    assert "notices 0 of 3 that it claims to cannot tell: facts +0 (" in said
+    assert "blind spot" not in said
     assert "; 7 tasks would tell)" in said  # at the level that is left of three claims
     assert "With fewer than 6 tasks nothing can be shown" in said
 
