@@ -54,7 +54,7 @@ def calibration_tables(calibration: Calibration) -> Group:
 
 def _remarks(calibration: Calibration, shown: Sequence[MetricReliability]) -> Iterator[Text]:
     if calibration.unmatched_labels:
-        yield Text(f"{calibration.unmatched_labels} labels fit no score", style="yellow")
+        yield Text(f"{counted(calibration.unmatched_labels, 'label')} of no scored sample", style="yellow")
     silent = [one for one in shown if one.noise is None]
     if not all(one.once_per_run for one in silent):
         yield Text(_ONCE, style="yellow")
@@ -142,15 +142,16 @@ def _perturbations(metrics: Sequence[MetricReliability]) -> Iterator[Table]:
 
     Perturbations that no metric of the judge claims and none finds more often than by chance are left out.
     """
-    title: str | None = "rank correlation with the planted quality, and share found worse; (in brackets: not claimed)"
+    title: str | None = "rank correlation with the planted quality, and share found worse (in brackets: not claimed)"
     for _, group in groupby(metrics, key=lambda one: one.judge_hash):
         of_judge = list(group)
         prefix = f"{of_judge[0].metric.partition('.')[0]}."
+        judge = f"{prefix}*\n{of_judge[0].judge_model or ''}"
         headings = [one.metric.removeprefix(prefix).replace("_", "_\n") for one in of_judge]
         names = dict.fromkeys(name for one in of_judge for name in one.perturbations)
         seen = {name: [one.perturbations.get(name) for one in of_judge] for name in names}
         if rows := [(name, *map(_seen, found)) for name, found in seen.items() if any(map(_told_of, found))]:
-            yield plain_table((f"{prefix}*", *headings), rows, title)
+            yield plain_table((judge.strip(), *headings), rows, title)
             title = None
 
 

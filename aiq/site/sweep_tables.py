@@ -105,9 +105,7 @@ def _decision(sweep: Sweep) -> Iterator[str]:
 def _points(sweep: Sweep, width: int) -> Iterator[Table]:
     """The table of points; where it is wider than `width` (0: no limit), as several with the same first columns."""
     points = [point for point in sweep.points if point.same_as is None]
-    names = list(dict.fromkeys(name for point in points for name in point.metrics))
-    if sweep.metric in names:
-        names.insert(0, names.pop(names.index(sweep.metric)))
+    names = dict.fromkeys(name for point in points for name in point.metrics)
     best = {one.point: one for one in sweep.differences if one.kind == "best"}
     columns: dict[str, list[str]] = {"point": [str(point.number) for point in points]}
     fixed = columns | {sweep.short(axis.name): [p.axes[axis.name] for p in points] for axis in sweep.axes}
@@ -115,11 +113,10 @@ def _points(sweep: Sweep, width: int) -> Iterator[Table]:
         shorts = " x ".join(sweep.short(axis.name) for axis in sweep.axes)
         fixed = columns | {"\n".join(shorts.split()): [", ".join(p.axes.values()) for p in points]}
     rest: dict[str, list[str]] = {}
-    for name in names:
+    for name in sorted(names, key=lambda name: name != sweep.metric):
         rest[name] = [_metric(point.metrics.get(name)) for point in points]
         if name == sweep.metric and best:
-            changes = [best.get(point.number) for point in points]
-            rest["from the best"] = ["-" if one is None else _change(one) for one in changes]
+            rest["from the best"] = [_change(best[p.number]) if p.number in best else "-" for p in points]
     spends = [_spend(point) for point in points]
     rest |= {heading: [cells[place] for cells in spends] for place, heading in enumerate(_SPEND_HEADINGS)}
     rest["n"] = [str(point.n_samples) for point in points]

@@ -1,7 +1,7 @@
 """Tables on the terminal: how cells are written, and the table at the end of a run."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from rich.console import Console, RenderableType
 from rich.table import Table
@@ -14,7 +14,7 @@ from aiq.core.usage import Usage
 from aiq.runs.folder import RunFolder
 from aiq.runs.manifest import Manifest
 from aiq.runs.rows import ScoreRow
-from aiq.runs.summary import Summary
+from aiq.runs.summary import RouteSummary, Summary
 from aiq.stats.estimates import Estimate
 from aiq.stats.noise import RunNoise
 from aiq.stats.significance import LEVEL
@@ -88,16 +88,7 @@ def p_value(p: float | None) -> str:
     return "-" if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001"
 
 
-class Spent(Protocol):
-    """What has a cost, which is a lower bound where calls are unreported."""
-
-    @property
-    def cost_usd(self) -> float | None: ...
-    @property
-    def unreported_calls(self) -> int: ...
-
-
-def dollars(spent: Spent) -> str:
+def dollars(spent: Usage | RouteSummary) -> str:
     """A cost; where the endpoint did not report the usage of some calls, the least that it can be, and how many."""
     cost, unreported = spent.cost_usd, spent.unreported_calls
     lacking = f"{counted(unreported, 'call')} unreported" if unreported else ""
