@@ -17,7 +17,7 @@ from aiq.runs.summary import difference, estimate
 from aiq.runs.sweeps import MainEffect, Point, PointDifference, Recommendation, Sweep, SweepFolder
 from aiq.stats.estimates import Difference, Estimate, Pairs, mean_estimate
 from aiq.stats.power import resolvable
-from aiq.stats.recommendation import one_standard_error, pareto_front
+from aiq.stats.recommendation import Choice, one_standard_error, pareto_front
 from aiq.stats.significance import LEVEL, corrected
 
 SPEND_WORDS: Final[Mapping[SpendName, str]] = {
@@ -84,12 +84,17 @@ def neighbours(sweep: Sweep, points: Sequence[Point]) -> list[tuple[Point, Point
 def evaluated(sweep: Sweep, folder: SweepFolder, metric: str | None = None, spend: SpendName | None = None) -> Sweep:
     """The sweep with all that its finished points show. `metric`, `spend`: in place of the sweep's own.
 
-    Raises UserError for a metric that no point has, or a spend that is not known for all of them.
+    Raises UserError for one of these that is not known for all points; for the sweep's own there is no recommendation.
     """
     points = [point for point in sweep.points if point.status == "finished" and point.metrics]
     if not points:
         return sweep.model_copy(update={**_BLANK, "undecided": "no point is finished"})
-    return _Evaluation(sweep, folder, points, metric, spend).result()
+    try:
+        return _Evaluation(sweep, folder, points, metric, spend).result()
+    except UserError as error:
+        if metric or spend:
+            raise
+        return sweep.model_copy(update={**_BLANK, "undecided": str(error)})
 
 
 _BLANK: Final = {"differences": (), "main_effects": (), "front": (), "recommendation": None}
@@ -245,9 +250,8 @@ class _Evaluation:
         if self._metric is None or self._spend is None:
             why = "the points have no metric in common, or neither dollars, tokens nor calls that are known"
             return _Chosen(undecided=why)
-        points = self._sweep.points
-        if left := sum(point.status in ("pending", "interrupted") for point in points):
-            return _Chosen(undecided=f"{left} of {counted(len(points), 'point')} are not finished")
+        if left := self._sweep.unfinished:
+            return _Chosen(undecided=f"{left} of {counted(len(self._sweep.points), 'point')} are not finished")
         if len(self._points) < 2:
             return _Chosen(undecided="one point alone has numbers")
         if not self._same_questions:
@@ -267,7 +271,7 @@ class _Evaluation:
         choice = one_standard_error(over, under, spends, higher_is_better=metric.higher_is_better)
         point, best = self._points[choice.place], self._points[choice.best]
         share = choice.shares.get(choice.place, 0.0)
-        reason = self._reason(point, best, name, spend, choice.enough)
+        reason = self._reason(point, best, name, spend, choice)
         return Recommendation(
             point=point.number,
             best=best.number,
@@ -279,13 +283,13 @@ class _Evaluation:
             reason=f"{reason}; {share:.0%} of bootstrap resamples choose it",
         )
 
-    def _reason(self, point: Point, best: Point, name: str, spend: SpendName, enough: float) -> str:
-        mean, top = point.metrics[name].mean, best.metrics[name].mean
+    def _reason(self, point: Point, best: Point, name: str, spend: SpendName, choice: Choice) -> str:
+        mean, top = choice.means[choice.place], choice.means[choice.best]
         if point == best:
             return f"it has the best {name}, {top:.3f}, and no cheaper point is within one standard error of it"
-        share = point.spend[spend].mean / best.spend[spend].mean
+        share, error = choice.spends[choice.place] / choice.spends[choice.best], abs(top - choice.enough)
         return (
-            f"its {name} of {mean:.3f} is within one standard error ({abs(top - enough):.3f}) of the best, {top:.3f} "
+            f"its {name} of {mean:.3f} is within one standard error ({error:.3f}) of the best, {top:.3f} "
             f"({self._sweep.label(best)}), at {share:.0%} of its {SPEND_WORDS[spend]}, and no cheaper point is"
         )
 

@@ -161,6 +161,11 @@ class Sweep(Record):
         return tuple(point for point in self.points if point.status not in ("finished", "stopped"))
 
     @property
+    def unfinished(self) -> int:
+        """How many points have not come to any end."""
+        return sum(point.status in ("pending", "interrupted") for point in self.points)
+
+    @property
     def exit_code(self) -> int:
         """The worst of the points': what the sweep ends with."""
         return max((point.exit_code or 0 for point in self.points), default=0)
