@@ -8,14 +8,11 @@ from typing import NamedTuple
 from aiq.core.errors import ConfigError
 from aiq.core.reports import Metric
 from aiq.core.run_settings import SweepSettings
-from aiq.core.usage import SpendName
 from aiq.experiment.grid import Grid
 from aiq.experiment.plan import RunPlan
 from aiq.experiment.search import Halving, Tried, check_optuna, suggested
 from aiq.runs.reader import read_state
-from aiq.runs.sweeps import Point, Sweep, SweepFolder
-
-_SPENDS: tuple[SpendName, ...] = ("cost_usd", "tokens", "calls")
+from aiq.runs.sweeps import Point, Sweep, SweepFolder, cheap
 
 
 class Step(NamedTuple):
@@ -64,11 +61,7 @@ class OptunaStrategy(Strategy):
         return super().next(sweep.model_copy(update={"points": (*sweep.points, point)}))
 
     def _tried(self, sweep: Sweep) -> list[Tried]:
-        made = [point for point in sweep.points if point.metrics]
-        names: list[SpendName] = [name for name in _SPENDS if all(name in point.spend for point in made)]
-        spent = (name for name in names if any(point.spend[name].mean for point in made))
-        wanted = self._grid.settings.spend
-        spend: SpendName = next(spent, "calls") if wanted is None else wanted
+        spend = self._grid.settings.spend or cheap([point for point in sweep.points if point.metrics]) or "calls"
         found = []
         for point in sweep.points:
             places = tuple(axis.values.index(point.axes[axis.name]) for axis in sweep.axes)

@@ -10,7 +10,7 @@ from aiq.__main__ import main
 from aiq.core.errors import ConfigError
 from aiq.experiment.choices import description, options
 from aiq.experiment.compose import chosen_options, compose, dotted, parse, settings_from
-from aiq.experiment.grid import refuse, split, written
+from aiq.experiment.grid import refuse, refuse_axes, split, written
 
 
 @pytest.mark.parametrize("experiment", options("experiment"))
@@ -291,5 +291,5 @@ def test_a_wrong_section_is_one_line(section: str, message: str) -> None:
 def test_a_sweep_in_the_config_needs_m() -> None:
     config = compose(["experiment=sweep_deep"])
     with pytest.raises(ConfigError, match=r"sweep_deep is a sweep over agent.deep.max_loops, which needs -m"):
-        grid.refuse_axes(config, [])
-    grid.refuse_axes(config, ["agent.deep.max_loops=2", "agent.deep.max_queries=4"])
+        refuse_axes(config, [])
+    refuse_axes(config, ["agent.deep.max_loops=2", "agent.deep.max_queries=4"])
