@@ -77,7 +77,8 @@ def _load(name: str) -> ModuleType:
     """The module of a command. Raises UserError with what is near for a name that is none."""
     known = _names()
     if name not in known:
-        from aiq.experiment.compose import is_setting, options
+        from aiq.experiment.choices import options
+        from aiq.experiment.compose import is_setting
 
         near = difflib.get_close_matches(name, known, n=1)
         if "=" in name:

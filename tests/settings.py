@@ -9,7 +9,8 @@ from pydantic import BaseModel
 from aiq.core.errors import ConfigError
 from aiq.core.plugins import load
 from aiq.core.run_settings import DatasetSettings, RunSettings
-from aiq.experiment.compose import config_of_options, options
+from aiq.experiment.choices import options
+from aiq.experiment.compose import config_of_options
 from aiq.site.settings import section
 
 T = TypeVar("T", bound=BaseModel)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from statistics import fmean, stdev
-from typing import Final, NamedTuple, get_args
+from typing import Final, get_args
 
 from aiq.core.errors import UserError
 from aiq.core.reports import Metric
@@ -14,10 +14,10 @@ from aiq.runs.folder import RunFolder
 from aiq.runs.manifest import JudgeSpec
 from aiq.runs.reader import read_state
 from aiq.runs.summary import difference, estimate
-from aiq.runs.sweeps import MainEffect, Point, PointDifference, Recommendation, Sweep, SweepFolder
+from aiq.runs.sweeps import MainEffect, Point, PointDifference, Recommendation, Sweep, SweepFolder, cheap
 from aiq.stats.estimates import Difference, Estimate, Pairs, mean_estimate
 from aiq.stats.power import resolvable
-from aiq.stats.recommendation import one_standard_error, pareto_front
+from aiq.stats.recommendation import Choice, one_standard_error, pareto_front
 from aiq.stats.significance import LEVEL, corrected
 
 SPEND_WORDS: Final[Mapping[SpendName, str]] = {
@@ -84,12 +84,17 @@ def neighbours(sweep: Sweep, points: Sequence[Point]) -> list[tuple[Point, Point
 def evaluated(sweep: Sweep, folder: SweepFolder, metric: str | None = None, spend: SpendName | None = None) -> Sweep:
     """The sweep with all that its finished points show. `metric`, `spend`: in place of the sweep's own.
 
-    Raises UserError for a metric that no point has, or a spend that is not known for all of them.
+    Raises UserError for one of these that is not known for all points; for the sweep's own there is no recommendation.
     """
     points = [point for point in sweep.points if point.status == "finished" and point.metrics]
     if not points:
         return sweep.model_copy(update={**_BLANK, "undecided": "no point is finished"})
-    return _Evaluation(sweep, folder, points, metric, spend).result()
+    try:
+        return _Evaluation(sweep, folder, points, metric, spend).result()
+    except UserError as error:
+        if metric or spend:
+            raise
+        return sweep.model_copy(update={**_BLANK, "undecided": str(error)})
 
 
 _BLANK: Final = {"differences": (), "main_effects": (), "front": (), "recommendation": None}
@@ -98,11 +103,6 @@ _BLANK: Final = {"differences": (), "main_effects": (), "front": (), "recommenda
 def _family(points: int, neighbours: int, metrics: int) -> int:
     """Tests that a sweep stands for. The best point is chosen after a look at all, so each pair counts as compared."""
     return points * (points - 1) // 2 + neighbours * (metrics - 1)
-
-
-class _Chosen(NamedTuple):
-    recommendation: Recommendation | None = None
-    undecided: str | None = None
 
 
 class _Evaluation:
@@ -126,19 +126,13 @@ class _Evaluation:
         self._metric = wanted or next(iter(self._leading), None)
         if wanted is not None and wanted not in self._leading:
             self._leading.insert(0, wanted)
-        self._spend = self._spend_of(spend or sweep.spend)
-        self._scores = {name: self._of_points(name) for name in self._metrics}
-
-    def _spend_of(self, asked: SpendName | None) -> SpendName | None:
-        """What counts as cheap. Raises UserError for what is not known of all points."""
-        known = [name for name in get_args(SpendName) if all(name in point.spend for point in self._points)]
-        if asked is not None and asked not in known:
+        known = [name for name in get_args(SpendName) if all(name in point.spend for point in points)]
+        if (asked := spend or sweep.spend) is not None and asked not in known:
             raise UserError(f"{asked} is not known for all points; known are {', '.join(known)}")
-        spent = [name for name in known if name != "seconds" and any(point.spend[name].mean for point in self._points)]
-        return asked or next(iter(spent), None)  # times are never the same again, so they must be asked for
-
-    def _of_points(self, metric: str) -> dict[int, dict[str, Pairs]]:
-        return {number: dict(state.by_sample(metric)) for number, state in self._states.items()}
+        self._spend = asked or cheap(points)
+        self._scores = {
+            name: {number: state.by_sample(name) for number, state in self._states.items()} for name in self._metrics
+        }
 
     def _common(self, metric: str) -> list[str]:
         """The samples that all points have scored."""
@@ -156,8 +150,8 @@ class _Evaluation:
                 "main_effects": tuple(self._main_effects()) if len(self._sweep.axes) > 1 else (),
                 "front": self._front(),
                 "resolves": resolves or self._sweep.resolves,
-                "recommendation": chosen.recommendation,
-                "undecided": chosen.undecided,
+                "recommendation": None if isinstance(chosen, str) else chosen,
+                "undecided": chosen if isinstance(chosen, str) else None,
             }
         )
 
@@ -171,7 +165,9 @@ class _Evaluation:
             shown += [(best, p.number, "best", self._metric) for p in self._points if p.number != best]
         found: dict[Places, Difference] = {}
         for first, second, _, name in shown:
-            if (change := self._difference(first, second, name)) is not None:
+            if (
+                change := difference(self._metrics[name], self._scores[name][first], self._scores[name][second])
+            ) is not None:
                 found[first, second, name] = change
         p_values, family = self._corrected(found, len(pairs))
         kept = [
@@ -188,9 +184,6 @@ class _Evaluation:
         found = {n: estimate(metric, {one: of[one] for one in common}) for n, of in self._scores[name].items()}
         means = {number: one.mean if metric.higher_is_better else -one.mean for number, one in found.items() if one}
         return max(means, key=lambda number: means[number], default=None)
-
-    def _difference(self, first: int, second: int, name: str) -> Difference | None:
-        return difference(self._metrics[name], self._scores[name][first], self._scores[name][second])
 
     def _corrected(self, found: Mapping[Places, Difference], neighbours: int) -> tuple[dict[Places, float | None], int]:
         """By Holm's method. Two points and a metric are one test, whichever comes first; pairs not shown count too."""
@@ -240,21 +233,19 @@ class _Evaluation:
         front = pareto_front(merits, [point.spend[self._spend].mean for point in self._points])
         return tuple(self._points[place].number for place in front)
 
-    def _chosen(self) -> _Chosen:
+    def _chosen(self) -> Recommendation | str:
         """The recommendation, or why there is none."""
         if self._metric is None or self._spend is None:
-            why = "the points have no metric in common, or neither dollars, tokens nor calls that are known"
-            return _Chosen(undecided=why)
-        points = self._sweep.points
-        if left := sum(point.status in ("pending", "interrupted") for point in points):
-            return _Chosen(undecided=f"{left} of {counted(len(points), 'point')} are not finished")
+            return "the points have no metric in common, or neither dollars, tokens nor calls that are known"
+        if left := self._sweep.unfinished:
+            return f"{left} of {counted(len(self._sweep.points), 'point')} are not finished"
         if len(self._points) < 2:
-            return _Chosen(undecided="one point alone has numbers")
+            return "one point alone has numbers"
         if not self._same_questions:
-            return _Chosen(undecided="the points have different datasets, so they cannot be paired by sample")
+            return "the points have different datasets, so they cannot be paired by sample"
         if len(self._common(self._metric)) < 2:
-            return _Chosen(undecided=f"all points have scored fewer than two samples by {self._metric}")
-        return _Chosen(self._recommended(self._metric, self._spend))
+            return f"all points have scored fewer than two samples by {self._metric}"
+        return self._recommended(self._metric, self._spend)
 
     def _recommended(self, name: str, spend: SpendName) -> Recommendation:
         import numpy as np
@@ -267,7 +258,7 @@ class _Evaluation:
         choice = one_standard_error(over, under, spends, higher_is_better=metric.higher_is_better)
         point, best = self._points[choice.place], self._points[choice.best]
         share = choice.shares.get(choice.place, 0.0)
-        reason = self._reason(point, best, name, spend, choice.enough)
+        reason = self._reason(point, best, name, spend, choice)
         return Recommendation(
             point=point.number,
             best=best.number,
@@ -279,13 +270,13 @@ class _Evaluation:
             reason=f"{reason}; {share:.0%} of bootstrap resamples choose it",
         )
 
-    def _reason(self, point: Point, best: Point, name: str, spend: SpendName, enough: float) -> str:
-        mean, top = point.metrics[name].mean, best.metrics[name].mean
+    def _reason(self, point: Point, best: Point, name: str, spend: SpendName, choice: Choice) -> str:
+        mean, top = choice.means[choice.place], choice.means[choice.best]
         if point == best:
             return f"it has the best {name}, {top:.3f}, and no cheaper point is within one standard error of it"
-        share = point.spend[spend].mean / best.spend[spend].mean
+        share, error = choice.spends[choice.place] / choice.spends[choice.best], abs(top - choice.enough)
         return (
-            f"its {name} of {mean:.3f} is within one standard error ({abs(top - enough):.3f}) of the best, {top:.3f} "
+            f"its {name} of {mean:.3f} is within one standard error ({error:.3f}) of the best, {top:.3f} "
             f"({self._sweep.label(best)}), at {share:.0%} of its {SPEND_WORDS[spend]}, and no cheaper point is"
         )
 

@@ -50,7 +50,7 @@ def run(args: Namespace) -> int:
 
 def _write(path: Path, found: "Sweep", number: int) -> None:
     from aiq.citations.files import write_text
-    from aiq.experiment.sweep import as_experiment
+    from aiq.experiment.grid import as_experiment
 
     point = next(point for point in found.points if point.number == number)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,22 +1,18 @@
-"""From `conf/` and the command line to settings, by Hydra's compose API: nothing is logged, no folder is made.
-
-What there is to choose from is read from the config files without Hydra, so that `aiq run --help` is quick.
-"""
+"""From `conf/` and the command line to settings, by Hydra's compose API: nothing is logged, no folder is made."""
 
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
 from aiq.core.errors import ConfigError
-from aiq.core.files import shipped
 from aiq.core.llm_settings import Price, RoleSettings
 from aiq.core.plugins import near, validate
 from aiq.core.run_settings import RunSettings, SweepSettings
+from aiq.experiment.choices import config_folders, file_of, groups, not_utf8, options
 
 if TYPE_CHECKING:
     from hydra.core.override_parser.types import Override
@@ -32,16 +28,7 @@ _UNREADABLE = (
 
 LISTS = ("judge", "tool")
 """Groups of which a run may have several options."""
-_APART = ("gate",)
-"""Groups of commands of their own, which no run has."""
 _OTHERS = "a finished run is looked at"
-_EXIT_CODES = "exit codes: 0 done, 2 command or config wrong, 3 too many samples failed, 130 interrupted"
-
-
-def config_folders() -> list[Path]:
-    """Where config is looked for: what came with aiq, then `conf/` where the command was typed."""
-    own, here = shipped("conf"), Path("conf").absolute()
-    return [own, here] if here.is_dir() and here.resolve() != own.resolve() else [own]
 
 
 def parse(overrides: Sequence[str]) -> "list[Override]":
@@ -196,14 +183,14 @@ def _check_packages(config: Any, overrides: Sequence[str]) -> None:
 
 def _unplaced(group: str, option: str) -> str:
     package = "_global_" if group == "experiment" else f"{group}.{option}"
-    return f"{_file_of(group, option)}: its first line must be `# @package {package}`, the place of its settings"
+    return f"{file_of(group, option)}: its first line must be `# @package {package}`, the place of its settings"
 
 
 def _nameless(overrides: Sequence[str]) -> str:
     chosen = next((text.partition("=")[2] for text in overrides if _group(text) == "experiment"), None)
     if chosen is None:
         return f"choose an experiment: experiment=NAME, one of {', '.join(options('experiment'))}"
-    return f"{_file_of('experiment', chosen)} states no name; write name: {chosen} in it"
+    return f"{file_of('experiment', chosen)} states no name; write name: {chosen} in it"
 
 
 def _check_options(overrides: "Sequence[Override]") -> None:
@@ -299,17 +286,6 @@ def config_of_options(selection: Sequence[str]) -> dict[str, Any]:
     return dict(known(OmegaConf.to_container(_composed(selection))))
 
 
-def options(group: str) -> list[str]:
-    """The options of a config group, in alphabetical order; `_NAME.yaml` is only there to be inherited."""
-    return sorted({file.stem for folder in config_folders() for file in (folder / group).glob("[!_]*.yaml")})
-
-
-def groups() -> list[str]:
-    """The groups of a run."""
-    names = {path.name for folder in config_folders() for path in folder.iterdir() if path.is_dir()}
-    return sorted(names - {*_APART})
-
-
 def _explain(error: Exception, overrides: Sequence[str]) -> str:
     """What a user can do about an error of Hydra, OmegaConf or a reader of files, in one line."""
     text = str(error) or str(error.__cause__ or error)
@@ -319,10 +295,10 @@ def _explain(error: Exception, overrides: Sequence[str]) -> str:
     if merged := re.match(r"Error merging override [+]*(([^=]+)=.*)", text):
         return f"{merged[1]}: does not fit what is there; of a section write {merged[2]}.KEY=VALUE"
     if isinstance(error, UnicodeDecodeError):
-        return f"{_not_utf8()}: not UTF-8; save the file as UTF-8"
+        return f"{not_utf8()}: not UTF-8; save the file as UTF-8"
     if own := re.match(r"In 'experiment/([^']+)': Could not override '[^']*@experiment\.", text):
         return _unplaced("experiment", own[1])
-    named = re.sub(r"In '(\w+)/([^']+)'", lambda found: str(_file_of(found[1], found[2])), text)
+    named = re.sub(r"In '(\w+)/([^']+)'", lambda found: str(file_of(found[1], found[2])), text)
     return " ".join(named.partition("Config search path:")[0].split())
 
 
@@ -355,21 +331,6 @@ def _options_with(name: str) -> list[str]:
             if name in dotted(OmegaConf.to_container(_composed([f"{group}={option}"]))):
                 found.append(option)
     return found
-
-
-def _file_of(group: str, option: str) -> Path:
-    """The config file of an option that exists."""
-    return next(file for folder in config_folders() if (file := folder / group / f"{option}.yaml").is_file())
-
-
-def _not_utf8() -> Path:
-    """The first config file that is not text; there is one."""
-    for file in (file for folder in config_folders() for file in sorted(folder.rglob("*.yaml"))):
-        try:
-            file.read_text(encoding="utf-8")
-        except UnicodeDecodeError:
-            break
-    return file
 
 
 def _settings(overrides: Sequence[str]) -> list[str]:
@@ -416,22 +377,3 @@ def dotted(nested: Any, fields: Container[str] = ()) -> Any:
             flat[str(key)] = own if isinstance(value, Mapping) else value
         flat |= {f"{key}.{name}": item for name, item in dotted(below, fields).items()}
     return flat
-
-
-def overview() -> str:
-    """Experiments with a line each, then every other group with its options."""
-    lines = []
-    for group in sorted(filter(options, groups()), key=lambda name: (name != "experiment", name)):
-        choices = {name: description(group, name) for name in options(group)}
-        width = max(map(len, choices), default=0)
-        heading = "experiments (experiment=NAME):" if group == "experiment" else f"{group}="
-        lines += [heading, *(f"  {name:<{width}}  {text}" for name, text in choices.items()), ""]
-    lines += [f"config is read from: {', '.join(map(str, config_folders()))}", _EXIT_CODES]
-    return "\n".join(lines).replace("%", "%%")
-
-
-def description(group: str, name: str) -> str:
-    """The first comment line of a config file."""
-    files = (folder / group / f"{name}.yaml" for folder in config_folders())
-    text = next((file.read_text(encoding="utf-8", errors="replace") for file in files if file.is_file()), "")
-    return next((line.lstrip("#").strip() for line in text.splitlines() if re.match("#(?! @)", line)), "")

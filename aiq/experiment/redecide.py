@@ -14,15 +14,13 @@ from functools import cached_property, partial
 from statistics import fmean
 from typing import Any
 
-from pydantic import JsonValue
-
 from aiq.agents.base import Recorded, Redecides
 from aiq.core.errors import UserError
 from aiq.core.plugins import load
 from aiq.core.run_settings import RunSettings
 from aiq.core.samples import SampleKey
 from aiq.core.usage import Usage
-from aiq.experiment.compose import allowed_overrides, parse, settings_from
+from aiq.experiment.compose import allowed_overrides, dotted, parse, settings_from
 from aiq.experiment.plan import JudgePlan, RunPlan, make_plan
 from aiq.experiment.provenance import new_manifest, utc_now
 from aiq.experiment.resume import brought_up_to_date, check_dataset
@@ -129,12 +127,7 @@ class Redecision:
         state, left_out, unrecorded = RunState(plan.spec), Counter[str](), 0
         folder.create()
         for path in (folder.samples_path, folder.scores_path):
-            path.unlink(missing_ok=True)  # of a start that was cut off
-        first = self._first.manifest
-        manifest = new_manifest(plan, folder.path.name)
-        agents = {role: model for role, model in first.models.items() if not role.startswith("judge.")}
-        rescored = Rescored(run=str(self._first.folder.path), models=agents, overrides=plan.overrides)
-        about = {"offline": first.offline, "elsewhere": first.elsewhere, "rescored": rescored, "models": first.models}
+            path.unlink(missing_ok=True)  # of an earlier start
         samples: Journal[SampleRow] = Journal(folder.samples_path)
         scores: Journal[ScoreRow] = Journal(folder.scores_path)
         with closing(samples), closing(scores):
@@ -150,43 +143,46 @@ class Redecision:
                 state.add_scores(found)
         if not state.attempts:
             raise UserError(f"nothing can be decided again: {next(iter(left_out), 'the run has no attempt')}")
-        manifest = manifest.model_copy(update={**about, "status": "finished", "finished": utc_now()})
-        summary = summarise(manifest, state, 0.0)
+        manifest = self._manifest(plan, folder.path.name)
         folder.write_manifest(manifest)
-        folder.write_summary(summary)
+        folder.write_summary(summarise(manifest, state, 0.0))
         rows = state.attempts.values()
         decisions = tuple((row.route, sum(used.total_tokens for used in row.usage.values())) for row in rows)
         return RedecidedPoint(left_out, unrecorded, decisions)
+
+    def _manifest(self, plan: RunPlan, name: str) -> Manifest:
+        """Of a point, which is finished; its models are those of the first run."""
+        first = self._first.manifest
+        agents = {role: model for role, model in first.models.items() if not role.startswith("judge.")}
+        rescored = Rescored(run=str(self._first.folder.path), models=agents, overrides=plan.overrides)
+        about = {"offline": first.offline, "elsewhere": first.elsewhere, "rescored": rescored, "models": first.models}
+        ended = {**about, "status": "finished", "finished": utc_now()}
+        return new_manifest(plan, name).model_copy(update=ended)
 
     def _rows(self, plan: RunPlan) -> Iterator[tuple[SampleRow, list[ScoreRow], bool] | str]:
         """Of each attempt of the first run its row, its scores and whether its branch is recorded, or a reason."""
         agent: Any = plan.agent
         samples = {sample.id: sample for sample in plan.dataset.samples}
         for key, row in ((key, self._first.rows[key]) for key in plan.spec.keys if key in self._first.rows):
+            sample = samples[key.sample_id]
             if not row.answered:
-                yield (
-                    row,
-                    [one for judge in plan.judges for one in score_failure(judge, samples[key.sample_id], row)],
-                    True,
-                )
+                yield row, [one for judge in plan.judges for one in score_failure(judge, sample, row)], True
                 continue
             runs = [run for run in self._runs if self._has(run, row)]
             found = agent.redecide([run.attempt(run.rows[key]) for run in runs])
             if isinstance(found, str):
                 yield found
                 continue
-            said = {"route": found.report.route, "extras": found.report.extras}
+            said: dict[str, Any] = {"route": found.report.route, "extras": found.report.extras}
             if found.branch is None:
                 made = self._unrecorded(row, found.report.route).model_copy(update=said)
             else:
-                source = runs[found.branch].rows[key]
-                made = source.model_copy(
-                    update={**said, "attempt": row.attempt, "usage": found.usage, "tags": row.tags}
-                )
+                said |= {"attempt": row.attempt, "usage": found.usage, "tags": row.tags}
+                made = runs[found.branch].rows[key].model_copy(update=said)
             scores: list[ScoreRow] = []
             for judge in plan.judges:
                 if isinstance(judge.judge, RouteJudge):
-                    scores += score_route(judge, judge.judge, samples[key.sample_id], made)
+                    scores += score_route(judge, judge.judge, sample, made)
                 elif found.branch is None:
                     scores += score_nothing(judge, made, f"no run has recorded its branch: {made.route}")
                 else:
@@ -229,7 +225,11 @@ class Redecision:
     def _check_same(self, other: Manifest, name: str) -> None:
         """Raises UserError where a run differs from the first in more than its decisions: its branches are others."""
         first, second = (
-            {"dataset": run.dataset.fingerprint, "llm.model": run.models.get("default"), **_flat(run.config["agent"])}
+            {
+                "dataset": run.dataset.fingerprint,
+                "llm.model": run.models.get("default"),
+                **dotted({"agent": run.config["agent"]}),
+            }
             for run in (self._first.manifest, other)
         )
         for setting in sorted(first.keys() | second.keys()):
@@ -238,12 +238,6 @@ class Redecision:
                     f"{name} has {setting}={second.get(setting)}, and {self._first.folder.path} has "
                     f"{first.get(setting)}: what it did the other could not have done; leave it out"
                 )
-
-
-def _flat(config: JsonValue, name: str = "agent") -> dict[str, JsonValue]:
-    if not isinstance(config, Mapping):
-        return {name: config}
-    return {place: one for key, value in config.items() for place, one in _flat(value, f"{name}.{key}").items()}
 
 
 def _divided(usage: Usage, n: int) -> Usage:

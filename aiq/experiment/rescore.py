@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from aiq.core.errors import UserError
-from aiq.experiment.compose import allowed_overrides, chosen_options, compose, groups, settings_from
+from aiq.experiment.choices import groups
+from aiq.experiment.compose import allowed_overrides, chosen_options, compose, settings_from
 from aiq.experiment.plan import RunPlan, make_plan, web_of
 from aiq.experiment.provenance import new_manifest
 from aiq.experiment.resume import brought_up_to_date, check_dataset, check_finished, load_state

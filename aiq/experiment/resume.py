@@ -17,7 +17,8 @@ from aiq.core.errors import ConfigError, DatasetError, UserError
 from aiq.core.plugins import load
 from aiq.core.run_settings import RunSettings
 from aiq.core.samples import SampleKey
-from aiq.experiment.compose import LISTS, allowed_overrides, config_of_options, groups, options
+from aiq.experiment.choices import groups, options
+from aiq.experiment.compose import LISTS, allowed_overrides, config_of_options
 from aiq.experiment.plan import RunPlan
 from aiq.experiment.provenance import agent_digest, utc_now
 from aiq.runs.folder import RunFolder

@@ -7,14 +7,12 @@ from typing import NamedTuple
 
 from aiq.core.errors import ConfigError
 from aiq.core.reports import Metric
-from aiq.core.usage import SpendName
+from aiq.core.run_settings import SweepSettings
+from aiq.experiment.grid import Grid
 from aiq.experiment.plan import RunPlan
 from aiq.experiment.search import Halving, Tried, check_optuna, suggested
-from aiq.experiment.sweep import Grid
 from aiq.runs.reader import read_state
-from aiq.runs.sweeps import Point, Sweep, SweepFolder
-
-_SPENDS: tuple[SpendName, ...] = ("cost_usd", "tokens", "calls")
+from aiq.runs.sweeps import Point, Sweep, SweepFolder, cheap
 
 
 class Step(NamedTuple):
@@ -63,11 +61,7 @@ class OptunaStrategy(Strategy):
         return super().next(sweep.model_copy(update={"points": (*sweep.points, point)}))
 
     def _tried(self, sweep: Sweep) -> list[Tried]:
-        made = [point for point in sweep.points if point.metrics]
-        names: list[SpendName] = [name for name in _SPENDS if all(name in point.spend for point in made)]
-        spent = (name for name in names if any(point.spend[name].mean for point in made))
-        wanted = self._grid.settings.spend
-        spend: SpendName = next(spent, "calls") if wanted is None else wanted
+        spend = self._grid.settings.spend or cheap([point for point in sweep.points if point.metrics]) or "calls"
         found = []
         for point in sweep.points:
             places = tuple(axis.values.index(point.axes[axis.name]) for axis in sweep.axes)
@@ -116,14 +110,21 @@ class HalvingStrategy(Strategy):
 def strategy_of(grid: Grid, folder: SweepFolder, plan: RunPlan) -> Strategy:
     """The strategy of the config's section `sweep`; `plan`: of its first point. Raises ConfigError for its metric."""
     settings, seed = grid.settings, plan.settings.seed
+    check_metric(settings, plan)
     if settings.strategy not in ("halving", "optuna"):
         return Strategy(folder)
     metric = settings.metric or next(iter(plan.spec.metrics), None)
-    if metric is None or metric not in plan.spec.metrics:
-        names = ", ".join(plan.spec.metrics) or "none"
-        raise ConfigError(f"sweep.metric={metric}: the judges have no such metric; they have {names}")
+    if metric is None:
+        raise ConfigError(f"sweep.strategy={settings.strategy}: no judge has a metric; name one in judge=[...]")
     if settings.strategy == "optuna":
         check_optuna()
         return OptunaStrategy(folder, grid, seed, plan.spec.metrics[metric])
     samples = [sample.id for sample in plan.dataset.samples]
     return HalvingStrategy(folder, Halving(samples, len(grid.points), settings.rungs, settings.error, seed), metric)
+
+
+def check_metric(settings: SweepSettings, plan: RunPlan) -> None:
+    """Raises ConfigError where the judges do not have the metric that the recommendation is to look at."""
+    if settings.metric is not None and settings.metric not in plan.spec.metrics:
+        names = ", ".join(plan.spec.metrics) or "none"
+        raise ConfigError(f"sweep.metric={settings.metric}: the judges have no such metric; they have {names}")

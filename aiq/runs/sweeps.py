@@ -4,7 +4,7 @@ A sweep is the folder `results/<experiment>/<sweep_id>/`; its points are run fol
 is in `sweep.json` can be worked out again from the points' rows, except what was asked for.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import chain
 from pathlib import Path
@@ -161,9 +161,24 @@ class Sweep(Record):
         return tuple(point for point in self.points if point.status not in ("finished", "stopped"))
 
     @property
+    def unfinished(self) -> int:
+        """How many points have not come to any end."""
+        return sum(point.status in ("pending", "interrupted") for point in self.points)
+
+    @property
     def exit_code(self) -> int:
         """The worst of the points': what the sweep ends with."""
         return max((point.exit_code or 0 for point in self.points), default=0)
+
+
+def cheap(points: Sequence[Point]) -> SpendName | None:
+    """What counts as cheap where nothing is asked for: the first of dollars, tokens and calls that all points know.
+
+    And that one of them spends at all. Not seconds, which are never the same again.
+    """
+    names: tuple[SpendName, ...] = ("cost_usd", "tokens", "calls")
+    known = (name for name in names if all(name in point.spend for point in points))
+    return next((name for name in known if any(point.spend[name].mean for point in points)), None)
 
 
 class SweepFolder:

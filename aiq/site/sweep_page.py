@@ -195,5 +195,5 @@ def _notes(folder: SweepFolder, sweep: Sweep) -> list[str]:
     """What the runs' own pages say of whose models made the numbers, once; and what is not finished."""
     runs = (folder.point(point.number) for point in sweep.points)
     said = dict.fromkeys(note for run in runs if run.summary_path.is_file() for note in notes(run.read_summary()))
-    left = sum(point.status in ("pending", "interrupted") for point in sweep.points)
+    left = sweep.unfinished
     return [*said, *([f"{counted(left, 'point')} of {len(sweep.points)} not finished"] if left else [])]

@@ -29,14 +29,17 @@ def pareto_front(merits: Sequence[float], spends: Sequence[float]) -> list[int]:
 
 @dataclass(frozen=True)
 class Choice:
-    """The places of the point to take and of the best one, and the merit that was enough.
+    """The places of the point to take and of the best one, and the metric that was enough.
 
-    `shares`: by place, how often the same rule takes a point in resamples; points that it never takes are absent.
+    `means`, `spends`: of all points, over the samples compared. `shares`: by place, how often the same rule takes a
+    point in resamples; points that it never takes are absent.
     """
 
     place: int
     best: int
     enough: float
+    means: Sequence[float]
+    spends: Sequence[float]
     shares: Mapping[int, float]
 
 
@@ -70,12 +73,15 @@ def one_standard_error(
     )
     of_merits, of_spends = np.split(draws[~np.isnan(draws).any(axis=1)], 2, axis=1)
     picks = Counter(_taken(of_merits, of_spends, errors).tolist())
-    place = int(_taken(merits[None], spends.mean(axis=0)[None], errors)[0])
+    spent = spends.mean(axis=0)
+    place = int(_taken(merits[None], spent[None], errors)[0])
     best = int(merits.argmax())
     return Choice(
         place=place,
         best=best,
         enough=sign * float(merits[best] - errors[best, place]),
+        means=(sign * merits).tolist(),
+        spends=spent.tolist(),
         shares={point: picks[point] / len(of_merits) for point in range(points) if picks[point]},
     )
 

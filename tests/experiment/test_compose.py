@@ -8,8 +8,9 @@ from pydantic import JsonValue
 import aiq
 from aiq.__main__ import main
 from aiq.core.errors import ConfigError
-from aiq.experiment import sweep
-from aiq.experiment.compose import chosen_options, compose, description, dotted, options, parse, settings_from
+from aiq.experiment.choices import description, options
+from aiq.experiment.compose import chosen_options, compose, dotted, parse, settings_from
+from aiq.experiment.grid import refuse, refuse_axes, split, written
 
 
 @pytest.mark.parametrize("experiment", options("experiment"))
@@ -226,20 +227,22 @@ def test_what_is_wrong_is_one_line_with_what_is_near(overrides: list[str], messa
 )
 def test_a_single_run_takes_single_values(override: str, message: str) -> None:
     with pytest.raises(ConfigError) as raised:
-        sweep.refuse([override])
+        refuse([override])
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
     assert "agent=[" not in str(raised.value)  # only judges stand in lists
 
 
 def test_a_sweep_is_every_combination_and_knows_its_axes() -> None:
-    grid = sweep.split(["experiment=deep_drb", "seed=range(2)", "agent.deep.max_loops=choice(1,3)", "limit=2"])
+    grid = split(["experiment=deep_drb", "seed=range(2)", "agent.deep.max_loops=choice(1,3)", "limit=2"])
     assert [dict(point.axes) for point in grid.points] == [
         {"seed": seed, "agent.deep.max_loops": loops} for seed in ("0", "1") for loops in ("1", "3")
     ]
     assert all({"limit=2", "experiment=deep_drb"} <= {*point.overrides} for point in grid.points)
+    with pytest.raises(ConfigError, match="seed=1 is among the values more than once"):
+        split(["experiment=deep_drb", "seed=1,2,1"])
     with pytest.raises(ConfigError, match="the sweep has 2000 points"):
-        sweep.split(["experiment=deep_drb", "seed=range(2000)"])
+        split(["experiment=deep_drb", "seed=range(2000)"])
 
 
 @pytest.mark.parametrize(
@@ -258,7 +261,7 @@ def test_a_sweep_is_every_combination_and_knows_its_axes() -> None:
     ],
 )
 def test_a_config_names_axes_and_what_is_typed_wins(typed: list[str], axes: dict[str, tuple[str, ...]]) -> None:
-    grid = sweep.split(["experiment=sweep_deep", *typed])
+    grid = split(["experiment=sweep_deep", *typed])
     assert {axis.name: axis.values for axis in grid.axes} == axes
     assert grid.settings.metric == "world.coverage"
 
@@ -266,7 +269,7 @@ def test_a_config_names_axes_and_what_is_typed_wins(typed: list[str], axes: dict
 def test_values_of_axes_are_written_as_overrides_have_them() -> None:
     values: list[JsonValue] = [1, 0.5, True, None, "it's, so", ["a", 2], {"k": [False]}]
     for value in values:
-        (override,) = parse([f"name={sweep.written(value)}"])
+        (override,) = parse([f"name={written(value)}"])
         assert override.value() == value
 
 
@@ -280,7 +283,7 @@ def test_values_of_axes_are_written_as_overrides_have_them() -> None:
 )
 def test_a_wrong_section_is_one_line(section: str, message: str) -> None:
     with pytest.raises(ConfigError) as raised:
-        sweep.split(["experiment=sweep_deep", section])
+        split(["experiment=sweep_deep", section])
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
 
@@ -288,5 +291,5 @@ def test_a_wrong_section_is_one_line(section: str, message: str) -> None:
 def test_a_sweep_in_the_config_needs_m() -> None:
     config = compose(["experiment=sweep_deep"])
     with pytest.raises(ConfigError, match=r"sweep_deep is a sweep over agent.deep.max_loops, which needs -m"):
-        sweep.refuse_axes(config, [])
-    sweep.refuse_axes(config, ["agent.deep.max_loops=2", "agent.deep.max_queries=4"])
+        refuse_axes(config, [])
+    refuse_axes(config, ["agent.deep.max_loops=2", "agent.deep.max_queries=4"])

@@ -79,6 +79,28 @@ def test_decisions_are_made_again_on_recorded_runs(here: Workplace, capsys: pyte
     assert alone.points[2].metrics["letters.count"].n == 5
     assert "3 attempts took a branch that no run has recorded" in (alone.points[2].note or "")
     assert alone.points[2].spend["cost_usd"].mean == 1
-    for runs, why in (("[]", "sweep.runs=[RUN, ...]"), ("[real,other]", "other is no run"), ("[real]", "seed cannot")):
-        assert main([*rescore, f"sweep.runs={runs}", axis, "seed=1"]) == 2
+    for why, *wrong in (
+        ("sweep.runs=[RUN, ...]", "sweep.runs=[]"),
+        ("other is no run", "sweep.runs=[real,other]"),
+        ("seed cannot", "sweep.runs=[real]", "seed=1"),
+        ("seed cannot", "sweep.runs=[real]", "seed=0,1"),
+        ("sweep.metric=nope: the judges have no such", "sweep.runs=[real]", "sweep.metric=nope"),
+    ):
+        assert main([*rescore, axis, *wrong]) == 2
         assert why in capsys.readouterr().err
+
+
+def test_recordings_of_a_sweep_go_on(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+    """They are checked before the first one starts, and the sweep is known from then on."""
+    (here.path / "conf/judge/routes.yaml").write_text("# @package judge.routes\n# R\ntarget: tiny_parts:Routes\n")
+    given = ["run", "-m", *CHOOSER, "~agent.plain", "judge=[letters,routes]", "sweep.strategy=rescore", "name=again"]
+    given += ["+agent.longest=5,19,99", "limits.run_usd=1", "runner.concurrency=1"]
+    assert main([*given, "sweep.record=['+agent.longest=0','+agent.longest=many']"]) == 2
+    assert not (here.path / "results").exists()
+    assert main([*given, "sweep.record=['+agent.longest=0','+agent.longest=99']"]) == 130
+    folder, found = latest_sweep(here)
+    assert found.status == "interrupted"
+    assert f"go on with: aiq run -m resume={folder.path.relative_to(here.path)}" in capsys.readouterr().err
+    assert main(["run", "-m", "resume=latest", "limits.run_usd=100"]) == 0
+    assert len(here.endpoint.asked) == 6 + 6
+    assert [point.same_as for point in folder.read().points] == [None, None, 1]

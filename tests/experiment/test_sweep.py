@@ -79,6 +79,8 @@ def test_nothing_starts_when_one_job_is_wrong(here: Workplace, capsys: pytest.Ca
     assert main(["run", "-m", "experiment=tiny", "agent.words=1,many"]) == 2
     assert "agent.words='many'" in capsys.readouterr().err
     assert main(["run", "-m", "experiment=tiny,tinny"]) == 2
+    assert main(["run", "-m", "experiment=tiny", "seed=0,1", "sweep.metric=letters.digits"]) == 2
+    assert "the judges have no such metric; they have letters.count" in capsys.readouterr().err
     assert main(["run", "-m", "experiment=tiny", "dataset.path=tiny.jsonl,absent.jsonl"]) == 2
     assert not (here.path / "results").exists()
 

@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 import aiq
-from aiq.experiment.compose import options
+from aiq.experiment.choices import options
 from aiq.site.settings import explained
 
 MAPS = ("roles", "fallbacks", "prices", "perturbations", "faults")

@@ -9,7 +9,8 @@ from pydantic import JsonValue
 
 from aiq.core.errors import ConfigError
 from aiq.core.run_settings import SweepSettings
-from aiq.experiment.compose import LISTS, compose, groups, parse, sweep_of
+from aiq.experiment.choices import groups
+from aiq.experiment.compose import LISTS, compose, parse, sweep_of
 from aiq.experiment.search import Places, drawn
 from aiq.runs.sweeps import Axis, Point, Sweep
 
@@ -50,6 +51,8 @@ def split(overrides: Sequence[str]) -> Grid:
     varying = [choice for choice in choices if len(choice) > 1]
     if not varying:
         raise ConfigError("-m is for sweeps, and no setting has several values; write e.g. seed=0,1,2 or drop -m")
+    if twice := next((text for choice in varying for text in choice if choice.count(text) > 1), None):
+        raise ConfigError(f"{twice} is among the values more than once; keep one")
     sizes = [len(choice) for choice in varying]
     drawing = {"random": settings.points, "optuna": min(settings.points, 2 * len(sizes) + 1)}
     n = drawing.get(settings.strategy, math.prod(sizes))

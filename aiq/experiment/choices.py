@@ -1,0 +1,61 @@
+"""What there is to choose from, read from the config files without Hydra, so that `aiq run --help` is quick."""
+
+import re
+from pathlib import Path
+
+from aiq.core.files import shipped
+
+_APART = ("gate",)
+"""Groups of commands of their own, which no run has."""
+_EXIT_CODES = "exit codes: 0 done, 2 command or config wrong, 3 too many samples failed, 130 interrupted"
+
+
+def config_folders() -> list[Path]:
+    """Where config is looked for: what came with aiq, then `conf/` where the command was typed."""
+    own, here = shipped("conf"), Path("conf").absolute()
+    return [own, here] if here.is_dir() and here.resolve() != own.resolve() else [own]
+
+
+def options(group: str) -> list[str]:
+    """The options of a config group, in alphabetical order; `_NAME.yaml` is only there to be inherited."""
+    return sorted({file.stem for folder in config_folders() for file in (folder / group).glob("[!_]*.yaml")})
+
+
+def groups() -> list[str]:
+    """The groups of a run."""
+    names = {path.name for folder in config_folders() for path in folder.iterdir() if path.is_dir()}
+    return sorted(names - {*_APART})
+
+
+def file_of(group: str, option: str) -> Path:
+    """The config file of an option that exists."""
+    return next(file for folder in config_folders() if (file := folder / group / f"{option}.yaml").is_file())
+
+
+def not_utf8() -> Path:
+    """The first config file that is not text; there is one."""
+    for file in (file for folder in config_folders() for file in sorted(folder.rglob("*.yaml"))):
+        try:
+            file.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            break
+    return file
+
+
+def overview() -> str:
+    """Experiments with a line each, then every other group with its options."""
+    lines = []
+    for group in sorted(filter(options, groups()), key=lambda name: (name != "experiment", name)):
+        choices = {name: description(group, name) for name in options(group)}
+        width = max(map(len, choices), default=0)
+        heading = "experiments (experiment=NAME):" if group == "experiment" else f"{group}="
+        lines += [heading, *(f"  {name:<{width}}  {text}" for name, text in choices.items()), ""]
+    lines += [f"config is read from: {', '.join(map(str, config_folders()))}", _EXIT_CODES]
+    return "\n".join(lines).replace("%", "%%")
+
+
+def description(group: str, name: str) -> str:
+    """The first comment line of a config file."""
+    files = (folder / group / f"{name}.yaml" for folder in config_folders())
+    text = next((file.read_text(encoding="utf-8", errors="replace") for file in files if file.is_file()), "")
+    return next((line.lstrip("#").strip() for line in text.splitlines() if re.match("#(?! @)", line)), "")
