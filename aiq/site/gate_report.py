@@ -34,6 +34,13 @@ def gate_parts(found: GateResult) -> Iterator[Sheet | str]:
     for standing, words in {"holds": "no worse, but for the margin", "equal": "the same in every sample"}.items():
         if names := [one.metric for one in of[standing]]:
             yield f"{words}: {', '.join(names)}"
+    losses: dict[int, list[str]] = {}
+    for one in found.metrics:
+        losses.setdefault(one.lost, []).append(one.metric)
+    for lost, names in losses.items():
+        if lost:
+            have = counted(lost, "sample has", "samples have")
+            yield f"{', '.join(names)}: {have} a score in the baseline alone"
     kept = [limit.name for limit in found.limits if not limit.broken]
     if kept:
         yield f"within limits: {', '.join(kept)}"

@@ -276,7 +276,7 @@ def test_another_judge_is_refused_and_compared_by_itself(place: Place, capsys: p
     place.run("a", lambda *_: True)
     place.run("b", lambda number, _: number % 4 > 0, judge_hash="h2", manifest={"models": {"judge.j": "newer"}})
     assert main(["compare", "a", "b"]) == 2
-    assert "judge j differs between A and B (judge.j: m, then newer)" in capsys.readouterr().err
+    assert "judge j differs between A and B (judge.j m -> newer)" in capsys.readouterr().err
     assert place.compared("a", "b", "--force")["pairs"][0]["left_out"]["j.right"] == "its judges differ"
     whole = change(found := place.compared("a", "b", "--judges"), "j.right")
     assert (whole["verdict"], whole["difference"]["mean"], found["pairs"][0]["spend"]) == ("lower", -0.25, [])
