@@ -102,9 +102,10 @@ class RunPair:
 
     def check(self) -> None:
         """Raises UserError for a metric that neither run has, and where there is nothing to compare."""
-        names, known = f"{self.first.label} and {self.second.label}", {**self.first.judges, **self.second.judges}
+        names = " and ".join(dict.fromkeys((self.first.label, self.second.label)))
+        known = {**self.first.judges, **self.second.judges}
         if unknown := [name for name in self.wanted if name not in known]:
-            raise UserError(f"{names} have no metric {unknown[0]}; they have {', '.join(known)}")
+            raise UserError(f"there is no metric {unknown[0]} in {names}; there are {', '.join(known)}")
         if not self.keys[0]:
             raise UserError(f"{names} share no {'report' if self.judging else 'sample'}: there is nothing to compare")
         if self.judging and not self.metrics:
@@ -262,7 +263,9 @@ def pair_runs(
     pairs = [RunPair(runs[0], run, tuple(metrics), judges) for run in runs[1:]]
     obstacles = tuple(dict.fromkeys(why for pair in pairs for why in pair.obstacles()))
     if obstacles and not force:
-        raise UserError(f"the runs cannot be compared: {'; '.join(obstacles)}; --force compares what they share")
+        raise UserError(
+            f"the runs cannot be compared: {'; '.join(obstacles)}; aiq compare --force does what they share"
+        )
     for pair in pairs:
         pair.check()
     return pairs, obstacles
