@@ -109,7 +109,7 @@ _EMPTY = Baseline(
     hashes=Hashes(config="c", agent="a", judges={}, prompts={}),
     models={},
     agent_failures="worst",
-    judge={},
+    config={},
     judges=(),
     attempts=(),
 )

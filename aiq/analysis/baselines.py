@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import Field, JsonValue, ValidationError, model_validator
 
 from aiq.core.base import Record
 from aiq.core.errors import UserError
@@ -27,7 +27,8 @@ from aiq.runs.rows import AttemptStatus, RowError, SampleRow, ScoreRow, ScoreSta
 from aiq.runs.state import RunState
 from aiq.runs.summary import Summary, summarise
 
-_SILENT = ("output_dir", "runner", "cassette")  # settings that say nothing of a run's results
+_SILENT = ("name", "output_dir", "runner", "cassette")  # settings that say nothing of a run's results
+_KEPT = ("experiment", "clock", "offline", "dataset", "hashes", "models", "judges")  # of a manifest
 
 
 class Attempt(Record):
@@ -90,7 +91,7 @@ class Attempt(Record):
 
 
 class Baseline(Record):
-    """The content of the file. `settings`: overrides of the run. `judge`: the judges' settings.
+    """The content of the file. `settings`: overrides of the run. `config`: settings of its judges and intervals.
 
     `elsewhere`: whether another model than the offline one answered the agent in a run that is offline otherwise.
     """
@@ -105,9 +106,16 @@ class Baseline(Record):
     hashes: Hashes
     models: Mapping[str, str]
     agent_failures: FailureRule
-    judge: JsonValue
+    config: Mapping[str, JsonValue]
     judges: tuple[JudgeSpec, ...]
     attempts: tuple[Attempt, ...]
+
+    @model_validator(mode="after")
+    def _declared(self) -> "Baseline":
+        metrics = {metric.name for judge in self.judges for metric in judge.metrics}
+        if unknown := [name for one in self.attempts for name in one.scores if name not in metrics]:
+            raise ValueError(f"none of the judges declares {unknown[0]}, which attempts have scores of")
+        return self
 
     @classmethod
     def of(cls, run: RunFolder) -> "Baseline":
@@ -118,17 +126,11 @@ class Baseline(Record):
         roles = {role for row in state.attempts.values() for role in row.usage}
         digests = report_digests(run)
         return cls(
-            experiment=manifest.experiment,
+            **{name: getattr(manifest, name) for name in _KEPT},
             settings=telling(manifest),
-            clock=manifest.clock,
-            offline=manifest.offline,
             elsewhere=bool(roles) and roles <= {*manifest.elsewhere},
-            dataset=manifest.dataset,
-            hashes=manifest.hashes,
-            models=manifest.models,
             agent_failures=state.spec.runner.agent_failures,
-            judge=manifest.config.get("judge"),
-            judges=state.spec.judges,
+            config={name: manifest.config.get(name) for name in ("intervals", "judge")},
             attempts=tuple(_attempt(key, state, digests[key]) for key in state.spec.keys),
         )
 
@@ -152,12 +154,12 @@ class Baseline(Record):
     def changes(self, new: "Baseline") -> Iterator[str]:
         """A line for each part that another one has otherwise, attempts last."""
         before, after = (run.model_dump(mode="json", exclude={"attempts"}) for run in (self, new))
-        yield from _differing(before, after)
+        yield from differing(before, after)
         old, others = ({one.key: one.facts for one in run.attempts} for run in (self, new))
         for key in {**old, **others}:
             facts, now = old.get(key), others.get(key)
             if facts != now:
-                what = "new" if facts is None else "gone" if now is None else ", ".join(_differing(facts, now))
+                what = "new" if facts is None else "gone" if now is None else ", ".join(differing(facts, now))
                 yield f"{key.sample_id}, epoch {key.epoch}: {what}"
 
 
@@ -166,13 +168,15 @@ def telling(manifest: Manifest) -> tuple[str, ...]:
     return tuple(text for text in manifest.overrides if not text.lstrip("+~").startswith(_SILENT))
 
 
-def _differing(before: Mapping[str, object], after: Mapping[str, object], prefix: str = "") -> Iterator[str]:
+def differing(before: Mapping[str, object], after: Mapping[str, object], prefix: str = "") -> Iterator[str]:
     """What differs, by its dotted name, with both values; of lists what only one has."""
     for name in {**before, **after}:
         one, other = before.get(name), after.get(name)
         if isinstance(one, Mapping) and isinstance(other, Mapping):
-            yield from _differing(one, other, f"{prefix}{name}.")
+            yield from differing(one, other, f"{prefix}{name}.")
         elif one != other:
+            if isinstance(one, list) and isinstance(other, list):
+                one, other = [item for item in one if item not in other], [item for item in other if item not in one]
             yield f"{prefix}{name} {one} -> {other}"
 
 
@@ -215,24 +219,19 @@ class BaselineFile:
             why = f"{self.path}: {error.strerror}; aiq gate RUN --baseline {self.path} --update makes it from a run"
             raise UserError(why) from None
         except ValidationError as error:
-            raise UserError(f"{self.path} is no baseline of this version: {describe(error)}") from None
+            why = f"{self.path} is no baseline of this version: {describe(error)}; delete it, and make it with --update"
+            raise UserError(why) from None
 
     def read_manifest(self) -> Manifest:
         """What a run's manifest says, without its times."""
         held = self.content
         return Manifest(
+            **{name: getattr(held, name) for name in _KEPT},
             run_id=self.path.stem,
-            experiment=held.experiment,
             status="finished",
             started="",
-            config={"judge": held.judge},
+            config=held.config,
             overrides=held.settings,
-            hashes=held.hashes,
-            judges=held.judges,
-            models=held.models,
-            dataset=held.dataset,
-            clock=held.clock,
-            offline=held.offline,
             elsewhere=("agent",) if held.elsewhere else (),
             versions={},
             git_revision=None,
@@ -244,7 +243,8 @@ class BaselineFile:
         runner = RunnerSettings(
             concurrency=1, max_error_rate=1, agent_failures=held.agent_failures, retry_failed=False, progress=False
         )
-        state = RunState(RunSpec(tuple(one.key for one in held.attempts), held.judges, runner))
+        keys = tuple(one.key for one in held.attempts)
+        state = RunState(RunSpec(keys, held.judges, runner, self.read_manifest().intervals))
         judges = {metric.name: judge for judge in held.judges for metric in judge.metrics}
         for attempt in held.attempts:
             state.add_attempt(attempt.row())

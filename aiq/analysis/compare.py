@@ -14,7 +14,7 @@ from aiq.analysis.run_pairs import RunPair, Scored, Side, Slice, pair_runs, wort
 from aiq.core.base import Record
 from aiq.core.reports import Caveat
 from aiq.runs.state import SPEND
-from aiq.runs.summary import difference, estimate
+from aiq.runs.summary import difference
 from aiq.stats.estimates import Difference, ratio_estimate
 from aiq.stats.intervals import Interval
 from aiq.stats.power import samples_needed
@@ -171,17 +171,15 @@ def _run(run: Side) -> ComparedRun:
 
 
 def _pair(pair: RunPair, changes: Sequence[Change]) -> Pair:
-    compared = {change.metric for change in changes}
-    nowhere = [name for name in pair.metrics if name not in compared]
     return Pair(
         first=pair.first.label,
         second=pair.second.label,
         samples=len({key.sample_id for key in pair.keys[0]}),
         changes=tuple(changes),
-        spend=() if pair.judging else tuple(_ratio(*spent) for spent in spend_by_sample(pair)),
+        spend=() if pair.judging else tuple(_spend(pair)),
         moved=tuple(moved_samples(pair.scores[name, None], judging=pair.judging) for name in pair.leading),
         unjudged=tuple(_unjudged(pair, name) for name in pair.metrics if any(pair.unjudged(name))),
-        left_out=pair.left_out | dict.fromkeys(nowhere, "no sample has a score in both runs"),
+        left_out=pair.excluded,
     )
 
 
@@ -199,24 +197,31 @@ def _unjudged(pair: RunPair, name: str) -> Unjudged:
 def _change(
     pair: RunPair, place: tuple[str, Slice], found: Difference, p: float | None, effect: float, level: float
 ) -> Change:
-    (metric, old, new), tag = pair.scores[place], place[1]
+    scored, tag = pair.scores[place], place[1]
+    metric, old, new = scored
     samples = pair.slices[tag] if tag else {key.sample_id for key in pair.keys[0]}
-    common = sorted(old.keys() & new.keys())
-    means = [one.mean for run in (old, new) if (one := estimate(metric, {key: run[key] for key in common}))]
-    finding = worth(metric, effect, means[0])
-    needed = samples_needed(found.spread, finding, level, found.step) if found.spread and finding else None
+    first, second = scored.means
+    finding = worth(metric, effect, first)
+    more = further(found, finding, level)
     return Change(
         metric=metric.name,
         slice=tag,
-        first=means[0],
-        second=means[1],
+        first=first,
+        second=second,
         difference=found,
         p=p,
         verdict=_verdict(found, p, judging=pair.judging, higher_is_better=metric.higher_is_better),
         lost=(len(samples) - len(old), len(samples) - len(new)),
-        effect=finding if needed else None,
-        more=max(0, needed - found.n) if needed else None,
+        effect=None if more is None else finding,
+        more=more,
     )
+
+
+def further(found: Difference, effect: float, level: float) -> int | None:
+    """Samples beyond those seen with which an effect would be found at the level; None where nothing varied."""
+    if not found.spread or not effect:
+        return None
+    return max(0, samples_needed(found.spread, effect, level, found.step) - found.n)
 
 
 def _verdict(found: Difference, p: float | None, *, judging: bool, higher_is_better: bool) -> Verdict:
@@ -245,18 +250,13 @@ def moved_samples(scored: Scored, *, judging: bool = False) -> Moved:
     return Moved(metric=scored.metric.name, up=falls, down=rises)
 
 
-def spend_by_sample(pair: RunPair) -> Iterator[tuple[str, dict[str, float], dict[str, float]]]:
-    """What the agents spent on each common sample in either run, over its epochs, by what was spent.
-
-    Nothing for what is not known, as a cost without a price, and what both have none of.
-    """
+def _spend(pair: RunPair) -> Iterator[SpendRatio]:
+    """Nothing for what is not known, as a cost without a price, and what both have none of."""
     for name in SPEND:
-        before, after = (
-            run.state.spend_by_sample(name, keys)
-            for run, keys in zip((pair.first, pair.second), pair.keys, strict=True)
-        )
+        runs = zip((pair.first, pair.second), pair.keys, strict=True)
+        before, after = (run.state.spend_by_sample(name, keys) for run, keys in runs)
         if before.keys() == after.keys() and any((*before.values(), *after.values())):
-            yield name.removesuffix("_usd"), before, after
+            yield _ratio(name.removesuffix("_usd"), before, after)
 
 
 def _ratio(name: str, before: Mapping[str, float], after: Mapping[str, float]) -> SpendRatio:

@@ -10,20 +10,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from aiq.analysis.baselines import Recorded, telling
-from aiq.analysis.compare import moved_samples, spend_by_sample
-from aiq.analysis.run_pairs import RunPair, Scored, Side
+from aiq.analysis.baselines import Recorded, differing, telling
+from aiq.analysis.compare import further, moved_samples
+from aiq.analysis.run_pairs import OTHER_JUDGE, RunPair, Scored, Side, worth
 from aiq.core.base import Record
 from aiq.core.errors import ConfigError
 from aiq.core.plugins import near
 from aiq.core.settings import NotNegative, Settings, Share
-from aiq.runs.summary import difference, estimate
+from aiq.core.usage import SpendName
+from aiq.runs.state import RunState
+from aiq.runs.summary import difference
 from aiq.stats.estimates import Difference
-from aiq.stats.power import samples_needed
 from aiq.stats.significance import LEVEL, corrected, fall_p, holm_levels
 
 Standing = Literal["worse", "holds", "equal", "cannot tell"]
@@ -65,8 +66,8 @@ class MetricGate(Record):
 
     `bound`: the one-sided, corrected bound of how little it became worse at least, as new - baseline, at the level of
     the gate; `worst`: the uncorrected 95 % one of how much it may have become worse. `p`: one-sided and
-    corrected. `more`: further samples that would tell, where the standing is `cannot tell` and how samples vary is
-    known. `samples`: those that became worse.
+    corrected. `lost`: samples that the baseline alone has scored. `more`: further samples that would tell, where the
+    standing is `cannot tell` and how samples vary is known. `samples`: those that became worse.
     """
 
     metric: str
@@ -78,6 +79,7 @@ class MetricGate(Record):
     p: float | None
     margin: float
     n: int
+    lost: int
     standing: Standing
     more: int | None
     samples: Mapping[str, float]
@@ -110,14 +112,14 @@ class GateResult(Record):
 
 def gate(baseline: Recorded, run: Recorded, settings: GateSettings) -> GateResult:
     """The run against the baseline. Raises ConfigError for a metric that neither has."""
-    sides = Side("the baseline", baseline), Side("the run", run)
-    held = _Gate(RunPair(*sides, (), False), settings)
+    held = _Gate(RunPair(Side("the baseline", baseline), Side("the run", run), (), False), settings)
+    held.check()
     causes = tuple(dict.fromkeys(held.causes()))
     metrics, limits = tuple(held.metrics()), tuple(held.limits())
-    undecided = any(one.standing == "cannot tell" for one in metrics) and settings.inconclusive == "fail"
-    worse = any(one.standing == "worse" for one in metrics)
+    failing = {"worse", *(["cannot tell"] if settings.inconclusive == "fail" else [])}
+    broken = any(one.standing in failing for one in metrics) or any(limit.broken for limit in limits)
     return GateResult(
-        passed=not (causes or worse or undecided or any(limit.broken for limit in limits)),
+        passed=not causes and not broken,
         run=str(run.path),
         baseline=str(baseline.path),
         settings=settings,
@@ -133,44 +135,40 @@ class _Gate:
     pair: RunPair
     settings: GateSettings
 
+    def check(self) -> None:
+        known = {**self.pair.first.judges, **self.pair.second.judges}
+        named = {"margins": self.settings.margins, "limits.metrics": self.settings.limits.metrics}
+        for setting, name in ((setting, name) for setting, names in named.items() for name in names):
+            if name not in known:
+                hint = near(name, known) or f"; there are {', '.join(known)}"
+                raise ConfigError(f"gate.{setting}.{name}: the runs have no such metric{hint}")
+
     def causes(self) -> Iterator[str]:
         a, b = self.pair.first, self.pair.second
         yield from self.pair.obstacles()
         if not self.pair.keys[0]:
             yield f"{b.label} and {a.label} share no sample"
             return
-        epochs = [max((key.epoch for key in keys), default=0) for keys in self.pair.keys]
+        epochs = [max(key.epoch for key in keys) for keys in self.pair.keys]
         if epochs[0] != epochs[1]:
             yield f"{b.label} has epochs={epochs[1]}, {a.label} {epochs[0]}"
-        for name, why in self.pair.left_out.items():
-            if name in a.summary.metrics and self._allowed(name) is not None and why != "its judges differ":
+        for name, why in self.pair.excluded.items():
+            if name in a.summary.metrics and self._allowed(name) is not None and why != OTHER_JUDGE:
                 yield f"{name} is not compared: {why}"
 
     def changed(self) -> Iterator[str]:
         """What the agents were made of, and when; judges and dataset are causes."""
-        a, b = self.pair.first.manifest, self.pair.second.manifest
-        parts = [
+        first, second = (
             {
-                "the agent's class, settings and prompts": run.hashes.agent,
-                **{
-                    f"prompt {name}": found
-                    for name, found in run.hashes.prompts.items()
-                    if name not in run.hashes.judges
-                },
-                **{f"model {role}": found for role, found in run.models.items() if not role.startswith("judge.")},
+                "settings": [*telling(run)],
+                "agent": run.hashes.agent,
+                "prompt": {name: of for name, of in run.hashes.prompts.items() if name not in run.hashes.judges},
+                "model": {role: model for role, model in run.models.items() if not role.startswith("judge.")},
                 "clock": run.clock,
             }
-            for run in (a, b)
-        ]
-        if a.hashes.config != b.hashes.config:
-            settings = [telling(run) for run in (a, b)]
-            for run, other, owner in ((0, 1, "baseline"), (1, 0, "run")):
-                if only := [text for text in settings[run] if text not in settings[other]]:
-                    yield f"settings of the {owner} alone: {' '.join(only)}"
-        for name in {**parts[0], **parts[1]}:
-            before, after = (run.get(name) for run in parts)
-            if before != after:
-                yield f"{name}: {before}, then {after}"
+            for run in (self.pair.first.manifest, self.pair.second.manifest)
+        )
+        return differing(first, second)
 
     def _allowed(self, metric: str) -> float | None:
         """The margin as a share; None where the metric does not count."""
@@ -179,17 +177,8 @@ class _Gate:
     @cached_property
     def _scores(self) -> dict[str, tuple[Scored, Difference]]:
         """Of the metrics that count, those that are compared."""
-        if not self.pair.keys[0]:
-            return {}
-        known = {**self.pair.first.judges, **self.pair.second.judges}
-        for setting, names in {
-            "margins": self.settings.margins,
-            "limits.metrics": self.settings.limits.metrics,
-        }.items():
-            if unknown := [name for name in names if name not in known]:
-                hint = near(unknown[0], known) or f"; there are {', '.join(known)}"
-                raise ConfigError(f"gate.{setting}.{unknown[0]}: the runs have no such metric{hint}")
-        counted = {name: self.pair.scores[name, None] for name in self.pair.metrics if self._allowed(name) is not None}
+        names = self.pair.metrics if self.pair.keys[0] else []
+        counted = {name: self.pair.scores[name, None] for name in names if self._allowed(name) is not None}
         return {name: (scored, found) for name, scored in counted.items() if (found := difference(*scored))}
 
     def metrics(self) -> Iterator[MetricGate]:
@@ -202,88 +191,79 @@ class _Gate:
             yield self._metric(name, p_values[name], levels[name])
 
     def _metric(self, name: str, p: float | None, level: float) -> MetricGate:
-        (metric, old, new), found = self._scores[name]
-        common = sorted(old.keys() & new.keys())
-        means = [one.mean for run in (old, new) if (one := estimate(metric, {key: run[key] for key in common}))]
-        span = None if metric.low is None or metric.high is None else metric.high - metric.low
-        margin = (self._allowed(name) or 0.0) * (abs(means[0]) if span is None else span)
-        corrected_one, plain = (
-            difference(metric, old, new, self.pair.intervals, 1 - 2 * tail) for tail in (level, LEVEL)
-        )
-        best, worst = 1, 0  # of an interval's ends
-        if not metric.higher_is_better:
-            best, worst = worst, best
-        bound = corrected_one.ci95[best] if corrected_one and corrected_one.ci95 else None
-        lowest = plain.ci95[worst] if plain and plain.ci95 else None
-        sign = 1 if metric.higher_is_better else -1
+        scored, found = self._scores[name]
+        up = scored.metric.higher_is_better
+        before, after = scored.means
+        margin = worth(scored.metric, self._allowed(name) or 0.0, before)
+
+        def end(tail: float, *, upper: bool) -> float | None:
+            ends = difference(*scored, self.pair.intervals, 1 - 2 * tail)
+            return None if ends is None or ends.ci95 is None else ends.ci95[upper]
+
+        bound, worst, sign = end(level, upper=up), end(LEVEL, upper=not up), 1 if up else -1
+        significant = p is not None and p < self.settings.level and bound is not None and sign * bound < 0
         standing: Standing = "cannot tell"
         if found.none:
             standing = "equal"
-        elif self._significant(p, bound, sign) and sign * found.mean < -margin:
+        elif significant and sign * found.mean < -margin:
             standing = "worse"
-        elif lowest is not None and sign * lowest >= -margin:
+        elif worst is not None and sign * worst >= -margin:
             standing = "holds"
-        needed = None
-        if standing == "cannot tell" and found.spread and margin:
-            needed = samples_needed(found.spread, margin, 2 * LEVEL, found.step)
         return MetricGate(
             metric=name,
-            baseline=means[0],
-            new=means[1],
+            baseline=before,
+            new=after,
             change=found.mean,
             bound=bound,
-            worst=lowest,
+            worst=worst,
             p=p,
             margin=margin,
             n=found.n,
+            lost=len(scored.first.keys() - scored.second.keys()),
             standing=standing,
-            more=max(0, needed - found.n) if needed else None,
-            samples=moved_samples(self._scores[name][0]).down,
+            more=further(found, margin, 2 * LEVEL) if standing == "cannot tell" else None,
+            samples=moved_samples(scored).down,
         )
-
-    def _significant(self, p: float | None, bound: float | None, sign: int) -> bool:
-        return p is not None and p < self.settings.level and bound is not None and sign * bound < 0
 
     def limits(self) -> Iterator[LimitGate]:
         yield from self._errors()
         limits = self.settings.limits
-        spent = {name: (before, after) for name, before, after in spend_by_sample(self.pair)}
-        for name, allowed in {"cost": limits.cost_usd, "tokens": limits.tokens, "calls": limits.calls}.items():
-            before, after = spent.get(name, ({}, {}))
+        allowances: dict[SpendName, float | None] = {
+            "cost_usd": limits.cost_usd,
+            "tokens": limits.tokens,
+            "calls": limits.calls,
+        }
+        for name, allowed in allowances.items():
+            before, after = self._spent(name)
             old, new = (fmean(run.values()) if run else None for run in (before, after))
-            rises = {sample: after[sample] - before[sample] for sample in before if after[sample] > before[sample]}
-            worst = tuple(sorted(rises, key=lambda sample: -rises[sample]))
+            rises = {sample: after[sample] - spent for sample, spent in before.items() if sample in after}
+            worst = tuple(sample for sample in sorted(rises, key=lambda one: -rises[one]) if rises[sample] > 0)
+            what = name.removesuffix("_usd")
             if allowed is not None:
-                broken = new is None or new > allowed
-                yield LimitGate(name=name, baseline=old, value=new, allowed=allowed, broken=broken, samples=worst)
-            if limits.rise is not None and old is not None and new is not None:
-                most = limits.rise * old
-                broken = new > most * (1 + 1e-9)
-                times = f"{name} ({limits.rise:g} times)"
-                yield LimitGate(name=times, baseline=old, value=new, allowed=most, broken=broken, samples=worst)
-        for name, allowed in limits.metrics.items():
-            yield self._floor(name, allowed)
+                yield _limit(what, old, new, allowed, worst)
+            if limits.rise is not None and old is not None and new:
+                yield _limit(f"{what} ({limits.rise:g} times)", old, new, limits.rise * old, worst)
+        for metric, worst_mean in limits.metrics.items():
+            yield self._floor(metric, worst_mean)
+
+    def _spent(self, name: SpendName) -> list[dict[str, float]]:
+        """Of the baseline and the run, by common sample; empty where it is not known, as where no call is."""
+        runs = [*zip((self.pair.first.state, self.pair.second.state), self.pair.keys, strict=True)]
+        measured = [any(state.spend_by_sample("calls", keys).values()) for state, keys in runs]
+        return [
+            state.spend_by_sample(name, keys) if known else {}
+            for (state, keys), known in zip(runs, measured, strict=True)
+        ]
 
     def _errors(self) -> Iterator[LimitGate]:
-        if (allowed := self.settings.limits.errors) is None:
+        if (least := self.settings.limits.errors) is None:
             return
-        rates: list[dict[str, float]] = []
-        for run in (self.pair.first, self.pair.second):
-            attempts = run.state.attempts
-            failed = {"failed attempts": sum(row.failed for row in attempts.values())}
-            failed |= {f"reports that {judge} failed on": len(why) for judge, why in run.state.judge_errors().items()}
-            rates.append({name: count / max(1, len(attempts)) for name, count in failed.items()})
-        failures = tuple(key.sample_id for key, row in self.pair.second.state.attempts.items() if row.failed)
+        rates = [_error_rates(run.state) for run in (self.pair.first, self.pair.second)]
+        failures = [key.sample_id for key, row in self.pair.second.state.attempts.items() if row.failed]
         for name, value in rates[1].items():
             before = rates[0].get(name, 0.0)
-            yield LimitGate(
-                name=name,
-                baseline=before,
-                value=value,
-                allowed=max(allowed, before),
-                broken=value > max(allowed, before),
-                samples=tuple(dict.fromkeys(failures)) if name == "failed attempts" else (),
-            )
+            samples = tuple(dict.fromkeys(failures)) if name == _FAILED else ()
+            yield _limit(name, before, value, max(least, before), samples)
 
     def _floor(self, name: str, allowed: float) -> LimitGate:
         old, new = (run.summary.metrics.get(name) for run in (self.pair.first, self.pair.second))
@@ -297,3 +277,19 @@ class _Gate:
             broken=new is None or sign * new.mean < sign * allowed,
             samples=tuple(moved_samples(scored[0]).down) if scored else (),
         )
+
+
+_FAILED: Final = "failed attempts"
+
+
+def _error_rates(state: RunState) -> dict[str, float]:
+    failed = {f"reports that {judge} failed on": len(why) for judge, why in state.judge_errors().items()}
+    failed[_FAILED] = sum(row.failed for row in state.attempts.values())
+    return {name: count / max(1, len(state.attempts)) for name, count in failed.items()}
+
+
+def _limit(
+    name: str, baseline: float | None, value: float | None, allowed: float, samples: tuple[str, ...]
+) -> LimitGate:
+    broken = value is None or value > allowed * (1 + 1e-9)
+    return LimitGate(name=name, baseline=baseline, value=value, allowed=allowed, broken=broken, samples=samples)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from aiq.analysis.baselines import Recorded
-from aiq.analysis.run_pairs import RunPair, Scored, Slice, pair_runs, worth
+from aiq.analysis.run_pairs import RunPair, Scored, Side, Slice, pair_runs, worth
 from aiq.core.base import Record
 from aiq.runs.summary import difference
 from aiq.stats.power import Variances, resolvable, samples_needed, variances
@@ -74,7 +74,12 @@ def plan(folders: Sequence[Recorded], *, metrics: Sequence[str] = (), effect: fl
     `metrics`, `effect`: as in `aiq.analysis.compare.compare`. Raises UserError for two runs that cannot be compared.
     """
     paired = len(folders) > 1
-    (pair,), _ = pair_runs(folders if paired else [*folders, *folders], metrics)
+    if paired:
+        (pair,), _ = pair_runs(folders, metrics)
+    else:
+        run = Side("the run", folders[0])
+        pair = RunPair(run, run, tuple(metrics), False)
+        pair.check()
     changes = {place: change for place, scored in pair.scores.items() if (change := difference(*scored))}
     family = max(1, sum(change.p is not None if paired else change.n >= TESTED for change in changes.values()))
     places = [place for place in changes if place[0] in pair.metrics]
@@ -131,14 +136,12 @@ class _Test:
 def _plan(pair: RunPair, place: tuple[str, Slice], level: float, effect: float, *, paired: bool) -> Plan | None:
     """None where nothing varies."""
     metric, *runs = scored = pair.scores[place]
-    common = sorted(runs[0].keys() & runs[1].keys())
-    first, second = (variances([run[sample] for sample in common]) for run in runs)
+    first, second = (variances([run[sample] for sample in runs[0] if sample in runs[1]]) for run in runs)
     change = difference(*scored)
     if first is None or second is None or change is None or not (change.spread if paired else first.total):
         return None
-    span = None if metric.low is None or metric.high is None else metric.high - metric.low
     asked = worth(metric, effect, first.mean)
-    test = _Test(change.n, level, span, span if _right_or_wrong(scored) else None, asked)
+    test = _Test(change.n, level, metric.span, metric.span if _right_or_wrong(scored) else None, asked)
     epochs = _epochs(first, second)
     within = None if first.within is None or second.within is None else (first.within + second.within) / 2
     least, most = _of_changes((change.spread or 0.0) ** 2, first, second) if paired else _of_one_run(first)

@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from aiq.analysis.baselines import Recorded, recorded_state, report_digests
+from pydantic import JsonValue
+
+from aiq.analysis.baselines import Recorded, differing, recorded_state, report_digests
 from aiq.core.errors import UserError
 from aiq.core.reports import Metric
 from aiq.core.samples import SampleKey
@@ -13,11 +15,12 @@ from aiq.core.text import counted
 from aiq.runs.manifest import FailureRule, JudgeSpec, Manifest
 from aiq.runs.rows import SampleRow
 from aiq.runs.state import RunState
-from aiq.runs.summary import MOST_SLICES, Summary
+from aiq.runs.summary import MOST_SLICES, Summary, estimate
 from aiq.stats.estimates import Pairs, passes
 from aiq.stats.intervals import Method
 
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+OTHER_JUDGE: Final = "its judges differ"
 Slice = tuple[str, str] | None
 """A tag and its value; None for all samples."""
 
@@ -28,6 +31,13 @@ class Scored(NamedTuple):
     metric: Metric
     first: Mapping[str, Pairs]
     second: Mapping[str, Pairs]
+
+    @property
+    def means(self) -> list[float]:
+        """The metric in either run, over the samples that both have scored; empty where it has no number there."""
+        runs = ({key: run[key] for key in sorted(self.first.keys() & self.second.keys())} for run in self[1:])
+        found = [estimate(self.metric, run) for run in runs]
+        return [one.mean for one in found if one is not None]
 
 
 @dataclass(frozen=True)
@@ -59,6 +69,12 @@ class Side:
         """By metric, the judge that yields it."""
         return {metric.name: judge for judge in self.state.spec.judges for metric in judge.metrics}
 
+    @property
+    def settings(self) -> Mapping[str, JsonValue]:
+        """Of its judges, by their names."""
+        found = self.manifest.config.get("judge")
+        return found if isinstance(found, Mapping) else {}
+
     @cached_property
     def reports(self) -> dict[SampleKey, str | None]:
         """A digest of each."""
@@ -67,7 +83,7 @@ class Side:
 
 def worth(metric: Metric, effect: float, mean: float) -> float:
     """A difference worth finding: this share of the metric's range, or of its mean where it has none."""
-    return effect * (abs(mean) if metric.low is None or metric.high is None else metric.high - metric.low)
+    return effect * (abs(mean) if metric.span is None else metric.span)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,9 +102,10 @@ class RunPair:
 
     def check(self) -> None:
         """Raises UserError for a metric that neither run has, and where there is nothing to compare."""
-        names, known = f"{self.first.label} and {self.second.label}", {**self.first.judges, **self.second.judges}
+        names = " and ".join(dict.fromkeys((self.first.label, self.second.label)))
+        known = {**self.first.judges, **self.second.judges}
         if unknown := [name for name in self.wanted if name not in known]:
-            raise UserError(f"{names} have no metric {unknown[0]}; they have {', '.join(known)}")
+            raise UserError(f"there is no metric {unknown[0]} in {names}; there are {', '.join(known)}")
         if not self.keys[0]:
             raise UserError(f"{names} share no {'report' if self.judging else 'sample'}: there is nothing to compare")
         if self.judging and not self.metrics:
@@ -127,19 +144,16 @@ class RunPair:
 
     def _judge_change(self, judge: JudgeSpec, other: JudgeSpec) -> str:
         """In which of what its hash covers."""
-        manifests = self.first.manifest, self.second.manifest
-        changes: dict[str, list[Any]] = {
-            f"prompt {judge.name}": [one.hashes.prompts.get(judge.name) for one in manifests],
-            "version": [judge.version, other.version],
-        }
-        sections: list[Any] = [one.config.get("judge") or {} for one in manifests]
-        first, second = (section.get(judge.name) or {} for section in sections)
-        changes |= {f"judge.{judge.name}.{name}": [first.get(name), second.get(name)] for name in {**first, **second}}
-        for role in manifests[0].models:
-            if role.startswith("judge."):
-                changes[role] = [one.models.get(role) for one in manifests]
-        said = [f"{what}: {old}, then {new}" for what, (old, new) in changes.items() if old != new]
-        return ", ".join(said) or "its endpoint or where its pages come from"
+        parts: list[dict[str, object]] = [
+            {
+                f"prompt {judge.name}": run.manifest.hashes.prompts.get(judge.name),
+                "version": of.version,
+                "judge": {judge.name: run.settings.get(judge.name)},
+                **{role: model for role, model in run.manifest.models.items() if role.startswith("judge.")},
+            }
+            for run, of in ((self.first, judge), (self.second, other))
+        ]
+        return ", ".join(differing(parts[0], parts[1])) or "its endpoint or where its pages come from"
 
     @cached_property
     def keys(self) -> tuple[list[SampleKey], list[SampleKey]]:
@@ -168,7 +182,7 @@ class RunPair:
             if name not in run.summary.metrics:
                 return f"{run.label} has no number: {run.summary.unavailable.get(name, 'it was not scored')}"
         if (self.first.judges[name].hash == self.second.judges[name].hash) is self.judging:
-            return "its judge is the same" if self.judging else "its judges differ"
+            return "its judge is the same" if self.judging else OTHER_JUDGE
         estimators = {run.state.spec.metrics[name].estimator for run in (self.first, self.second)}
         return "its estimators differ" if len(estimators) > 1 else None
 
@@ -176,6 +190,12 @@ class RunPair:
     def metrics(self) -> list[str]:
         names = [name for name in self.first.judges if not self.wanted or name in self.wanted]
         return [name for name in names if name not in self.left_out]
+
+    @cached_property
+    def excluded(self) -> dict[str, str]:
+        """`left_out`, and what has no number over the samples of both runs."""
+        nowhere = [name for name in self.metrics if not self.scores[name, None].means]
+        return self.left_out | dict.fromkeys(nowhere, "no sample has a score in both runs")
 
     def unjudged(self, name: str) -> tuple[list[SampleKey], list[SampleKey]]:
         """The attempts of either run on which the metric's judge has failed, or has not been asked."""
@@ -243,7 +263,9 @@ def pair_runs(
     pairs = [RunPair(runs[0], run, tuple(metrics), judges) for run in runs[1:]]
     obstacles = tuple(dict.fromkeys(why for pair in pairs for why in pair.obstacles()))
     if obstacles and not force:
-        raise UserError(f"the runs cannot be compared: {'; '.join(obstacles)}; --force compares what they share")
+        raise UserError(
+            f"the runs cannot be compared: {'; '.join(obstacles)}; aiq compare --force does what they share"
+        )
     for pair in pairs:
         pair.check()
     return pairs, obstacles

@@ -30,6 +30,11 @@ class Metric(Record):
     parity: float | None = None
     once_per_run: bool = False
 
+    @property
+    def span(self) -> float | None:
+        """The width of its range; None where it has no bound on one side."""
+        return None if self.low is None or self.high is None else self.high - self.low
+
     def allows(self, value: float) -> bool:
         """Whether the value lies within the declared bounds."""
         return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)

@@ -331,11 +331,10 @@ def difference(
 
     `level`: of `ci95`, if not 95 %: its ends are one-sided bounds at (1 + level) / 2. Then there is no `p`.
     """
-    span = None if metric.low is None or metric.high is None else metric.high - metric.low
     if metric.estimator == "ratio":
-        return paired_ratios(first, second, span, method, level)
+        return paired_ratios(first, second, metric.span, method, level)
     before, after = ({sample: [x for x, _ in epochs] for sample, epochs in run.items()} for run in (first, second))
-    return paired_means(before, after, span, method, level)
+    return paired_means(before, after, metric.span, method, level)
 
 
 def _citation_statuses(attempts: Iterable[SampleRow]) -> dict[str, int]:

@@ -1,9 +1,10 @@
 """A gate's result as tables, Markdown and JUnit's XML."""
 
 from collections.abc import Iterator, Sequence
+from typing import get_args
 from xml.etree import ElementTree as Xml
 
-from aiq.analysis.gate import GateResult, LimitGate, MetricGate
+from aiq.analysis.gate import GateResult, LimitGate, MetricGate, Standing
 from aiq.core.text import counted
 from aiq.site.analysis_tables import MOST_SAMPLES, Sheet, plus
 from aiq.site.tables import number
@@ -14,28 +15,30 @@ def gate_parts(found: GateResult) -> Iterator[Sheet | str]:
     yield f"gate {'passed' if found.passed else 'FAILED'}: {found.run} against {found.baseline}"
     yield from (f"cause: {why}" for why in found.causes)
     yield from (f"changed since the baseline: {what}" for what in found.changed)
-    of = {standing: [one for one in found.metrics if one.standing == standing] for standing in _STANDINGS}
+    of = {standing: [one for one in found.metrics if one.standing == standing] for standing in get_args(Standing)}
     if worse := of["worse"]:
-        rows = [(one.metric, one.baseline, one.new, plus(one.change), _bound(one), number(one.margin)) for one in worse]
-        yield Sheet(
-            "got worse",
-            ("metric", "baseline", "run", "change", f"{100 * (1 - found.settings.level):g} % bound", "margin"),
-            rows,
-        )
+        rows = [(one.metric, one.baseline, one.new, plus(one.change), _bound(one), one.margin) for one in worse]
+        bound = f"{100 * (1 - found.settings.level):g} % bound"
+        yield Sheet("got worse", ("metric", "baseline", "run", "change", bound, "margin"), rows)
         yield from (_samples(one.metric, tuple(one.samples)) for one in worse)
     if broken := [limit for limit in found.limits if limit.broken]:
-        limits = [(one.name, one.baseline, one.value, number(one.allowed)) for one in broken]
+        limits = [(one.name, one.baseline, one.value, one.allowed) for one in broken]
         yield Sheet("beyond a limit", ("of a sample", "baseline", "run", "allowed"), limits)
         yield from (_samples(one.name, one.samples) for one in broken if one.samples)
     if unknown := of["cannot tell"]:
-        cells = [(one.metric, plus(one.change), _worst(one), number(one.margin), one.n, _more(one)) for one in unknown]
+        cells = [(one.metric, plus(one.change), _worst(one), one.margin, one.n, _more(one)) for one in unknown]
         headings = ("metric", "change", "may be", "margin", "n", "more samples")
         yield Sheet(f"cannot tell (gate.inconclusive={found.settings.inconclusive})", headings, cells)
     for standing, words in {"holds": "no worse, but for the margin", "equal": "the same in every sample"}.items():
         if names := [one.metric for one in of[standing]]:
             yield f"{words}: {', '.join(names)}"
-    kept = [limit.name for limit in found.limits if not limit.broken]
-    if kept:
+    losses: dict[int, list[str]] = {}
+    for one in found.metrics:
+        losses.setdefault(one.lost, []).append(one.metric)
+    losses.pop(0, None)
+    for lost, names in losses.items():
+        yield f"{', '.join(names)}: {counted(lost, 'sample has', 'samples have')} a score in the baseline alone"
+    if kept := [limit.name for limit in found.limits if not limit.broken]:
         yield f"within limits: {', '.join(kept)}"
 
 
@@ -43,9 +46,6 @@ def gate_lines(found: GateResult) -> Iterator[str]:
     """What fails it, a line each."""
     yield from found.causes
     yield from (f"{what}: {why}" for what, why, passes in _cases(found)[1:] if why and not passes)
-
-
-_STANDINGS = ("worse", "cannot tell", "holds", "equal")
 
 
 def _bound(one: MetricGate) -> str:

@@ -42,7 +42,7 @@ _WIDEST = 1000
 
 def show(*contents: RenderableType) -> None:
     """Print within a terminal's width; into a file or a pipe as wide as the contents are."""
-    console = Console()
+    console = Console(markup=False)  # nothing in brackets is markup: it may be a sample's
     if not console.is_terminal:
         console.width = _WIDEST
     for content in contents:

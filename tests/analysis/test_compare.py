@@ -99,7 +99,7 @@ class Place:
             status="failed" if failed else "completed",
             outcome=None if failed else "ok",
             question="?",
-            tags={"kind": "hard" if number % 3 == 0 else "easy", "same": "hard" if number % 3 == 0 else "easy"},
+            tags={"kind": "[/hard]" if number % 3 == 0 else "easy", "same": "hard" if number % 3 == 0 else "easy"},
             report=None if failed else f"report {number}",
             usage={"agent": Usage(calls=2, input_tokens=tokens, cost_usd=tokens / 1e6)},
             timing=Timing(started="2026-11-01", seconds=1.0),
@@ -166,8 +166,8 @@ def test_slices_are_those_of_the_summary_and_the_same_slice_counts_once(place: P
     place.run("b", lambda number, _: number % 3 > 0)
     found = place.compared("a", "b")
     slices = {tuple(one["slice"]): one for one in found["pairs"][0]["changes"] if one["slice"]}
-    assert list(slices) == [("kind", "easy"), ("kind", "hard")]
-    assert (slices["kind", "easy"]["verdict"], slices["kind", "hard"]["verdict"]) == ("equal", "worse")
+    assert list(slices) == [("kind", "[/hard]"), ("kind", "easy")]
+    assert (slices["kind", "easy"]["verdict"], slices["kind", "[/hard]"]["verdict"]) == ("equal", "worse")
     assert found["leading"] == ["j.right"]
     assert place.compared("a", "b", "--metric", "j.score")["leading"] == ["j.score"]
 
@@ -276,7 +276,7 @@ def test_another_judge_is_refused_and_compared_by_itself(place: Place, capsys: p
     place.run("a", lambda *_: True)
     place.run("b", lambda number, _: number % 4 > 0, judge_hash="h2", manifest={"models": {"judge.j": "newer"}})
     assert main(["compare", "a", "b"]) == 2
-    assert "judge j differs between A and B (judge.j: m, then newer)" in capsys.readouterr().err
+    assert "judge j differs between A and B (judge.j m -> newer)" in capsys.readouterr().err
     assert place.compared("a", "b", "--force")["pairs"][0]["left_out"]["j.right"] == "its judges differ"
     whole = change(found := place.compared("a", "b", "--judges"), "j.right")
     assert (whole["verdict"], whole["difference"]["mean"], found["pairs"][0]["spend"]) == ("lower", -0.25, [])
@@ -290,7 +290,7 @@ def test_another_judge_is_refused_and_compared_by_itself(place: Place, capsys: p
     [
         (["a"], "compare takes 2 to 26 runs, and got 1"),
         (["a", "nobody"], "nobody is no run folder"),
-        (["a", "a", "--metric", "j.none"], "no metric j.none; they have j.right, j.score, j.cited"),
+        (["a", "a", "--metric", "j.none"], "no metric j.none in A and B; there are j.right, j.score, j.cited"),
         (["a", "a", "--effect", "0"], "--effect 0.0"),
     ],
 )

@@ -18,7 +18,7 @@ from tests.analysis.test_compare import OTHER, Given, Place, by_seed, place
 
 __all__ = ["place"]  # the fixture
 HASHES = {"config": "d", "agent": "b", "judges": {}}
-N = 80
+N = 90
 TENTH = {f"s{number}" for number in range(0, N, 10)}
 METRICS = ["j.right", "j.score", "j.cited"]
 
@@ -96,8 +96,8 @@ def test_wrong_answers_fail_it_with_metric_and_samples(place: Place, capsys: pyt
     assert (round(first["change"], 6), first["change"] < first["bound"] < 0 < first["p"] < 0.05) == (-0.1, True)
     said = capsys.readouterr().out
     assert "gate FAILED: results/made/b against base.json" in said
-    assert "settings of the run alone: agent.words=b" in said
-    assert "j.right is worse in 8 samples: s0, s10, s20, s30, s40, s50, s60, s70" in said
+    assert "changed since the baseline: settings ['agent.words=a'] -> ['agent.words=b']" in said
+    assert "j.right is worse in 9 samples: s0, s10, s20, s30, s40, s50, s60, s70, ..." in said
     assert max(len(line) for line in said.splitlines() if "  " in line) <= 80
     suite = ElementTree.parse("junit.xml").getroot()
     failed = [case.get("name") for case in suite if case.find("failure") is not None]
@@ -154,12 +154,12 @@ def test_limits_are_hard(place: Place, given: Given, settings: list[str], broken
     ("other", "why"),
     [
         ({"manifest": {"dataset": OTHER}}, "the dataset of the baseline is mine f, that of the run other g"),
-        ({"n": 70}, "the run lacks 10 samples of the baseline (s70, s71, s72, ...)"),
-        ({"n": 90}, "the baseline lacks 10 samples of the run (s80, s81, s82, ...)"),
+        ({"n": 80}, "the run lacks 10 samples of the baseline (s80, s81, s82, ...)"),
+        ({"n": 100}, "the baseline lacks 10 samples of the run (s90, s91, s92, ...)"),
         ({"epochs": 2}, "the run has epochs=2, the baseline 1"),
         (
             {"judge_hash": "h2", "manifest": {"hashes": {**HASHES, "prompts": {"j": "p2"}}}},
-            "judge j differs between the baseline and the run (prompt j: p1, then p2)",
+            "judge j differs between the baseline and the run (prompt j p1 -> p2)",
         ),
     ],
 )  # fmt: skip
@@ -205,6 +205,33 @@ def test_a_gate_of_ones_own_is_three_lines(place: Place, capsys: pytest.CaptureF
     assert "gate" in capsys.readouterr().err
 
 
+def test_what_has_lost_its_scores_is_no_pass_unseen(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    based(place, unjudged=tuple(range(45)))
+    place.run("b", right, n=N, unjudged=tuple(range(45, N)))
+    code, found = gated("b", "gate.margins.j.score=null")
+    assert (code, found["metrics"]) == (1, [])
+    why = "is not compared: no sample has a score in both runs"
+    assert found["causes"] == [f"{name} {why}" for name in ("j.right", "j.cited")]
+    based(place)
+    place.run("b", right, n=N, unjudged=(1, 2))
+    capsys.readouterr()
+    _, found = gated("b")
+    assert [(one["standing"], one["lost"]) for one in found["metrics"]] == [("equal", 2)] * 3
+    assert "j.right, j.score, j.cited: 2 samples have a score in the baseline alone" in capsys.readouterr().out
+
+
+def test_a_limit_of_the_run_needs_no_price_in_the_baseline(place: Place) -> None:
+    based(place)
+    content = BaselineFile(Path("base.json")).content
+    free = [
+        one.model_copy(update={"spend": one.spend.model_copy(update={"cost_usd": None})}) for one in content.attempts
+    ]
+    content.model_copy(update={"attempts": tuple(free)}).write(Path("base.json"))
+    (_, cost, *_) = gated("a", "gate.limits.cost_usd=1")[1]["limits"]
+    assert (cost["name"], cost["baseline"], cost["broken"]) == ("cost", None, False)
+    assert cost["value"] > 0
+
+
 def test_an_update_says_what_changes(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     based(place)
     place.run("b", lambda number, epoch: right(number, epoch) and number > 0, n=N)
@@ -221,7 +248,9 @@ def test_an_update_says_what_changes(place: Place, capsys: pytest.CaptureFixture
     ("arguments", "why"),
     [
         (["a", "--baseline", "none.json"], "none.json: No such file or directory; aiq gate RUN --baseline none.json"),
-        (["a", "--baseline", "results/made/a/summary.json"], "summary.json is no baseline of this version"),
+        (["a", "--baseline", "results/made/a/summary.json"], "delete it, and make it with --update"),
+        (["a", "--baseline", "none_declares.json"], "none of the judges declares j.cited"),
+        (["a", "--baseline", "others.json", "gate.limits.metrics.x=1"], "there are j.right, j.score, j.cited"),
         (["nobody", "--baseline", "base.json"], "nobody is no run folder"),
         (["a", "--baseline", "base.json", "gate.margins.j.rigth=0.1"], "did you mean j.right?"),
         (["a", "--baseline", "base.json", "gate.limits.metrics.x=1"], "there are j.right, j.score, j.cited"),
@@ -233,6 +262,10 @@ def test_an_update_says_what_changes(place: Place, capsys: pytest.CaptureFixture
 )
 def test_misuse_is_one_line(place: Place, arguments: list[str], why: str, capsys: pytest.CaptureFixture[str]) -> None:
     based(place, n=2)
+    held = json.loads(Path("base.json").read_text(encoding="utf-8"))
+    others = [{**one, "sample": "x"} for one in held["attempts"][:1]]
+    for name, changed in (("none_declares", {"judges": []}), ("others", {"attempts": others})):
+        Path(f"{name}.json").write_text(json.dumps({**held, **changed}), encoding="utf-8")
     capsys.readouterr()
     assert main(["gate", *arguments]) == 2
     assert why in (said := capsys.readouterr().err)

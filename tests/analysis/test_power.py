@@ -82,7 +82,10 @@ def test_the_command_says_it_for_files(
     assert f"up to {right['most']['resolves']:.3f}  up to {right['most']['samples']:,}" in said
     assert main(["power", "a.json", "b.json"]) == 0
     assert "aiq power RUN OTHER" not in capsys.readouterr().out
-    assert main(["power", "a.json", "--effect", "2"]) == 2
+    for wrong in (["--effect", "2"], ["--metric", "none"]):
+        capsys.readouterr()
+        assert main(["power", "a.json", *wrong]) == 2
+    assert "there is no metric none in the run; there are right0, score1" in capsys.readouterr().err
 
 
 def test_what_never_varies_is_named_and_what_cannot_be_compared_refused() -> None:
