@@ -16,6 +16,7 @@ from aiq.core.base import Record
 from aiq.core.errors import UserError
 from aiq.runs.folder import RunFolder
 from aiq.runs.manifest import Manifest
+from aiq.runs.reader import summary_of
 from aiq.runs.summary import Summary
 
 _LONGEST: Final = 6000  # characters of a parameter's value in MLflow; of a tag's 8,000
@@ -37,15 +38,14 @@ class Tracked(Record):
 
 
 def tracked(folder: RunFolder) -> Tracked:
-    """Raises UserError where the run has no summary."""
-    manifest, summary = folder.read_manifest(), folder.read_summary()
+    manifest = folder.read_manifest()
     files = (folder.summary_path, folder.manifest_path, folder.page_path)
     started = datetime.fromisoformat(manifest.started)
     return Tracked(
         experiment=manifest.experiment,
         run_id=manifest.run_id,
         parameters=dict(_flat(manifest.config)),
-        metrics=dict(_metrics(summary)),
+        metrics=dict(_metrics(summary_of(folder, manifest))),
         tags=_tags(manifest),
         files=tuple(path for path in files if path.is_file()),
         started=started.timestamp(),
@@ -158,7 +158,7 @@ def to_wandb(run: Tracked, out: Path) -> str:
         project="aiq",
         group=run.tags.get("aiq.sweep", run.experiment),
         name=f"{run.experiment} {run.run_id}",
-        id=run.run_id,
+        id=run.run_id.replace("/", "-"),  # of a sweep's point it is SWEEP_ID/3, which W&B refuses
         config={**run.parameters, **run.tags},
         dir=str(out),
         reinit="create_new",

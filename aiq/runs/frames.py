@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 from aiq.core.usage import Usage
 from aiq.runs.folder import RunFolder, find_runs
 from aiq.runs.manifest import Manifest
-from aiq.runs.reader import read_samples, read_scores, read_state
+from aiq.runs.reader import read_samples, read_scores, summary_of
 from aiq.runs.rows import SampleRow, ScoreRow
-from aiq.runs.summary import Summary, summarise
+from aiq.runs.summary import Summary
 from aiq.stats.estimates import Estimate
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class RunFrames:
     @cached_property
     def summaries(self) -> tuple[Summary, ...]:
         """The numbers of each run: as it wrote them, or worked out from the rows of one that was cut off."""
-        return tuple(_summary(*pair) for pair in zip(self.folders, self.manifests, strict=True))
+        return tuple(map(summary_of, self.folders, self.manifests))
 
     def _frame(self, name: str, rows: Iterable[Row]) -> "DataFrame":
         from pandas import DataFrame
@@ -199,12 +199,6 @@ def _place(manifest: Manifest) -> dict[str, Any]:
 
 def _axes(manifest: Manifest) -> Mapping[str, str]:
     return manifest.sweep.axes if manifest.sweep else {}
-
-
-def _summary(folder: RunFolder, manifest: Manifest) -> Summary:
-    if folder.summary_path.is_file():
-        return folder.read_summary()
-    return summarise(manifest, read_state(folder), run_seconds=0.0)
 
 
 def _estimates(summary: Summary) -> Iterator[tuple[str | None, str | None, str, Estimate]]:
