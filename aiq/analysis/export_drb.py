@@ -58,12 +58,9 @@ def export(folder: RunFolder, out: Path, name: str, *, epoch: int = 1) -> Export
         **dict(_race_files(out / "results/race" / name, judged)),
         **dict(_fact_files(out / "results/fact" / name, judged, read_pages(folder))),
     }
-    try:
-        for path, text in files.items():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written ({error.strerror}); name another folder with --out") from None
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", errors="replace")
     missing = tuple(row.sample_id for row in rows if not row.answered)
     return Exported(files=tuple(files), reports=len(answered), missing=missing)
 
