@@ -89,12 +89,12 @@ def _log(folder: RunFolder, manifest: Manifest, targets: Mapping[str, Sample]) -
         results=EvalResults(
             total_samples=summary.n_attempts,
             completed_samples=summary.n_attempts - summary.n_errors,
-            scores=[_metric(manifest, name, found, summary) for name, found in summary.metrics.items()],
+            scores=[_metric(name, found, summary.n_samples) for name, found in summary.metrics.items()],
         ),
         stats=EvalStats(
             started_at=manifest.started,
             completed_at=manifest.finished or "",
-            **_usages(manifest, summary.usage["agent"].roles, summary.usage["judge"].roles),
+            **_usages(manifest, *(account.roles for account in summary.usage.values())),
         ),
         samples=samples,
     )
@@ -114,7 +114,6 @@ def _spec(manifest: Manifest, summary: Summary) -> "EvalSpec":
         task=manifest.experiment,
         task_args=dict(manifest.sweep.axes) if manifest.sweep else {},
         solver=str(manifest.options.get("agent") or config.get("agent", {}).get("target")),
-        solver_args=config.get("agent"),
         model=", ".join(sorted(models)) or "none",
         dataset=EvalDataset(name=manifest.dataset.name, samples=manifest.dataset.samples, shuffled=False),
         config=EvalConfig(
@@ -125,25 +124,21 @@ def _spec(manifest: Manifest, summary: Summary) -> "EvalSpec":
             cost_limit=limits.get("sample_usd"),
             fail_on_error=False,
         ),
-        packages=dict(manifest.versions),
         metadata={"aiq": manifest.model_dump(mode="json")},
     )
 
 
-def _metric(manifest: Manifest, name: str, found: Estimate, summary: Summary) -> "EvalScore":
+def _metric(name: str, found: Estimate, samples: int) -> "EvalScore":
     from inspect_ai.log import EvalMetric, EvalScore
 
-    judge = next((judge.name for judge in manifest.judges for metric in judge.metrics if metric.name == name), "")
-    left_out = summary.left_out.get(name)
     figures: dict[str, float] = {found.estimator: found.mean}
     figures |= dict(zip(("ci95_low", "ci95_high"), found.ci95 or (), strict=False))
     return EvalScore(
         name=name,
         scorer=name,
         scored_samples=found.n,
-        unscored_samples=left_out.unjudged + left_out.not_applicable if left_out else 0,
+        unscored_samples=samples - found.n,
         metrics={key: EvalMetric(name=key, value=value) for key, value in figures.items()},
-        metadata={"judge": judge, "n": found.n},
     )
 
 
@@ -161,7 +156,6 @@ def _sample(
     answer = ChatMessageAssistant(content=row.report or "")
     calls = [event for event in agent if event.event == "model" and event.output.choices]
     said = [*calls[-1].input, calls[-1].output.message] if calls else [ChatMessageUser(content=row.question), answer]
-    judging = [(role, used) for score in scores for role, used in (score.usage or {}).items()]
     return EvalSample(
         id=row.sample_id,
         epoch=row.epoch,
@@ -176,7 +170,7 @@ def _sample(
             "sources": [source.url or source.citation_key for source in row.retrieved],
         },
         events=[*agent, *judges],
-        **_usages(manifest, row.usage, dict(judging)),
+        **_usages(manifest, row.usage, *(score.usage or {} for score in scores)),
         started_at=row.timing.started,
         completed_at=(started + timedelta(seconds=seconds)).isoformat(),
         total_time=seconds,

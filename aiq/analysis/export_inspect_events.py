@@ -140,14 +140,13 @@ def _tool(event: Recorded, ended: Recorded | None, place: Mapping[str, Any]) -> 
     from inspect_ai.event import ToolEvent
     from inspect_ai.tool import ToolCallError
 
-    error, lasted = None, None
+    lasted = None if ended is None else (ended["time_ns"] - event["time_ns"]) / 1e9
+    error = None
     if ended is None:
         error = ToolCallError("cancelled", "the attempt ended first")
-    else:
-        lasted = (ended["time_ns"] - event["time_ns"]) / 1e9
-        if not ended["success"]:
-            kind = "timeout" if ended["error"] == "timeout" else "unknown"
-            error = ToolCallError(kind, f"{ended['error']}: {ended['content']}")
+    elif not ended["success"]:
+        kind = "timeout" if ended["error"] == "timeout" else "unknown"
+        error = ToolCallError(kind, f"{ended['error']}: {ended['content']}")
     return ToolEvent(
         id=event["call_id"],
         function=event["tool"],

@@ -102,8 +102,8 @@ def _drb(frames: "RunFrames", out: Path, args: Namespace) -> Iterator[str]:
     name = frames.manifests[0].experiment if args.name is None else args.name
     if not name or "/" in name or name.startswith("."):
         raise UserError(f"--name {name}: it becomes a file's name, which has no slash and no leading dot")
-    exported = export(frames.folders[0], out, name, epoch=args.epoch)
-    yield from map(str, exported.files)
-    yield counted(exported.reports, "report")
-    if exported.missing:
-        yield f"{counted(len(exported.missing), 'sample')} without a report, in no file: {', '.join(exported.missing)}"
+    files, lacking = export(frames.folders[0], out, name, epoch=args.epoch)
+    yield from map(str, files)
+    if lacking:
+        names = ", ".join(row.sample_id for row in lacking)
+        yield f"{counted(len(lacking), 'sample')} without a report, in no file: {names}"

@@ -41,7 +41,7 @@ def results_text(frames: RunFrames, kind: TextFormat) -> str:
     parts: list[Sheet | str] = [*_sheets(frames, names), *dict.fromkeys(_remarks(frames, names))]
     if kind == "markdown":
         return comparison_markdown(parts)
-    shown = (_latex(part) if isinstance(part, Sheet) else rf"\par\footnotesize {_escaped(part)}" for part in parts)
+    shown = (_latex(part) if isinstance(part, Sheet) else rf"{{\footnotesize {_escaped(part)}\par}}" for part in parts)
     return "% \\usepackage{booktabs}\n" + "\n\n".join(shown) + "\n"
 
 
