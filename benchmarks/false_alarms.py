@@ -226,8 +226,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, world in WORLDS.items():
         found = alarms(world, options.experiments)
         print(f"{name:24}", *(f"{found[way]:{len(way)}.3f}" for way in WAYS), sep="  ", flush=True)
-        broken += sum(found[way] > (LEVEL if "gate" in way else MOST_ALARMS) for way in WAYS)
-        broken += set(world.kinds) == {"score"} and found["compare"] < LEAST_ALARMS
+        chance = 2 * (LEVEL * (1 - LEVEL) / options.experiments) ** 0.5  # two standard errors of the simulation itself
+        broken += sum(found[way] > (LEVEL if way == "gate" else MOST_ALARMS) + chance for way in WAYS)
+        broken += set(world.kinds) == {"score"} and found["compare"] < LEAST_ALARMS - chance
     print(f"\npower, planned to be {POWER}")
     for name, planned_for, share, kept in power_rows(options.experiments):
         print(f"{name:44} {planned_for:>14} {share:8.3f}", flush=True)

@@ -19,7 +19,7 @@ Method = Literal["score", "exact"]
 
 LEVEL = 0.95
 _CAUTION: Final = 1 / 6
-"""How far the quantile of shares stays on the way from normal to Student's: with 0 they cover 0.899 (p=0.02, n=27)."""
+"""The part of the way from the normal to Student's quantile that shares keep: without it p=0.02 has 0.899 at n=27."""
 
 
 class Spread(NamedTuple):
@@ -56,12 +56,12 @@ def spread_interval(
     span, n = high - low, found.n
     share, error = min(1.0, max(0.0, (mean - low) / span)), found.error / span
     variance = share * (1 - share)
-    if not error or not variance:
+    if error < 1e-12 or not variance:  # equal but for rounding
         size, quantile = float(n), _quantile(math.inf, 0.0)
     else:
         size, known = variance / error**2, (n - 1) * error**2 / variance
         if method == "score":
-            quantile = _quantile(found.freedom, min(known, 1 - _CAUTION))
+            quantile = max(_quantile(found.freedom, known), _quantile(n - 1, 1 - _CAUTION))
         else:
             size *= n / (n - 1)  # that ones and zeros have the size n
             quantile = _quantile(found.freedom, float(known > 1 - 1e-9))

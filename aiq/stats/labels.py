@@ -5,8 +5,8 @@ Zrnic 2023, arXiv 2311.01453), whose coverage does not depend on how good the ju
 as wide as that of the labels alone. Its interval is Wilson's at the effective sample size, as of every other mean
 here: the normal one of the paper holds too seldom near 0 and 1. Labels of other runs: the judge's sensitivity and
 specificity as they were there (Lee et al. 2025, "How to correctly report LLM-as-a-judge evaluations",
-arXiv 2511.21140).
-Both take the labelled samples for a random choice: of the run's, or of the wrong and of the right answers elsewhere.
+arXiv 2511.21140). Both take the labelled samples for a random choice: of the run's, or of the wrong and of the right
+answers elsewhere.
 """
 
 import math

@@ -10,7 +10,7 @@ from aiq.core.samples import SampleKey
 from aiq.runs.manifest import JudgeSpec, RunSpec
 from aiq.runs.rows import SampleRow, ScoreRow, Timing
 from aiq.runs.state import RunState
-from aiq.runs.summary import JudgeErrors, _timing, causes
+from aiq.runs.summary import JudgeErrors, _Figures, _timing, causes
 from tests.settings import configured
 
 FAILED: Any = {"status": "error", "value": None, "error": {"type": "JudgeError", "message": "no"}}
@@ -112,3 +112,20 @@ def test_what_scores_do_without_is_summed_up_and_may_count_as_a_failure(retry: b
     assert state.left() == list(state.spec.keys[1:] if retry else ())
     assert state.exit_code("finished") == code
     assert state.excesses() == (["judge j: 3 of 16 pages were not read"] if code else [])
+
+
+@pytest.mark.parametrize("rule", ["worst", "exclude"])
+def test_what_could_not_be_judged_is_counted_and_bounded(rule: str) -> None:
+    """Six attempts: scored 1 and 0.5, failed, not applicable, and two that the judge failed on or never saw."""
+    judge = JudgeSpec(name="j", version="1", hash="new", metrics=(Metric.share("j.x"),))
+    keys = tuple(SampleKey(f"s{number}", 1) for number in range(6))
+    state = RunState(RunSpec(keys, (judge,), configured(RunnerSettings, agent_failures=rule)))
+    for key in keys:
+        state.add_attempt(row(key))
+    ends: list[Any] = [{}, {"value": 0.5}, {"status": "agent_failed", "value": 0.0}]
+    ends += [{"status": "not_applicable", "value": None, "reason": "none"}, FAILED]
+    state.add_scores([score(key, **end) for key, end in zip(keys, ends, strict=False)])
+    found = _Figures(state).left_out("j.x", rule)  # type: ignore[arg-type]
+    assert found is not None
+    assert (found.failed, found.unjudged, found.not_applicable) == (1, 2, 1)
+    assert found.bounds == pytest.approx((0.3, 0.7) if rule == "worst" else (0.375, 0.875))

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from aiq.stats.intervals import Interval, difference_interval, mean_interval
+from aiq.stats.intervals import Interval, Method, difference_interval, mean_interval, spread
+from benchmarks.intervals import at_every_p
 
 shares = st.lists(st.floats(0, 1, allow_nan=False), min_size=2, max_size=30)
 
@@ -38,8 +39,8 @@ def test_equal_answers_have_wilsons_interval(right: int, n: int) -> None:
 
 @pytest.mark.parametrize(("right", "n"), [(1, 8), (19, 20), (50, 101)])
 def test_shares_have_wilsons_interval_of_one_sample_less(right: int, n: int) -> None:
-    """As n - 1 is what the variance is divided by: n_eff = p (1 - p) / se^2 = n - 1."""
-    share, q = right / n, stats.norm.ppf(0.975)
+    """As n - 1 is what the variance is divided by: n_eff = p (1 - p) / se^2 = n - 1. A sixth of Student's quantile."""
+    share, q = right / n, stats.norm.ppf(0.975) * 5 / 6 + stats.t.ppf(0.975, n - 1) / 6
     center, half = share + q**2 / (2 * (n - 1)), q * (share * (1 - share) / (n - 1) + q**2 / (4 * (n - 1) ** 2)) ** 0.5
     expected = [(center + sign * half) / (1 + q**2 / (n - 1)) for sign in (-1, 1)]
     assert of([1.0] * right + [0.0] * (n - right), 0, 1) == pytest.approx(expected, abs=1e-9)
@@ -50,6 +51,31 @@ def test_scores_that_hardly_vary_have_students_interval() -> None:
     low, high = stats.ttest_1samp(values, 0).confidence_interval()
     assert of(values, 0, 1) == pytest.approx((low, high), rel=1e-3)
     assert of(values) == pytest.approx((low, high), rel=1e-12)
+
+
+@pytest.mark.parametrize(("right", "n"), [(0, 8), (1, 8), (19, 20), (50, 101)])
+def test_exact_intervals_of_shares_are_cloppers_and_pearsons(right: int, n: int) -> None:
+    found = stats.binomtest(right, n).proportion_ci(method="exact")
+    deviations = [1 - right / n] * right + [-right / n] * (n - right)
+    assert mean_interval(right / n, deviations, 0, 1, "exact") == pytest.approx((found.low, found.high), abs=1e-9)
+    lowest, highest = difference_interval(right / n, deviations, [1.0] * right + [0.0] * (n - right), 1, "exact") or (
+        0,
+        0,
+    )
+    assert lowest < found.low < found.high < highest  # they hold rises and falls at once
+
+
+@pytest.mark.parametrize(("method", "least"), [("score", 0.90), ("exact", 0.95)])
+def test_no_share_is_held_less_often_than_promised(method: Method, least: float) -> None:
+    for n in (12, 18, 25, 27, 60):
+        mean, lowest, where = at_every_p(n, method)
+        assert lowest >= least, (n, where)
+        assert mean <= 0.97 or method == "exact"
+
+
+def test_few_clusters_that_decide_the_variance_make_it_uncertain() -> None:
+    assert spread([-1.0, 1.0] * 6).freedom == spread([-1.5, -0.5, 0.5, 1.5] * 3).freedom == 11
+    assert spread([-1.0] * 11 + [11.0]).freedom < 3
 
 
 def test_a_paired_difference_has_tangos_interval() -> None:

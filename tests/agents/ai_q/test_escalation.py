@@ -148,7 +148,7 @@ async def test_route_cause_and_cost_of_each_stage_are_recorded(assessment: Any, 
 # Decided again on recorded attempts.
 
 
-def recorded(route: str, policy: str = "phrases", answer: str = "Ilan Corvey [1].", **more: Any) -> Recorded:
+def recorded(route: str, policy: str = "phrases", answer: str | None = "Ilan Corvey [1].", **more: Any) -> Recorded:
     """An attempt that took the route, with what it said of the escalation; `events`: what older runs have instead."""
     events = more.pop("events", ())
     said = {"policy": policy, "taken": route == "escalated", "cause": "assessed: gap: x", "answer": answer, **more}

@@ -1,0 +1,90 @@
+"""Means corrected by labels: against the packages that have the estimators, in edge cases, and by simulation."""
+
+import random
+from statistics import fmean
+
+import pytest
+
+from aiq.stats.intervals import Interval
+from aiq.stats.labels import Labelled, Rates, corrected, labels_alone, ppi, rates, transported
+
+
+def bits(text: str) -> list[float]:
+    return [float(one) for one in text]
+
+
+RIGHT = bits("111100111111111011110111110110")
+JUDGED = bits("100101111011111001000111110111")
+OTHERS = bits(
+    "111101011110100111010111011011110011100111111111101111111001"
+    "101111111111111110111111100010111111100101011110110111111111"
+)
+LABELS = [0.74, 0.03, 0.43, 0.4, 0.5, 0.29, 0.19, 0.01, 0.31, 0.14, 0.56, 0.36, 0.61, 0.29, 0.25]
+SCORES = [0.47, 0.17, 0.37, 0.55, 0.62, 0.3, 0.3, 0.0, 0.27, 0.51, 0.66, 0.43, 0.78, 0.51, 0.22]
+FURTHER = [0.44, 0.23, 0.73, 0.19, 0.15, 0.26, 0.0, 0.64, 0.39, 0.24, 0.66, 0.32, 0.46, 0.33, 0.07, 0.14, 0.29, 0.26]
+
+
+@pytest.mark.parametrize(
+    ("labels", "scores", "others", "expected"),
+    [
+        (RIGHT, JUDGED, OTHERS, (0.8280075187969926, 0.28007518796992487, 0.07034591566919275)),
+        (LABELS, SCORES, FURTHER, (0.3066642269005638, 0.38444969584789696, 0.04449173315103201)),
+    ],
+)
+def test_the_corrected_mean_is_that_of_other_packages(
+    labels: list[float], scores: list[float], others: list[float], expected: tuple[float, float, float]
+) -> None:
+    """Mean, weight and standard error of truescore 0.7.4; ppi-python 0.2.3 has the same means."""
+    found = ppi(list(zip(labels, scores, strict=True)), others)
+    assert (found.mean, found.weight, found.found.error) == pytest.approx(expected, rel=1e-12)
+
+
+def test_labels_of_other_runs_correct_by_what_the_judge_did_there() -> None:
+    """The mean is truescore's rogan_gladen_estimate: 0.992; a judge who is never wrong leaves the share as it is."""
+    known = rates(list(zip(RIGHT, JUDGED, strict=True)))
+    assert known == Rates(18 / 24, 4 / 6, 24, 6)
+    mean, (low, high) = transported([*JUDGED, *OTHERS], known) or (0.0, (0.0, 0.0))
+    assert mean == pytest.approx(0.992, abs=1e-12)
+    assert 0 < low < mean <= high == 1
+    mean, (low, high) = transported([1.0] * 60 + [0.0] * 40, Rates(1.0, 1.0, 10**6, 10**6)) or (0.0, (0.0, 0.0))
+    assert mean == pytest.approx(0.6)
+    assert (low, high) == pytest.approx((0.502, 0.691), abs=0.002)  # Wilson's
+    assert transported([1.0], Rates(0.5, 0.5, 9, 9)) is None
+    assert rates([(1.0, 1.0)]) is None
+
+
+def test_a_useless_judge_leaves_what_the_labels_say_and_failures_need_no_label() -> None:
+    labelled: Labelled = [(float(number < 12), 1.0) for number in range(16)]
+    mean, interval, weight = corrected(labelled, [1.0] * 50)
+    assert (mean, weight) == (0.75, 0.0)
+    assert interval == pytest.approx(labels_alone(labelled)[1])
+    whole, wider, _ = corrected(labelled, [1.0] * 50, failed=22)
+    assert whole == pytest.approx(0.75 * 66 / 88)
+    assert wider is not None
+    assert wider[0] < whole < wider[1]
+    assert corrected(labelled, [])[:2] == labels_alone(labelled)  # all are labelled
+
+
+@pytest.mark.parametrize("share", [0.1, 0.9])
+def test_they_cover_the_truth_and_are_narrower_than_the_labels_alone(share: float) -> None:
+    """With 40 labels and a judge right in 0.9 and 0.8; the normal interval covers 0.85 to 0.91 of these."""
+    draw, covered, elsewhere = random.Random(share), 0, 0
+    widths: list[tuple[Interval, Interval]] = []
+
+    def judged(right: bool) -> tuple[float, float]:
+        return float(right), float(draw.random() < (0.9 if right else 0.2))
+
+    for _ in range(300):
+        labelled = [judged(draw.random() < share) for _ in range(40)]
+        others = [judged(draw.random() < share)[1] for _ in range(200)]
+        found, alone = corrected(labelled, others)[1], labels_alone(labelled)[1]
+        assert found is not None
+        assert alone is not None
+        covered += found[0] <= share <= found[1]
+        widths.append((found, alone))
+        known = rates([judged(draw.random() < 0.5) for _ in range(40)])
+        there = transported(others, known) if known else None
+        elsewhere += there is None or there[1][0] <= share <= there[1][1]
+    assert covered / 300 >= 0.92
+    assert elsewhere / 300 >= 0.92
+    assert fmean(b - a for (a, b), _ in widths) < 0.95 * fmean(b - a for _, (a, b) in widths)
