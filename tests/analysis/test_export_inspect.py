@@ -132,7 +132,8 @@ def test_work_within_a_tool_call_is_a_span_and_ids_may_repeat() -> None:
     spans = {found.id: found.name for found in told if found.event == "span_begin"}
     assert [*spans.values()] == ["agent", "first"]
     assert [spans[found.span_id] for found in told if found.event == "info"] == ["first"]
-    assert [(found.function, found.result) for found in told if found.event == "tool"] == [
+    tools = [found for found in told if found.event == "tool"]
+    assert [(found.function, found.result) for found in tools] == [
         ("first", "1"),
         ("second", "2"),
     ]
