@@ -15,7 +15,6 @@ from typing import Any, Final
 
 from aiq.analysis.official import RACE_FIGURES, result_file
 from aiq.core import plugins
-from aiq.core.base import Record
 from aiq.core.errors import UserError
 from aiq.datasets.deep_research_bench import DeepResearchBench
 from aiq.judges.fact import by_url
@@ -32,18 +31,11 @@ ScoredReport = tuple[SampleRow, Mapping[str, ScoreRow]]
 """A report, and its scores by metric."""
 
 
-class Exported(Record):
-    """What was written, and the samples without a report, which no file mentions."""
+def export(folder: RunFolder, out: Path, name: str, *, epoch: int = 1) -> tuple[list[Path], list[SampleRow]]:
+    """Write the official files of one epoch below `out`; which, and the attempts without a report, which are in none.
 
-    files: tuple[Path, ...]
-    reports: int
-    missing: tuple[str, ...]
-
-
-def export(folder: RunFolder, out: Path, name: str, *, epoch: int = 1) -> Exported:
-    """Write the official files of one epoch below `out`. Raises UserError where the run has no such reports.
-
-    Reports on questions of another benchmark are none: the official tools look tasks up by their ids.
+    Raises UserError where the run has no such reports. Those on questions of another benchmark are none: the official
+    tools look tasks up by their ids.
     """
     _check_dataset(folder)
     of_epoch = (row for row in read_samples(folder).values() if row.epoch == epoch)
@@ -58,14 +50,10 @@ def export(folder: RunFolder, out: Path, name: str, *, epoch: int = 1) -> Export
         **dict(_race_files(out / "results/race" / name, judged)),
         **dict(_fact_files(out / "results/fact" / name, judged, read_pages(folder))),
     }
-    try:
-        for path, text in files.items():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written ({error.strerror}); name another folder with --out") from None
-    missing = tuple(row.sample_id for row in rows if not row.answered)
-    return Exported(files=tuple(files), reports=len(answered), missing=missing)
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", errors="replace")
+    return list(files), [row for row in rows if not row.answered]
 
 
 def _check_dataset(folder: RunFolder) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from aiq import datasets
-from aiq.analysis.export_inspect_events import Transcript, usage_of
+from aiq.analysis.export_inspect_events import transcript, usage_of
 from aiq.core.errors import AiqError, UserError
 from aiq.core.run_settings import DatasetSettings
 from aiq.core.samples import Sample
@@ -18,7 +18,7 @@ from aiq.core.usage import Usage
 from aiq.runs.events import EventReader
 from aiq.runs.folder import RunFolder, natural
 from aiq.runs.manifest import Manifest, RunStatus
-from aiq.runs.reader import read_samples, read_scores
+from aiq.runs.reader import read_samples, read_scores, summary_of
 from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.runs.summary import Summary
 from aiq.stats.estimates import Estimate
@@ -40,7 +40,7 @@ _LIMITS: Final = {"sample_seconds": "time", "sample_model_calls": "turn", "sampl
 def export(folder: RunFolder, out: Path) -> tuple[Path, str | None]:
     """Write the log below `out`; its path, and why it has no targets, where it has none.
 
-    The log is put together in memory. Raises UserError where Inspect AI is not installed or `out` cannot be written.
+    The log is put together in memory. Raises UserError where Inspect AI is not installed.
     """
     try:
         from inspect_ai.log import write_eval_log
@@ -50,12 +50,10 @@ def export(folder: RunFolder, out: Path) -> tuple[Path, str | None]:
     targets, problem = _targets(manifest)
     log = _log(folder, manifest, targets)
     started = datetime.fromisoformat(manifest.started)
-    path = out / f"{started:%Y-%m-%dT%H-%M-%S}_{manifest.experiment}_{manifest.run_id}.eval"
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        write_eval_log(log, path)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written ({error.strerror}); name another folder with --to") from None
+    name = f"{started:%Y-%m-%dT%H-%M-%S}_{manifest.experiment}_{manifest.run_id}.eval"
+    path = out / name.replace("/", "_")  # the id of a sweep's point is SWEEP_ID/3
+    out.mkdir(parents=True, exist_ok=True)
+    write_eval_log(log, path)
     return path, problem
 
 
@@ -77,7 +75,7 @@ def _targets(manifest: Manifest) -> tuple[Mapping[str, Sample], str | None]:
 def _log(folder: RunFolder, manifest: Manifest, targets: Mapping[str, Sample]) -> "EvalLog":
     from inspect_ai.log import EvalLog, EvalResults, EvalStats, condense_sample
 
-    summary = folder.read_summary()
+    summary = summary_of(folder, manifest)
     rows = read_samples(folder)
     scores = read_scores(folder, rows)
     events = EventReader(folder)
@@ -91,12 +89,12 @@ def _log(folder: RunFolder, manifest: Manifest, targets: Mapping[str, Sample]) -
         results=EvalResults(
             total_samples=summary.n_attempts,
             completed_samples=summary.n_attempts - summary.n_errors,
-            scores=[_metric(manifest, name, found, summary) for name, found in summary.metrics.items()],
+            scores=[_metric(name, found, summary.n_samples) for name, found in summary.metrics.items()],
         ),
         stats=EvalStats(
             started_at=manifest.started,
             completed_at=manifest.finished or "",
-            **_usages(manifest, summary.usage["agent"].roles, summary.usage["judge"].roles),
+            **_usages(manifest, *(account.roles for account in summary.usage.values())),
         ),
         samples=samples,
     )
@@ -116,7 +114,6 @@ def _spec(manifest: Manifest, summary: Summary) -> "EvalSpec":
         task=manifest.experiment,
         task_args=dict(manifest.sweep.axes) if manifest.sweep else {},
         solver=str(manifest.options.get("agent") or config.get("agent", {}).get("target")),
-        solver_args=config.get("agent"),
         model=", ".join(sorted(models)) or "none",
         dataset=EvalDataset(name=manifest.dataset.name, samples=manifest.dataset.samples, shuffled=False),
         config=EvalConfig(
@@ -127,37 +124,21 @@ def _spec(manifest: Manifest, summary: Summary) -> "EvalSpec":
             cost_limit=limits.get("sample_usd"),
             fail_on_error=False,
         ),
-        packages=dict(manifest.versions),
-        metadata={
-            "aiq": {
-                "config": config,
-                "overrides": manifest.overrides,
-                "options": manifest.options,
-                "hashes": manifest.hashes.model_dump(mode="json"),
-                "dataset": manifest.dataset.model_dump(mode="json"),
-                "models": manifest.models,
-                "clock": manifest.clock,
-                "offline": manifest.offline,
-                "git_revision": manifest.git_revision,
-            }
-        },
+        metadata={"aiq": manifest.model_dump(mode="json")},
     )
 
 
-def _metric(manifest: Manifest, name: str, found: Estimate, summary: Summary) -> "EvalScore":
+def _metric(name: str, found: Estimate, samples: int) -> "EvalScore":
     from inspect_ai.log import EvalMetric, EvalScore
 
-    judge = next((judge.name for judge in manifest.judges for metric in judge.metrics if metric.name == name), "")
-    failed = summary.judge_errors.get(judge)
     figures: dict[str, float] = {found.estimator: found.mean}
     figures |= dict(zip(("ci95_low", "ci95_high"), found.ci95 or (), strict=False))
     return EvalScore(
         name=name,
         scorer=name,
         scored_samples=found.n,
-        unscored_samples=failed.n if failed else 0,
+        unscored_samples=samples - found.n,
         metrics={key: EvalMetric(name=key, value=value) for key, value in figures.items()},
-        metadata={"judge": judge, "n": found.n},
     )
 
 
@@ -167,41 +148,34 @@ def _sample(
     from inspect_ai.log import EvalError, EvalSample
     from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ModelOutput
 
-    started = datetime.fromisoformat(row.timing.started)
-    transcript = Transcript(f"{manifest.run_id}.{row.sample_id}.{row.epoch}", started)
-    target: str | list[str] = list(sample.answers) or sample.reference or "" if sample else ""
-    transcript.begin(row.question, target)
-    transcript.session("agent", events.read(row.key, row.attempt))
-    judged = events.read(row.key, row.attempt, "judge")
-    transcript.session("judges", judged, after=row.timing.seconds)
-    shown = {score.metric: _score(score) for score in scores}
+    started, seconds = datetime.fromisoformat(row.timing.started), row.timing.seconds
+    agent = list(transcript("agent", events.read(row.key, row.attempt), started))
+    judges = transcript("judges", events.read(row.key, row.attempt, "judge"), started, after=seconds)
     failed = row.error is not None and row.status != "limit"
-    error = EvalError(message=str(row.error), traceback="", traceback_ansi="") if failed else None
-    transcript.end(error, shown, target)
-    agent_model = next((manifest.models[role] for role in row.usage if role in manifest.models), "none")
-    answer = ChatMessageAssistant(id=transcript.new_id(), content=row.report or "")
-    asked = ChatMessageUser(id=transcript.new_id(), content=row.question)
-    judging = [(role, used) for score in scores for role, used in (score.usage or {}).items()]
+    model = next((manifest.models[role] for role in row.usage if role in manifest.models), "none")
+    answer = ChatMessageAssistant(content=row.report or "")
+    calls = [event for event in agent if event.event == "model" and event.output.choices]
+    said = [*calls[-1].input, calls[-1].output.message] if calls else [ChatMessageUser(content=row.question), answer]
     return EvalSample(
         id=row.sample_id,
         epoch=row.epoch,
         input=row.question,
-        target=target,
-        messages=transcript.conversation or [asked, answer],
-        output=ModelOutput.from_message(answer).model_copy(update={"model": agent_model}),
-        scores=shown,
+        target=list(sample.answers) or sample.reference or "" if sample else "",
+        messages=said,
+        output=ModelOutput.from_message(answer).model_copy(update={"model": model}),
+        scores={score.metric: _score(score) for score in scores},
         metadata={
             **{f"tag.{name}": value for name, value in row.tags.items()},
             **{name: getattr(row, name) for name in ("attempt", "status", "route", "outcome", "citation_status")},
             "sources": [source.url or source.citation_key for source in row.retrieved],
         },
-        events=transcript.events,
-        **_usages(manifest, row.usage, dict(judging)),
+        events=[*agent, *judges],
+        **_usages(manifest, row.usage, *(score.usage or {} for score in scores)),
         started_at=row.timing.started,
-        completed_at=(started + timedelta(seconds=row.timing.seconds)).isoformat(),
-        total_time=row.timing.seconds,
-        uuid=transcript.name,
-        error=error,
+        completed_at=(started + timedelta(seconds=seconds)).isoformat(),
+        total_time=seconds,
+        uuid=f"{manifest.run_id}.{row.sample_id}.{row.epoch}",
+        error=EvalError(message=str(row.error), traceback="", traceback_ansi="") if failed else None,
         limit=_limit(manifest, row) if row.status == "limit" else None,
     )
 

@@ -4,38 +4,31 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from aiq.core.errors import UserError
 from aiq.runs.frames import COLUMNS, RunFrames
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-TableFormat = Literal["csv", "parquet"]
-
 _LOCAL: Final = "folder"  # where a run is on this machine: nobody else's business
 _FORMULA: Final = re.compile(r"['\s\0]*[=+\-@＝＋－＠]|['\t\r]")
 
 
-def write_tables(frames: RunFrames, out: Path, kind: TableFormat) -> tuple[Path, ...]:
-    """Write `runs`, `metrics`, `samples` and `scores` below `out`. Raises UserError where that cannot be.
+def write_tables(frames: RunFrames, out: Path, kind: Literal["csv", "parquet"]) -> list[Path]:
+    """Write `runs`, `metrics`, `samples` and `scores` below `out`.
 
     Parquet has the values as they are. In CSV a text that a spreadsheet would take for a formula has an apostrophe
     before it (`inert`): questions and reports are other people's words.
     """
+    out.mkdir(parents=True, exist_ok=True)
     written = []
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        for name in COLUMNS:
-            frame: DataFrame = getattr(frames, name).drop(columns=_LOCAL, errors="ignore")
-            path = out / f"{name}.{kind}"
-            if kind == "csv":
-                frame.map(inert).to_csv(path, index=False)
-            else:
-                frame.to_parquet(path, index=False)
-            written.append(path)
-    except OSError as error:
-        raise UserError(f"{out}: cannot be written ({error.strerror}); name another folder with --to") from None
-    return tuple(written)
+    for name in COLUMNS:
+        frame: DataFrame = getattr(frames, name).drop(columns=_LOCAL, errors="ignore")
+        written.append(out / f"{name}.{kind}")
+        if kind == "csv":
+            frame.map(inert).to_csv(written[-1], index=False)
+        else:
+            frame.to_parquet(written[-1], index=False)
+    return written
 
 
 def inert(value: Any) -> Any:

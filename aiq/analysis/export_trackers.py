@@ -15,9 +15,12 @@ from typing import Any, Final
 from aiq.core.base import Record
 from aiq.core.errors import UserError
 from aiq.runs.folder import RunFolder
-from aiq.runs.manifest import Manifest
+from aiq.runs.reader import summary_of
 from aiq.runs.summary import Summary
 
+_IDENTITY: Final = {
+    *("run_id", "status", "dataset", "clock", "offline", "git_revision", "hashes", "models", "sweep"),
+}
 _LONGEST: Final = 6000  # characters of a parameter's value in MLflow; of a tag's 8,000
 _AT_ONCE: Final = 100  # parameters in one request to MLflow; a thousand metrics may go with them
 
@@ -37,16 +40,16 @@ class Tracked(Record):
 
 
 def tracked(folder: RunFolder) -> Tracked:
-    """Raises UserError where the run has no summary."""
-    manifest, summary = folder.read_manifest(), folder.read_summary()
+    manifest = folder.read_manifest()
+    identity = manifest.model_dump(mode="json", include=_IDENTITY)
     files = (folder.summary_path, folder.manifest_path, folder.page_path)
     started = datetime.fromisoformat(manifest.started)
     return Tracked(
         experiment=manifest.experiment,
         run_id=manifest.run_id,
         parameters=dict(_flat(manifest.config)),
-        metrics=dict(_metrics(summary)),
-        tags=_tags(manifest),
+        metrics=dict(_metrics(summary_of(folder, manifest))),
+        tags={f"aiq.{name}": str(value) for name, value in _flat(identity) if value is not None},
         files=tuple(path for path in files if path.is_file()),
         started=started.timestamp(),
         finished=(datetime.fromisoformat(manifest.finished) if manifest.finished else started).timestamp(),
@@ -55,7 +58,7 @@ def tracked(folder: RunFolder) -> Tracked:
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Settings by their dotted names, as overrides write them; an empty section is a value of its own."""
+    """Values by their dotted names, as overrides write them; an empty section is a value of its own."""
     for name, value in values.items():
         if isinstance(value, Mapping) and value:
             yield from _flat(value, f"{prefix}{name}.")
@@ -75,30 +78,10 @@ def _metrics(summary: Summary) -> Iterator[tuple[str, float]]:
                 yield f"spend.{account}.{field}", spent
     counts = {"samples": summary.n_samples, "attempts": summary.n_attempts, "errors": summary.n_errors}
     yield from ((f"run.{name}", count) for name, count in counts.items())
-    yield "run.seconds", summary.timing.run_seconds
+    if seconds := summary.timing.run_seconds:  # of a run that was cut off nobody knows
+        yield "run.seconds", seconds
     for judge, failed in summary.judge_errors.items():
         yield f"unjudged.{judge}", failed.n
-
-
-def _tags(manifest: Manifest) -> dict[str, str]:
-    hashes = manifest.hashes
-    found: dict[str, Any] = {
-        "run_id": manifest.run_id,
-        "status": manifest.status,
-        "dataset": manifest.dataset.name,
-        "dataset_fingerprint": manifest.dataset.fingerprint,
-        "clock": manifest.clock,
-        "offline": manifest.offline,
-        "git_revision": manifest.git_revision,
-        "hash.config": hashes.config,
-        "hash.agent": hashes.agent,
-        **{f"hash.judge.{name}": value for name, value in hashes.judges.items()},
-        **{f"hash.prompt.{name}": value for name, value in hashes.prompts.items()},
-        **{f"model.{role}": model for role, model in manifest.models.items()},
-    }
-    if manifest.sweep:
-        found |= {"sweep": manifest.sweep.id} | {f"axis.{name}": value for name, value in manifest.sweep.axes.items()}
-    return {f"aiq.{name}": str(value) for name, value in found.items() if value is not None}
 
 
 def to_mlflow(run: Tracked, out: Path) -> str:
@@ -156,9 +139,9 @@ def to_wandb(run: Tracked, out: Path) -> str:
     )
     with wandb.init(
         project="aiq",
-        group=run.tags.get("aiq.sweep", run.experiment),
+        group=run.tags.get("aiq.sweep.id", run.experiment),
         name=f"{run.experiment} {run.run_id}",
-        id=run.run_id,
+        id=run.run_id.replace("/", "-"),  # of a sweep's point it is SWEEP_ID/3, which W&B refuses
         config={**run.parameters, **run.tags},
         dir=str(out),
         reinit="create_new",

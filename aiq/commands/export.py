@@ -52,8 +52,15 @@ def run(args: Namespace) -> int:
     if kind in ("markdown", "latex"):
         _text(frames, kind, args.to)
         return 0
-    for line in _drb(frames, args) if kind == "drb" else _files(frames, kind, args.to or Path(_PLACES[kind])):
-        print(line)
+    if kind == "drb" and (args.to is None or len(frames.folders) != 1):
+        raise UserError("--format drb takes one RUN, and --to DIR, the folder to write below")
+    out = args.to or Path(_PLACES[kind])
+    try:
+        lines = list(_drb(frames, out, args) if kind == "drb" else _files(frames, kind, out))
+    except OSError as error:
+        place = error.filename or out
+        raise UserError(f"{place}: cannot be written ({error.strerror}); name another folder with --to") from None
+    print("\n".join(lines))
     return 0
 
 
@@ -85,21 +92,18 @@ def _files(frames: "RunFrames", kind: Any, out: Path) -> Iterator[str]:
         from aiq.analysis.export_trackers import to_mlflow, to_wandb, tracked
 
         write = to_mlflow if kind == "mlflow" else to_wandb
-        opened_by = [write(tracked(folder), out) for folder in frames.folders]
-        yield from dict.fromkeys(opened_by)
+        yield from dict.fromkeys([write(tracked(folder), out) for folder in frames.folders])
 
 
-def _drb(frames: "RunFrames", args: Namespace) -> Iterator[str]:
+def _drb(frames: "RunFrames", out: Path, args: Namespace) -> Iterator[str]:
     from aiq.analysis.export_drb import export
     from aiq.core.text import counted
 
-    if args.to is None or len(frames.folders) != 1:
-        raise UserError("--format drb takes one RUN, and --to DIR, the folder to write below")
     name = frames.manifests[0].experiment if args.name is None else args.name
     if not name or "/" in name or name.startswith("."):
         raise UserError(f"--name {name}: it becomes a file's name, which has no slash and no leading dot")
-    exported = export(frames.folders[0], args.to, name, epoch=args.epoch)
-    yield from map(str, exported.files)
-    yield counted(exported.reports, "report")
-    if exported.missing:
-        yield f"{len(exported.missing)} samples have no report and stand in no file: {', '.join(exported.missing)}"
+    files, lacking = export(frames.folders[0], out, name, epoch=args.epoch)
+    yield from map(str, files)
+    if lacking:
+        names = ", ".join(row.sample_id for row in lacking)
+        yield f"{counted(len(lacking), 'sample')} without a report, in no file: {names}"

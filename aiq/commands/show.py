@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 
 from aiq.core.errors import UserError
 from aiq.core.samples import SampleKey
-from aiq.runs.events import read_events
+from aiq.runs.events import EventReader
 from aiq.runs.folder import RunFolder, find_run, natural
 from aiq.runs.reader import read_samples, read_scores
 from aiq.runs.rows import SampleRow
@@ -31,7 +31,7 @@ def run(args: Namespace) -> int:
     folder = find_run(args.run, args.results)
     row = _row(folder, SampleKey(args.sample, args.epoch))
     short = shortener(None if args.full else 700)
-    events = read_events(folder, row.key, row.attempt, "judge" if args.judge else "agent")
+    events = EventReader(folder).read(row.key, row.attempt, "judge" if args.judge else "agent")
     scores = read_scores(folder, {row.key: row})[row.key]
     shown = events_shown(events, short) if args.judge else transcript(row, events, scores, short)
     console = Console(highlight=False)

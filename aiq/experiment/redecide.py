@@ -26,7 +26,7 @@ from aiq.experiment.provenance import new_manifest, utc_now
 from aiq.experiment.resume import brought_up_to_date, check_dataset
 from aiq.experiment.scoring import score_failure, score_nothing, score_route
 from aiq.judges.base import RouteJudge
-from aiq.runs.events import read_events
+from aiq.runs.events import EventReader
 from aiq.runs.folder import RunFolder
 from aiq.runs.journal import Journal
 from aiq.runs.manifest import Manifest, Rescored, SweepPlace
@@ -43,6 +43,7 @@ class RecordedRun:
         self.folder = folder
         self.manifest, self.notes = brought_up_to_date(folder.read_manifest())
         self.rows = read_samples(folder)
+        self._events = EventReader(folder)
 
     @cached_property
     def scores(self) -> dict[SampleKey, list[ScoreRow]]:
@@ -50,7 +51,7 @@ class RecordedRun:
 
     def attempt(self, row: SampleRow) -> Recorded:
         """Of an answered row."""
-        return Recorded(row.as_report(), row.usage, partial(read_events, self.folder, row.key, row.attempt))
+        return Recorded(row.as_report(), row.usage, partial(self._events.read, row.key, row.attempt))
 
 
 @dataclass(frozen=True)

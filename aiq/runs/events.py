@@ -92,13 +92,6 @@ class EventReader:
         return map(json.loads, chain.from_iterable(found if account == "judge" else found[-1:]))
 
 
-def read_events(
-    folder: RunFolder, key: SampleKey, attempt: int, account: Account = "agent"
-) -> Iterator[dict[str, Any]]:
-    """The events of one attempt, as `EventReader.read` has them."""
-    return EventReader(folder).read(key, attempt, account)
-
-
 def copy_agent_events(old: RunFolder, new: RunFolder) -> None:
     """Give a new run the events of another one's agents."""
     last = {session.key: (session, place) for session, place in _sessions(old) if session.account == "agent"}

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 from aiq.core.usage import Usage
 from aiq.runs.folder import RunFolder, find_runs
 from aiq.runs.manifest import Manifest
-from aiq.runs.reader import read_samples, read_scores, read_state
+from aiq.runs.reader import read_samples, read_scores, summary_of
 from aiq.runs.rows import SampleRow, ScoreRow
-from aiq.runs.summary import Summary, summarise
+from aiq.runs.summary import LeftOut, Summary
 from aiq.stats.estimates import Estimate
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 
+_ALL_JUDGED: Final = LeftOut(failed=0, unjudged=0, not_applicable=0)
 _PLACE: Final = ("run_id", "experiment")
 _SPENT: Final = ("model_calls", "input_tokens", "output_tokens", "tokens", "cost_usd", "unreported_calls")
 _OF_RUN: Final = ("status", "started", "finished", "git_revision", "offline", "clock")
@@ -38,7 +39,8 @@ COLUMNS: Final[Mapping[str, Sequence[str]]] = {
     ),
     "metrics": (
         *(*_PLACE, "metric", "judge", "tag", "tag_value"),
-        *("mean", "ci_low", "ci_high", "n", "estimator", "least", "greatest", "higher_is_better", "unjudged"),
+        *("mean", "ci_low", "ci_high", "n", "estimator", "least", "greatest", "higher_is_better"),
+        *("failed", "unjudged", "not_applicable", "bound_low", "bound_high"),
     ),
     "samples": (
         *(*_PLACE, "sample_id", "epoch", "attempt", "status", "question", "report"),
@@ -87,7 +89,7 @@ class RunFrames:
     @cached_property
     def summaries(self) -> tuple[Summary, ...]:
         """The numbers of each run: as it wrote them, or worked out from the rows of one that was cut off."""
-        return tuple(_summary(*pair) for pair in zip(self.folders, self.manifests, strict=True))
+        return tuple(map(summary_of, self.folders, self.manifests))
 
     def _frame(self, name: str, rows: Iterable[Row]) -> "DataFrame":
         from pandas import DataFrame
@@ -124,24 +126,24 @@ class RunFrames:
             judges = {metric.name: (judge.name, metric) for judge in manifest.judges for metric in judge.metrics}
             for tag, value, name, found in _estimates(summary):
                 judge, metric = judges.get(name, (name.partition(".")[0], None))
-                failed = summary.judge_errors.get(judge) if tag is None else None
                 least, greatest = summary.ranges.get(name, (metric and metric.low, metric and metric.high))
-                low, high = found.ci95 or (None, None)
-                yield _place(manifest) | {
+                row: dict[str, Any] = {
+                    **_place(manifest),
                     "metric": name,
                     "judge": judge,
                     "tag": tag,
                     "tag_value": value,
-                    "mean": found.mean,
-                    "ci_low": low,
-                    "ci_high": high,
-                    "n": found.n,
-                    "estimator": found.estimator,
+                    **found.model_dump(include={"mean", "n", "estimator"}),
                     "least": least,
                     "greatest": greatest,
                     "higher_is_better": metric and metric.higher_is_better,
-                    "unjudged": (failed.n if failed else 0) if tag is None else None,
                 }
+                row["ci_low"], row["ci_high"] = found.ci95 or (None, None)
+                if tag is None and "left_out" in summary.model_fields_set:  # older summaries do not say
+                    lack = summary.left_out.get(name, _ALL_JUDGED)
+                    row |= lack.model_dump(exclude={"bounds"})
+                    row["bound_low"], row["bound_high"] = lack.bounds or (None, None)
+                yield row
 
     def _samples(self) -> Iterator[Row]:
         for folder, manifest in zip(self.folders, self.manifests, strict=True):
@@ -201,26 +203,18 @@ def _axes(manifest: Manifest) -> Mapping[str, str]:
     return manifest.sweep.axes if manifest.sweep else {}
 
 
-def _summary(folder: RunFolder, manifest: Manifest) -> Summary:
-    if folder.summary_path.is_file():
-        return folder.read_summary()
-    return summarise(manifest, read_state(folder), run_seconds=0.0)
-
-
 def _estimates(summary: Summary) -> Iterator[tuple[str | None, str | None, str, Estimate]]:
     """Tag, its value, metric and estimate: over all samples first, then by slice."""
-    for name, found in summary.metrics.items():
-        yield None, None, name, found
+    yield from ((None, None, *pair) for pair in summary.metrics.items())
     for tag, values in summary.slices.items():
         for value, metrics in values.items():
-            for name, found in metrics.items():
-                yield tag, value, name, found
+            yield from ((tag, value, *pair) for pair in metrics.items())
 
 
 def _spent(usages: Iterable[Usage]) -> dict[str, Any]:
     used = sum(usages, Usage())
-    values = (used.calls, used.input_tokens, used.output_tokens, used.total_tokens, used.cost_usd)
-    return dict(zip(_SPENT, (*values, used.unreported_calls), strict=True))
+    tokens = (used.input_tokens, used.output_tokens, used.total_tokens)
+    return dict(zip(_SPENT, (used.calls, *tokens, used.cost_usd, used.unreported_calls), strict=True))
 
 
 def _score(row: ScoreRow) -> dict[str, Any]:

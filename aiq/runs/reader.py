@@ -12,9 +12,10 @@ from aiq.core.run_settings import RunnerSettings
 from aiq.core.samples import SampleKey
 from aiq.runs.folder import RunFolder, natural
 from aiq.runs.journal import read_journal, torn_bytes
-from aiq.runs.manifest import RunSpec
+from aiq.runs.manifest import Manifest, RunSpec
 from aiq.runs.rows import SampleRow, ScoreRow, StoredPage
 from aiq.runs.state import RunState
+from aiq.runs.summary import Summary, summarise
 
 
 def every_sample(folder: RunFolder) -> Iterator[SampleRow]:
@@ -65,6 +66,13 @@ def read_state(folder: RunFolder) -> RunState:
         state.add_attempt(row)
     state.add_scores(every_score(folder))
     return state
+
+
+def summary_of(folder: RunFolder, manifest: Manifest) -> Summary:
+    """The numbers of a run: as it wrote them, or worked out from the rows of one that was cut off."""
+    if folder.summary_path.is_file():
+        return folder.read_summary()
+    return summarise(manifest, read_state(folder), run_seconds=0.0)
 
 
 def _say_torn(folder: RunFolder, name: str) -> None:

@@ -24,11 +24,12 @@ Link = Callable[[ComparedRun, str], str]
 
 
 class Sheet(NamedTuple):
-    """A table before it is drawn, its first column flush left."""
+    """A table before it is drawn, its first `left` columns flush left."""
 
     title: str
     headings: Sequence[str]
     rows: Sequence[Sequence[object]]
+    left: int = 1
 
 
 def official_table(scores: OfficialScores) -> Group:
@@ -170,7 +171,7 @@ def comparison_text(parts: Iterable[Sheet | str]) -> list[RenderableType]:
             shown += [Text()] if shown and isinstance(shown[-1], Table) else []
             shown.append(Text(part))
         else:
-            shown += [Text(), plain_table(part.headings, part.rows, part.title)]
+            shown += [Text(), plain_table(part.headings, part.rows, part.title, left=part.left)]
     return shown
 
 
@@ -180,8 +181,10 @@ def comparison_markdown(parts: Iterable[Sheet | str]) -> str:
         if isinstance(part, str):
             blocks.append(part)
             continue
-        lines = [part.headings, ["---", *["---:"] * (len(part.headings) - 1)], *part.rows]
-        blocks += [f"## {part.title}", "\n".join(f"| {' | '.join(map(cell, line))} |" for line in lines)]
+        flush = ["---" if place < part.left else "---:" for place in range(len(part.headings))]
+        lines = [part.headings, flush, *part.rows]
+        cells = ([cell(value).replace("|", r"\|").replace("\n", " ") for value in line] for line in lines)
+        blocks += [f"## {part.title}", "\n".join(f"| {' | '.join(line)} |" for line in cells)]
     return "\n\n".join(blocks) + "\n"
 
 

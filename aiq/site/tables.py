@@ -37,6 +37,8 @@ NOISE_HEADINGS = (
     "of the variance",
     "judgements",
 )
+SPEND_HEADINGS = ("account", "calls", "input tokens", "output tokens", "cost")
+LEFT_OUT_HEADINGS = ("attempts without a judgement", "failed", "unjudged", "not\napplicable", "bounds of\nthe mean")
 _WIDEST = 1000
 
 
@@ -179,11 +181,11 @@ def print_summary(summary: Summary, folder: RunFolder) -> None:
     if summary.unavailable:
         parts.append(Text("\n".join(missing_metrics(summary)), style="dim"))
     if summary.left_out:
-        parts.append(_left_out(summary))
+        parts.append(plain_table(LEFT_OUT_HEADINGS, left_out_rows(summary)))
     if summary.judge_noise:
         rows = [(name, *noise_cells(found)) for name, found in summary.judge_noise.items()]
         parts.append(plain_table(("judge noise", *NOISE_HEADINGS), rows))
-    parts += [_attempts(summary), _spend(summary)]
+    parts += [_attempts(summary), plain_table(SPEND_HEADINGS, spend_rows(summary))]
     parts += [Text(note, style="yellow") for note in (*notes(summary), *replay_note(manifest))]
     parts.append(Text(f"written to {folder.path}\n           {folder.page_path}"))
     show(*parts)
@@ -221,21 +223,22 @@ def _metrics(summary: Summary, reliability: Mapping[str, str]) -> Table:
     return plain_table(headings, rows, f"{summary.experiment}  {summary.run_id}")
 
 
-def _left_out(summary: Summary) -> Table:
+def left_out_rows(summary: Summary) -> list[tuple[object, ...]]:
     """What each mean does without, in attempts, and where it would lie had all been judged."""
-    rows = [
+    return [
         (name, one.failed, one.unjudged, one.not_applicable, one.bounds and " to ".join(map(number, one.bounds)))
         for name, one in summary.left_out.items()
     ]
-    headings = ("attempts without a judgement", "failed", "unjudged", "not\napplicable", "bounds of\nthe mean")
-    return plain_table(headings, rows)
+
+
+def attempts_line(summary: Summary) -> str:
+    statuses = ", ".join(f"{count} {status}" for status, count in summary.statuses.items()) or "none"
+    return f"{counted(summary.n_samples, 'sample')}, {counted(summary.n_attempts, 'attempt')}: {statuses}"
 
 
 def _attempts(summary: Summary) -> Text:
     """How the attempts ended, and what the judges failed on."""
-    statuses = ", ".join(f"{count} {status}" for status, count in summary.statuses.items()) or "none"
-    line = f"{counted(summary.n_samples, 'sample')}, {counted(summary.n_attempts, 'attempt')}: {statuses}"
-    text = Text(line, style="" if set(summary.statuses) <= {"completed"} else "red")
+    text = Text(attempts_line(summary), style="" if set(summary.statuses) <= {"completed"} else "red")
     if summary.partial:
         text.append(f"\ncut off, and judged by what there was: {summary.partial} of {summary.statuses['limit']} limit")
     if summary.citation_statuses:
@@ -261,11 +264,11 @@ def judge_failures(summary: Summary) -> Iterator[str]:
         yield from (f"  {times(count)}: {message}" for message, count in errors.causes.items())
 
 
-def _spend(summary: Summary) -> Table:
+def spend_rows(summary: Summary) -> list[tuple[str, ...]]:
+    """The cells below SPEND_HEADINGS: agents, judges, and both."""
     accounts = {account: usage.total for account, usage in summary.usage.items()}
     accounts["total"] = sum(accounts.values(), Usage())
-    rows = [
+    return [
         (name, f"{one.calls:,}", f"{one.input_tokens:,}", f"{one.output_tokens:,}", dollars(one).removeprefix("cost "))
         for name, one in accounts.items()
     ]
-    return plain_table(("account", "calls", "input tokens", "output tokens", "cost"), rows)

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from aiq.__main__ import main
 from aiq.analysis.export_inspect import export
+from aiq.analysis.export_inspect_events import transcript
 from aiq.core.samples import SampleKey
 from aiq.runs.events import EventReader
 from aiq.runs.folder import RunFolder
@@ -117,3 +119,21 @@ def test_a_dataset_that_has_changed_gives_no_targets(run: RunFolder, tmp_path: P
         run.write_manifest(manifest)
     assert problem == "the dataset freshqa_mini has changed since the run"
     assert {sample.target for sample in log.read_eval_log(str(path)).samples} == {""}
+
+
+def test_work_within_a_tool_call_is_a_span_and_ids_may_repeat() -> None:
+    def event(kind: str, parent: str | None, **fields: Any) -> dict[str, Any]:
+        return {"type": kind, "seq": 0, "time_ns": 0, "parent_id": parent, **fields}
+
+    called = [event("tool_called", None, call_id="a", tool=name, arguments={}) for name in ("first", "second")]
+    ended = [event("tool_returned", None, call_id="a", success=True, content=text, sources=[]) for text in "12"]
+    inner = event("decision", "a", name="inner")
+    told = list(transcript("agent", [called[0], inner, ended[0], called[1], ended[1]], datetime.now(UTC)))
+    spans = {found.id: found.name for found in told if found.event == "span_begin"}
+    assert [*spans.values()] == ["agent", "first"]
+    assert [spans[found.span_id] for found in told if found.event == "info"] == ["first"]
+    tools = [found for found in told if found.event == "tool"]
+    assert [(found.function, found.result) for found in tools] == [
+        ("first", "1"),
+        ("second", "2"),
+    ]

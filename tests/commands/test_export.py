@@ -5,7 +5,6 @@ import json
 import re
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -14,7 +13,9 @@ import aiq
 from aiq.__main__ import main
 from aiq.analysis.export_tables import inert
 from aiq.analysis.export_trackers import tracked
+from aiq.core.reports import Metric
 from aiq.runs.folder import RunFolder
+from aiq.runs.manifest import JudgeSpec
 
 RUN = Path(__file__).resolve().parent.parent / "experiment" / "version_1"
 QUESTIONS = [
@@ -41,6 +42,22 @@ def run(tmp_path: Path) -> Path:
         text = (folder / name).read_text().replace('"experiment": "tiny"', '"experiment": "50%_of|$a&b"')
         (folder / name).write_text(text)
     return folder
+
+
+@pytest.fixture
+def cut_off(run: Path) -> Path:
+    """The run in the layout of today, killed before it had a summary."""
+    folder = RunFolder(run)
+    manifest = folder.read_manifest()
+    metrics = (
+        Metric(name="letters.count"),
+        Metric(name="letters.vowels", estimator="ratio"),
+        Metric(name="letters.pages"),
+    )
+    judge = JudgeSpec(name="letters", version="1", hash=manifest.hashes.judges["letters"], metrics=metrics)
+    folder.write_manifest(manifest.with_judges([judge]).model_copy(update={"status": "running"}))
+    folder.summary_path.unlink()
+    return run
 
 
 def test_csv_holds_the_frames_and_no_formula(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -104,8 +121,8 @@ def test_trackers_are_told_config_intervals_spend_and_hashes(run: Path) -> None:
     assert told.parameters["llm.retry.attempts"] == manifest["config"]["llm"]["retry"]["attempts"]
     assert told.metrics["letters.count"] == summary["metrics"]["letters.count"]["mean"]
     assert told.metrics["spend.agent.calls"] == summary["usage"]["agent"]["total"]["calls"]
-    assert told.tags["aiq.hash.agent"] == manifest["hashes"]["agent"]
-    assert told.tags["aiq.dataset_fingerprint"] == manifest["dataset"]["fingerprint"]
+    assert told.tags["aiq.hashes.agent"] == manifest["hashes"]["agent"]
+    assert told.tags["aiq.dataset.fingerprint"] == manifest["dataset"]["fingerprint"]
     assert {path.name for path in told.files} >= {"summary.json", "manifest.json"}
 
 
@@ -121,13 +138,16 @@ def test_mlflow_holds_the_run_once(run: Path, tmp_path: Path) -> None:
     assert logged.info.status == "FINISHED"
     assert logged.data.metrics == pytest.approx(told.metrics)
     assert logged.data.params["llm.retry.attempts"] == str(told.parameters["llm.retry.attempts"])
-    assert logged.data.tags["aiq.hash.agent"] == told.tags["aiq.hash.agent"]
+    assert logged.data.tags["aiq.hashes.agent"] == told.tags["aiq.hashes.agent"]
     assert {file.path for file in store.list_artifacts(logged.info.run_id)} == {path.name for path in told.files}
 
 
 @pytest.mark.slow
 def test_wandb_writes_an_offline_run(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("wandb")
+    manifest = json.loads((run / "manifest.json").read_text())
+    point = {"run_id": "sweep/1", "sweep": {"id": "sweep", "job": 1, "axes": {"seed": "2"}}}
+    (run / "manifest.json").write_text(json.dumps({**manifest, **point}))
     assert main(["export", str(run), "--format", "wandb", "--to", str(tmp_path / "wb")]) == 0
     folder = Path(capsys.readouterr().out.splitlines()[-1].removeprefix("wandb sync "))
     (log,) = folder.glob("*.wandb")
@@ -153,11 +173,35 @@ def test_a_place_that_cannot_be_written_is_one_line(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("")
-    for kind, word in {"csv": "--to", "parquet": "--to", "markdown": "another place", "drb": "one RUN"}.items():
-        runs: list[Any] = [run, run] if kind != "drb" else [run.parent, "run"]
-        place = tmp_path / "file" / "below"
-        assert (
-            main(["export", *map(str, runs[:1]), "--format", kind, *(["--to", str(place)] if kind != "drb" else [])])
-            == 2
-        )
+    words = {"csv": "--to", "parquet": "--to", "markdown": "another place"}
+    extras = {"inspect": "inspect_ai", "mlflow": "mlflow", "wandb": "wandb"}
+    words |= {kind: "--to" for kind, module in extras.items() if importlib.util.find_spec(module) is not None}
+    for kind, word in words.items():
+        assert main(["export", str(run), "--format", kind, "--to", str(tmp_path / "file" / "below")]) == 2
         assert word in capsys.readouterr().err
+    assert main(["export", str(run), "--format", "drb"]) == 2
+    assert "one RUN" in capsys.readouterr().err
+
+
+def test_a_run_that_was_cut_off_is_exported_as_such(cut_off: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", str(cut_off)]) == 0
+    assert "8 attempts" in (text := capsys.readouterr().out)
+    assert "the run is running, not finished" in text
+    assert "## Attempts without a judgement" in text
+    told = tracked(RunFolder(cut_off))
+    assert told.failed
+    assert (
+        told.metrics["letters.count"]
+        == json.loads((RUN / "summary.json").read_text())["metrics"]["letters.count"]["mean"]
+    )
+    assert "run.seconds" not in told.metrics
+
+
+def test_what_each_metric_lacks_is_counted_by_metric(cut_off: Path) -> None:
+    assert aiq.load_runs(RUN).metrics.unjudged.isna().all()  # an older summary does not say
+    metrics = aiq.load_runs(cut_off).metrics
+    rows = [json.loads(line) for line in (cut_off / "scores.jsonl").read_text().splitlines()]
+    for found in metrics[metrics.tag.isna()].itertuples():
+        statuses = [row["status"] for row in rows if row["metric"] == found.metric]
+        assert (found.unjudged, found.failed) == (statuses.count("error"), statuses.count("agent_failed"))
+    assert metrics.unjudged.max() > 0

@@ -16,7 +16,7 @@ from aiq.datasets.questions import Questions
 from aiq.experiment.sessions import SIMULATED_USER, make_user
 from aiq.llm.models import RunModels
 from aiq.llm.transport import open_client
-from aiq.runs.events import read_events
+from aiq.runs.events import EventReader
 from aiq.runs.folder import RunFolder
 from tests.settings import configured
 
@@ -88,7 +88,7 @@ def run_with(folder: Path, *overrides: str) -> tuple[dict[str, Any], dict[str, A
     given = ["experiment=full_freshqa", "dataset=drb", f"dataset.path={folder}", "judge=[]", "runner.progress=false"]
     assert main(["run", *given, *agent, f"output_dir={folder}/results", *overrides]) == 0
     (run,) = (folder / "results/full_freshqa").iterdir()
-    events = list(read_events(RunFolder(run), SampleKey("1", 1), 1))
+    events = list(EventReader(RunFolder(run)).read(SampleKey("1", 1), 1))
     sample = json.loads((run / "samples.jsonl").read_text())
     return sample, json.loads((run / "manifest.json").read_text()), events
 
@@ -162,6 +162,6 @@ def test_an_evaluation_recalls_no_earlier_run_from_a_file_that_both_use(tmp_path
     shown = []
     for run in sorted((results / "full_freshqa").iterdir()):
         for epoch in (1, 2):
-            events = read_events(RunFolder(run), SampleKey("1", epoch), 1)
+            events = EventReader(RunFolder(run)).read(SampleKey("1", epoch), 1)
             shown.append(next(event["messages"] for event in events if event["type"] == "model_called"))
     assert shown == [shown[0]] * 4
