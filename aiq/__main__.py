@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import NoReturn
 
 from aiq import __version__
-from aiq.core.errors import UserError, said
+from aiq.core.errors import UserError, discard_output, said
 
 _COMMANDS = Path(__file__).parent / "commands"
 _DISTRIBUTION = "aiq-bench"
@@ -41,15 +41,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     try:
         check_package()
-        return _run(*given)
+        code = _run(*given)
+        sys.stdout.flush()
+        return code
     except UserError as error:
         print(f"aiq: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt as interruption:
         print(f"aiq: {interruption or 'interrupted'}", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # the reader of our output is gone (`aiq show ... | head`)
-        sys.stderr.close()
+    except BrokenPipeError:
+        discard_output()
         return 0
 
 

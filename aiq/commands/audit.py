@@ -51,10 +51,9 @@ def run(args: Namespace) -> int:
     several = args.sample is None and cases[0].sample_id is not None
     if several and (args.repaired or args.html):
         raise UserError(f"--repaired and --html are for one report; choose it from {args.report} with --sample ID")
-    from rich.console import Console
-
     from aiq.citations.files import audited, write_text
     from aiq.site.audit_table import print_audit, print_audits
+    from aiq.site.tables import Output
 
     audits = [audited(case, passages=args.json is not None or args.html is not None) for case in cases]
     if args.json is not None:
@@ -66,9 +65,9 @@ def run(args: Namespace) -> int:
 
         write_text(args.html, audit_page(audits[0]))
     if several:
-        print_audits(audits, Console())
+        print_audits(audits, Output())
     else:
-        print_audit(audits[0].record, Console())
+        print_audit(audits[0].record, Output())
     return 0 if all(audit.record.clean for audit in audits) else 1
 
 

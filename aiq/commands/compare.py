@@ -42,13 +42,14 @@ def run(args: Namespace) -> int:
     from aiq.analysis.baselines import find_recorded
     from aiq.analysis.compare import compare
     from aiq.analysis.reliability import reliability_note
-    from aiq.citations.files import write_text
+    from aiq.citations.files import check_outputs, write_text
     from aiq.runs.folder import RunFolder
     from aiq.site.analysis_tables import comparison_markdown, comparison_parts, comparison_text
     from aiq.site.tables import notes, replay_note, show
 
     if not 0 < args.effect <= 1:
         raise UserError(f"--effect {args.effect}: a share of a metric's range is above 0 and at most 1, such as 0.02")
+    check_outputs(args.json, args.markdown)
     folders = [find_recorded(name, args.results) for name in args.runs]
     found = compare(folders, metrics=args.metric, effect=args.effect, judges=args.judges, force=args.force)
     said = [note for folder in folders for note in notes(folder.read_summary())]

@@ -38,14 +38,14 @@ def run(args: Namespace) -> int:
 
 async def _examined(settings: "RunSettings") -> "list[Finding]":
     """All findings, each shown as it comes, also where no terminal is."""
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     from aiq.experiment.doctor import examine
+    from aiq.site.tables import Output
 
     findings = []
-    console = Console(highlight=False)
+    console = Output(highlight=False)
     async for finding in examine(settings):
         findings.append(finding)
         row = Table.grid(padding=(0, 2))

@@ -36,13 +36,14 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from aiq.analysis.baselines import BaselineFile, find_recorded
     from aiq.analysis.gate import GateSettings, gate
-    from aiq.citations.files import write_text
+    from aiq.citations.files import check_outputs, write_text
     from aiq.core.plugins import validate
     from aiq.experiment.compose import compose_apart, dotted
     from aiq.site.analysis_tables import comparison_markdown, comparison_text
     from aiq.site.gate_report import gate_parts, junit
     from aiq.site.tables import notes, show
 
+    check_outputs(args.json, args.junit, args.markdown)
     found, baseline = find_recorded(args.run, args.results), BaselineFile(args.baseline)
     config = compose_apart("gate", found.read_manifest().experiment, args.overrides)
     limits = config.get("limits") or {}
@@ -58,7 +59,7 @@ def run(args: Namespace) -> int:
     if args.junit is not None:
         write_text(args.junit, junit(result))
     if args.markdown is not None:
-        _append(args.markdown, comparison_markdown(gate_parts(result)))
+        write_text(args.markdown, f"{comparison_markdown(gate_parts(result))}\n", append=True)  # a job's page
     return _update(found, baseline) if args.update else 0 if result.passed else 1
 
 
@@ -76,14 +77,3 @@ def _update(found: "Recorded", baseline: "BaselineFile") -> int:
     if len(changes) > _MOST_CHANGES:
         print(f"  and {len(changes) - _MOST_CHANGES:,} more")
     return 0
-
-
-def _append(path: Path, text: str) -> None:
-    """A job's page may have something on it already."""
-    from aiq.core.errors import UserError
-
-    try:
-        with path.open("a", encoding="utf-8") as file:
-            file.write(f"{text}\n")
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written ({error.strerror}); choose another place") from None

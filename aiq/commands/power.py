@@ -33,12 +33,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from aiq.analysis.baselines import find_recorded
     from aiq.analysis.power import plan
-    from aiq.citations.files import write_text
+    from aiq.citations.files import check_outputs, write_text
     from aiq.site.power_tables import power_text
     from aiq.site.tables import show
 
     if not 0 < args.effect <= 1:
         raise UserError(f"--effect {args.effect}: a share of a metric's range is above 0 and at most 1, such as 0.02")
+    check_outputs(args.json)
     folders = [find_recorded(name, args.results) for name in (args.run, args.other) if name is not None]
     found = plan(folders, metrics=args.metric, effect=args.effect)
     show(*power_text(found, args.effect))

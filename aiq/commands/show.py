@@ -23,9 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from rich.console import Console
-
-    from aiq.site.tables import replay_note
+    from aiq.site.tables import Output, replay_note
     from aiq.site.transcript import events_shown, shortener, transcript
 
     folder = find_run(args.run, args.results)
@@ -34,7 +32,7 @@ def run(args: Namespace) -> int:
     events = EventReader(folder).read(row.key, row.attempt, "judge" if args.judge else "agent")
     scores = read_scores(folder, {row.key: row})[row.key]
     shown = events_shown(events, short) if args.judge else transcript(row, events, scores, short)
-    console = Console(highlight=False)
+    console = Output(highlight=False)
     console.print(shown)
     for note in replay_note(folder.read_manifest()):
         console.print(f"\n{note}", style="yellow")

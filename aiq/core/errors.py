@@ -4,6 +4,8 @@ A message is one line that names the file, row or setting and the remedy. A `Use
 code 2; the others end one attempt or one score and become a row.
 """
 
+import os
+import sys
 import traceback
 from enum import StrEnum
 
@@ -104,3 +106,10 @@ def said(error: BaseException) -> str:
 def traceback_of(error: BaseException | None) -> str | None:
     """Where an error came from that nobody planned, for whoever mends the code; None for one of ours."""
     return None if error is None or isinstance(error, AiqError) else "".join(traceback.format_exception(error))
+
+
+def discard_output() -> None:
+    """Let what is still to be printed go nowhere, as the reader of our output is gone (`aiq show ... | head`)."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from aiq.analysis.sweeps import SPEND_WORDS
 from aiq.core.text import counted
 from aiq.runs.sweeps import Axis, Point, PointDifference, Sweep, SweepFolder
-from aiq.site.tables import cell, interval, notes, number, p_value, plain_table, show, star
+from aiq.site.tables import Output, cell, interval, notes, number, p_value, plain_table, show, star
 from aiq.stats.estimates import Estimate
 from aiq.stats.significance import LEVEL
 
@@ -44,7 +44,7 @@ def _resolves(sweep: Sweep, verb: str) -> Iterator[str]:
 def print_sweep(sweep: Sweep, folder: SweepFolder) -> None:
     """All points with all numbers, the differences, and the recommendation."""
     parts: list[RenderableType] = [Text("points")]
-    console = Console()
+    console = Output()
     width = console.width if console.is_terminal else 0
     parts += [part for table in _points(sweep, width) for part in (table, Text())]
     if sweep.metric is not None and sweep.differences:

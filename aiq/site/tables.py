@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from aiq.analysis.reliability import Figure, reliabilities
-from aiq.core.errors import OUTAGES
+from aiq.core.errors import OUTAGES, discard_output
 from aiq.core.text import counted
 from aiq.core.usage import Usage
 from aiq.runs.folder import RunFolder
@@ -42,9 +42,17 @@ LEFT_OUT_HEADINGS = ("attempts without a judgement", "failed", "unjudged", "not\
 _WIDEST = 1000
 
 
+class Output(Console):
+    """Where nobody reads on (`aiq compare ... | head`), the command goes on in silence, to its own exit code."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        discard_output()
+
+
 def show(*contents: RenderableType) -> None:
     """Print within a terminal's width; into a file or a pipe as wide as the contents are."""
-    console = Console(markup=False)  # nothing in brackets is markup: it may be a sample's
+    console = Output(markup=False)  # nothing in brackets is markup: it may be a sample's
     if not console.is_terminal:
         console.width = _WIDEST
     for content in contents:

@@ -1,6 +1,9 @@
 """`aiq gate` on runs whose truth is known: their own baseline, other seeds, degradations, what cannot be compared."""
 
 import json
+import os
+import subprocess
+import sys
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -89,7 +92,7 @@ def test_wrong_answers_fail_it_with_metric_and_samples(place: Place, capsys: pyt
     manifest = {"hashes": {**HASHES, "prompts": {"j": "p1"}}}
     place.run("b", lambda number, epoch: right(number, epoch) and number % 10 > 0, n=N, manifest=manifest)
     capsys.readouterr()
-    code, found = gated("b", "--junit", "junit.xml", "--markdown", "page.md")
+    code, found = gated("b", "--junit", "new/junit.xml", "--markdown", "new/page.md")
     assert code == 1
     assert worse(found) == dict.fromkeys(METRICS, TENTH)
     first = found["metrics"][0]
@@ -99,10 +102,24 @@ def test_wrong_answers_fail_it_with_metric_and_samples(place: Place, capsys: pyt
     assert "changed since the baseline: settings ['agent.words=a'] -> ['agent.words=b']" in said
     assert "j.right is worse in 9 samples: s0, s10, s20, s30, s40, s50, s60, s70, ..." in said
     assert max(len(line) for line in said.splitlines() if "  " in line) <= 80
-    suite = ElementTree.parse("junit.xml").getroot()
+    suite = ElementTree.parse("new/junit.xml").getroot()
     failed = [case.get("name") for case in suite if case.find("failure") is not None]
     assert (failed, suite.get("failures"), suite.get("tests")) == (METRICS, "3", str(len(suite)))
-    assert "| j.right | 0.800 | 0.700 | -0.100 |" in Path("page.md").read_text(encoding="utf-8")
+    assert "| j.right | 0.800 | 0.700 | -0.100 |" in Path("new/page.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("arguments", "code"), [(["b"], 1), (["a"], 0), (["b", "--update"], 0)])
+def test_where_nobody_reads_on_it_ends_in_silence_with_its_own_code(
+    place: Place, arguments: list[str], code: int
+) -> None:
+    based(place)
+    place.run("b", lambda number, epoch: right(number, epoch) and number % 10 > 0, n=N)
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "aiq", "gate", *arguments, "--baseline", "base.json", "--json", "out.json"]
+    ended = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+    os.close(writer)
+    assert (ended.returncode, ended.stderr, Path("out.json").exists()) == (code, "", True)
 
 
 @pytest.mark.parametrize(
@@ -251,6 +268,7 @@ def test_an_update_says_what_changes(place: Place, capsys: pytest.CaptureFixture
         (["a", "--baseline", "results/made/a/summary.json"], "delete it, and make it with --update"),
         (["a", "--baseline", "none_declares.json"], "none of the judges declares j.cited"),
         (["a", "--baseline", "others.json", "gate.limits.metrics.x=1"], "there are j.right, j.score, j.cited"),
+        (["a", "--baseline", "base.json", "--json", "base.json/x.json"], "x.json: cannot be written (Not a directory)"),
         (["nobody", "--baseline", "base.json"], "nobody is no run folder"),
         (["a", "--baseline", "base.json", "gate.margins.j.rigth=0.1"], "did you mean j.right?"),
         (["a", "--baseline", "base.json", "gate.limits.metrics.x=1"], "there are j.right, j.score, j.cited"),

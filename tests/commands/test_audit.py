@@ -304,7 +304,7 @@ def test_a_torn_last_line_of_a_run_is_said(run: Path, capsys: pytest.CaptureFixt
         (["{report}", "--sample", "1"], "a single report"),
         (["{report}", "--json", "{tmp}/x", "--html", "{tmp}/x"], "--html {tmp}/x is the same file as --json"),
         (["{report}", "--repaired", "{report}"], "is the same file as REPORT"),
-        (["{report}", "--html", "{tmp}/none/x.html"], "x.html: cannot be written (No such file or directory)"),
+        (["{report}", "--html", "{report}/x.html"], "x.html: cannot be written (Not a directory)"),
         (["{reports}", "--html", "{tmp}/x.html"], "choose it from {reports} with --sample"),
         (["{reports}", "--sources", "{sources}"], "choose it from"),
         (["{reports}", "--sample", "7"], "no report of sample 7; it has 1, 2"),
