@@ -13,6 +13,7 @@ from aiq.analysis.baselines import Recorded
 from aiq.analysis.run_pairs import RunPair, Scored, Side, Slice, pair_runs, worth
 from aiq.core.base import Record
 from aiq.core.reports import Caveat
+from aiq.runs.folder import natural
 from aiq.runs.state import SPEND
 from aiq.runs.summary import difference
 from aiq.stats.estimates import Difference, ratio_estimate
@@ -243,7 +244,7 @@ def moved_samples(scored: Scored, *, judging: bool = False) -> Moved:
         for run in (scored.first, scored.second)
     )
     shifts = {sample: new[sample] - old[sample] for sample in old if sample in new}
-    shifts = dict(sorted(shifts.items(), key=lambda item: -abs(item[1])))
+    shifts = dict(sorted(shifts.items(), key=lambda item: (-abs(item[1]), natural(item[0]))))
     rises, falls = ({sample: by for sample, by in shifts.items() if by * sign > 1e-9} for sign in (1, -1))
     if scored.metric.higher_is_better or judging:
         return Moved(metric=scored.metric.name, up=rises, down=falls)

@@ -22,6 +22,7 @@ from aiq.core.errors import ConfigError
 from aiq.core.plugins import near
 from aiq.core.settings import NotNegative, Settings, Share
 from aiq.core.usage import SpendName
+from aiq.runs.folder import natural
 from aiq.runs.state import RunState
 from aiq.runs.summary import difference
 from aiq.stats.estimates import Difference
@@ -237,7 +238,8 @@ class _Gate:
             before, after = self._spent(name)
             old, new = (fmean(run.values()) if run else None for run in (before, after))
             rises = {sample: after[sample] - spent for sample, spent in before.items() if sample in after}
-            worst = tuple(sample for sample in sorted(rises, key=lambda one: -rises[one]) if rises[sample] > 0)
+            order = sorted(rises, key=lambda one: (-rises[one], natural(one)))
+            worst = tuple(sample for sample in order if rises[sample] > 0)
             what = name.removesuffix("_usd")
             if allowed is not None:
                 yield _limit(what, old, new, allowed, worst)

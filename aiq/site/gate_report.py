@@ -12,10 +12,11 @@ from aiq.site.tables import number
 
 def gate_parts(found: GateResult) -> Iterator[Sheet | str]:
     """Causes first, then what got worse with its samples, then what is open."""
-    yield f"gate {'passed' if found.passed else 'FAILED'}: {found.run} against {found.baseline}"
+    of = {standing: [one for one in found.metrics if one.standing == standing] for standing in get_args(Standing)}
+    untold = f"; {counted(len(of['cannot tell']), 'metric')} cannot be told" if of["cannot tell"] else ""
+    yield f"gate {'passed' if found.passed else 'FAILED'}{untold}: {found.run} against {found.baseline}"
     yield from (f"cause: {why}" for why in found.causes)
     yield from (f"changed since the baseline: {what}" for what in found.changed)
-    of = {standing: [one for one in found.metrics if one.standing == standing] for standing in get_args(Standing)}
     if worse := of["worse"]:
         rows = [(one.metric, one.baseline, one.new, plus(one.change), _bound(one), one.margin) for one in worse]
         bound = f"{100 * (1 - found.settings.level):g} % bound"

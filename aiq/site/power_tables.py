@@ -22,7 +22,22 @@ _ONE_EPOCH = (
 
 def power_text(found: Planning, effect: float) -> Iterator[RenderableType]:
     """For a terminal. `effect`: the share that was asked for."""
-    asked = f"for {effect:g}"
+    if found.plans:
+        yield from _tables(found, f"for {effect:g}")
+        test = f"one test at {LEVEL}" if found.family == 1 else f"Holm's correction of {counted(found.family, 'test')}"
+        yield Text(
+            f"A difference is resolved that {POWER:.0%} of comparisons would find, with {test}. "
+            f"For {effect:g}: as a share of the metric's range, or else of its mean."
+        )
+        if not found.paired:
+            yield Text(_ONE_RUN)
+    if any(one.within is None for one in found.plans):
+        yield Text(_ONE_EPOCH)
+    if found.alike:
+        yield Text(f"Nothing varies, so nothing is known: {', '.join(found.alike)}")
+
+
+def _tables(found: Planning, asked: str) -> Iterator[RenderableType]:
     rows = [
         (
             f"  {'='.join(one.slice)}" if one.slice else one.metric,
@@ -45,17 +60,6 @@ def power_text(found: Planning, effect: float) -> Iterator[RenderableType]:
     by_count = ("at most, by epochs", "now", "sd\nbetween", "sd\nwithin", *map(str, EPOCHS))
     yield plain_table(by_count, by_epochs)
     yield Text()
-    test = f"one test at {LEVEL}" if found.family == 1 else f"Holm's correction of {counted(found.family, 'test')}"
-    yield Text(
-        f"A difference is resolved that {POWER:.0%} of comparisons would find, with {test}. "
-        f"{asked.capitalize()}: as a share of the metric's range, or else of its mean."
-    )
-    if not found.paired:
-        yield Text(_ONE_RUN)
-    if any(one.within is None for one in found.plans):
-        yield Text(_ONE_EPOCH)
-    if found.alike:
-        yield Text(f"Nothing varies, so nothing is known: {', '.join(found.alike)}")
 
 
 def _range(one: Plan, figure: Callable[[Prospect], float | None]) -> str | None:

@@ -89,6 +89,8 @@ def test_of_100_pairs_that_differ_by_seed_at_most_two_fail(place: Place) -> None
 
 def test_wrong_answers_fail_it_with_metric_and_samples(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     based(place)
+    content = BaselineFile(Path("base.json")).content
+    content.model_copy(update={"attempts": content.attempts[::-1]}).write(Path("base.json"))
     manifest = {"hashes": {**HASHES, "prompts": {"j": "p1"}}}
     place.run("b", lambda number, epoch: right(number, epoch) and number % 10 > 0, n=N, manifest=manifest)
     capsys.readouterr()
@@ -106,6 +108,19 @@ def test_wrong_answers_fail_it_with_metric_and_samples(place: Place, capsys: pyt
     failed = [case.get("name") for case in suite if case.find("failure") is not None]
     assert (failed, suite.get("failures"), suite.get("tests")) == (METRICS, "3", str(len(suite)))
     assert "| j.right | 0.800 | 0.700 | -0.100 |" in Path("new/page.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("level", "metrics", "least"), [(0.02, 1, 6), (0.02, 2, 7), (0.02, 3, 8), (0.05, 1, 6), (0.05, 3, 6)]
+)
+def test_so_many_worse_samples_fail_it_at_the_least(place: Place, level: float, metrics: int, least: int) -> None:
+    """The table of docs/gate.md."""
+    based(place)
+    margins = [f"gate.margins.{name}=0" for name in METRICS[:metrics]]
+    for count, code in ((least - 1, 0), (least, 1)):
+        spoilt = [number for number in range(N) if right(number, 1)][:count]
+        place.run("b", lambda number, epoch, spoilt=spoilt: right(number, epoch) and number not in spoilt, n=N)
+        assert gated("b", f"gate.level={level}", "gate.margin=null", *margins)[0] == code
 
 
 @pytest.mark.parametrize(("arguments", "code"), [(["b"], 1), (["a"], 0), (["b", "--update"], 0)])
@@ -201,7 +216,9 @@ def test_where_the_data_cannot_tell_it_says_how_many_samples_would(
     first = found["metrics"][0]
     assert (code, first["standing"], first["worst"] < -first["margin"] < first["change"]) == (0, "cannot tell", True)
     assert first["more"] > N
-    assert f"{first['more']:,}" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "gate passed; 3 metrics cannot be told: results/made/b against base.json" in said
+    assert f"{first['more']:,}" in said
     assert gated("b", "gate.inconclusive=fail")[0] == 1
     assert [one["standing"] for one in gated("b", "gate.margin=0.2")[1]["metrics"]] == ["holds"] * 3
 

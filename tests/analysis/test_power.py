@@ -82,6 +82,8 @@ def test_the_command_says_it_for_files(
     assert f"up to {right['most']['resolves']:.3f}  up to {right['most']['samples']:,}" in said
     assert main(["power", "a.json", "b.json"]) == 0
     assert "aiq power RUN OTHER" not in capsys.readouterr().out
+    assert main(["power", "a.json", "a.json"]) == 0
+    assert capsys.readouterr().out == "Nothing varies, so nothing is known: right0, score1\n"
     for wrong in (["--effect", "2"], ["--metric", "none"]):
         capsys.readouterr()
         assert main(["power", "a.json", *wrong]) == 2
