@@ -75,7 +75,10 @@ def comparison_parts(found: Comparison, remarks: Sequence[str], link: Link | Non
             yield from _moved(moved, found, pair, link or (lambda _, sample: sample))
         yield from _losses(pair)
     each = f"; p is corrected by Holm's method for {counted(found.family, 'test')} (* p < {LEVEL})"
-    yield f"Each interval is of 95 % by itself{each if found.family else ''}. What changed in fewer than 6 samples cannot be below {LEVEL} and is not tested."
+    yield (
+        f"Each interval is of 95 % by itself{each if found.family else ''}. "
+        f"What changed in fewer than 6 samples cannot be below {LEVEL} and is not tested."
+    )
     yield from remarks
 
 

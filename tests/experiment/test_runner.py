@@ -244,7 +244,8 @@ def test_a_judges_model_that_is_not_there_stops_the_run_and_the_answer_is_kept(
     here.endpoint.unknown = ("other",)
     assert run(*ASKING, "llm.roles.judge.model=other") == 2
     assert (
-        "(settings other than runner.*, limits.*, cassette.*, llm.base_url, intervals take a new run)" in capsys.readouterr().err
+        "(settings other than runner.*, limits.*, cassette.*, llm.base_url, intervals take a new run)"
+        in capsys.readouterr().err
     )
     assert len(here.endpoint.asked) == 2
     assert [row["status"] for row in here.lines(here.only_run() / "samples.jsonl")] == ["completed"]
