@@ -103,22 +103,27 @@ def reopened(folder: RunFolder, overrides: Sequence[str]) -> tuple["RunPlan", Ru
 
 def carry_out(plan: "RunPlan", folder: RunFolder, earlier: Manifest | None = None) -> "RunOutcome":
     """Run, write the page, print what came out and how to go on."""
-    from aiq.site.tables import print_summary
-
     if not plan.judges:
         print("aiq: judge=[] names no judge: the reports are made, and nothing scores them", file=sys.stderr)
     outcome = executed(plan, folder, earlier)
+    tell(outcome, folder)
+    return outcome
+
+
+def tell(outcome: "RunOutcome", folder: RunFolder, sweep: Path | None = None) -> None:
+    """Print what came out and how to go on; `sweep`: the folder of the one that goes on with the run, if any."""
+    from aiq.site.tables import print_summary
+
     status = outcome.summary.status
     if status != "failed":
         print_summary(outcome.summary, folder)
     if status != "finished":
-        print(f"aiq: {_stopped(outcome, folder)}", file=sys.stderr)
+        print(f"aiq: {_stopped(outcome, folder, sweep)}", file=sys.stderr)
     elif outcome.exit_code == 3:
         for excess in outcome.state.excesses():
             print(f"aiq: {excess}, more than runner.max_error_rate allows (exit code 3)", file=sys.stderr)
         for what, setting in _again(outcome):
             print(f"aiq: {what} again with: aiq run resume={folder.path}{setting}", file=sys.stderr)
-    return outcome
 
 
 def _again(outcome: "RunOutcome") -> Iterator[tuple[str, str]]:
@@ -129,14 +134,14 @@ def _again(outcome: "RunOutcome") -> Iterator[tuple[str, str]]:
         yield "failed attempts are made", " runner.retry_failed=true"
 
 
-def _stopped(outcome: "RunOutcome", folder: RunFolder) -> str:
+def _stopped(outcome: "RunOutcome", folder: RunFolder, sweep: Path | None = None) -> str:
     """Why the run did not come to its end, and how to go on where that is worth it."""
     from aiq.experiment.resume import ALLOWED
 
     why = str(outcome.error or "interrupted")
     if outcome.summary.status == "interrupted":
         more = f" {outcome.error.limit}=MORE" if isinstance(outcome.error, LimitReached) else ""
-        return go_on(why, folder.path) + more
+        return (go_on(why, sweep, "-m ") if sweep else go_on(why, folder.path)) + more
     if not {"completed", "limit"} & outcome.summary.statuses.keys():
         return f"{why}; nothing is finished: start anew"
     return f"{go_on(why, folder.path)} (settings other than {', '.join(ALLOWED)} take a new run)"

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aiq.core.errors import UserError
+from aiq.core.interrupts import terminated_as_interrupted
 from aiq.experiment import compose
-from aiq.experiment.grid import Grid, split
-from aiq.run import carry_out, executed, go_on, plan_of, reopened
+from aiq.experiment.grid import Grid, refuse_unused, split
+from aiq.run import executed, go_on, plan_of, reopened, tell
 from aiq.runs.folder import RunFolder, find_run, new_run_id
 from aiq.runs.manifest import Manifest, SweepPlace
 from aiq.runs.sweeps import Point, Sweep, SweepFolder
@@ -29,6 +30,7 @@ def start(overrides: Sequence[str]) -> int:
     from aiq.experiment.strategies import strategy_of
 
     grid = split(overrides)
+    refuse_unused(grid, overrides)
     settings = compose.settings_from(compose.compose(grid.points[0].overrides))
     folder = SweepFolder(Path(settings.output_dir) / settings.name / new_run_id())
     begun = Sweep(
@@ -80,13 +82,15 @@ def _place(found: Sweep, point: Point) -> SweepPlace:
 
 @contextmanager
 def _held(folder: SweepFolder, found: Sweep) -> Iterator[None]:
-    """Locked and written down; an interruption says how to go on with it."""
+    """Locked and written down; an interruption, be it between its runs, says how to go on with it."""
     folder.create()
-    with folder.lock():
+    with folder.lock(), terminated_as_interrupted():
         folder.write(found)
         try:
             yield
         except KeyboardInterrupt:
+            if (left := folder.read()).status == "running":
+                folder.write(left.model_copy(update={"status": "interrupted"}))
             raise KeyboardInterrupt(go_on("interrupted", folder.path, "-m ")) from None
 
 
@@ -120,9 +124,7 @@ def _carried_out(
         found = evaluated(found, folder)
         folder.write(found)
         write_sweep_page(folder, found)
-    print_sweep(found, folder)
-    if found.status == "interrupted":
-        print(f"aiq: {go_on('the sweep stops here', folder.path, '-m ')}", file=sys.stderr)
+        print_sweep(found, folder)
     return found.exit_code
 
 
@@ -133,7 +135,7 @@ def _made(folder: SweepFolder, plans: Plans, overrides: Sequence[str], found: Sw
     print(f"point {point.number} of 0 to {len(found.points) - 1}: {found.label(point)}{part}", file=sys.stderr)
     try:
         opened = _opened(folder.point(point.number), plans, overrides, found, point)
-        outcome = carry_out(*opened) if only is None else executed(*opened, only)
+        outcome = executed(*opened, only)
     except UserError as error:
         print(f"aiq: {error}", file=sys.stderr)
         return point.model_copy(update={"status": "failed", "exit_code": 2})
@@ -142,6 +144,7 @@ def _made(folder: SweepFolder, plans: Plans, overrides: Sequence[str], found: Sw
         keys = [key for key in outcome.state.spec.keys if key.sample_id in only]
         if all(map(outcome.state.attempted, keys)):
             return point.model_copy(update={"status": "pending"})
+    tell(outcome, folder.point(point.number), folder.path)
     ended = "interrupted" if status == "running" else status
     return point.model_copy(update={"status": ended, "exit_code": outcome.exit_code})
 
@@ -175,6 +178,7 @@ def _rescored(folder: SweepFolder, found: Sweep, overrides: Sequence[str] = ()) 
     redecision = Redecision(folders, compose.settings_from(compose.compose(typed)))
     redecision.check(typed if grid.settings.runs else varied)
     check_metric(grid.settings, redecision.plan(typed, _place(found, grid.points[0])))
+    redecision.check_points(grid.points, partial(_place, found))
     known: dict[object, int] = {}
 
     def made(_: Sweep, step: "Step") -> Point:
@@ -183,8 +187,7 @@ def _rescored(folder: SweepFolder, found: Sweep, overrides: Sequence[str] = ()) 
         try:
             done = redecision.write(plan, run)
         except UserError as error:
-            print(f"aiq: point {point.number}: {error}", file=sys.stderr)
-            return point.model_copy(update={"status": "failed", "exit_code": 2})
+            return point.model_copy(update={"status": "failed", "exit_code": 2, "note": str(error)})
         write_page(run, plan.spec.keys)
         first = known.setdefault(done.decisions, point.number)
         ended = {"status": "finished", "exit_code": 0, "note": str(done) or None}
@@ -216,8 +219,9 @@ def _recorded(
     with _held(folder, found):
         for own, opened in plans:
             print(f"recording {own}", file=sys.stderr)
-            if (outcome := carry_out(*opened)).summary.status != "finished":
+            outcome = executed(*opened)
+            tell(outcome, opened[1], folder.path)
+            if outcome.summary.status != "finished":
                 folder.write(found.model_copy(update={"status": "interrupted"}))
-                print(f"aiq: {go_on('the sweep stops here', folder.path, '-m ')}", file=sys.stderr)
                 return outcome.exit_code
     return None

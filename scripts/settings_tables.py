@@ -14,12 +14,15 @@ from pydantic import BaseModel
 
 from aiq.analysis.gate import GateSettings
 from aiq.core.plugins import load
-from aiq.core.run_settings import RunSettings
+from aiq.core.run_settings import RunSettings, SweepSettings
 from aiq.experiment.compose import config_of_options
 from aiq.site.settings import in_yaml, section
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 _TABLE = re.compile(r"(<!-- settings: ([^\n]*?): ([\w.]+) -->\n)(.*?)(<!-- end of settings -->)", re.DOTALL)
+
+_APART: Mapping[str, type[BaseModel]] = {"gate": GateSettings, "sweep": SweepSettings}
+"""Sections that are no part of a run's settings."""
 
 
 def current(text: str) -> str:
@@ -32,9 +35,8 @@ def _table(overrides: list[str], place: str) -> str:
     config = config_of_options(overrides)
     for part in place.split("."):
         config = config[part]
-    if place == "gate":
-        kind: type[BaseModel] | None = GateSettings
-    else:
+    kind: type[BaseModel] | None = _APART.get(place)
+    if kind is None:
         kind = (
             load(config["target"], place).Settings if "target" in config else section(RunSettings.model_fields[place])
         )

@@ -127,12 +127,21 @@ class _Evaluation:
         if wanted is not None and wanted not in self._leading:
             self._leading.insert(0, wanted)
         known = [name for name in get_args(SpendName) if all(name in point.spend for point in points)]
-        if (asked := spend or sweep.spend) is not None and asked not in known:
-            raise UserError(f"{asked} is not known for all points; known are {', '.join(known)}")
+        if (asked := spend or sweep.spend) is not None:
+            self._check_spend(asked, known)
         self._spend = asked or cheap(points)
         self._scores = {
             name: {number: state.by_sample(name) for number, state in self._states.items()} for name in self._metrics
         }
+
+    def _check_spend(self, asked: SpendName, known: Sequence[SpendName]) -> None:
+        """Raises UserError for one that is not known, or says nothing of any point."""
+        spent = [name for name in known if any(point.spend[name].mean for point in self._points)]
+        if asked not in spent:
+            why = "is not known for all points"
+            if asked in known:
+                why = "is 0 at every point" + (": no prices are known (llm.prices)" if asked == "cost_usd" else "")
+            raise UserError(f"{asked} {why}; take one of: {', '.join(spent) or 'none is known'}")
 
     def _common(self, metric: str) -> list[str]:
         """The samples that all points have scored."""
@@ -169,7 +178,7 @@ class _Evaluation:
                 change := difference(self._metrics[name], self._scores[name][first], self._scores[name][second])
             ) is not None:
                 found[first, second, name] = change
-        p_values, family = self._corrected(found, len(pairs))
+        p_values, family = self._corrected(found)
         kept = [
             PointDifference(point=second, against=first, kind=kind, metric=name, difference=found[key], p=p_values[key])
             for first, second, kind, name in shown
@@ -185,12 +194,18 @@ class _Evaluation:
         means = {number: one.mean if metric.higher_is_better else -one.mean for number, one in found.items() if one}
         return max(means, key=lambda number: means[number], default=None)
 
-    def _corrected(self, found: Mapping[Places, Difference], neighbours: int) -> tuple[dict[Places, float | None], int]:
-        """By Holm's method. Two points and a metric are one test, whichever comes first; pairs not shown count too."""
+    def _corrected(self, found: Mapping[Places, Difference]) -> tuple[dict[Places, float | None], int]:
+        """By Holm's method. Two points and a metric are one test, whichever comes first; pairs not shown count too.
+
+        So do those of points that were stopped after a look, and of those still to come; none of points that did as
+        another one, whose tests are that one's.
+        """
         tests: dict[object, float | None] = {
             (frozenset((first, second)), name): change.p for (first, second, name), change in found.items()
         }
-        family = _family(len(self._points), neighbours, len(self._leading)) - sum(p is None for p in tests.values())
+        looked = [point for point in self._sweep.points if point.same_as is None and point.status != "failed"]
+        whole = _family(len(looked), len(neighbours(self._sweep, looked)), len(self._leading))
+        family = whole - sum(p is None for p in tests.values())
         unseen = dict.fromkeys(range(family - sum(p is not None for p in tests.values())), 1.0)
         p_values = corrected({**tests, **unseen})
         return {

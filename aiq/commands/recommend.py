@@ -36,8 +36,8 @@ def run(args: Namespace) -> int:
     from aiq.site.sweep_tables import recommendation_lines
     from aiq.site.tables import show
 
-    if args.write is not None and not re.fullmatch(r"[\w.-]+\.yaml", args.write.name):
-        raise UserError(f"--write {args.write}: name a file NAME.yaml; NAME is the experiment's")
+    if args.write is not None:
+        _check_free(args.write)
     folder = find_sweep(args.sweep, args.results)
     found = evaluated(folder.read(), folder, args.metric, args.spend)
     show(*(Text(line) for line in recommendation_lines(found)))
@@ -46,6 +46,18 @@ def run(args: Namespace) -> int:
             raise UserError(f"there is nothing to write: {found.undecided}")
         _write(args.write, found, found.recommendation.point)
     return 0
+
+
+def _check_free(path: Path) -> None:
+    """Raises UserError for a file that is there, and for the name of an experiment, which the file may inherit from."""
+    from aiq.experiment.choices import options
+
+    if not re.fullmatch(r"[\w.-]+\.yaml", path.name):
+        raise UserError(f"--write {path}: name a file NAME.yaml; NAME is the experiment's")
+    if path.exists():
+        raise UserError(f"--write {path}: it exists already; take another name, or delete it first")
+    if path.stem in options("experiment"):
+        raise UserError(f"--write {path}: there is an experiment {path.stem} already; take another name")
 
 
 def _write(path: Path, found: "Sweep", number: int) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from pydantic import JsonValue
 
 from aiq.core.errors import ConfigError
-from aiq.core.run_settings import SweepSettings
+from aiq.core.run_settings import Strategy, SweepSettings
 from aiq.experiment.choices import groups
 from aiq.experiment.compose import LISTS, compose, parse, sweep_of
 from aiq.experiment.search import Places, drawn
@@ -17,6 +17,14 @@ from aiq.runs.sweeps import Axis, Point, Sweep
 MOST_JOBS: Final = 1000
 _OF_A_RUN: Final = ("name", "output_dir", "limit", "runner", "cassette", "sweep")
 """Settings of a sweep that say nothing of what it found best."""
+
+_USERS: Final[Mapping[str, tuple[Strategy, ...]]] = {
+    "sweep.points": ("random", "optuna"),
+    "sweep.rungs": ("halving",),
+    "sweep.error": ("halving",),
+    "sweep.runs": ("rescore",),
+    "sweep.record": ("rescore",),
+}
 
 
 @dataclass(frozen=True)
@@ -74,6 +82,24 @@ def refuse(overrides: Sequence[str]) -> None:
             key, _, value = text.partition("=")
             one = "" if key in groups() and key not in LISTS else f"; for one list write {key}=[{value}]"
             raise ConfigError(f"{text}: several values are a sweep, which needs -m{one}")
+
+
+def refuse_unused(grid: Grid, overrides: Sequence[str]) -> None:
+    """Raises ConfigError for a typed setting that the sweep's strategy does not use, and for a draw of everything."""
+    strategy = grid.settings.strategy
+    for override in parse(overrides):
+        users = _USERS.get(override.get_key_element())
+        if users is not None and strategy not in users:
+            raise ConfigError(
+                f"{override.input_line}: sweep.strategy={' or '.join(users)} uses it, and this is "
+                f"sweep.strategy={strategy}; drop it"
+            )
+    whole = math.prod(len(axis.values) for axis in grid.axes)
+    if strategy == "random" and grid.settings.points >= whole:
+        raise ConfigError(
+            f"sweep.strategy=random: sweep.points={grid.settings.points} are all {whole} points of the grid; set fewer "
+            "(sweep.points=N), or drop the strategy"
+        )
 
 
 def refuse_axes(config: Mapping[str, Any], overrides: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ report: judges that go by the route alone score it, the others do not, and it sp
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -19,6 +19,7 @@ from aiq.core.errors import UserError
 from aiq.core.plugins import load
 from aiq.core.run_settings import RunSettings
 from aiq.core.samples import SampleKey
+from aiq.core.text import counted
 from aiq.core.usage import Usage
 from aiq.experiment.compose import allowed_overrides, dotted, parse, settings_from
 from aiq.experiment.plan import JudgePlan, RunPlan, make_plan
@@ -34,6 +35,7 @@ from aiq.runs.reader import read_samples, read_scores
 from aiq.runs.rows import SampleRow, ScoreRow, Timing
 from aiq.runs.state import RunState
 from aiq.runs.summary import summarise
+from aiq.runs.sweeps import Point
 
 
 class RecordedRun:
@@ -119,6 +121,28 @@ class Redecision:
         """Raises UserError for settings that the recorded runs do not follow."""
         allowed = ("experiment", "name", "output_dir", "judge", "sweep.*", *self._deciding)
         allowed_overrides(overrides, allowed, "sweep.runs are recorded")
+
+    def check_points(self, points: Sequence[Point], place: Callable[[Point], SweepPlace]) -> None:
+        """Raises UserError, for all at once, where the runs do not have what points decide on or come to."""
+        lacks = {point.number: self._lack(self.plan(point.overrides, place(point))) for point in points}
+        if numbers := [number for number, why in lacks.items() if why is not None]:
+            raise UserError(
+                f"{len(numbers)} of {counted(len(points), 'point')} cannot be decided on these runs: "
+                f"{'; '.join(dict.fromkeys(why for why in lacks.values() if why is not None))}; "
+                f"or give an axis fewer values (the first of these is point {numbers[0]})"
+            )
+
+    def _lack(self, plan: RunPlan) -> str | None:
+        """Why not even one attempt can be decided, where that is so."""
+        why = "the runs have no attempt"
+        try:
+            for made in self._rows(plan):
+                if not isinstance(made, str):
+                    return None
+                why = made
+        except UserError as error:
+            return str(error)
+        return why
 
     def _decides(self, setting: str) -> bool:
         return any(fnmatchcase(setting, pattern) for pattern in self._deciding)

@@ -275,6 +275,7 @@ def stop_on_signal(stop: asyncio.Event, run: Path) -> Iterator[None]:
     loop = asyncio.get_running_loop()
     with ExitStack() as handled:
         for number in (signal.SIGINT, signal.SIGTERM):
+            handled.callback(signal.signal, number, signal.getsignal(number) or signal.SIG_DFL)  # as a sweep has it
             loop.add_signal_handler(number, on_signal)
             handled.callback(loop.remove_signal_handler, number)
         yield

@@ -1,6 +1,7 @@
 """A sweep on the terminal: what it will be able to tell, its points, how they differ, and which one to take."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from textwrap import shorten
 from typing import Final
 
 from rich.console import RenderableType
@@ -15,15 +16,30 @@ from aiq.stats.estimates import Estimate
 from aiq.stats.significance import LEVEL
 
 _GAP: Final = 2  # blanks between columns
+_LONGEST: Final = 24  # characters of a value in a table of points
 _SPEND_HEADINGS: Final = ("calls", "tokens", "seconds", "cost")
 
 
 def print_begin(sweep: Sweep) -> None:
     """Before the first point: what varies, and what so many samples should resolve."""
     points, samples = counted(len(sweep.points), "point"), counted(sweep.samples, "sample")
-    rows = [(sweep.short(axis.name), ", ".join(axis.values)) for axis in sweep.axes]
+    rows = [(sweep.short(axis.name), _all_values(axis)) for axis in sweep.axes]
     title = Text(f"sweep {sweep.experiment}/{sweep.sweep_id}: {points} of {samples}")
     show(title, plain_table(("axis", "values"), rows, left=2), *(Text(line) for line in _resolves(sweep, "should")))
+
+
+def _all_values(axis: Axis) -> str:
+    """In full; long ones on a line each, with the number that stands for them in the other tables."""
+    if max(map(len, axis.values)) <= _LONGEST:
+        return ", ".join(axis.values)
+    return "\n".join(f"{place}: {value}" for place, value in enumerate(axis.values, 1))
+
+
+def _value(axis: Axis, value: str) -> str:
+    """As tables show it: where an axis has long values, by its number on the axis, and cut."""
+    if max(map(len, axis.values)) <= _LONGEST:
+        return value
+    return shorten(f"{axis.values.index(value) + 1}: {value}", _LONGEST, placeholder="...")
 
 
 def print_resolves(sweep: Sweep) -> None:
@@ -50,8 +66,13 @@ def print_sweep(sweep: Sweep, folder: SweepFolder) -> None:
     if sweep.metric is not None and sweep.differences:
         parts += [*_differences(sweep, sweep.metric), Text()]
     if effects := [one for one in sweep.main_effects if one.metric == sweep.metric]:
+        axes = {axis.name: axis for axis in sweep.axes}
         rows = [
-            (sweep.short(one.axis), one.value, one.estimate.mean, interval(one.estimate), one.estimate.n)
+            (
+                sweep.short(one.axis),
+                _value(axes[one.axis], one.value),
+                *(one.estimate.mean, interval(one.estimate), one.estimate.n),
+            )
             for one in effects
         ]
         table = plain_table(("axis", "value", "mean", "95 % interval", "n"), rows, left=2)
@@ -108,10 +129,13 @@ def _points(sweep: Sweep, width: int) -> Iterator[Table]:
     names = dict.fromkeys(name for point in points for name in point.metrics)
     best = {one.point: one for one in sweep.differences if one.kind == "best"}
     columns: dict[str, list[str]] = {"point": [str(point.number) for point in points]}
-    fixed = columns | {sweep.short(axis.name): [p.axes[axis.name] for p in points] for axis in sweep.axes}
+    values = {sweep.short(axis.name): [_value(axis, p.axes[axis.name]) for p in points] for axis in sweep.axes}
+    fixed = columns | values
     if width and _width(fixed) > width // 2:
         shorts = " x ".join(sweep.short(axis.name) for axis in sweep.axes)
-        fixed = columns | {"\n".join(shorts.split()): [", ".join(p.axes.values()) for p in points]}
+        fixed = columns | {
+            "\n".join(shorts.split()): [", ".join(cells) for cells in zip(*values.values(), strict=True)]
+        }
     rest: dict[str, list[str]] = {}
     for name in sorted(names, key=lambda name: name != sweep.metric):
         rest[name] = [_metric(point.metrics.get(name)) for point in points]
@@ -205,6 +229,8 @@ def _step(sweep: Sweep, before: Point, after: Point) -> str:
         return before.axes[axis.name] != after.axes[axis.name]
 
     moved = next(axis for axis in sweep.axes if changed(axis))
-    others = ", ".join(f"{sweep.short(a.name)}={after.axes[a.name]}" for a in sweep.axes if a.name != moved.name)
-    step = f"{sweep.short(moved.name)} {before.axes[moved.name]} to {after.axes[moved.name]}"
+    rest = [axis for axis in sweep.axes if axis.name != moved.name]
+    others = ", ".join(f"{sweep.short(axis.name)}={_value(axis, after.axes[axis.name])}" for axis in rest)
+    from_value, to_value = (_value(moved, point.axes[moved.name]) for point in (before, after))
+    step = f"{sweep.short(moved.name)} {from_value} to {to_value}"
     return f"{step}; {others}" if others else step

@@ -52,6 +52,22 @@ def test_random_makes_some_of_the_points(here: Workplace) -> None:
     assert main(["run", "-m", *given]) == 2  # the grid would have 5997
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["sweep.strategy=random"], "sweep.points=20 are all 3 points of the grid"),
+        (["sweep.strategy=halving", "sweep.points=3"], "sweep.points=3: sweep.strategy=random or optuna uses it"),
+        (["sweep.rungs=2"], "sweep.rungs=2: sweep.strategy=halving uses it, and this is sweep.strategy=grid"),
+    ],
+)
+def test_settings_that_do_nothing_are_refused(
+    here: Workplace, capsys: pytest.CaptureFixture[str], given: list[str], said: str
+) -> None:
+    assert main(["run", "-m", "experiment=tiny", "seed=0,1,2", *given]) == 2
+    assert said in capsys.readouterr().err
+    assert not (here.path / "results").exists()
+
+
 def test_decisions_are_made_again_on_recorded_runs(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
     """What is decided again has the numbers of a run that decided so; a branch that nobody took has no report."""
     here.write_samples({f"s{number}": "why" + "y" * number for number in range(8)} | {"x": "unknown"})
@@ -100,7 +116,9 @@ def test_recordings_of_a_sweep_go_on(here: Workplace, capsys: pytest.CaptureFixt
     assert main([*given, "sweep.record=['+agent.longest=0','+agent.longest=99']"]) == 130
     folder, found = latest_sweep(here)
     assert found.status == "interrupted"
-    assert f"go on with: aiq run -m resume={folder.path.relative_to(here.path)}" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert f"go on with: aiq run -m resume={folder.path.relative_to(here.path)} limits.run_usd=MORE" in err
+    assert err.count("go on with") == 1
     assert main(["run", "-m", "resume=latest", "limits.run_usd=100"]) == 0
     assert len(here.endpoint.asked) == 6 + 6
     assert [point.same_as for point in folder.read().points] == [None, None, 1]

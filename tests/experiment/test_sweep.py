@@ -1,10 +1,13 @@
 """Sweeps: everything is checked before the first job starts, a failing job stops nothing, the worst code counts."""
 
 import shutil
+import signal
 
 import pytest
 
 from aiq.__main__ import main
+from aiq.analysis.sweeps import evaluated
+from aiq.core.interrupts import terminated_as_interrupted
 from aiq.runs.folder import RunFolder, find_run
 from aiq.runs.sweeps import Point, Sweep, SweepFolder
 from tests.experiment.conftest import Workplace
@@ -40,6 +43,10 @@ def test_a_sweep_is_a_result_whose_points_are_runs(here: Workplace, capsys: pyte
     assert rise.difference.mean == pytest.approx(means[2] - means[0])
     assert rise.p is not None
     assert rise.p == pytest.approx(4 * (rise.difference.p or 0))  # of six pairs two are equal but for a seed
+    stopped = found.with_point(found.points[1].model_copy(update={"status": "stopped"}))
+    again = evaluated(stopped, SweepFolder(runs[0].parent)).differences
+    rise = next(one for one in again if (one.against, one.point, one.metric) == (0, 2, "letters.count"))
+    assert rise.p == pytest.approx(5 * (rise.difference.p or 0))  # what was looked at counts, stopped or not
     out = capsys.readouterr().out
     assert out.index("12 samples by the first point should resolve") < out.index("\npoints\n")
     table = out[out.index("\npoints\n") :]
@@ -71,6 +78,10 @@ def test_points_that_cost_are_weighed_and_the_choice_is_a_config(
     run = next(path.parent for path in here.path.glob("results/tuned/*/manifest.json"))
     config = here.manifest(run)["config"]
     assert (config["agent"]["words"], config["agent"]["ask"], config["limit"]) == (2, True, None)
+    for taken in ("conf/experiment/tuned.yaml", "other/tiny.yaml"):
+        assert main(["recommend", "latest", "--write", taken]) == 2
+        assert "take another name" in capsys.readouterr().err
+    assert "tuned" in (here.path / "conf/experiment/tuned.yaml").read_text()
     assert main(["recommend", found.sweep_id, "--metric", "letters.consonants"]) == 2
     assert "not all points have the metric letters.consonants" in capsys.readouterr().err
 
@@ -145,6 +156,21 @@ def test_a_killed_sweep_loses_nothing_finished(place: Workplace) -> None:
     assert len(place.endpoint.asked) - asked <= 6
     assert "written to" in out
     assert len([*place.path.glob("results/*/*/index.html")]) == 1
+
+
+def test_sigterm_between_runs_is_an_interruption(here: Workplace) -> None:
+    """A run has a handler of its own, after which the sweep's counts again."""
+    with terminated_as_interrupted():
+        here.ran("limit=1")
+        assert signal.getsignal(signal.SIGTERM) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_without_prices_cost_decides_nothing(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+    prices = "llm.prices={small-1: {input: 0, output: 0}}"
+    assert main(["run", "-m", "experiment=tiny", "agent.ask=true", "agent.words=1,2", prices]) == 0
+    assert main(["recommend", "latest", "--spend", "cost_usd"]) == 2
+    assert "cost_usd is 0 at every point: no prices are known (llm.prices)" in capsys.readouterr().err
 
 
 def test_runs_and_sweeps_are_told_apart(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:

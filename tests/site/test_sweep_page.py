@@ -10,6 +10,7 @@ import pytest
 
 from aiq.runs.sweeps import Axis, MainEffect, Point, PointDifference, Recommendation, Sweep, SweepFolder
 from aiq.site.sweep_page import write_sweep_page
+from aiq.site.sweep_tables import print_begin, print_sweep
 from aiq.stats.estimates import Difference, Estimate
 from tests.site.conftest import Browser
 from tests.site.seen import EVIL, Seen
@@ -204,3 +205,17 @@ def test_names_stay_text_and_the_policy_forbids_inline_scripts(tmp_path: Path) -
     assert "script-src 'self' file:" in page
     assert not any(name.startswith("on") for _, attrs in seen.tags for name in attrs)
     assert not [tag for tag, _ in seen.tags if tag in ("img", "iframe", "svg")]
+
+
+def test_long_values_are_cut_in_tables_and_written_out_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    long = [f"['could not find anything', {number}]" for number in range(2)]
+    points = [Point(number=number, axes={"agent.phrases": value}, overrides=()) for number, value in enumerate(long)]
+    axes = (Axis(name="agent.phrases", values=tuple(long)),)
+    blank = {"differences": (), "main_effects": (), "recommendation": None, "front": ()}
+    found = sweep_of(1).model_copy(update={"axes": axes, "points": tuple(points), **blank})
+    print_begin(found)
+    assert f"2: {long[1]}" in capsys.readouterr().out
+    print_sweep(found, SweepFolder(tmp_path))
+    out = capsys.readouterr().out
+    assert "2: ['could not find..." in out
+    assert long[1] not in out
