@@ -49,6 +49,7 @@ def test_what_differs_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     first, second, *others = file.content.attempts
     attempts = (first.model_copy(update={"report": "another"}), second.model_copy(update={"epoch": 2}), *others)
     monkeypatch.setattr(cassettes, "BASELINES", tmp_path)
+    monkeypatch.chdir(cassettes.ROOT)
     file.content.model_copy(update={"attempts": attempts}).write(tmp_path / "smollm2.json")
     assert list(cassettes.checked("smollm2")) == [
         "the run has epochs=1, the baseline 2",

@@ -49,7 +49,7 @@ def test_any_agent_may_offer_its_graphs(
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (["--out", "pyproject.toml/graphs.md"], "pyproject.toml/graphs.md: cannot be written (Not a directory)"),
+        (["--out", f"{PAGE}/graphs.md"], "graphs.md/graphs.md: cannot be written (Not a directory)"),
         (["agent=reports", "agent.path=benchmarks/drb_mini/reference.jsonl"], "Reports has no graphs to draw\n"),
     ],
 )
