@@ -19,12 +19,14 @@ setup_python() { # the newest suitable interpreter, or a line that says what is 
     setup_fail "Python 3.11 or newer is needed${found:+ (found $found)}; install it or name it in AIQ_PYTHON"
 }
 
+# The lock is complete, so nothing is resolved (--no-deps): older pips ask for the newest release of a package with
+# extras, whatever is pinned, and refuse it for lack of a hash.
 setup_install() { # $1: python, $2: lock, $3: "uv" or "pip"
     if [ "$3" = uv ]; then
-        uv pip install --quiet --python "$root/.venv/bin/python" --require-hashes -r "$2" &&
+        uv pip install --quiet --python "$root/.venv/bin/python" --no-deps --require-hashes -r "$2" &&
             uv pip install --quiet --python "$root/.venv/bin/python" --no-deps -e "$root"
     else
-        "$root/.venv/bin/python" -m pip install -qq --disable-pip-version-check --require-hashes -r "$2" &&
+        "$root/.venv/bin/python" -m pip install -qq --disable-pip-version-check --no-deps --require-hashes -r "$2" &&
             "$root/.venv/bin/python" -m pip install -qq --disable-pip-version-check --no-deps -e "$root"
     fi
 }
