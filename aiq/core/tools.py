@@ -45,6 +45,12 @@ class Tool(Protocol):
         """Do it; `arguments` is one of `parameters`. Raises ToolError, typed, when nothing was brought."""
 
 
+def definition(tool: Tool) -> "ChatCompletionToolParam":
+    """The tool as chat completions take it."""
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters.model_json_schema()}
+    return {"type": "function", "function": function}
+
+
 class Toolbox:
     """The tools a run lends to its agents, in the order in which they are given."""
 
@@ -62,17 +68,7 @@ class Toolbox:
 
     def definitions(self, data_sources: tuple[str, ...] | None = None) -> "list[ChatCompletionToolParam]":
         """The same tools as chat completions take them (`tools=`)."""
-        return [
-            {
-                "type": "function",
-                "function": {
-                    "name": tool.name,
-                    "description": tool.description,
-                    "parameters": tool.parameters.model_json_schema(),
-                },
-            }
-            for tool in self.select(data_sources)
-        ]
+        return [definition(tool) for tool in self.select(data_sources)]
 
     def get(self, name: str) -> Tool:
         """The tool of that name; raises ToolError (unknown_tool) that lists the names there are."""
