@@ -1,0 +1,37 @@
+"""Stage -0.5, compress: a long conversation becomes a summary, so that prompts stay within the model's window."""
+
+from typing import Any
+
+from aiq.agents.shannon.calls import ask, or_none, working_as
+from aiq.agents.shannon.rules import compression_target, estimate_tokens, needs_compression
+from aiq.agents.shannon.settings import CompressionSettings
+from aiq.agents.shannon.state import ResearchState
+from aiq.core.events import Decision
+from aiq.core.models import Message
+from aiq.core.prompts import Prompts
+from aiq.core.session import current
+
+AGENT = "compressor"
+
+
+class Compress:
+    def __init__(self, settings: CompressionSettings, prompts: Prompts) -> None:
+        self._settings, self._prompts = settings, prompts
+
+    async def run(self, state: ResearchState) -> dict[str, Any]:
+        """The summary of the conversation, where it is long enough to need one."""
+        messages = [f"{turn.speaker}: {turn.text}" for turn in state.history]
+        if not self._settings.enabled or not messages:
+            return {}
+        tokens, tier = estimate_tokens(messages), self._settings.tier
+        needed, why = needs_compression(state.thread or "none", len(messages), tokens, tier, len(messages), None)
+        detail = {"messages": len(messages), "tokens": tokens}
+        current().events.emit(Decision(name="compression", value=needed, cause=why, detail=detail))
+        if not needed:
+            return {}
+        target = compression_target(tier)
+        request = self._prompts.render("compressor.j2", conversation="\n\n".join(messages), tokens=target)
+        asked = ask(f"shannon.{tier}.compressor", [Message(role="user", content=request)], max_tokens=target)
+        with working_as(AGENT):
+            reply = await or_none(asked, "compression_skipped")
+        return {"summary": reply.text.strip() if reply else ""}

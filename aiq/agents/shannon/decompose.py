@@ -1,0 +1,47 @@
+"""Stage 1, decompose: subtasks with their dependencies, and how complex the question is."""
+
+from typing import Any
+
+from pydantic import Field
+
+from aiq.agents.shannon.calls import ask, working_as
+from aiq.agents.shannon.records import Reply, Subtask
+from aiq.agents.shannon.rules import repair_subtasks
+from aiq.agents.shannon.settings import DecomposeSettings
+from aiq.agents.shannon.state import Plan, ResearchState
+from aiq.agents.toolkit.structured import StructuredCall
+from aiq.agents.toolkit.toolset import listing, research_tools
+from aiq.core.errors import AgentError
+from aiq.core.prompts import Prompts
+
+AGENT = "decomposer"
+
+
+class Decomposition(Reply):
+    """What the model is asked for."""
+
+    complexity_score: float = Field(0.5, ge=0, le=1)
+    subtasks: tuple[Subtask, ...]
+    agent_types: tuple[str, ...] = ()
+
+
+class Decompose:
+    def __init__(self, settings: DecomposeSettings, prompts: Prompts) -> None:
+        options: dict[str, Any] = {
+            "seconds": settings.timeout_seconds,
+            "temperature": settings.temperature,
+            "max_tokens": settings.max_tokens,
+        }
+        role = f"shannon.{settings.tier}.decomposer"
+        self._call = StructuredCall(role, Decomposition, prompts, "decomposer", options, ask)
+
+    async def run(self, state: ResearchState) -> dict[str, Plan]:
+        """The plan. Raises AgentError where none can be read: without one there is no research; ModelError."""
+        query, areas = state.refined.refined_query, state.refined.research_areas
+        tools = listing(research_tools(state.data_sources))
+        with working_as(AGENT):
+            found = await self._call.ask(query=query, areas=areas, tools=tools, **state.context)
+        if found is None:
+            raise AgentError("the query could not be decomposed: no reply, repaired or not, was a list of subtasks")
+        tasks = repair_subtasks(found.subtasks, query, found.complexity_score)
+        return {"plan": Plan(complexity=found.complexity_score, subtasks=tasks, personas=found.agent_types)}
