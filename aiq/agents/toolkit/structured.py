@@ -66,7 +66,9 @@ class StructuredCall(Generic[ModelT]):
 def schema_of(model: type[BaseModel]) -> Mapping[str, JsonValue]:
     """The `json_schema` of a completion: every field required, as strict structured output wants it."""
     schema = model.model_json_schema()
-    schema |= {"required": list(schema.get("properties", {})), "additionalProperties": False}
+    for part in (schema, *schema.get("$defs", {}).values()):
+        if "properties" in part:
+            part |= {"required": list(part["properties"]), "additionalProperties": False}
     return {"name": model.__name__.lower(), "strict": True, "schema": schema}
 
 
