@@ -1,0 +1,1 @@
+"""Shannon, rebuilt from its specification: a staged research workflow from memory to verification."""
