@@ -2,18 +2,18 @@
 
 from datetime import datetime
 
-from pydantic import ConfigDict, JsonValue
+from pydantic import ConfigDict, Field, JsonValue
 
 from aiq.core.base import Record
 
 
-class Reply(Record):
+class LenientRecord(Record):
     """What a model wrote as JSON: fields that nobody asked for are no error."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class Refinement(Reply):
+class Refinement(LenientRecord):
     """The question as the refine stage understands it (specification 1.2)."""
 
     refined_query: str
@@ -26,8 +26,8 @@ class Refinement(Reply):
     disambiguation_terms: tuple[str, ...] = ()
 
 
-class Subtask(Reply):
-    """One task of the decomposition (specification 1.3)."""
+class Subtask(LenientRecord):
+    """One task of the decomposition; `dependencies` are ids of tasks whose results it needs (specification 1.3)."""
 
     id: str = ""
     description: str = ""
@@ -36,7 +36,7 @@ class Subtask(Reply):
     task_type: str = ""
     parent_area: str = ""
     suggested_tools: tuple[str, ...] = ()
-    tool_parameters: dict[str, JsonValue] = {}
+    tool_parameters: dict[str, JsonValue] = Field(default_factory=dict)
     suggested_persona: str = ""
     produces: tuple[str, ...] = ()
     consumes: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class AgentResult(Record):
     tools_used: tuple[str, ...] = ()
     tool_outputs: tuple[ToolOutput, ...] = ()
     success: bool = True
-    error: str = ""
+    error: str | None = None
     area: str = ""
 
 
