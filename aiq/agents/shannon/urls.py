@@ -2,7 +2,7 @@
 
 A URL is parsed and written as Go's `net/url` does it, with its peculiarities, because duplicates and ranks follow from
 them. They serve ranking alone: whether a report cites a real source is for `aiq.citations`, whose rules are stricter.
-Percent escapes that are no UTF-8 survive as surrogates.
+In path and query percent escapes that are no UTF-8 survive as surrogates.
 """
 
 import re
@@ -11,20 +11,8 @@ from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
 from tld import get_fld
 
-TRACKERS = frozenset(
-    [
-        "utm_source",
-        "utm_medium",
-        "utm_campaign",
-        "utm_term",
-        "utm_content",
-        "fbclid",
-        "gclid",
-        "msclkid",
-        "ref",
-        "source",
-    ]
-)
+_UTM = ("source", "medium", "campaign", "term", "content")
+TRACKERS = frozenset(f"utm_{part}" for part in _UTM) | {"fbclid", "gclid", "msclkid", "ref", "source"}
 """Query parameters that select no page, in exactly this case."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -76,7 +64,7 @@ def parse(url: str) -> GoUrl | None:
         user, at, host = authority.rpartition("@")
         if not _is_host(host) or not _USER.fullmatch(user) or _BAD_ESCAPE.search(user):
             return None
-        parts = parts._replace(authority=True, user=user if at else None, host=unquote(host, errors=_AS_BYTES))
+        parts = parts._replace(authority=True, user=user if at else None, host=unquote(host))
     if _BAD_ESCAPE.search(rest):
         return None
     return parts._replace(path=unquote(rest, errors=_AS_BYTES), raw_path=rest)
