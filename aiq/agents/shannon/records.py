@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from pydantic import ConfigDict, JsonValue
+from pydantic import ConfigDict, Field, JsonValue
 
 from aiq.core.base import Record
 
@@ -36,7 +36,7 @@ class Subtask(LenientRecord):
     task_type: str = ""
     parent_area: str = ""
     suggested_tools: tuple[str, ...] = ()
-    tool_parameters: dict[str, JsonValue] = {}
+    tool_parameters: dict[str, JsonValue] = Field(default_factory=dict)
     suggested_persona: str = ""
     produces: tuple[str, ...] = ()
     consumes: tuple[str, ...] = ()
