@@ -66,6 +66,6 @@ def told(state: ResearchState, settings: ShannonSettings) -> dict[str, JsonValue
         "not_covered": [area for area in areas if area not in good],
         "gap_iterations": state.gap_iteration,
         "quality": state.quality,
-        "citations": state.stats.model_dump(),
-        "verification": state.verification and state.verification.model_dump(),
+        "citations": state.stats.model_dump(mode="json"),
+        "verification": state.verification and state.verification.model_dump(mode="json"),
     }

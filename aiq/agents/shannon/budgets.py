@@ -47,18 +47,27 @@ def compression_target(tier: str, share: float = 0.375) -> int:
 
 
 def needs_compression(
-    session_id: str, messages: int, tokens: int, tier: str, new_messages: int, minutes: float | None
+    session_id: str,
+    messages: int,
+    tokens: int,
+    tier: str,
+    new_messages: int,
+    minutes: float | None,
+    threshold: int | None = None,
+    more_than: int = 20,
+    least_messages: int = 20,
+    least_minutes: float = 30,
 ) -> tuple[bool, str]:
     """Whether to compress a conversation, and why not.
 
-    It needs a session and more than 20 messages, tokens up to the tier's threshold and, if it was compressed before
-    (`minutes` ago, else None), at least 20 new messages and 30 minutes since.
+    It needs a session, `more_than` messages, tokens up to the threshold (None: the tier's) and, if it was compressed
+    before (`minutes` ago, else None), so many new messages and minutes since.
     """
-    if not session_id or messages <= 20:
+    if not session_id or messages <= more_than:
         return False, "Too few messages"
-    if tokens < compression_threshold(tier):
+    if tokens < (compression_threshold(tier) if threshold is None else threshold):
         return False, "Below token threshold"
-    if minutes is not None and (new_messages < 20 or minutes < 30):
+    if minutes is not None and (new_messages < least_messages or minutes < least_minutes):
         return False, "Rate limited"
     return True, ""
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from aiq.agents.shannon.calls import ask, or_none, working_as
-from aiq.agents.shannon.rules import compression_target, estimate_tokens, needs_compression
+from aiq.agents.shannon.rules import estimate_tokens, needs_compression
 from aiq.agents.shannon.settings import CompressionSettings
 from aiq.agents.shannon.state import ResearchState
 from aiq.core.events import Decision
@@ -23,13 +23,25 @@ class Compress:
         messages = [f"{turn.speaker}: {turn.text}" for turn in state.history]
         if not self._settings.enabled or not messages:
             return {}
-        tokens, tier = estimate_tokens(messages), self._settings.tier
-        needed, why = needs_compression(state.thread or "none", len(messages), tokens, tier, len(messages), None)
+        settings, tokens = self._settings, estimate_tokens(messages)
+        tier, window = settings.tier, settings.windows[settings.tier]
+        needed, why = needs_compression(
+            state.thread or "history",
+            len(messages),
+            tokens,
+            tier,
+            len(messages),
+            None,
+            int(window * settings.window_share),
+            settings.messages,
+            settings.new_messages,
+            settings.minutes,
+        )
         detail = {"messages": len(messages), "tokens": tokens}
         current().events.emit(Decision(name="compression", value=needed, cause=why, detail=detail))
         if not needed:
             return {}
-        target = compression_target(tier)
+        target = int(window * settings.target_share)
         request = self._prompts.render("compressor.j2", conversation="\n\n".join(messages), tokens=target)
         asked = ask(f"shannon.{tier}.compressor", [Message(role="user", content=request)], max_tokens=target)
         with working_as(AGENT):

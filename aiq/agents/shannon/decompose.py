@@ -60,7 +60,7 @@ class Decompose:
         query, areas = state.refined.refined_query, state.refined.research_areas
         tools = listing(research_tools(state.data_sources))
         with working_as(AGENT):
-            found = await self._call.ask(query=query, areas=areas, tools=tools, **state.context)
+            found = await self._call.ask(question=state.query, refined=query, areas=areas, tools=tools, **state.context)
         if found is None:
             raise AgentError("the query could not be decomposed: no reply, repaired or not, was a list of subtasks")
         tasks = repair_subtasks([task.subtask() for task in found.subtasks], query, found.complexity_score)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from aiq.agents.shannon.settings import MemorySettings
-from aiq.agents.shannon.state import Remembered, ResearchState
+from aiq.agents.shannon.state import ResearchState
 
 
 class Remember:

@@ -75,6 +75,4 @@ class Verify:
         supporting, conflicting = ([n - 1 for n in numbers] for numbers in (found.supporting, found.conflicting))
         credibilities = [one.credibility for one in shown]
         confidence = verify_claim(supporting, conflicting, found.confidence, credibilities)
-        return Claim(
-            text=text, supporting=found.supporting, conflicting=found.conflicting, confidence=confidence
-        )
+        return Claim(text=text, supporting=found.supporting, conflicting=found.conflicting, confidence=confidence)

@@ -2,6 +2,7 @@
 (as long as there are any), reflect, verify."""
 
 from collections.abc import Awaitable, Callable
+from itertools import pairwise
 from typing import Any, Literal
 
 from langgraph.graph import END, START, StateGraph
@@ -65,7 +66,7 @@ class Workflow:
             graph.add_node(name, _as_node(name, place, stage))
         straight = ("memory", "compress", "refine", "decompose", "execute", "entity_filter", "cite", "synthesize")
         graph.add_edge(START, "memory")
-        for before, after in zip(straight, straight[1:], strict=False):
+        for before, after in pairwise(straight):
             graph.add_edge(before, after)
         graph.add_conditional_edges("synthesize", after_writing)
         graph.add_conditional_edges("fill_gaps", after_writing)
