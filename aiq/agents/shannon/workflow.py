@@ -14,7 +14,7 @@ from aiq.agents.shannon.decompose import Decompose
 from aiq.agents.shannon.entity_filter import EntityFilter
 from aiq.agents.shannon.execute import Execute
 from aiq.agents.shannon.gaps import FillGaps
-from aiq.agents.shannon.memory import Remember
+from aiq.agents.shannon.memory import Recall
 from aiq.agents.shannon.refine import Refine
 from aiq.agents.shannon.reflect import Reflect
 from aiq.agents.shannon.settings import ShannonSettings
@@ -43,7 +43,7 @@ class Workflow:
             found = gaps.detect(state.model_copy(update=written))
             return {**written, "gaps": tuple(found)}
 
-        self.memory = Remember(settings.memory)
+        self.memory = Recall(settings.memory)
         self._stages: dict[str, Stage] = {
             "memory": self.memory.run,
             "compress": Compress(settings.compression, prompts).run,
