@@ -47,18 +47,27 @@ def compression_target(tier: str, share: float = 0.375) -> int:
 
 
 def needs_compression(
-    session_id: str, messages: int, tokens: int, tier: str, new_messages: int, minutes: float | None
+    session_id: str,
+    messages: int,
+    tokens: int,
+    tier: str,
+    new_messages: int,
+    minutes: float | None,
+    above: int = 20,
+    share: float = 0.75,
+    pause_messages: int = 20,
+    pause_minutes: float = 30,
 ) -> tuple[bool, str]:
     """Whether to compress a conversation, and why not.
 
-    It needs a session and more than 20 messages, tokens up to the tier's threshold and, if it was compressed before
-    (`minutes` ago, else None), at least 20 new messages and 30 minutes since.
+    It needs a session, more messages than `above`, at least the `share` of the tier's window in tokens and, if it was
+    compressed before (`minutes` ago, else None), so many new messages and minutes since.
     """
-    if not session_id or messages <= 20:
+    if not session_id or messages <= above:
         return False, "Too few messages"
-    if tokens < compression_threshold(tier):
+    if tokens < compression_threshold(tier, share):
         return False, "Below token threshold"
-    if minutes is not None and (new_messages < 20 or minutes < 30):
+    if minutes is not None and (new_messages < pause_messages or minutes < pause_minutes):
         return False, "Rate limited"
     return True, ""
 

@@ -188,16 +188,22 @@ def _cycle(tasks: Mapping[str, Sequence[str]], done: set[str]) -> list[str]:
 
 
 def route_pattern(
-    complexity: float, subtasks: int, react_per_task: bool, strategy: str, dependencies: bool
+    complexity: float,
+    subtasks: int,
+    react_per_task: bool,
+    strategy: str,
+    dependencies: bool,
+    react_below: float = 0.5,
+    per_task_above: float = 0.7,
 ) -> Literal["react", "react_per_task", "hybrid", "parallel"]:
     """How a plan is worked off (specification 1.4).
 
-    `react_per_task` comes of itself above a complexity of 0.7 with deep or academic research; its loops keep the order
-    of `dependencies`, where there are any.
+    One loop does a plan below `react_below` or of a single task. `react_per_task` comes of itself above
+    `per_task_above` with deep or academic research; its loops keep the order of `dependencies`, where there are any.
     """
-    if complexity < 0.5 or subtasks <= 1:
+    if complexity < react_below or subtasks <= 1:
         return "react"
-    if react_per_task or (complexity > 0.7 and strategy in ("deep", "academic")):
+    if react_per_task or (complexity > per_task_above and strategy in ("deep", "academic")):
         return "react_per_task"
     return "hybrid" if dependencies else "parallel"
 
