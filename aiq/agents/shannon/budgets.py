@@ -53,21 +53,21 @@ def needs_compression(
     tier: str,
     new_messages: int,
     minutes: float | None,
-    threshold: int | None = None,
-    more_than: int = 20,
-    least_messages: int = 20,
-    least_minutes: float = 30,
+    above: int = 20,
+    share: float = 0.75,
+    pause_messages: int = 20,
+    pause_minutes: float = 30,
 ) -> tuple[bool, str]:
     """Whether to compress a conversation, and why not.
 
-    It needs a session, `more_than` messages, tokens up to the threshold (None: the tier's) and, if it was compressed
-    before (`minutes` ago, else None), so many new messages and minutes since.
+    It needs a session, more messages than `above`, at least the `share` of the tier's window in tokens and, if it was
+    compressed before (`minutes` ago, else None), so many new messages and minutes since.
     """
-    if not session_id or messages <= more_than:
+    if not session_id or messages <= above:
         return False, "Too few messages"
-    if tokens < (compression_threshold(tier) if threshold is None else threshold):
+    if tokens < compression_threshold(tier, share):
         return False, "Below token threshold"
-    if minutes is not None and (new_messages < least_messages or minutes < least_minutes):
+    if minutes is not None and (new_messages < pause_messages or minutes < pause_minutes):
         return False, "Rate limited"
     return True, ""
 

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from aiq.agents.shannon.calls import ask, or_none, working_as
-from aiq.agents.shannon.rules import estimate_tokens, needs_compression
+from aiq.agents.shannon.rules import compression_target, estimate_tokens, needs_compression
 from aiq.agents.shannon.settings import CompressionSettings
 from aiq.agents.shannon.state import ResearchState
 from aiq.core.events import Decision
@@ -25,26 +25,25 @@ class Compress:
         if not self._settings.enabled or not messages:
             return {}
         settings, tokens, last = self._settings, estimate_tokens(messages), await self._last(state.thread)
-        tier, window = settings.tier, settings.windows[settings.tier]
         needed, why = needs_compression(
             state.thread or "history",
             len(messages),
             tokens,
-            tier,
-            len(messages) - (last["messages"] if last else 0),
-            (current().now - datetime.fromisoformat(last["at"])).total_seconds() / 60 if last else None,
-            int(window * settings.window_share),
-            settings.messages,
-            settings.new_messages,
-            settings.minutes,
+            settings.tier,
+            new_messages=len(messages) - (last["messages"] if last else 0),
+            minutes=(current().now - datetime.fromisoformat(last["at"])).total_seconds() / 60 if last else None,
+            above=settings.messages,
+            share=settings.window_share,
+            pause_messages=settings.new_messages,
+            pause_minutes=settings.minutes,
         )
         detail = {"messages": len(messages), "tokens": tokens}
         current().events.emit(Decision(name="compression", value=needed, cause=why, detail=detail))
         if not needed:
             return {"summary": last["summary"] if last else ""}
-        target = int(window * settings.target_share)
+        target = compression_target(settings.tier, settings.target_share)
         request = self._prompts.render("compressor.j2", conversation="\n\n".join(messages), tokens=target)
-        asked = ask(f"shannon.{tier}.compressor", [Message(role="user", content=request)], max_tokens=target)
+        asked = ask(f"shannon.{settings.tier}.compressor", [Message(role="user", content=request)], max_tokens=target)
         with working_as(AGENT):
             reply = await or_none(asked, "compression_skipped")
         if reply is None:

@@ -44,8 +44,7 @@ class MemorySettings(Settings):
 class CompressionSettings(Settings):
     enabled: bool = Field(description="summarise a long conversation before the research")
     messages: Count = Field(description="of the conversation, above which it may be compressed")
-    windows: Mapping[Tier, Count] = Field(description="tokens that a model of each tier takes")
-    window_share: Share = Field(description="of the window, above which it is compressed")
+    window_share: Share = Field(description="of the window that the tier's models have, from which it is compressed")
     target_share: Share = Field(description="of the window, that the summary may take")
     new_messages: int = Field(ge=0, description="messages since the last compression, at least")
     minutes: float = Field(ge=0, description="since the last compression, at least")
