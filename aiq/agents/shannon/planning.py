@@ -4,9 +4,23 @@ models and strategies (specification 1.2 to 1.5, 1.7, 1.12, 1.17)."""
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Literal
 
+from pydantic import JsonValue
+
 from aiq.agents.shannon.records import Refinement, Subtask
+
+_STANDARD: Mapping[str, bool | int] = {
+    "enable_verification": True,
+    "max_concurrent_agents": 5,
+    "react_max_iterations": 3,
+    "gap_filling_enabled": True,
+    "gap_filling_max_gaps": 3,
+    "gap_filling_max_iterations": 2,
+    "gap_filling_check_citations": False,
+}
+_DEEP = {**_STANDARD, "gap_filling_check_citations": True}
 
 STRATEGIES: Mapping[str, Mapping[str, bool | int]] = {
     "quick": {
@@ -16,33 +30,9 @@ STRATEGIES: Mapping[str, Mapping[str, bool | int]] = {
         "gap_filling_enabled": False,
         "gap_filling_check_citations": False,
     },
-    "standard": {
-        "enable_verification": True,
-        "max_concurrent_agents": 5,
-        "react_max_iterations": 3,
-        "gap_filling_enabled": True,
-        "gap_filling_max_gaps": 3,
-        "gap_filling_max_iterations": 2,
-        "gap_filling_check_citations": False,
-    },
-    "deep": {
-        "enable_verification": True,
-        "max_concurrent_agents": 6,
-        "react_max_iterations": 4,
-        "gap_filling_enabled": True,
-        "gap_filling_max_gaps": 5,
-        "gap_filling_max_iterations": 2,
-        "gap_filling_check_citations": True,
-    },
-    "academic": {
-        "enable_verification": True,
-        "max_concurrent_agents": 8,
-        "react_max_iterations": 5,
-        "gap_filling_enabled": True,
-        "gap_filling_max_gaps": 10,
-        "gap_filling_max_iterations": 2,
-        "gap_filling_check_citations": True,
-    },
+    "standard": _STANDARD,
+    "deep": {**_DEEP, "max_concurrent_agents": 6, "react_max_iterations": 4, "gap_filling_max_gaps": 5},
+    "academic": {**_DEEP, "max_concurrent_agents": 8, "react_max_iterations": 5, "gap_filling_max_gaps": 10},
 }
 """Keys of the context that a strategy presets (specification 1.12)."""
 
@@ -129,6 +119,16 @@ def search_line(
     return "; ".join(filter(None, parts))
 
 
+def parse_decomposition(reply: str) -> dict[str, JsonValue]:
+    """The JSON object of a reply, or of its text between the first `{` and the last `}`. Raises ValueError."""
+    within = re.search(r"\{.*\}", reply, re.DOTALL)
+    for text in (reply, within[0] if within else ""):
+        with suppress(ValueError):
+            if isinstance(found := json.loads(text), dict):
+                return found
+    raise ValueError("the decomposition is no JSON object")
+
+
 def repair_subtasks(
     subtasks: Sequence[Subtask], query: str, complexity: float, needed_from: float = 0.3
 ) -> list[Subtask]:
@@ -156,6 +156,16 @@ def _repaired(task: Subtask, number: int) -> Subtask:
         "task_type": task.task_type or ("synthesis" if summing_up else ""),
     }
     return task.model_copy(update=changed)
+
+
+def force_tools(suggested: Sequence[str]) -> list[str]:
+    """The tools of a task of research: those suggested, and search and fetch in any case (1.18, row 10)."""
+    return list(dict.fromkeys([*suggested, "web_search", "web_fetch"]))
+
+
+def agent_role(agent_types: Sequence[str], index: int) -> str:
+    """Of the task at a position, from 0."""
+    return (agent_types[index] if index < len(agent_types) else "") or "researcher"
 
 
 def topological_order(tasks: Mapping[str, Sequence[str]]) -> list[str]:

@@ -206,7 +206,7 @@ def test_failed_calls_other_tools_and_missing_agents() -> None:
 
 @pytest.mark.parametrize("as_text", [False, True])
 def test_a_fetched_page_has_a_fixed_relevance_and_the_beginning_of_its_content(as_text: bool) -> None:
-    page = {"url": "https://a.example/", "title": "A", "content": "中" * 201, "score": 0.1}
+    page: JsonValue = {"url": "https://a.example/", "title": "A", "content": "中" * 201, "score": 0.1}
     [citation] = found("web_fetch", json.dumps(page) if as_text else page)
     assert (citation.relevance, citation.snippet, citation.tool_source) == (0.8, "中" * 200 + "...", "web_fetch")
     assert found("web_fetch", [page]) == found("web_fetch", "a page") == []
