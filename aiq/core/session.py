@@ -163,8 +163,8 @@ class Session:
         """A stock client bound to the role: it reaches the run's endpoint with the run's key, counted as any call.
 
         `models.name(role)` is the model to ask for. The temperature and token limit that config has for the role go
-        along where a request states none, its extra body and the seed always. Chat completions only. Raises
-        ModelError, LimitReached, RunAborted.
+        along where a request states none, its extra body and the seed always. Chat completions and embeddings only.
+        Raises ModelError, LimitReached, RunAborted.
         """
         return self.models.openai(role)
 
