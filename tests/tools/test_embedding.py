@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 
 from aiq.tools.embedding import DIMENSIONS, embedding
 
-PAIRS = [
-    json.loads(line) for line in Path(__file__).with_suffix(".jsonl").read_text(encoding="utf-8").splitlines()
-]
+PAIRS = [json.loads(line) for line in Path(__file__).with_suffix(".jsonl").read_text(encoding="utf-8").splitlines()]
 """Questions in English and Chinese: the same one in other words, or one of the same form about something else."""
 
 THRESHOLD = 0.75
@@ -36,7 +34,7 @@ def test_the_threshold_of_the_specification_parts_paraphrases_from_the_unrelated
     unrelated = [(one, same[(i + 7) % len(same)][1]) for i, (one, _) in enumerate(same)]
     assert (len(same), found(same)) == (60, 28)
     assert (len(others), found(others)) == (20, 7)  # words tell a question's form, and so little of its subject
-    assert max(near(*pair) for pair in unrelated) < 0.3
+    assert max(near(*pair) for pair in unrelated) < 0.5
 
 
 @pytest.mark.parametrize(
