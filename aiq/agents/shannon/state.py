@@ -54,7 +54,7 @@ class ResearchState(BaseModel):
     """One research, from the question to its report.
 
     `results` are all that agents have found, `kept` those about the entity, `filled` those that gaps were searched
-    for with. `written` is the report without its list of sources, `partial` says why it may not be whole.
+    for with; `first_urls` are the pages cited before any was. `written` is the report without its list of sources.
     """
 
     query: str
@@ -73,7 +73,7 @@ class ResearchState(BaseModel):
     citations: tuple[Citation, ...] = ()
     stats: CitationStats = CitationStats()
     written: str = ""
-    cut_off: bool = False
+    first_urls: tuple[str, ...] = ()
     gaps: tuple[str, ...] = ()
     gap_iteration: int = 0
     quality: float | None = None
