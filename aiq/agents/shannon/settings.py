@@ -17,7 +17,7 @@ from aiq.core.samples import DataSources
 from aiq.core.settings import Count, Positive, Settings, Share
 
 Tier = Literal["small", "medium", "large"]
-Tokens = int
+Pattern = Literal["react", "react_per_task", "parallel", "hybrid", "sequential"]
 
 WITHOUT_STRATEGY: Mapping[str, Any] = {
     "enable_verification": False,
@@ -74,9 +74,7 @@ class DecomposeSettings(Settings):
 
 
 class ExecutionSettings(Settings):
-    pattern: Literal["auto", "react", "parallel", "hybrid", "sequential"] = Field(
-        description="auto: by complexity and dependencies; else always this one"
-    )
+    pattern: Pattern | Literal["auto"] = Field(description="auto: by complexity and dependencies; else always this one")
     react_below: Share = Field(description="complexity below which one ReAct loop does all the research")
     per_task_above: Share = Field(description="complexity above which deep and academic research loop in each subtask")
     tool_rounds: Count = Field(description="replies with tool calls of one agent, before it has to answer")

@@ -8,19 +8,13 @@ from aiq.agents.shannon.records import AgentResult, Citation, CitationStats, Ref
 from aiq.core.base import Record
 from aiq.core.samples import DataSources, Turn
 
-Pattern = Literal["react", "react_per_task", "parallel", "hybrid", "sequential"]
-
 
 class Plan(Record):
-    """The decomposition of a query. `complexity` is 0 to 1; `personas` are by subtask, where the model names them."""
+    """The decomposition of a query. `complexity` is 0 to 1; `agent_types` are by subtask, where the model names them."""
 
     complexity: float
     subtasks: tuple[Subtask, ...]
-    personas: tuple[str, ...] = ()
-
-    def persona(self, place: int) -> str:
-        """Of the agent that does the subtask at this place."""
-        return self.personas[place] if place < len(self.personas) else "researcher"
+    agent_types: tuple[str, ...] = ()
 
 
 class Remembered(Record):
