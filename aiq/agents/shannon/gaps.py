@@ -32,7 +32,7 @@ class FillGaps:
             return await self._model.queries(state, most)
         return detect_gaps(
             state.written,
-            state.refined.research_areas,
+            state.sections,
             settings.of("gap_filling_max_gaps"),
             settings.of("gap_filling_check_citations"),
             settings.gaps.min_citations,

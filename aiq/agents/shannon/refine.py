@@ -14,8 +14,8 @@ AGENT = "research-refiner"
 
 
 class Refine:
-    def __init__(self, settings: RefineSettings, prompts: Prompts) -> None:
-        self._settings = settings
+    def __init__(self, settings: RefineSettings, prompts: Prompts, style: str) -> None:
+        self._settings, self._comprehensive = settings, style == "comprehensive"
         self._call = StructuredCall(
             f"shannon.{settings.tier}.refiner",
             Refinement,
@@ -33,7 +33,9 @@ class Refine:
             asked = self._call.ask(query=query, limits=self._settings, language=language, **state.context)
             with working_as(AGENT):
                 found = await or_none(asked, "refine_skipped")
-        return {"refined": self._read(found, query), "language": language}
+        refined = self._read(found, query)
+        sections = refined.research_areas if self._comprehensive else ()
+        return {"refined": refined, "language": language, "sections": sections}
 
     def _language(self, query: str) -> str:
         settings = self._settings

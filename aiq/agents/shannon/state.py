@@ -53,7 +53,7 @@ class Verification(Record):
 class ResearchState(BaseModel):
     """One research, from the question to its report.
 
-    `results` are all that agents have found, `kept` those about the entity, `filled` those that gaps were searched
+    `sections` are the areas that the report must have one of, none for a concise one. `results` are all that agents have found, `kept` those about the entity, `filled` those that gaps were searched
     for with; `first_urls` are the pages cited before any was. `written` is the report without its list of sources.
     """
 
@@ -66,6 +66,7 @@ class ResearchState(BaseModel):
     summary: str = ""
     refined: Refinement = Refinement(refined_query="")
     language: str = ""
+    sections: tuple[str, ...] = ()
     plan: Plan = Plan(complexity=0, subtasks=())
     results: tuple[AgentResult, ...] = ()
     kept: tuple[AgentResult, ...] = ()

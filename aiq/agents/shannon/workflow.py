@@ -48,7 +48,7 @@ class Workflow:
         self._stages: dict[str, Stage] = {
             "memory": self.memory.run,
             "compress": Compress(settings.compression, prompts).run,
-            "refine": Refine(settings.refine, prompts).run,
+            "refine": Refine(settings.refine, prompts, settings.synthesis_style).run,
             "decompose": Decompose(settings.decompose, prompts).run,
             "execute": execute.run,
             "entity_filter": EntityFilter(settings.citations).run,
