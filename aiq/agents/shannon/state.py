@@ -53,8 +53,9 @@ class Verification(Record):
 class ResearchState(BaseModel):
     """One research, from the question to its report.
 
-    `sections` are the areas that the report must have one of, none for a concise one. `results` are all that agents have found, `kept` those about the entity, `filled` those that gaps were searched
-    for with; `first_urls` are the pages cited before any was. `written` is the report without its list of sources.
+    `sections` are the areas that the report must have one of, none for a concise one. `results` are all that agents
+    have found, `kept` those about the entity, `filled` those that gaps were searched for with; `first_urls` are the
+    pages cited before any was. `written` is the report without its list of sources.
     """
 
     query: str
