@@ -117,7 +117,7 @@ def working_as(agent_id: str) -> AbstractContextManager[str]:
 
 
 async def ask(role: str, messages: Sequence[Message], **options: Any) -> Reply:
-    """As `Models.complete`, within the limit of the role and the agent's budget. Raises BudgetSpent beside its errors."""
+    """As `Models.complete`, within the limits of role and agent. Raises BudgetSpent beside its errors."""
     left = books().left(messages, options.get("tools", ()))
     wanted = options.pop("max_tokens", None) or left
     if wanted:
@@ -141,7 +141,7 @@ async def or_none(work: Awaitable[T], what: str) -> T | None:
 
 
 def bear(error: AgentError | ModelError, what: str) -> None:
-    """Log a failure that the stage goes on after. Raises it again where a set-up has never worked: that ends the run."""
+    """Log a failure after which the stage goes on. Raises that of a set-up which has never worked: it ends the run."""
     if isinstance(error, ModelError) and error.never_answered:
         raise error
     current().events.emit(Recovery(what=what, detail=str(error)))

@@ -1,7 +1,6 @@
 """Stage -0.5, compress: a long conversation becomes a summary, so that prompts stay within the model's window."""
 
 from datetime import datetime
-from typing import Any
 
 from aiq.agents.shannon.calls import ask, or_none, working_as
 from aiq.agents.shannon.rules import compression_target, estimate_tokens, needs_compression

@@ -89,7 +89,9 @@ class Execute:
             tools=tools,
             area=subtask.parent_area,
             persona=persona,
-            forced=tool and (tool, str(planned.get("query") or subtask.description.partition("\n")[0])),
+            forced=None
+            if tool is None
+            else (tool, str(planned.get("query") or subtask.description.partition("\n")[0])),
             context={**state.context, "hints": hints},
             max_iterations=self._settings.of("react_max_iterations"),
         )

@@ -7,7 +7,7 @@ from aiq.agents.shannon.calls import or_none, working_as
 from aiq.agents.shannon.rules import merge_memory
 from aiq.agents.shannon.settings import MemorySettings
 from aiq.agents.shannon.state import Remembered, ResearchState
-from aiq.agents.toolkit.memory import Memory
+from aiq.agents.toolkit.memory import Interaction, Memory
 from aiq.core.events import Decision
 from aiq.core.samples import Turn
 from aiq.core.session import Session, current
@@ -26,8 +26,10 @@ class Recall:
         """What prompts may show of the conversation; where nothing is remembered, the end of the history."""
         if not self._settings.enabled:
             return {}
-        with working_as(AGENT):
-            found = state.thread and await or_none(self._hierarchical(state.thread, state.query), "memory_skipped")
+        found = None
+        if state.thread:
+            with working_as(AGENT):
+                found = await or_none(self._hierarchical(state.thread, state.query), "memory_skipped")
         return {"memory": tuple(found or self._of_session(state.history))}
 
     async def _hierarchical(self, thread: str, query: str) -> list[Remembered]:
@@ -35,8 +37,7 @@ class Recall:
         settings, memory = self._settings, self._memory(current())
         recent = await memory.recent(thread, settings.recent)
         similar = await memory.similar(thread, query, settings.similar, settings.threshold)
-        kinds = ([turn.model_dump(include={"id", "query", "answer"}) for turn in turns] for turns in (recent, similar))
-        merged, counts = merge_memory(*kinds, (), settings.most)
+        merged, counts = merge_memory(told(recent), told(similar), (), settings.most)
         if merged:
             decision = Decision(name="memory", value=len(merged), cause="hierarchical", detail=dict(counts))
             current().events.emit(decision)
@@ -56,6 +57,10 @@ class Recall:
 
     def _memory(self, session: Session) -> Memory:
         return Memory(session, ROLE, self._settings.embedding_model)
+
+
+def told(turns: Sequence[Interaction]) -> list[dict[str, str]]:
+    return [turn.model_dump(include={"id", "query", "answer"}) for turn in turns]
 
 
 def in_pairs(history: Sequence[Turn]) -> list[Remembered]:

@@ -95,15 +95,14 @@ def placed_marks(
         if fits and 1 <= citation <= citations and citation not in chosen.setdefault(fits[0], []):
             chosen[fits[0]].append(citation)
     position, out = 0, []
-    for number, sentence in enumerate(sentences, start=1):
-        start = text.index(sentence, position)
-        added = "".join(f" [{n}]" for n in sorted(chosen.get(number, ())))
-        out.append(text[position : start + len(sentence)] + added)
-        position = start + len(sentence)
+    for number, words in enumerate(sentences, start=1):
+        end = text.index(words, position) + len(words)
+        out.append(text[position:end] + "".join(f" [{n}]" for n in sorted(chosen.get(number, ()))))
+        position = end
     return "".join([*out, text[position:]]), sum(map(len, chosen.values()))
 
 
 def same_text(before: str, after: str, most: float = MOST_CHANGED) -> bool:
     """Whether two reports say the same but for their marks: less than `most` of the text differs."""
-    plain = [_MARK.sub("", text).split() for text in (before, after)]
-    return 1 - SequenceMatcher(None, *plain, autojunk=False).ratio() < most
+    first, second = (_MARK.sub("", text).split() for text in (before, after))
+    return 1 - SequenceMatcher(a=first, b=second, autojunk=False).ratio() < most

@@ -87,7 +87,7 @@ class React:
         system = self._prompts.render(f"{part}.j2")
         messages = [Message(role="system", content=system), Message(role="user", content=request)]
         reply = await or_none(ask(f"shannon.{task.tier}.{part}", messages), f"react_{part}")
-        return reply and reply.text.strip()
+        return None if reply is None else reply.text.strip()
 
     def _ended(self, task: Task, iterations: int, cause: str) -> None:
         detail = {"agent": task.agent_id, "iterations": iterations}

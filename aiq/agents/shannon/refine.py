@@ -16,8 +16,8 @@ UNREAD = "Query refinement failed, using original query"
 
 
 class Refine:
-    def __init__(self, settings: RefineSettings, prompts: Prompts) -> None:
-        self._settings = settings
+    def __init__(self, settings: RefineSettings, prompts: Prompts, style: str) -> None:
+        self._settings, self._comprehensive = settings, style == "comprehensive"
         options = {"seconds": settings.timeout_seconds}
         self._call = StructuredCall(f"shannon.{settings.tier}.refiner", Refinement, prompts, "refiner", options, ask)
 
@@ -31,23 +31,29 @@ class Refine:
         language = detect_language(
             query, settings.cjk_share, ignore_urls=settings.ignore_urls, han_by_kana=settings.han_by_kana
         )
-        refined = None
+        refined = Refinement(refined_query=query)
         if settings.enabled:
             with working_as(AGENT):
-                refined = await or_none(self._refined(state, language), "refine_skipped")
-        return {"refined": refined or Refinement(refined_query=query), "language": language}
+                refined = await or_none(self._refined(state, language), "refine_skipped") or refined
+        sections = refined.research_areas if self._comprehensive else ()
+        return {"refined": refined, "language": language, "sections": sections}
 
     async def _refined(self, state: ResearchState, language: str) -> Refinement:
         """A reply within its bounds; of an entity without a name the first exact query is the name."""
         query, settings = state.query, self._settings
         found = await self._call.ask(query=query, limits=settings, language=language, **state.context)
         if found is None or not found.refined_query.strip():
-            return Refinement(refined_query=query, research_areas=(query,), rationale=UNREAD)
-        areas = dict.fromkeys(area.strip() for area in found.research_areas if area.strip())
+            return Refinement(refined_query=query, research_areas=(one_line(query),), rationale=UNREAD)
+        areas = dict.fromkeys(one_line(area) for area in found.research_areas if area.strip())
         name = found.canonical_name.strip() or peel_quotes(next(iter(found.exact_queries), ""))
         changed = {
             "refined_query": found.refined_query.strip()[: settings.query_chars],
-            "research_areas": tuple(areas)[: settings.max_areas] or (query,),
+            "research_areas": tuple(areas)[: settings.max_areas] or (one_line(query),),
             "canonical_name": name,
         }
         return found.model_copy(update=changed)
+
+
+def one_line(text: str) -> str:
+    """As a heading has it."""
+    return " ".join(text.split())

@@ -10,7 +10,7 @@ from aiq.core.samples import DataSources, Turn
 
 
 class Plan(Record):
-    """The decomposition of a query. `complexity` is 0 to 1; `agent_types` are by subtask, where the model names them."""
+    """The decomposition of a query. `complexity` is 0 to 1; `agent_types` are by subtask, where a model names them."""
 
     complexity: float
     subtasks: tuple[Subtask, ...]
@@ -47,8 +47,10 @@ class Verification(Record):
 class ResearchState(BaseModel):
     """One research, from the question to its report.
 
-    `results` are all that agents have found, `kept` those about the entity, `filled` those that gaps were searched
-    for with; `first_urls` are the pages cited before any was. `written` is the report without its list of sources.
+    `sections` are the areas that the report must have one of, none for a concise one. `results` are all that agents
+    have found, `kept` those about the entity, `filled` those that gaps were searched for with; `first_urls` are the
+    pages cited before any was. `written` is the report without its list of sources, `cut_off` where the
+    token limit ended it.
     """
 
     query: str
@@ -60,6 +62,7 @@ class ResearchState(BaseModel):
     summary: str = ""
     refined: Refinement = Refinement(refined_query="")
     language: str = ""
+    sections: tuple[str, ...] = ()
     plan: Plan = Plan(complexity=0, subtasks=())
     results: tuple[AgentResult, ...] = ()
     kept: tuple[AgentResult, ...] = ()
@@ -67,6 +70,7 @@ class ResearchState(BaseModel):
     citations: tuple[Citation, ...] = ()
     stats: CitationStats = CitationStats()
     written: str = ""
+    cut_off: bool = False
     first_urls: tuple[str, ...] = ()
     gaps: tuple[str, ...] = ()
     gap_iteration: int = 0

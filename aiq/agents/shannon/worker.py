@@ -106,9 +106,7 @@ class Worker:
         return answers
 
 
-async def call(
-    tool: Tool, arguments: Mapping[str, Any] | str, call_id: str | None = None
-) -> tuple[ToolOutput, str]:
+async def call(tool: Tool, arguments: Mapping[str, Any] | str, call_id: str | None = None) -> tuple[ToolOutput, str]:
     """A tool call as a record for the citations, and its content for the model; a ToolError is the content."""
     kind = kind_of(tool.name)
     try:
@@ -126,9 +124,11 @@ def kind_of(name: str) -> str:
 
 def found_in(name: str, result: ToolResult) -> JsonValue:
     """The sources of a result in the shape that the specification's tools give them."""
-    if name == FETCH:  # of a page that was redirected, the address that was asked for comes last
-        page = result.sources[-1] if result.sources else None
-        return page and {"url": page.address, "title": page.title, "content": page.text, "published_date": dated(page)}
+    if name == FETCH:
+        if not result.sources:
+            return None
+        page = result.sources[-1]  # after a redirect, the address that was asked for
+        return {"url": page.address, "title": page.title, "content": page.text, "published_date": dated(page)}
     return [
         {
             "url": source.address,
