@@ -56,7 +56,9 @@ class Worker:
 
     async def _asked(self, task: Task) -> AgentResult:
         messages = [
-            Message(role="system", content=self._prompts.render("researcher.j2", persona=task.persona)),
+            Message(
+                role="system", content=self._prompts.render("researcher.j2", persona=task.persona, rounds=self._rounds)
+            ),
             Message(role="user", content=self._prompts.render("researcher_request.j2", task=task, **now())),
         ]
         outputs: list[ToolOutput] = []
