@@ -15,7 +15,7 @@ from aiq.offline.engine.question import parse
 from aiq.offline.engine.read import Source
 from aiq.offline.engine.text import name_spans
 
-__all__ = ["Answer", "Evidence", "answer", "rank"]
+__all__ = ["Answer", "Evidence", "answer", "in_context", "rank"]
 
 _BEAM, _MOST_HOPS = 3, 4
 """How many values of a hop are followed, and how many hops."""
@@ -49,7 +49,7 @@ def answer(
     """The answer that the sources give. `asked`: queries already sent, never proposed again. `context`: the earlier
     turns of the conversation, to which words such as "its" may refer. With no sources, `missing` holds first queries.
     """
-    question = _in_context(question, context) if context else question
+    question = in_context(question, context) if context else question
     look = Lookup(Material(sources), question, asked, now)
     found = _follow(rewritten(question), look)
     best = max(found, key=lambda f: f.confidence)
@@ -93,7 +93,7 @@ _REFERRING = re.compile(
 )
 
 
-def _in_context(question: str, context: str) -> str:
+def in_context(question: str, context: str) -> str:
     """The question, if it names nothing itself, with a word such as "its" replaced by the last name said earlier."""
     earlier = name_spans(context)
     if not earlier or name_spans(question):
