@@ -17,7 +17,7 @@ from aiq.llm.http import Request, Response
 from aiq.offline.chat import ChatReply, ChatRequest
 from aiq.offline.protocol.validation import read_json
 from tests.agents.conftest import Bench, Endpoint, Script, WebSearch, fenced, on_bench
-from tests.agents.replies import results, search, turn_of
+from tests.agents.replies import results, search
 from tests.settings import configured
 
 Said = str | int | Mapping[str, Any] | ChatReply | Callable[[ChatRequest], Any]
