@@ -147,9 +147,13 @@ class Ran:
         return [event.what for event in self.bench.logged(Recovery) if event.what != "retry"]
 
     @property
+    def extras(self) -> Any:
+        """What the row keeps beside the report."""
+        return self.report.extras
+
+    @property
     def records(self) -> list[dict[str, Any]]:
-        usage: Any = self.report.extras["usage"]
-        return list(usage["records"])
+        return list(self.extras["usage"]["records"])
 
 
 async def research(

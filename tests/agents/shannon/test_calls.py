@@ -71,7 +71,7 @@ async def test_totals_are_sums_of_records_and_equal_what_the_session_booked(
     ran = await research(parts, settings, question)
     booked = ran.bench.session.usage.total().total_tokens
     tokens = sum(record.get("input_tokens", 0) + record.get("output_tokens", 0) for record in ran.records)
-    assert tokens == booked == ran.report.extras["usage"]["tokens"]  # type: ignore[index,call-overload]
+    assert tokens == booked == ran.extras["usage"]["tokens"]
     assert [(one.value, one.cause) for one in ran.decided("tokens_add_up")] == [(True, "")]
 
 
