@@ -146,9 +146,8 @@ async def on_bench(
         session = make_session(
             run_seed=0,
             models=RunModels(settings, client),
-            tools=Toolbox([search, Think()]),
             events=EventLog(events.append),
-            **{"checkpointer": InMemorySaver(), **given},
+            **{"checkpointer": InMemorySaver(), "tools": Toolbox([search, Think()]), **given},
         )
         with session.bind():
             yield Bench(endpoint, session, search, events)

@@ -17,7 +17,7 @@ from aiq.llm.http import Request, Response
 from aiq.offline.chat import ChatReply, ChatRequest
 from aiq.offline.protocol.validation import read_json
 from tests.agents.conftest import Bench, Endpoint, Script, WebSearch, fenced, on_bench
-from tests.agents.replies import results, search, turn_of
+from tests.agents.replies import results, search
 from tests.settings import configured
 
 Said = str | int | Mapping[str, Any] | ChatReply | Callable[[ChatRequest], Any]
@@ -147,9 +147,13 @@ class Ran:
         return [event.what for event in self.bench.logged(Recovery) if event.what != "retry"]
 
     @property
+    def extras(self) -> Any:
+        """What the row keeps beside the report."""
+        return self.report.extras
+
+    @property
     def records(self) -> list[dict[str, Any]]:
-        usage: Any = self.report.extras["usage"]
-        return list(usage["records"])
+        return list(self.extras["usage"]["records"])
 
 
 async def research(

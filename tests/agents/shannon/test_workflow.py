@@ -71,7 +71,9 @@ ALONE = {"decomposer": plan(complexity=0.1)}
         ("citer", {"citations": {"placement": "after"}}, ["citations_not_placed"]),
     ],
 )
-async def test_a_stage_whose_model_fails_does_without(part: str, settings: dict[str, Any], recovered: list[str]) -> None:
+async def test_a_stage_whose_model_fails_does_without(
+    part: str, settings: dict[str, Any], recovered: list[str]
+) -> None:
     parts = {"coverage": {"coverage": 1, "confidence": 1}, "evaluator": {"score": 1}, "citer_inline": "x", part: 500}
     ran = await research(parts, settings, {"history": HISTORY})
     assert ran.recovered[: len(recovered)] == recovered
@@ -98,9 +100,7 @@ async def test_a_limit_ends_the_research_wherever_it_is_reached() -> None:
     assert calls > 15
     for most in range(1, calls):
         with pytest.raises(LimitReached, match=f"limits.sample_model_calls={most} reached"):
-            await research(
-                parts, everything, {"history": HISTORY}, limits=configured(Limits, sample_model_calls=most)
-            )
+            await research(parts, everything, {"history": HISTORY}, limits=configured(Limits, sample_model_calls=most))
 
 
 TIERS = {"refine": {"tier": "large"}, "decompose": {"tier": "large"}, "model_tier": "large"}
