@@ -86,7 +86,8 @@ class Session:
     """The world of one attempt, or of a judge's work on one: complete when it is made.
 
     `now` is the run's frozen clock. `attempt` counts from 1. `spend` is what the whole run has spent, agents and judges
-    together. `replies`: what its models have answered so far; `open_calls`: how to book those under way;
+    together. `replies`: what its models have answered so far, in the turn under way; `open_calls`: how to book those
+    under way;
     `tool_outcomes`: by tool, how many calls ended in `ok` or in which kind of ToolError; `outages`: by tool, the first
     error of the service behind it. In a judge's session `sources` are what the agent retrieved, and `answers` what the
     judges of a run share. `collection_name`: the documents that the question names. `check` raises what no work may
@@ -150,6 +151,11 @@ class Session:
         if text.strip():
             self._drafts.append(text)
 
+    def end_turn(self) -> None:
+        """A turn is answered: what was written for it is no draft of the next one, nor what its report ends with."""
+        self._drafts.clear()
+        self.replies.clear()
+
     @property
     def denied(self) -> int:
         """Pages and search results that `web.deny` has kept from the agent."""
@@ -172,11 +178,12 @@ class Session:
         """Run a tool by name, log it, and register what it retrieved and which other URLs it showed.
 
         `arguments` are as the model wrote them, as an object or as its JSON; `call_id` is its id of the call; without
-        one the session numbers it. Outside of `nested_call`, sources stand in the order in which calls began.
+        one the session numbers it. Within the same `nested_call`, or none, sources stand in the order in which calls
+        began.
         Raises ToolError, typed; the caller shows its text to the model.
         """
         number = next(self._tool_calls)
-        call, path = {"call_id": call_id or f"call-{number}", "tool": name}, call_path.get() or (number,)
+        call, path = {"call_id": call_id or f"call-{number}", "tool": name}, (*call_path.get(), number)
         given = _read(arguments) if isinstance(arguments, str) else dict(arguments)
         logged = {} if given is None else whole_value(given)  # models cut characters in two
         self.events.emit(ToolCalled(**call, arguments=logged))
