@@ -76,6 +76,11 @@ class Answers:
         return await ask()
 
 
+async def no_store() -> Any:
+    """In the place of a store that no run has lent."""
+    raise RuntimeError("this session has no store to remember in: make it with store=")
+
+
 T = TypeVar("T")
 
 _current: ContextVar["Session | None"] = ContextVar("session", default=None)
@@ -92,7 +97,8 @@ class Session:
     error of the service behind it. In a judge's session `sources` are what the agent retrieved, and `answers` what the
     judges of a run share. `collection_name`: the documents that the question names. `check` raises what no work may
     outlive, even if it has caught it. `memory`: an evaluation's name for the attempt, whose conversations are its own;
-    empty where they go on from session to session, as in `aiq chat`.
+    empty where they go on from session to session, as in `aiq chat`. `store` opens the run's LangGraph store of what
+    agents remember of conversations, at its first call (`aiq.agents.toolkit.memory`).
     """
 
     key: SampleKey
@@ -107,6 +113,7 @@ class Session:
     events: EventLog
     sources: Registry
     checkpointer: Any = None
+    store: Callable[[], Awaitable[Any]] = no_store
     collection_name: str | None = None
     memory: str = ""
     attempt: int = 1
@@ -169,8 +176,8 @@ class Session:
         """A stock client bound to the role: it reaches the run's endpoint with the run's key, counted as any call.
 
         `models.name(role)` is the model to ask for. The temperature and token limit that config has for the role go
-        along where a request states none, its extra body and the seed always. Chat completions only. Raises
-        ModelError, LimitReached, RunAborted.
+        along where a request states none, its extra body and the seed always. Chat completions and embeddings only.
+        Raises ModelError, LimitReached, RunAborted.
         """
         return self.models.openai(role)
 
