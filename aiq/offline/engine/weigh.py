@@ -157,7 +157,7 @@ class Weighing:
     @cached_property
     def found(self) -> Answer:
         """The reader's answer to the task."""
-        return self.reads(self.task, context="\n".join(t for _, t in self.situation.history), asked=self.asked)
+        return self.reads(self.task, asked=self.asked)
 
     @cached_property
     def ranked(self) -> list[Evidence]:
