@@ -154,7 +154,7 @@ class Redactor:
 
 
 def secret_values(config: Mapping[str, Any], environ: Mapping[str, str]) -> list[str]:
-    """The values of variables that the config names (in or below keys ending in `_env`) or that are named as secrets."""
+    """The values of variables that the config names (in or below keys in `_env`) or that are named as secrets are."""
     leaves = _leaves(config, ())
     named = {holder[key] for path, holder, key in leaves if any(str(part).endswith("_env") for part in path)}
     values = [value.strip() for name, value in environ.items() if name in named or _VARIABLE.search(name.upper())]

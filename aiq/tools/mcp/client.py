@@ -54,23 +54,18 @@ class McpServer:
             logging.getLogger(logger).addHandler(_SILENT)
 
     async def tools(self) -> list[Tool]:
-        """Connect, and list its tools. Raises ConfigError or RunAborted, one line."""
-        seconds = self.settings.connect_seconds
+        """What it lists, page by page. Raises ConfigError or RunAborted, one line, where it cannot be reached."""
         try:
-            async with asyncio.timeout(seconds):
-                client, found = (await self._connected()).client, list[Tool]()
-                page = await client.list_tools()
-                while page.next_cursor is not None:
-                    found += page.tools
-                    page = await client.list_tools(cursor=page.next_cursor)
-                return [*found, *page.tools]
+            return (await self._connected()).tools
         except AiqError:
             raise
-        except TimeoutError:
-            too_late = f"has not listed its tools within {seconds:g} s ({self.setting}.connect_seconds)"
-            raise RunAborted(f"{self.setting}: {self._place}: {too_late}{self._last_words()}") from None
         except OSError as error:
             raise ConfigError(f"{self.setting}: {self._place} cannot be started: {error}") from None
+        except TimeoutError:
+            late = (
+                f"has not listed its tools within {self.settings.connect_seconds:g} s ({self.setting}.connect_seconds)"
+            )
+            raise RunAborted(f"{self.setting}: {self._place} {late}{self._last_words()}") from None
         except Exception as error:
             raise RunAborted(f"{self.setting}: {self._place}: {_words(error)}{self._last_words()}") from None
 
@@ -81,17 +76,20 @@ class McpServer:
         again, because nobody knows what it has done.
         """
         try:
-            async with asyncio.timeout(self.settings.timeout_seconds):
-                return await self._called(tool, arguments)
+            return await self._called(tool, arguments)
         except AiqError:
             raise
         except Exception as error:
             raise self._failure(tool, error) from None
 
     async def _called(self, tool: str, arguments: dict[str, Any], *, again: bool = True) -> CallToolResult:
-        connection = await self._connected()
         try:
-            return await connection.client.call_tool(tool, arguments)
+            connection = await self._connected()
+        except TimeoutError:
+            raise ConnectionError(f"it cannot be reached within {self.settings.connect_seconds:g} s") from None
+        try:
+            async with asyncio.timeout(self.settings.timeout_seconds):
+                return await connection.client.call_tool(tool, arguments)
         except MCPError as error:
             forgotten = (
                 error.code == INVALID_REQUEST and error.message == "Session terminated"
@@ -113,7 +111,8 @@ class McpServer:
         """The connection, made where there is none. Raises what the SDK raises."""
         async with self._connecting:
             if not self._connections or self._connections[-1].ended:
-                self._connections.append(_Connection(self._open, self._context.copy()))
+                seconds = self.settings.connect_seconds
+                self._connections.append(_Connection(self._open, seconds, self._context.copy()))
             connection = self._connections[-1]
         await connection.opened()
         return connection
@@ -150,6 +149,7 @@ class McpServer:
     def _failure(self, tool: str, error: Exception) -> ToolError:
         """The error for whoever called the tool. What the server wrote to stderr is not for models."""
         server, kind, text = f"{tool}: the MCP server {self.name}", ToolErrorKind.FAILED, f"{tool}: {_words(error)}"
+        away = ToolErrorKind.HTTP if self.settings.url else ToolErrorKind.FAILED
         match error:
             case TimeoutError():
                 kind = ToolErrorKind.TIMEOUT
@@ -157,13 +157,12 @@ class McpServer:
             case MCPError(code=code) if code == INVALID_PARAMS:
                 kind = ToolErrorKind.INVALID_ARGUMENTS
             case MCPError(code=code) if code == CONNECTION_CLOSED:
-                kind = ToolErrorKind.HTTP if self.settings.url else ToolErrorKind.FAILED
-                text = f"{server} ended during the call; another call reaches it anew"
+                kind, text = away, f"{server} ended during the call; another call reaches it anew"
             case ValidationError() | RuntimeError():
                 kind = ToolErrorKind.MALFORMED
                 text = f"{server} gave what is no result of a tool: {_words(error)}"
-            case _ if isinstance(error, SEND_ERRORS):
-                kind = ToolErrorKind.HTTP
+            case _ if isinstance(error, (OSError, EOFError, *SEND_ERRORS)):
+                kind, text = away, f"{server} is away: {_words(error)}"
         return ToolError(kind, text)
 
     @property
@@ -180,17 +179,23 @@ class McpServer:
 
 
 class _Connection:
-    """A task that opens a connection, holds it, and closes it when it is left. `client` is there once it is open."""
+    """A task that opens a connection, holds it, and closes it when it is left.
+
+    Once it is open, `client` and `tools` are there: what the server lists, without which the SDK checks no result.
+    """
 
     client: Client
+    tools: list[Tool]
 
-    def __init__(self, opens: Callable[[AsyncExitStack], Awaitable[Client]], context: Context) -> None:
+    def __init__(
+        self, opens: Callable[[AsyncExitStack], Awaitable[Client]], seconds: float | None, context: Context
+    ) -> None:
         self._opening: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._left, self._closing = False, asyncio.Event()
-        self.task = asyncio.create_task(self._hold(opens), context=context)
+        self.task = asyncio.create_task(self._hold(opens, seconds), context=context)
 
     async def opened(self) -> None:
-        """Wait for that. Raises what its opening has failed with."""
+        """Wait for that. Raises what its opening has failed with, TimeoutError after its `seconds`."""
         await asyncio.wait([self._opening, self.task], return_when=asyncio.FIRST_COMPLETED)
         if not self._opening.done():
             raise self.task.exception() or EOFError("the server ended")
@@ -207,17 +212,28 @@ class _Connection:
         if closes and not self._opening.done():
             self.task.cancel()
 
-    async def _hold(self, opens: Callable[[AsyncExitStack], Awaitable[Client]]) -> None:
+    async def _hold(self, opens: Callable[[AsyncExitStack], Awaitable[Client]], seconds: float | None) -> None:
         """Raises the first of the errors that the SDK's tasks have ended in."""
         try:
             async with AsyncExitStack() as stack:
-                self.client = await opens(stack)
+                async with asyncio.timeout(seconds):
+                    self.client = await opens(stack)
+                    self.tools = await _listed(self.client)
                 self._opening.set_result(None)
                 await self._closing.wait()
         except Exception as error:
             while isinstance(error, ExceptionGroup):
                 error = error.exceptions[0]
             raise error from None
+
+
+async def _listed(client: Client) -> list[Tool]:
+    page = await client.list_tools()
+    found = [*page.tools]
+    while page.next_cursor is not None:
+        page = await client.list_tools(cursor=page.next_cursor)
+        found += page.tools
+    return found
 
 
 def _words(error: Exception) -> str:

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from mcp_types import (
     AudioContent,
@@ -25,6 +25,7 @@ from aiq.tools.blocks import document, harmless, one_line, safe_url
 from aiq.tools.deny import DenyList
 
 _WEB: Final = re.compile(r"https?://\S+", re.IGNORECASE)
+_AFTER_PATH: Final = re.compile(r"[?#]")
 _PARAGRAPHS: Final = re.compile(r"\n\s*\n")
 
 
@@ -88,13 +89,14 @@ class Reading:
         return harmless(text)
 
     def _resource(self, uri: str, title: str, text: str, instead: str = "") -> str:
-        """A resource as a block, named by the last part of its address where it has no title."""
+        """A resource as a block; the last part of its address names it where it has no title, and a file always."""
         if self._denies(uri):
             self._denied += 1
             return ""
-        title = title or unquote(urlsplit(uri).path.rstrip("/").rpartition("/")[2]) or uri
-        self._add(uri, title, text)
-        return document(safe_url(uri), title, text or instead)
+        name = unquote(_AFTER_PATH.split(uri)[0].rstrip("/").rpartition("/")[2])
+        key = name if uri.lower().startswith("file:") and name else uri
+        self._add(key, title or name or uri, text)
+        return document(safe_url(key), title or name or uri, text or instead)
 
     def _allowed(self, data: Any) -> Any:
         """JSON without denied pages."""
@@ -122,7 +124,7 @@ class Reading:
             self._add(data, "".join(named[:1]), max(texts, key=len, default=""))
 
     def _add(self, address: str, title: str, text: str) -> None:
-        """Declare a source; the first of an address counts."""
+        """Declare a source, by its URL, or by its key where it is not of the web; the first of an address counts."""
         safe = safe_url(address)
         place = {"url": safe} if _is_url(address) else {"citation_key": safe}
         source = Source(**place, title=one_line(title), text=text[: self._max_chars], tool=self._tool)
