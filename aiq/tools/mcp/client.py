@@ -16,7 +16,7 @@ from typing import IO, Any, Final, TextIO, cast
 from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, INVALID_REQUEST, CallToolResult, Implementation, Tool
+from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, CallToolResult, Implementation, Tool
 from pydantic import ValidationError
 
 from aiq import __version__
@@ -59,13 +59,13 @@ class McpServer:
             return (await self._connected()).tools
         except AiqError:
             raise
-        except OSError as error:
-            raise ConfigError(f"{self.setting}: {self._place} cannot be started: {error}") from None
         except TimeoutError:
             late = (
                 f"has not listed its tools within {self.settings.connect_seconds:g} s ({self.setting}.connect_seconds)"
             )
             raise RunAborted(f"{self.setting}: {self._place} {late}{self._last_words()}") from None
+        except OSError as error:
+            raise ConfigError(f"{self.setting}: {self._place} cannot be started: {error}") from None
         except Exception as error:
             raise RunAborted(f"{self.setting}: {self._place}: {_words(error)}{self._last_words()}") from None
 
@@ -91,14 +91,13 @@ class McpServer:
             async with asyncio.timeout(self.settings.timeout_seconds):
                 return await connection.client.call_tool(tool, arguments)
         except MCPError as error:
-            forgotten = (
-                error.code == INVALID_REQUEST and error.message == "Session terminated"
-            )  # the SDK's word for 404
+            # of a session that it does not know, a server says so in words and a code of its own
+            forgotten = self.settings.url is not None and "session" in error.message.lower()
             if forgotten or error.code == CONNECTION_CLOSED:
                 connection.leave(closes=self.settings.url is None)  # over HTTP calls of others may go on
             if not (forgotten and again):
                 raise
-        return await self._called(tool, arguments, again=False)  # a server that knows no such session did nothing
+        return await self._called(tool, arguments, again=False)  # what is not known has not been carried out
 
     async def close(self) -> None:
         """End all that was opened; a server that does not end by itself is killed. Raises nothing."""
