@@ -78,7 +78,7 @@ class NeededFact(Record):
 
 
 class NeededNumber(Record):
-    """A number that a report must state beside one of its `labels`; `percent`: as a percentage."""
+    """A number that a report must state, beside one of its `labels` if it has any; `percent`: as a percentage."""
 
     labels: tuple[str, ...]
     value: float

@@ -23,7 +23,8 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--out", type=Path, required=True, help="folder for world/ and a folder for each dataset")
     parser.add_argument("--seed", type=int, default=0, help="another seed, another world (default: %(default)s)")
-    for size, default, made in (("questions", 120, "freshqa_mini"), ("tasks", 12, "drb_mini"), ("events", 600, "events_mini")):
+    sizes = (("questions", 120, "freshqa_mini"), ("tasks", 12, "drb_mini"), ("events", 600, "events_mini"))
+    for size, default, made in sizes:
         parser.add_argument(f"--{size}", type=_size, default=default, help=f"of {made} (default: %(default)s)")
     args = parser.parse_args(arguments)
     if args.questions + args.tasks + args.events == 0:

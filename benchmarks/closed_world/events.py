@@ -22,7 +22,6 @@ from benchmarks.closed_world.wording import fill, spelled_day
 _TABLE = table("events")
 _PROSE = _TABLE["prose"]
 _LAST = 5  # a needle is one of so many of its country's last events
-_LABELS = {"count": ("events", "event"), "attendance": ("attendance", "visitors", "people", "attendees", "attended")}
 
 
 class Event(Record):
@@ -71,7 +70,7 @@ def apportioned(count: int, shares: Mapping[str, int]) -> dict[str, int]:
 
 
 class _Series:
-    """Titles of series that come back every year, each year's first event of a country and theme being the same one's."""
+    """Titles of series that come back every year."""
 
     def __init__(self, world: World, names: Names) -> None:
         self._world, self._names = world, names
@@ -182,7 +181,7 @@ def _numbers(found: Sequence[Known], by: str | None, of: str) -> Iterator[Needed
             "share": round(100 * len(group) / len(found), 4),
             "attendance": sum(known.event.attendance for known in group),
         }[of]
-        yield NeededNumber(labels=_spellings(name) if by else _LABELS[of], value=value, percent=of == "share")
+        yield NeededNumber(labels=_spellings(name) if by else (), value=value, percent=of == "share")
 
 
 def _spellings(name: str) -> tuple[str, ...]:
