@@ -29,10 +29,10 @@ from aiq.judges.base import Found, Judge, scores_of
 from aiq.judges.world import normal, passages
 
 _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_PERCENT = re.compile(r"%|\bper ?cent\b|\bshare\b")
+_PERCENT = re.compile(r"%|\bper ?cent\b|\bshares?\b")
 _NUMBER = re.compile(rf"(?<![\w.])(?:\d+(?:\.\d+)?|{'|'.join(_WORDS)})(?!\w)(\s*(?:%|per ?cent\b))?")
 _COSTS = ((re.compile(r"[,;]"), 3), (re.compile(r"\band\b|\bwhile\b"), 2), (re.compile(r"\w+"), 1))
-_NOTICES = ("sections", "facts", "roles", "numbers", "nonsense")
+_NOTICES = ("sections", "facts", "numbers", "nonsense")
 
 
 class EventsSettings(Settings):
@@ -141,7 +141,7 @@ class Events(Judge):
     metrics = (
         Metric.share("events.coverage", notices=_NOTICES),
         Metric.share("events.numbers", notices=_NOTICES),
-        Metric.share("events.precision", worst=None, notices=("facts", "roles")),
+        Metric.share("events.precision", worst=None, notices=()),
         Metric.share("events.recall", notices=_NOTICES),
     )
 
@@ -169,9 +169,9 @@ class Events(Judge):
         expected = sample.truth and sample.truth.expected
         if not expected:
             return scores_of(self.metrics, ["the dataset has no expected answer for this sample"] * len(self.metrics))
-        right = stated(report.text, expected.numbers)
+        right = stated(report.text, expected.numbers) if expected.numbers else set[int]()
         named, wanted = self._named(report.text) if expected.items else set[str](), set(expected.items)
-        missing = [number.labels[0] for place, number in enumerate(expected.numbers) if place not in right]
+        missing = ["".join(one.labels[:1]) for place, one in enumerate(expected.numbers) if place not in right]
         detail: dict[str, JsonValue] = {
             "numbers_missing": [*missing],
             "events_missing": [*sorted(wanted - named)],

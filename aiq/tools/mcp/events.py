@@ -19,7 +19,7 @@ from aiq.core.settings import Settings
 Interval = Literal["year", "quarter", "month", "week", "day"]
 _INTERVALS: tuple[Interval, ...] = get_args(Interval)
 _PERIODS = ("year", "quarter", "month", "day")
-_DAY = re.compile(r"(\d{4})(?:-(?:Q([1-4])|(\d\d)(?:-(\d\d)(?:[T ].*)?)?))?")
+_DAY = re.compile(r"([1-9]\d{3})(?:-(?:Q([1-4])|(\d\d)(?:-(\d\d)(?:[T ].*)?)?))?")
 _BOUNDS = ("gt", "gte", "lt", "lte")
 MOST_DOCUMENTS = 100
 """Of one page (specification 4.9)."""
@@ -344,7 +344,7 @@ def _level(name: str, fields: EventFields) -> Level:
 
 def _histogram(value: Mapping[str, Any] | str | None, fields: EventFields) -> Level | None:
     """A bare interval is one of the first date."""
-    if isinstance(value, str) and value.strip() in _INTERVALS:
+    if isinstance(value, str) and re.fullmatch(r"\s*\w+\s*", value):
         value = {"interval": value.strip()}
     example = '"month", or {"field": "FIELD", "interval": "month"}'
     found = _json(value, "date_histogram", dict, example)
