@@ -140,6 +140,14 @@ def test_faults_are_recorded_and_replayed_and_no_replay_waits_for_a_retry() -> N
     assert any("RemoteProtocolError" in (exchange.error or "") for exchange in kept)
 
 
+@pytest.mark.usefixtures("elsewhere")
+def test_an_attempt_of_several_turns_is_replayed() -> None:
+    chosen = ("experiment=full_freshqa", "dataset=turns_mini", "dataset.ids=[1,21,26]")
+    recorded = run(*chosen, "cassette=record")
+    for folder in replays(*chosen):
+        assert rows(folder) == rows(recorded)
+
+
 def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as server:
         return int(server.getsockname()[1])
