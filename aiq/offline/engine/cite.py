@@ -64,8 +64,13 @@ class Citations:
         gap, dot = ("", "。") if is_chinese(plain) else (" ", ".")
         return f"{body}{marks and gap}{marks}{stop or dot}"
 
+    def cites(self, source: Source) -> bool:
+        """Whether a source can be cited."""
+        known = not self._given or _page(source.key) in self._given
+        return self._orders.cite != "none" and source.key != "" and known
+
     def _mark(self, source: Source) -> str:
-        if self._orders.cite == "none" or not source.key or (self._given and _page(source.key) not in self._given):
+        if not self.cites(source):
             return ""
         # one line, without brackets that would read as marks; the site where there is no title
         title = re.sub(r"[\[\]\n]+", " ", source.title).strip() or source.key.split("://")[-1].split("/")[0]

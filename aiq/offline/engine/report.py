@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from aiq.offline.engine import research
+from aiq.offline.engine.analysis import BOILERPLATE
 from aiq.offline.engine.answer import Evidence, answer, rank
 from aiq.offline.engine.cite import Citations, Facts, facts
 from aiq.offline.engine.follow import Orders
@@ -108,7 +109,10 @@ class _Report:
         first of the others."""
         sources = [source for source in self.situation.sources if source.key]
         told = facts(
-            Evidence(s, source, 0.0) for source in sources for s in sentences(source.text) if not CLUTTER.search(s)
+            Evidence(s, source, 0.0)
+            for source in sources
+            for s in sentences(source.text)
+            if not (CLUTTER.search(s) or BOILERPLATE.match(s))
         )
         longest, size = self.orders.words[1], sum(len(sentence.split()) for sentence in told)
         most = min(MOST_SENTENCES, int(len(told) * longest * ROOM / (size or 1)) if longest else MOST_SENTENCES)
@@ -131,9 +135,14 @@ class _Report:
             placed[home][sentence] = sources
         for title, sentence in ((title, s) for title in self.body for s in told if self._under(title, s)):
             home = next(other for other in self.body if sentence in placed[other])
-            if _thin(placed[title]) and not _thin({s: of for s, of in placed[home].items() if s != sentence}):
+            if self._thin(placed[title]) and not self._thin({s: of for s, of in placed[home].items() if s != sentence}):
                 placed[title][sentence] = placed[home].pop(sentence)
         return placed
+
+    def _thin(self, told: Facts) -> bool:
+        """Whether a section is short, or cites no two sources."""
+        cited = {source.key for sources in told.values() for source in sources if self.citations.cites(source)}
+        return sum(map(len, told)) < LEAST or len(cited) < 2
 
     def _under(self, title: str, sentence: str) -> bool:
         """Whether a part of the material that opens with a section's title tells a sentence."""
@@ -189,8 +198,3 @@ class _Report:
 def _above(heading: str, after: str) -> bool:
     """Whether the next heading stands below this one."""
     return len(after) - len(after.lstrip("#")) > len(heading) - len(heading.lstrip("#"))
-
-
-def _thin(told: Facts) -> bool:
-    """Whether a section is short, or of a single source."""
-    return sum(map(len, told)) < LEAST or len({source.key for sources in told.values() for source in sources}) < 2

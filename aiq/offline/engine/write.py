@@ -61,7 +61,7 @@ def write(situation: Situation, orders: Orders) -> str:
     if research.is_small_talk(situation.task):
         return small_talk(situation.task)
     told = "\n".join([situation.instructions, *(b.label for b in situation.blocks if " " in b.label)])
-    if SUMS_UP.search(told) and situation.sources and not situation.steps:
+    if SUMS_UP.search(told) and situation.sources and not (situation.steps or situation.headings):
         return _summary(situation, orders)
     if _LISTS.search(told) and situation.sources and not situation.steps:
         return _statements_of(situation, orders)
@@ -186,7 +186,7 @@ def _everything(situation: Situation, orders: Orders) -> str:
     citations, used = Citations(orders), dict[str, list[Source]]()
     for query in queries:
         found = facts(
-            e for e in rank(query, situation.sources, situation.now, most=3 * FINDINGS) if is_statement(e.sentence)
+            e for e in rank(query, situation.sources, situation.now, most=3 * FINDINGS) if not CLUTTER.search(e.sentence)
         )
         telling = [s for s in found if s not in used and (re.search(r"\d", s) or _further(s, situation.task))]
         used |= {sentence: found[sentence] for sentence in telling[:most]}
