@@ -227,12 +227,13 @@ class _Connection:
 
 
 async def _listed(client: Client) -> list[Tool]:
+    """All pages, without the tools that only run as tasks (protocol of 2025-11-25), which the SDK cannot call."""
     page = await client.list_tools()
     found = [*page.tools]
     while page.next_cursor is not None:
         page = await client.list_tools(cursor=page.next_cursor)
         found += page.tools
-    return found
+    return [tool for tool in found if tool.execution is None or tool.execution.task_support != "required"]
 
 
 def _words(error: Exception) -> str:

@@ -145,7 +145,7 @@ async def test_headers_come_from_the_environment(
     make_server: MakeServer, monkeypatch: pytest.MonkeyPatch, header: str, value: str, sent: str
 ) -> None:
     monkeypatch.setenv("MY_TOKEN", value)
-    seen = set()
+    seen: set[str] = set()
     app = real.make_server(["count"], 1).streamable_http_app()
 
     async def noted(scope: Any, receive: Any, send: Any) -> None:
