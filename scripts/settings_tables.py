@@ -17,11 +17,12 @@ from aiq.core.plugins import load
 from aiq.core.run_settings import RunSettings, SweepSettings
 from aiq.experiment.compose import config_of_options
 from aiq.site.settings import in_yaml, section
+from aiq.tools.mcp.events_server import EventsSettings
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 _TABLE = re.compile(r"(<!-- settings: ([^\n]*?): ([\w.]+) -->\n)(.*?)(<!-- end of settings -->)", re.DOTALL)
 
-_APART: Mapping[str, type[BaseModel]] = {"gate": GateSettings, "sweep": SweepSettings}
+_APART: Mapping[str, type[BaseModel]] = {"events": EventsSettings, "gate": GateSettings, "sweep": SweepSettings}
 """Sections that are no part of a run's settings."""
 
 
