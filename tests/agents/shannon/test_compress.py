@@ -82,18 +82,20 @@ async def test_a_conversation_is_compressed_again_only_after_a_while(
     agent = ShannonAgent(configured(ShannonSettings, **QUICK, memory={"enabled": False}))
     said = iter(["The first summary.", 500, 500] if fails else ["The first summary.", "The second summary."])
     endpoint = Shuffled(script(compressor=lambda request: next(said)))
-    async with lent_store(configured(CheckpointerSettings)) as store:
-        async with on_bench(endpoint.script, endpoint=endpoint, store=store) as bench:
-            for messages, later in ((21, 0.0), (21 + added, minutes)):
-                lent = {name: getattr(bench.session, name) for name in ("models", "tools", "events", "store")}
-                session = make_session(now=NOW + timedelta(minutes=later), **lent)
-                endpoint.requests.clear()
-                with session.bind():
-                    question = Question(text="And now?", history=tuple(conversation(messages)), thread_id="t.1")
-                    await agent.research(question, session)
-            ran = Ran(None, bench)  # type: ignore[arg-type]
-            assert f"The {summary} summary." in ran.prompt("refiner")
-            assert ran.decided("compression")[-1].cause == why
+    async with (
+        lent_store(configured(CheckpointerSettings)) as store,
+        on_bench(endpoint.script, endpoint=endpoint, store=store) as bench,
+    ):
+        for messages, later in ((21, 0.0), (21 + added, minutes)):
+            lent = {name: getattr(bench.session, name) for name in ("models", "tools", "events", "store")}
+            session = make_session(now=NOW + timedelta(minutes=later), **lent)
+            endpoint.requests.clear()
+            with session.bind():
+                question = Question(text="And now?", history=tuple(conversation(messages)), thread_id="t.1")
+                await agent.research(question, session)
+        ran = Ran(None, bench)  # type: ignore[arg-type]
+        assert f"The {summary} summary." in ran.prompt("refiner")
+        assert ran.decided("compression")[-1].cause == why
 
 
 async def test_a_summary_that_fails_is_none() -> None:

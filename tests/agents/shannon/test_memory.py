@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from aiq.agents.shannon.memory import in_pairs
+from aiq.core.errors import ModelError
 from aiq.core.samples import Turn
 from tests.agents.shannon.runs import QUICK, Ran, research
 
@@ -97,10 +98,12 @@ async def test_memories_of_an_embedding_model_and_none_where_it_fails() -> None:
     assert users(ran) == ["A river"]
     endpoint: Any = ran.bench.endpoint
     assert endpoint.embedded[-2:] == ["The river now?"] * 2  # to recall by, and to be recalled by
-    wrong = {"memory": {"embedding_model": "wrong"}}  # its answers cannot be read
-    failed = await research({}, {**QUICK, **wrong}, {"history": HISTORY[:2], "thread_id": "t"})
+    given = {"history": HISTORY[:2], "thread_id": "t"}
+    failed = await research({}, {**QUICK, "memory": {"embedding_model": "500"}}, given)
     assert failed.recovered == ["memory_skipped", "memory_not_kept"]
     assert users(failed) == ["user 0"]
+    with pytest.raises(ModelError, match="has not answered once"):
+        await research({}, {**QUICK, "memory": {"embedding_model": "400"}}, given)
 
 
 @pytest.mark.parametrize(
