@@ -77,7 +77,9 @@ class Worker:
     async def _conversation(self, task: Task, outputs: list[ToolOutput], brought: list[str]) -> str:
         """The agent's answer; what its tools did goes into `outputs`, their content into `brought`."""
         messages = [
-            Message(role="system", content=self._prompts.render("researcher.j2", persona=task.persona)),
+            Message(
+                role="system", content=self._prompts.render("researcher.j2", persona=task.persona, rounds=self._rounds)
+            ),
             Message(role="user", content=self._prompts.render("researcher_request.j2", task=task, **now())),
         ]
         role, offered = f"shannon.{task.tier}.researcher", [definition(tool) for tool in task.tools]
