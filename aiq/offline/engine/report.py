@@ -97,7 +97,8 @@ class _Report:
             title = heading.lstrip("# ")
             yield heading
             if title in placed:
-                yield self._section(placed[title]) or self.nothing
+                yield self._section(placed[title])
+                yield self.nothing if self._thin(placed[title]) else ""
             elif _LIMITS.search(title):
                 yield self.empty.format("; ".join(empty)) if empty else ""
                 yield self.of.format(days[0], days[-1]) if days else ""

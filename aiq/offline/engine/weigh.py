@@ -147,6 +147,11 @@ class Weighing:
         found = names(self.told)
         return next((n for n in found if stems(n) & stems(self.topic.subject)), (*found, "")[0])
 
+    @property
+    def is_of_name(self) -> bool:
+        """Whether the request is about what its name names, not about something in or of that."""
+        return bool(names(self.name)) and not (self.facets and stems(self.topic.subject) - stems(self.name))
+
     @cached_property
     def evidence(self) -> list[Evidence]:
         return [Evidence(sentence, source, 0.0) for source in self.sources for sentence in sentences(source.text)]
