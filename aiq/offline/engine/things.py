@@ -103,6 +103,9 @@ class Things:
             return thing.text != ""
         agreed = agreement(thing.text, about.text)
         if about.kind == "claim" and not thing.record:
+            told = f"{thing.source.title}\n{thing.source.text}" if thing.source else thing.text
+            if not all(contains_name(told, name) for name in names(about.text)):
+                return False
             return agreed < 0 if thing.kind == "conflict" else agreed > 0
         return bool((stems(thing.text) - stems(self.w.topic.subject)) & stems(about.text))
 

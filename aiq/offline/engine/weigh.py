@@ -112,7 +112,7 @@ class Weighing:
     @cached_property
     def sources(self) -> list[Source]:
         """The evidence without the draft; where there is none, the marked texts, or the text that the task brings."""
-        aside = (self.draft.strip(), self.situation.task.strip())
+        aside = (self.draft.strip(), self.situation.task.strip(), self.statement)
         blocks = [Source(b.text, title=b.label) for b in self.situation.blocks if not _TALK.search(b.label)]
         for pool in (self.situation.sources, blocks):
             found = [s for s in pool if s.text.strip() not in aside and not _NUMBERED.fullmatch(s.text)]
