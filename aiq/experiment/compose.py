@@ -332,7 +332,7 @@ def _options_with(name: str) -> list[str]:
     found = []
     for option in options(group):
         with suppress(HydraException, OmegaConfBaseException, YAMLError, ValueError):
-            if name in dotted(OmegaConf.to_container(_composed([f"{group}={option}"]))):
+            if name in dotted(OmegaConf.to_container(_composed((), f"{group}/{option}"))):
                 found.append(option)
     return found
 
