@@ -20,7 +20,8 @@ BOILERPLATE = re.compile(
     r"|related (?:articles|links)|advertisement|更新于|页面更新|版权|责任编辑"
     r"|(?:the )?(?:available )?(?:sources|results|documents|evidence) (?:do|does|did) not"
     r" (?:answer|say|contain|mention|state)"
-    r"|not enough information|no(?:thing| information| evidence) (?:was|were|could be) found|现有资料没有|没有找到|信息不足)",
+    r"|not enough information|no(?:thing| information| evidence) (?:was|were|could be) found"
+    r"|现有资料没有|没有找到|信息不足)",
     re.IGNORECASE,
 )
 """What a page says of itself and not of its subject, and what a text says that it does not have."""

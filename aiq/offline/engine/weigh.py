@@ -179,7 +179,7 @@ class Weighing:
 
     @property
     def restated(self) -> str:
-        """The task in one line that needs no earlier turn; of a long one its subject and parts, as far as there is room."""
+        """The task in one line that needs no earlier turn; of a long one its subject and the parts that there is room for."""
         told = " ".join(self.task.split())
         for facet in self.facets if len(told) > _LINE else ():
             short = f"{self.topic.title}: {facet}" if len(told) > _LINE else f"{told}; {facet}"

@@ -119,5 +119,5 @@ async def test_memories_of_an_embedding_model_and_none_where_it_fails() -> None:
 )
 def test_a_history_in_pairs(speakers: str, pairs: list[tuple[str, str]]) -> None:
     names = {"u": "user", "a": "assistant"}
-    turns = [Turn(speaker=names[one], text=str(n)) for n, one in enumerate(speakers)]  # type: ignore[arg-type]
+    turns = [Turn(speaker=names[one], text=str(n)) for n, one in enumerate(speakers)]
     assert [(one.query, one.answer) for one in in_pairs(turns)] == pairs
