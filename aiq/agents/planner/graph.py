@@ -9,7 +9,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import ValidationError
 
-from aiq.agents.planner.accumulate import accumulated, settled
+from aiq.agents.planner.accumulate import accumulated, settled, with_total
 from aiq.agents.planner.completion import after_accumulation, after_empty_plan
 from aiq.agents.planner.errors import categorise, with_retries
 from aiq.agents.planner.policy import POLICIES, SYNTHESIZER
@@ -22,6 +22,7 @@ from aiq.agents.planner.state import (
     PlannerDecision,
     PlannerState,
     SubAgentCall,
+    plan_form,
 )
 from aiq.agents.planner.subagents.base import Registry, Research
 from aiq.agents.planner.tools import DataTools
@@ -42,10 +43,7 @@ class PlannerGraph:
     def __init__(self, settings: PlannerSettings, prompts: Prompts) -> None:
         self._settings, self._registry = settings, Registry(settings, prompts)
         self._policy = POLICIES[settings.policy](settings)
-        options = {"seconds": settings.calls.timeout_seconds}
-        plan = partial(StructuredCall, "planner.planner", prompts=prompts, name="planner", options=options)
-        self._first = plan(answer=FirstPlan, repair="repair.j2")
-        self._next = plan(answer=PlannerDecision, repair="repair.j2")
+        self._prompts = prompts
         self.graph = self._compile()
 
     def _compile(self) -> Graph:
@@ -110,8 +108,6 @@ class PlannerGraph:
     async def execute(self, state: PlannerState) -> Changes:
         """Sub-agents and tools at once, as many as may run; then calls that depend on others, in their order."""
         turn, decision = state.iteration, state.decision
-        if state.tools.pool is not None:
-            await state.tools.pool.begin([question.question for question in state.sub_questions], 0)
         agents = list(enumerate(decision.sub_agent_calls))
         later = [(place, call) for place, call in agents if _waits(place, call, len(agents))]
         works: list[Callable[[], Awaitable[Outcome]]] = [
@@ -131,7 +127,11 @@ class PlannerGraph:
 
     async def accumulate(self, state: PlannerState) -> Changes:
         """All results of both paths, each document and each claim once."""
-        after = settled(state, accumulated(state, state.outcomes, self._registry), self._registry)
+        after = accumulated(state, state.outcomes, self._registry)
+        if state.tools.pool is not None:
+            size = await state.tools.pool.grow(look_up(after))
+            after = after.model_copy(update=with_total(after, after.documents, size))
+        after = settled(state, after, self._registry)
         known = {document.key for document in state.documents}
         queries = [json.dumps(o.arguments, ensure_ascii=False) for o in state.outcomes if o.is_tool]
         current().events.emit(
@@ -164,15 +164,21 @@ class PlannerGraph:
 
     async def _decided(self, state: PlannerState) -> PlannerDecision:
         """What the model plans. Raises AgentError, ModelError, LimitReached."""
-        asked = {"state": state, "max_iterations": self._settings.max_iterations}
-        lists = {"sub_agents": self._registry.listing(), "tools": state.tools.listing()}
-        if state.iteration == 1:
-            if (plan := await self._first.ask(**asked, **lists)) is not None:
-                calls = {"sub_agent_calls": plan.sub_agent_calls, "tool_calls": plan.tool_calls}
-                return PlannerDecision(reasoning=plan.strategy, **calls)
-        elif (decision := await self._next.ask(**asked, **lists)) is not None:
-            return decision
-        raise AgentError("no reply, repaired or not, is a plan")
+        form = plan_form(
+            FirstPlan if state.iteration == 1 else PlannerDecision, self._registry.names, state.tools.names
+        )
+        options = {"seconds": self._settings.calls.timeout_seconds}
+        call = StructuredCall("planner.planner", form, self._prompts, "planner", options, repair="repair.j2")
+        plan = await call.ask(
+            state=state,
+            max_iterations=self._settings.max_iterations,
+            sub_agents=self._registry.listing(),
+            tools=state.tools.listing(),
+        )
+        if plan is None:
+            raise AgentError("no reply, repaired or not, is a plan")
+        said = plan.model_dump()
+        return PlannerDecision.model_validate({"reasoning": said.get("strategy", "")} | said)
 
     def _first_step(self, state: PlannerState) -> PlannerDecision:
         """The decomposer alongside a first call of the first tool, with the question where the tool takes one."""
@@ -214,6 +220,13 @@ def after_planning(state: PlannerState) -> str:
     if state.decision.agents == (SYNTHESIZER,) and not state.decision.tool_calls:
         return "synthesis"
     return "check_completion" if state.decision.is_empty else "execute"
+
+
+def look_up(state: PlannerState) -> list[str]:
+    """What a pool is to search for: the sub-questions, then what is missing for the report."""
+    gaps = [gap for gap in state.gaps if gap.importance == "high"]
+    asked = [str(gap.suggested_params.get("query") or gap.gap_description) for gap in gaps]
+    return [*(question.question for question in state.sub_questions), *asked]
 
 
 def without_repeats(decision: PlannerDecision) -> PlannerDecision:

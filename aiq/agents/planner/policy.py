@@ -6,7 +6,7 @@ from typing import NamedTuple
 from aiq.agents.planner.settings import PlannerSettings
 from aiq.agents.planner.state import PlannerDecision, PlannerState, SubAgentCall
 
-SYNTHESIZER, SCANNER = "synthesizer", "scanner"
+SYNTHESIZER, SCANNER, AGGREGATOR = "synthesizer", "scanner", "aggregator"
 _ENDS = ("complete", "synthesize")
 _FORCED_BATCHES = 10
 
@@ -23,23 +23,26 @@ Rule = Callable[[PlannerDecision, PlannerState], Settled | None]
 
 
 class DocumentPolicy:
-    """Ends by the document's rules only; validators and gap analyzers may run before the report. An empty first plan
-    becomes the document's first step."""
+    """Ends by the document's rules only; validators and gap analyzers may run before the report. The first plan has a
+    decomposer alongside a first call of a tool."""
 
     def __init__(self, settings: PlannerSettings) -> None:
         self._settings = settings
         self.rules: Sequence[Rule] = (self.last_iteration, self.unfetched, self.no_material, self.ends)
 
     def settle(self, decision: PlannerDecision, state: PlannerState, first: PlannerDecision) -> Settled:
-        """The first rule that applies decides. `first`: the first step of a research, where a plan has none."""
+        """The first rule that applies decides. `first`: the document's first step, which a first plan takes, too."""
         found = next(filter(None, (rule(decision, state) for rule in self.rules)), None)
         found = found or Settled(decision, decision.reasoning or "as planned")
-        if state.iteration == 1 and found.decision.is_empty and self.starts:
-            return Settled(first, "the first plan is empty")
-        return found
+        return found._replace(decision=self.begun(found.decision, first)) if state.iteration == 1 else found
 
-    starts = True
-    """Whether an empty first plan becomes the first step."""
+    def begun(self, decision: PlannerDecision, first: PlannerDecision) -> PlannerDecision:
+        """The first plan with a decomposer, and with a tool call where it brings no data by itself."""
+        missing = tuple(call for call in first.sub_agent_calls if call.agent_name not in decision.agents)
+        agents = (*decision.sub_agent_calls, *missing)  # behind the others, whose positions `depends_on` counts
+        brings = decision.tool_calls or {SCANNER, AGGREGATOR} & {*decision.agents}
+        tools = decision.tool_calls if brings else first.tool_calls
+        return decision.model_copy(update={"sub_agent_calls": agents, "tool_calls": tools})
 
     def last_iteration(self, decision: PlannerDecision, state: PlannerState) -> Settled | None:
         over = state.iteration > self._settings.max_iterations
@@ -80,8 +83,6 @@ class StrictSourcePolicy(DocumentPolicy):
     """The safeguards of the source: the report is written as soon as there are statistics and nothing is to be scanned,
     whatever was planned, and a forced scan takes the place of the plan."""
 
-    starts = False
-
     def __init__(self, settings: PlannerSettings) -> None:
         super().__init__(settings)
         self.rules = (self.last_iteration, self.enough, self.unfetched, self.no_material, self.ends)
@@ -91,6 +92,9 @@ class StrictSourcePolicy(DocumentPolicy):
         if state.iteration >= 2 and scanned and decision.next_action not in _ENDS:
             return Settled(synthesis(), "there are statistics, and no full scan is needed")
         return None
+
+    def begun(self, decision: PlannerDecision, first: PlannerDecision) -> PlannerDecision:
+        return decision
 
     def beside_scan(self, decision: PlannerDecision) -> tuple[SubAgentCall, ...]:
         return ()

@@ -58,10 +58,10 @@ class Pool:
         self._seen: dict[str, Source] = {}
         self._texts: dict[str, str] = {}
 
-    async def begin(self, queries: Sequence[str], turn: int) -> None:
-        """A new iteration: from now on the pool holds what the last one has found, and what these queries find.
+    async def grow(self, queries: Sequence[str]) -> int:
+        """End an iteration: the pool holds what it has found, and what these queries find (nothing, where they fail).
 
-        A query that fails finds nothing.
+        Returns how many documents there are now.
         """
         left = max(0, self._settings.max_queries - len(self._asked))
         new = [query for query in dict.fromkeys(queries) if query not in self._asked][:left]
@@ -70,10 +70,11 @@ class Pool:
             with suppress(ToolError):
                 await self._search(query)
 
-        await gather_ordered([partial(one, query) for query in new], self._at_once, turn)
+        await gather_ordered([partial(one, query) for query in new], self._at_once, 0)
         for query in sorted(self._found, key=lambda query: self._asked[query]):
             for source in self._found[query]:
                 self._seen.setdefault(source.address, source)
+        return min(len(self._seen), self._settings.max_documents)
 
     async def run(self, arguments: Any) -> ToolResult:
         """Counts, and a page of documents, as JSON. Raises ToolError where the search fails."""

@@ -1,9 +1,10 @@
 """What the planner and its sub-agents hand to each other: the state of the graph and the records in it."""
 
 import hashlib
+from functools import cache
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from aiq.core.base import Record
 from aiq.core.samples import DataSources, Turn
@@ -138,6 +139,25 @@ class PlannerDecision(Written):
     @property
     def is_empty(self) -> bool:
         return not (self.sub_agent_calls or self.tool_calls)
+
+
+@cache
+def plan_form(
+    kind: type[FirstPlan | PlannerDecision], agents: tuple[str, ...], tools: tuple[str, ...]
+) -> type[Written]:
+    """The form of a plan that can name only these sub-agents and tools."""
+
+    def calls(of: type[Written], field: str, names: tuple[str, ...]) -> Any:
+        about = of.model_fields[field].description
+        named: Any = (Literal[names], Field(description=about)) if names else (str, Field(description=about))
+        return tuple[create_model(of.__name__, __base__=of, **{field: named}), ...], ()  # type: ignore[misc]
+
+    return create_model(
+        kind.__name__,
+        __base__=kind,
+        sub_agent_calls=calls(SubAgentCall, "agent_name", agents),
+        tool_calls=calls(DataCall, "tool", tools),
+    )
 
 
 class DataDocument(Record):
