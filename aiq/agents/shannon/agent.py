@@ -55,7 +55,9 @@ class ShannonAgent:
             state = ResearchState.model_validate(await self._workflow.graph.ainvoke(given))
         extras: dict[str, JsonValue] = {"usage": books.summary(session, before), **told(state, self._settings)}
         text = format_report(state.written, citation_lines(state.citations))
-        return finish(text, ROUTE, self._leaks, session, extras=extras)
+        report = finish(text, ROUTE, self._leaks, session, extras=extras)
+        await self._workflow.memory.keep(question.thread_id or "", question.text, report.text, session)
+        return report
 
 
 def told(state: ResearchState, settings: ShannonSettings) -> dict[str, JsonValue]:
@@ -66,6 +68,6 @@ def told(state: ResearchState, settings: ShannonSettings) -> dict[str, JsonValue
         "not_covered": [area for area in areas if area not in good],
         "gap_iterations": state.gap_iteration,
         "quality": state.quality,
-        "citations": state.stats.model_dump(),
-        "verification": state.verification and state.verification.model_dump(),
+        "citations": state.stats.model_dump(mode="json"),
+        "verification": state.verification and state.verification.model_dump(mode="json"),
     }

@@ -53,7 +53,7 @@ class Books:
         self.records.append(CallRecord(agent_id=agent_id, step=step, **what))
 
     def left(self, agent_id: str, messages: Sequence[Message]) -> int | None:
-        """Tokens that the reply to these messages may have; None: any number. Raises BudgetSpent where there are none."""
+        """Tokens that the reply may have, None for any number. Raises BudgetSpent where there are none."""
         if self.budget is None:
             return None
         used = sum(record.tokens for record in self.records if record.agent_id == agent_id)
@@ -71,7 +71,10 @@ class Books:
         recorded = sum(record.tokens for record in self.records)
         cause = "" if recorded == booked else f"{recorded} tokens are recorded, {booked} booked"
         session.events.emit(Decision(name="tokens_add_up", value=recorded == booked, cause=cause))
-        return {"records": [record.model_dump(exclude_defaults=True) for record in self.records], "tokens": recorded}
+        return {
+            "records": [record.model_dump(mode="json", exclude_defaults=True) for record in self.records],
+            "tokens": recorded,
+        }
 
 
 _books: ContextVar[Books] = ContextVar("shannon_books")

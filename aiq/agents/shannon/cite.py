@@ -16,9 +16,7 @@ class Cite:
     async def run(self, state: ResearchState) -> dict[str, Any]:
         """The citations, and their statistics; after gaps were filled, of those results too."""
         settings, refined, session = self._settings, state.refined, current()
-        found, _ = collect_citations(
-            [*state.filled, *state.results], session.now, settings.most, settings.per_domain
-        )
+        found, _ = collect_citations([*state.filled, *state.results], session.now, settings.most, settings.per_domain)
         if settings.entity_filter:
             found = filter_by_entity(
                 found,

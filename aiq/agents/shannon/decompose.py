@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import Field
 
 from aiq.agents.shannon.calls import ask, working_as
-from aiq.agents.shannon.records import Reply, Subtask
+from aiq.agents.shannon.records import LenientRecord, Subtask
 from aiq.agents.shannon.rules import repair_subtasks
 from aiq.agents.shannon.settings import DecomposeSettings
 from aiq.agents.shannon.state import Plan, ResearchState
@@ -17,12 +17,32 @@ from aiq.core.prompts import Prompts
 AGENT = "decomposer"
 
 
-class Decomposition(Reply):
+class ToolParameters(LenientRecord):
+    """The one tool call that does a subtask."""
+
+    tool: str = Field("", description="a name from the list of tools; empty where the agent decides")
+    query: str = Field("", description="search words for the subtask; empty without a tool")
+
+
+class PlannedTask(LenientRecord):
+    id: str = ""
+    description: str = Field(description="what to find out, as one full sentence")
+    dependencies: tuple[str, ...] = Field((), description="ids of subtasks whose results it needs")
+    parent_area: str = Field("", description="the research area that it serves, word for word")
+    suggested_tools: tuple[str, ...] = Field((), description="names from the list of tools")
+    tool_parameters: ToolParameters | None = None
+
+    def subtask(self) -> Subtask:
+        given = self.tool_parameters.model_dump(exclude_defaults=True) if self.tool_parameters else {}
+        return Subtask(**{**self.model_dump(), "tool_parameters": given if "tool" in given else {}})
+
+
+class Decomposition(LenientRecord):
     """What the model is asked for."""
 
-    complexity_score: float = Field(0.5, ge=0, le=1)
-    subtasks: tuple[Subtask, ...]
-    agent_types: tuple[str, ...] = ()
+    complexity_score: float = Field(0.5, ge=0, le=1, description="0 for a lookup, 1 for a report with many parts")
+    subtasks: tuple[PlannedTask, ...]
+    agent_types: tuple[str, ...] = Field((), description="the role of each subtask's agent, in their order")
 
 
 class Decompose:
@@ -40,8 +60,8 @@ class Decompose:
         query, areas = state.refined.refined_query, state.refined.research_areas
         tools = listing(research_tools(state.data_sources))
         with working_as(AGENT):
-            found = await self._call.ask(query=query, areas=areas, tools=tools, **state.context)
+            found = await self._call.ask(question=state.query, refined=query, areas=areas, tools=tools, **state.context)
         if found is None:
             raise AgentError("the query could not be decomposed: no reply, repaired or not, was a list of subtasks")
-        tasks = repair_subtasks(found.subtasks, query, found.complexity_score)
+        tasks = repair_subtasks([task.subtask() for task in found.subtasks], query, found.complexity_score)
         return {"plan": Plan(complexity=found.complexity_score, subtasks=tasks, personas=found.agent_types)}

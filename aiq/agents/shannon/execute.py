@@ -55,6 +55,8 @@ class Execute:
             bool(self._settings.react_per_task),
             self._settings.research_strategy or "",
             any(task.dependencies for task in state.plan.subtasks),
+            settings.react_below,
+            settings.per_task_above,
         )
 
     async def _scheduled(self, state: ResearchState, pattern: Pattern) -> list[AgentResult]:
@@ -96,7 +98,7 @@ class Execute:
         return Task(
             agent_id=subtask.id,
             description=subtask.description,
-            tier=model_tier(self._settings.model_tier or "", state.plan.complexity),
+            tier=model_tier(self._settings.model_tier, state.plan.complexity),
             tools=tools,
             area=subtask.parent_area,
             persona=persona,
@@ -123,7 +125,7 @@ class Execute:
         current().events.emit(Decision(name="forced_search", value=search.name, cause="no tool call succeeded"))
         with nested_call(len(state.plan.subtasks), 0, None):
             output, content = await call(search, {"query": state.refined.refined_query})
-        return [result_of(task, content if output.success else "", [output], "" if output.success else content)]
+        return [result_of(task, content if output.success else "", [output], None if output.success else content)]
 
 
 def fields(tool: Tool) -> Mapping[str, object]:

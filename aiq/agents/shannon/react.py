@@ -7,7 +7,7 @@ from aiq.agents.shannon.records import AgentResult
 from aiq.agents.shannon.rules import is_task_complete, react_should_stop, truncate_observations
 from aiq.agents.shannon.settings import ExecutionSettings
 from aiq.agents.shannon.worker import Task, Worker, now, result_of
-from aiq.core.errors import AgentError, ModelError
+from aiq.core.errors import ModelError
 from aiq.core.events import Decision, Recovery
 from aiq.core.models import Message
 from aiq.core.prompts import Prompts

@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import Field
 
 from aiq.agents.shannon.calls import ask, or_none, working_as
-from aiq.agents.shannon.records import Reply
+from aiq.agents.shannon.records import LenientRecord
 from aiq.agents.shannon.rules import reflection_score
 from aiq.agents.shannon.settings import ShannonSettings
 from aiq.agents.shannon.state import ResearchState
@@ -18,7 +18,7 @@ from aiq.core.session import current
 AGENT = "evaluator"
 
 
-class Evaluation(Reply):
+class Evaluation(LenientRecord):
     """What the model is asked for; `feedback` is what the report lacks."""
 
     score: float = Field(ge=0, le=1)

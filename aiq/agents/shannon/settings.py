@@ -44,8 +44,7 @@ class MemorySettings(Settings):
 class CompressionSettings(Settings):
     enabled: bool = Field(description="summarise a long conversation before the research")
     messages: Count = Field(description="of the conversation, above which it may be compressed")
-    windows: Mapping[Tier, Count] = Field(description="tokens that a model of each tier takes")
-    window_share: Share = Field(description="of the window, above which it is compressed")
+    window_share: Share = Field(description="of the window that the tier's models have, from which it is compressed")
     target_share: Share = Field(description="of the window, that the summary may take")
     new_messages: int = Field(ge=0, description="messages since the last compression, at least")
     minutes: float = Field(ge=0, description="since the last compression, at least")
@@ -106,7 +105,7 @@ class SynthesisSettings(Settings):
     max_tokens: Count = Field(description="of the report, for its frame")
     tokens_per_result: int = Field(ge=0, description="of the report, for each result of an agent")
     comprehensive_tokens: Count = Field(description="of a comprehensive report, at least")
-    margin_share: Share = Field(description="of the reply's limit that must be left, or it has stopped for lack of room")
+    margin_share: Share = Field(description="of the reply's limit, that must be left or it lacked room")
     margin_tokens: Count = Field(description="the same in tokens, where that is less")
     continuation_tokens: Count = Field(description="of a continuation, at most")
     continuation_chars: Count = Field(description="of the report's end that the continuation sees")
@@ -122,7 +121,7 @@ class GapSettings(Settings):
 
 class ReflectionSettings(Settings):
     evaluator: Literal["constant", "coverage", "model"] = Field(
-        description="constant: a report is good unless blank; coverage: share of covered areas; model: asked for a score"
+        description="constant: good unless blank; coverage: share of covered areas; model: asked for a score"
     )
     threshold: Share = Field(description="of quality, from which a report stays as it is")
     max_retries: int = Field(ge=0, description="evaluations, after the last of which nothing is written anew")
@@ -160,8 +159,8 @@ class ShannonSettings(Settings):
         description="a report with a section for each area, or a short answer"
     )
     synthesis_model_tier: Tier = Field(description="of the model that writes the report")
-    gap_model_tier: Tier | None = Field(description="of the model that writes it anew after a gap is filled; null: the same")
-    model_tier: Tier | None = Field(description="of agents; null: by complexity (small below 0.3, medium below 0.5, large)")
+    gap_model_tier: Tier | None = Field(description="of that which rewrites it once gaps are filled; null: the same")
+    model_tier: Tier | None = Field(description="of agents; null: by complexity, small below 0.3, medium below 0.5")
     force_research: bool = Field(description="every subtask gets search and fetch tools, suggested or not")
     data_sources: DataSources = Field(description="ids such as [web], where a question names none; null: all, []: none")
     prompts_dir: str | None = Field(

@@ -28,7 +28,7 @@ class Remembered(Record):
 
     query: str
     answer: str
-    origin: Literal["recent", "semantic", "both", "session"]
+    origin: Literal["recent", "semantic", "summary", "session"]
 
 
 class Claim(Record):

@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from aiq.agents.shannon.calls import ask, or_none, working_as
-from aiq.agents.shannon.records import Reply
+from aiq.agents.shannon.records import LenientRecord
 from aiq.agents.shannon.rules import aggregate_verification, parse_claims, verify_claim
 from aiq.agents.shannon.settings import VerificationSettings
 from aiq.agents.shannon.state import Claim, ResearchState, Verification
@@ -20,7 +20,7 @@ NO_VERDICT = 0.5
 """Confidence of a claim whose check failed or could not be read (specification 1.14)."""
 
 
-class Support(Reply):
+class Support(LenientRecord):
     """What the model is asked for: numbers of citations, and how sure it is."""
 
     supporting: tuple[int, ...] = ()
@@ -75,6 +75,4 @@ class Verify:
         supporting, conflicting = ([n - 1 for n in numbers] for numbers in (found.supporting, found.conflicting))
         credibilities = [one.credibility for one in shown]
         confidence = verify_claim(supporting, conflicting, found.confidence, credibilities)
-        return Claim(
-            text=text, supporting=found.supporting, conflicting=found.conflicting, confidence=confidence
-        )
+        return Claim(text=text, supporting=found.supporting, conflicting=found.conflicting, confidence=confidence)

@@ -1,5 +1,6 @@
 """An agent of the workflow: answers one task with the help of tools, or runs the one tool call that was planned."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -51,7 +52,7 @@ class Worker:
         name = str(arguments.pop("tool"))
         output, content = await call(next(tool for tool in task.tools if tool.name == name), arguments)
         books().add(task.agent_id, tool=name)
-        return result_of(task, content if output.success else "", [output], "" if output.success else content)
+        return result_of(task, content if output.success else "", [output], None if output.success else content)
 
     async def _asked(self, task: Task) -> AgentResult:
         messages = [
@@ -62,7 +63,9 @@ class Worker:
         try:
             for turn in range(self._rounds + 1):
                 offered = task.tools if turn < self._rounds else ()
-                reply = await ask(f"shannon.{task.tier}.researcher", messages, tools=[definition(tool) for tool in offered])
+                reply = await ask(
+                    f"shannon.{task.tier}.researcher", messages, tools=[definition(tool) for tool in offered]
+                )
                 if not reply.tool_calls or not offered:
                     return result_of(task, reply.text, outputs)
                 messages += [reply.message, *await self._calls(reply, task.tools, turn, outputs)]
@@ -72,9 +75,7 @@ class Worker:
             return result_of(task, "", outputs, str(error))
         raise AssertionError("the last reply is offered no tools")
 
-    async def _calls(
-        self, reply: Reply, tools: Sequence[Tool], turn: int, outputs: list[ToolOutput]
-    ) -> list[Message]:
+    async def _calls(self, reply: Reply, tools: Sequence[Tool], turn: int, outputs: list[ToolOutput]) -> list[Message]:
         """The tools' answers to a reply, in the order of its calls."""
         by_name = {tool.name: tool for tool in tools}
         answers = []
@@ -96,7 +97,8 @@ async def call(
         result = await current().call_tool(name, arguments, call_id)
     except ToolError as error:
         return ToolOutput(tool=kind_of(name), success=False, output=str(error)), f"Error: {error}"
-    return ToolOutput(tool=kind_of(name), success=True, output=found_in(name, result)), result.content
+    found = json.dumps(found_in(name, result), ensure_ascii=False)
+    return ToolOutput(tool=kind_of(name), success=True, output=found), result.content
 
 
 def kind_of(name: str) -> str:
@@ -115,7 +117,7 @@ def found_in(name: str, result: ToolResult) -> JsonValue:
             "title": source.title,
             "text": source.text,
             "published_date": dated(source),
-            **({} if source.relevance is None else {"score": source.relevance}),
+            **({} if (score := getattr(source, "relevance", None)) is None else {"score": score}),
         }
         for source in result.sources
         if source.address
@@ -132,15 +134,13 @@ def now() -> dict[str, str]:
     return {"current_datetime": current().now.isoformat()}
 
 
-def result_of(
-    task: Task, response: str, outputs: Sequence[ToolOutput], error: str = ""
-) -> AgentResult:
+def result_of(task: Task, response: str, outputs: Sequence[ToolOutput], error: str | None = None) -> AgentResult:
     return AgentResult(
         agent_id=task.agent_id,
         area=task.area,
         response=response,
         tools_used=tuple(dict.fromkeys(output.tool for output in outputs)),
         tool_outputs=tuple(outputs),
-        success=not error,
+        success=error is None,
         error=error,
     )

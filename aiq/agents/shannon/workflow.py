@@ -2,6 +2,7 @@
 (as long as there are any), reflect, verify."""
 
 from collections.abc import Awaitable, Callable
+from itertools import pairwise
 from typing import Any, Literal
 
 from langgraph.graph import END, START, StateGraph
@@ -13,7 +14,7 @@ from aiq.agents.shannon.decompose import Decompose
 from aiq.agents.shannon.entity_filter import EntityFilter
 from aiq.agents.shannon.execute import Execute
 from aiq.agents.shannon.gaps import FillGaps
-from aiq.agents.shannon.memory import Remember
+from aiq.agents.shannon.memory import Recall
 from aiq.agents.shannon.refine import Refine
 from aiq.agents.shannon.reflect import Reflect
 from aiq.agents.shannon.settings import ShannonSettings
@@ -42,7 +43,7 @@ class Workflow:
             found = gaps.detect(state.model_copy(update=written))
             return {**written, "gaps": tuple(found)}
 
-        self.memory = Remember(settings.memory)
+        self.memory = Recall(settings.memory)
         self._stages: dict[str, Stage] = {
             "memory": self.memory.run,
             "compress": Compress(settings.compression, prompts).run,
@@ -65,7 +66,7 @@ class Workflow:
             graph.add_node(name, _as_node(name, place, stage))
         straight = ("memory", "compress", "refine", "decompose", "execute", "entity_filter", "cite", "synthesize")
         graph.add_edge(START, "memory")
-        for before, after in zip(straight, straight[1:], strict=False):
+        for before, after in pairwise(straight):
             graph.add_edge(before, after)
         graph.add_conditional_edges("synthesize", after_writing)
         graph.add_conditional_edges("fill_gaps", after_writing)
