@@ -15,6 +15,7 @@ from pydantic import BeforeValidator, Field, JsonValue, field_validator, model_v
 from aiq.core.llm_settings import LlmSettings
 from aiq.core.settings import Count, Endpoint, Names, OneOrMore, Plugin, Positive, Settings, Share
 from aiq.core.sources import SourceKind
+from aiq.core.tool_settings import ToolsSettings
 from aiq.core.usage import Limits, SpendName
 
 Strategy = Literal["grid", "ablation", "random", "halving", "optuna", "rescore"]
@@ -248,6 +249,7 @@ class RunSettings(Settings):
     knowledge: KnowledgeSettings = Field(description="users' documents: the tool knowledge_search")
     judge: Mapping[str, Plugin] = Field(description="who scores the reports, by name")
     tool: Mapping[str, Plugin] = Field(description="tools of your own, by name")
+    tools: ToolsSettings = Field(description="MCP servers, whose tools agents get as well")
     cassette: CassetteSettings = Field(description="record and replay")
     checkpointer: CheckpointerSettings = Field(description="where agents keep conversations")
     user: UserSettings = Field(description="who answers an agent's questions and reviews its plans")

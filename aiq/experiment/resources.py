@@ -171,7 +171,7 @@ async def open_resources(
     """
     from aiq.llm.models import RunModels
     from aiq.llm.transport import open_client
-    from aiq.tools.toolbox import build_toolbox, build_web
+    from aiq.tools.toolbox import build_web, open_toolbox
 
     async with AsyncExitStack() as opened:
         if recorder is None:
@@ -194,7 +194,7 @@ async def open_resources(
         open_web = settings.model_copy(update={"web": settings.web.model_copy(update={"deny": ()})})
         judges_web = build_web(open_web, client, over) if settings.web.deny else web
         await libraries
-        tools = build_toolbox(settings, web, client, collections, recorder.tool)
+        tools = await opened.enter_async_context(open_toolbox(settings, web, client, recorder, collections))
         saver = await opened.enter_async_context(open_checkpointer(settings.checkpointer))
         yield Resources(models, tools, web, judges_web, saver, forms, recorder, port)
 
