@@ -77,12 +77,28 @@ class NeededFact(Record):
     forms: tuple[str, ...]
 
 
+class NeededNumber(Record):
+    """A number that a report must state, beside one of its `labels` if it has any; `percent`: as a percentage."""
+
+    labels: tuple[str, ...]
+    value: float
+    percent: bool = False
+
+
+class Expected(Record):
+    """What an aggregate or exhaustive question expects: numbers, and the ids of all items that are asked for."""
+
+    numbers: tuple[NeededNumber, ...] = ()
+    items: tuple[str, ...] = ()
+
+
 class Truth(Record):
-    """What the closed world knows of a sample. Only `world.*` and escalation judges may read it."""
+    """What is known of a sample. Only the judges `world`, `events` and `escalation` may read it."""
 
     hops: int
     needs_depth: bool
     facts: tuple[NeededFact, ...] = ()
+    expected: Expected | None = None
 
 
 class TruthRow(Truth):
