@@ -90,7 +90,7 @@ class PlannerGraph:
             if isinstance(failure, ModelError) and failure.never_answered:
                 raise
             error, decision = f"the planner failed: {failure}", PlannerDecision(next_action="synthesize")
-        found = self._policy.settle(without_repeats(decision), state, self._first_step(state))
+        found = self._policy.settle(self._plain(decision), state, self._first_step(state))
         decision, cause = found.decision, error or found.cause
         value = [*decision.agents, *(call.tool for call in decision.tool_calls)]
         detail = {"iteration": state.iteration, "next_action": decision.next_action}
@@ -180,12 +180,29 @@ class PlannerGraph:
         said = plan.model_dump()
         return PlannerDecision.model_validate({"reasoning": said.get("strategy", "")} | said)
 
-    def _first_step(self, state: PlannerState) -> PlannerDecision:
-        """The decomposer alongside a first call of the first tool, with the question where the tool takes one."""
-        calls = tuple(
-            DataCall(tool=tool["name"], arguments={"query": state.query} if "query" in tool["parameters"] else {})
-            for tool in state.tools.listing()[:1]
+    def _plain(self, decision: PlannerDecision) -> PlannerDecision:
+        """The plan with the arguments that sub-agents have, the same call of a sub-agent or a tool once."""
+        calls = [
+            call.model_copy(update={"arguments": self._registry.get(call.agent_name).own(call.arguments)})
+            for call in decision.sub_agent_calls
+        ]
+        texts = [json.dumps([call.agent_name, call.arguments], sort_keys=True) for call in calls]
+        kept = [place for place, text in enumerate(texts) if text not in texts[:place]]
+        moved = {place: kept.index(texts.index(text)) for place, text in enumerate(texts)}
+        agents = (
+            calls[place].model_copy(
+                update={"depends_on": tuple(moved[n] for n in calls[place].depends_on if n in moved)}
+            )
+            for place in kept
         )
+        tools = {json.dumps([call.tool, call.arguments], sort_keys=True): call for call in decision.tool_calls[::-1]}
+        calls_once = {"sub_agent_calls": tuple(agents), "tool_calls": tuple(tools.values())[::-1]}
+        return decision.model_copy(update=calls_once)
+
+    def _first_step(self, state: PlannerState) -> PlannerDecision:
+        """The decomposer alongside a first call of the first tool; a pool is asked the question."""
+        arguments = {"query": state.query} if state.tools.pool is not None else {}
+        calls = tuple(DataCall(tool=name, arguments=arguments) for name in state.tools.names[:1])
         return PlannerDecision(sub_agent_calls=(SubAgentCall(agent_name="decomposer"),), tool_calls=calls)
 
     async def _call_agent(self, call: SubAgentCall, state: PlannerState) -> Outcome:
@@ -209,8 +226,8 @@ class PlannerGraph:
 
     async def _call_tool(self, call: DataCall, state: PlannerState) -> Outcome:
         async def work() -> Outcome:
-            page = await state.tools.call(call.tool, call.arguments)
-            return Outcome(name=call.tool, is_tool=True, arguments=call.arguments, output=page)
+            page, arguments = await state.tools.call_matching(call.tool, call.arguments)
+            return Outcome(name=call.tool, is_tool=True, arguments=arguments, output=page)
 
         return await _or_failed(call.tool, work(), is_tool=True)
 
@@ -227,12 +244,6 @@ def look_up(state: PlannerState) -> list[str]:
     gaps = [gap for gap in state.gaps if gap.importance == "high"]
     asked = [str(gap.suggested_params.get("query") or gap.gap_description) for gap in gaps]
     return [*(question.question for question in state.sub_questions), *asked]
-
-
-def without_repeats(decision: PlannerDecision) -> PlannerDecision:
-    """The same call of a tool is made once."""
-    by_text = {json.dumps([call.tool, call.arguments], sort_keys=True): call for call in decision.tool_calls[::-1]}
-    return decision.model_copy(update={"tool_calls": tuple(by_text.values())[::-1]})
 
 
 def _waits(place: int, call: SubAgentCall, calls: int) -> bool:

@@ -49,8 +49,8 @@ class DocumentPolicy:
         return Settled(synthesis(), "Max iterations reached") if over else None
 
     def unfetched(self, decision: PlannerDecision, state: PlannerState) -> Settled | None:
-        """There are statistics, and documents that nobody has fetched: a scan is made, planned or not."""
-        if not (state.aggregations and state.needs_full_scan):
+        """There are documents that nobody has fetched: a scan is made, planned or not."""
+        if not state.needs_full_scan:
             return None
         if SCANNER in decision.agents:
             return Settled(decision, decision.reasoning or "a scan is planned", scans=True)
@@ -95,6 +95,9 @@ class StrictSourcePolicy(DocumentPolicy):
 
     def begun(self, decision: PlannerDecision, first: PlannerDecision) -> PlannerDecision:
         return decision
+
+    def unfetched(self, decision: PlannerDecision, state: PlannerState) -> Settled | None:
+        return super().unfetched(decision, state) if state.aggregations else None
 
     def beside_scan(self, decision: PlannerDecision) -> tuple[SubAgentCall, ...]:
         return ()

@@ -46,7 +46,7 @@ class DataTools:
     def listing(self) -> list[dict[str, JsonValue]]:
         """The tools as prompts list them."""
         return [
-            {"name": tool.name, "description": tool.description, "parameters": _parameters(tool)}
+            {"name": tool.name, "description": tool.description, "parameters": tool.parameters.model_json_schema()}
             for tool in self._tools.values()
         ]
 
@@ -68,6 +68,15 @@ class DataTools:
             return self._reader.read(name, result, fitted, page)
 
         return await with_retries(name, once, arguments, _FLOORS, self._settings.calls)
+
+    async def call_matching(self, name: str, arguments: Arguments) -> tuple[DataPage, Arguments]:
+        """The answer to a planned call, and its arguments: without the full-text query where nothing has its words."""
+        page = await self.call(name, arguments)
+        if page.size or self.pool is not None or not arguments.get("query"):
+            return page, arguments
+        rest = {key: value for key, value in arguments.items() if key != "query"}
+        current().events.emit(Recovery(what="query_dropped", detail=f"{name}: nothing matches {arguments['query']!r}"))
+        return await self.call(name, rest), rest
 
     async def _run(self, name: str, arguments: Arguments) -> ToolResult:
         if self.pool is not None and name == self.pool.name:

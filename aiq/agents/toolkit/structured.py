@@ -73,7 +73,6 @@ def schema_of(model: type[BaseModel]) -> Mapping[str, JsonValue]:
     for part in (schema, *schema.get("$defs", {}).values()):
         if "properties" in part:
             part |= {"required": list(part["properties"]), "additionalProperties": False}
-<<<<<<< HEAD
     return {"name": model.__name__.lower(), "strict": not _is_open(schema), "schema": schema}
 
 
@@ -85,9 +84,6 @@ def _is_open(part: Any) -> bool:
         return False
     own = part.get("type") == "object" and part.get("additionalProperties", True) is not False
     return own or any(map(_is_open, part.values()))
-=======
-    return {"name": model.__name__.lower(), "strict": True, "schema": schema}
->>>>>>> shannon
 
 
 def read_object(text: str, model: type[ModelT]) -> ModelT | None:

@@ -59,7 +59,7 @@ class Aggregator(SubAgent[AggregatorInput, AggregatorOutput]):
 
     def defaults(self, state: PlannerState) -> Arguments:
         settings = self.settings.aggregator
-        return {"top_n": settings.top_n, "top_n_per_group": settings.top_n_per_group, "fallback_search": state.query}
+        return {"top_n": settings.top_n, "top_n_per_group": settings.top_n_per_group}
 
     async def execute(self, given: AggregatorInput, research: Research) -> AggregatorOutput:
         """Several tools are asked at once, and their totals added. Raises the first ToolError where all fail."""

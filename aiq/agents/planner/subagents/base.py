@@ -59,11 +59,14 @@ class SubAgent(Generic[In, Out]):
         """What the state and the settings have for arguments that a call leaves out."""
         return {}
 
-    def completed(self, arguments: Mapping[str, Any], state: PlannerState) -> Arguments:
-        """The arguments of a plan with those that it leaves out; records always come from the state."""
+    def own(self, arguments: Mapping[str, Any]) -> Arguments:
+        """Those of a plan's arguments that it may set and has set; records always come from the state."""
         plain = _plain_parameters(self.input_model)
-        given = {name: value for name, value in arguments.items() if name in plain and value not in (None, "", [], {})}
-        return self.defaults(state) | given
+        return {name: value for name, value in arguments.items() if name in plain and value not in (None, "", [], {})}
+
+    def completed(self, arguments: Mapping[str, Any], state: PlannerState) -> Arguments:
+        """A plan's arguments with those that it leaves out."""
+        return self.defaults(state) | self.own(arguments)
 
     async def run(self, arguments: Arguments, research: Research) -> Out:
         """The checked output for completed arguments.
