@@ -39,14 +39,19 @@ def of_tool(state: PlannerState, outcome: Outcome) -> dict[str, Any]:
         "last_tool_args": outcome.arguments,
         "tool_calls_done": state.tool_calls_done + 1,
         "aggregations": (*state.aggregations, *page.aggregations),
+        "notes": (*state.notes, f"{outcome.name}: {page.note}") if page.note else state.notes,
     }
     return {**changes, **with_total(state, documents, page.size)}
 
 
 def with_total(state: PlannerState, documents: tuple[DataDocument, ...], total: int) -> dict[str, Any]:
-    """Documents and the largest total so far; a scan is needed where some are fetched and others are not."""
+    """Documents and the largest total so far; a scan is needed where some are fetched and others are not.
+
+    What says nothing new asks for no further scan: a scan may have ended at its ceiling.
+    """
     total = max(state.total_docs, total)
-    needed = state.needs_full_scan or total > len(documents) > 0
+    is_new = total > state.total_docs or len(documents) > state.docs_fetched
+    needed = state.needs_full_scan or (is_new and total > len(documents) > 0)
     return {"documents": documents, "total_docs": total, "needs_full_scan": needed}
 
 

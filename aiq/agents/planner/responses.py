@@ -13,6 +13,7 @@ from aiq.core.base import Record
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.tools import ToolResult
 
+_NOTE = 2000  # characters
 _CUT = re.compile(r"\[cut: the first \d+ of \d+ characters\]\s*\Z")
 _TYPES: Mapping[str, Literal["terms", "date_histogram", "numeric_histogram", "stats"]] = {
     "date": "date_histogram",
@@ -25,12 +26,14 @@ _TYPES: Mapping[str, Literal["terms", "date_histogram", "numeric_histogram", "st
 
 class DataPage(Record):
     """One answer of a data tool. `total`: distinct documents that match, None where it does not say; `following`: what
-    the call of the next page adds to its arguments, None where there is no other page."""
+    the call of the next page adds to its arguments, None where there is no other page; `note`: the beginning of an
+    answer that has neither documents nor counts."""
 
     documents: tuple[DataDocument, ...] = ()
     total: int | None = None
     following: Arguments | None = None
     aggregations: tuple[AggregationResult, ...] = ()
+    note: str = ""
 
     @property
     def size(self) -> int:
@@ -60,7 +63,8 @@ class ResponseReader:
         aggregations = tuple(self._aggregations(tool, data, arguments))
         found = DataPage(documents=tuple(documents.values()), total=_total(data), following=_following(data))
         sized = tuple(each.model_copy(update={"total_docs": found.size}) for each in aggregations)
-        return found.model_copy(update={"aggregations": sized})
+        tells = rows or sized or found.total is not None
+        return found.model_copy(update={"aggregations": sized, "note": "" if tells else result.content[:_NOTE]})
 
     def _of_sources(self, tool: str, result: ToolResult) -> DataPage:
         found = {
@@ -73,7 +77,7 @@ class ResponseReader:
             )
             for source in result.sources
         }
-        return DataPage(documents=tuple(found.values()))
+        return DataPage(documents=tuple(found.values()), note="" if found else result.content[:_NOTE])
 
     def _document(self, tool: str, row: Mapping[str, Any], number: int, page: int) -> DataDocument:
         """A row as a document: what it has beside text, title and address is told after its text."""
@@ -82,9 +86,11 @@ class ResponseReader:
         said = {name: value for name, (name_of, value) in known.items() if name_of}
         named = {name for name, _ in known.values()} - {known["date"][0]}
         rest = [
-            f"{key}: {value}" for key, value in row.items() if key not in named and isinstance(value, str | int | float)
+            f"{name}: {value}"
+            for name, value in row.items()
+            if name not in named and isinstance(value, str | int | float) and value != said.get("id")
         ]
-        text = "; ".join(filter(None, [said.get("text", "").rstrip(), *rest]))
+        text = "\n".join(filter(None, [said.get("text", "").rstrip(), "; ".join(rest)]))
         key = said.get("id") or said.get("url") or f"doc_{page}_{number}"
         shown = {name: said.get(name, "") for name in ("title", "url", "date")}
         return DataDocument(key=f"{tool}:{key}", text=text, **shown)

@@ -194,7 +194,7 @@ class Outcome(Record):
 
 class PlannerState(BaseModel):
     """One research. `tools`: its `DataTools`. `documents` are all that tools gave, each once; `total_docs` is how many
-    there are by the tools.
+    there are by the tools; `notes`: what tools said that have no documents.
 
     `confidence` is 0 to 1; after a validator has run (`validation_status`) it is the validator's. `quiet`:
     iterations in a row that brought data and no new finding. `why`: what ended the research; `error`: of what the
@@ -219,6 +219,7 @@ class PlannerState(BaseModel):
     needs_full_scan: bool = False
     tool_calls_done: int = 0
     last_tool_args: Arguments = {}
+    notes: tuple[str, ...] = ()
     confidence: float = 0.0
     question_confidence: dict[str, float] = {}
     validation_status: str = ""

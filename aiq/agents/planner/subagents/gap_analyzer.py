@@ -91,6 +91,8 @@ class GapAnalyzer(SubAgent[GapAnalyzerInput, GapAnalyzerOutput]):
             )
         quiet = research.state.quiet >= max(1, self.settings.no_new_batches - 1)
         told = recommendation(given.sub_questions, known, self.settings.confidence, quiet)
+        if not given.sub_questions and any(gap.importance == "high" for gap in reply.gaps):
+            told = "CONTINUE_RESEARCH"
         return GapAnalyzerOutput(
             gaps=reply.gaps, coverage_by_question=percent, recommendation=told, reasoning=reply.reasoning
         )
