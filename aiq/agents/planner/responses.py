@@ -80,11 +80,11 @@ class ResponseReader:
         return DataPage(documents=tuple(found.values()), note="" if found else result.content[:_NOTE])
 
     def _document(self, tool: str, row: Mapping[str, Any], number: int, page: int) -> DataDocument:
-        """A row as a document: what it has beside text, title and address is told after its text."""
+        """A row as a document: what else it has is told after its text."""
         row = {**row, **row["_source"]} if isinstance(row.get("_source"), Mapping) else row
         known = {part: self._first(row, getattr(self._fields, part)) for part in ("id", "title", "url", "date", "text")}
         said = {name: value for name, (name_of, value) in known.items() if name_of}
-        named = {name for name, _ in known.values()} - {known["date"][0]}
+        named = {name for name, _ in known.values()}
         rest = [
             f"{name}: {value}"
             for name, value in row.items()
