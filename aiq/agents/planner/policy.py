@@ -56,12 +56,13 @@ class DocumentPolicy:
             return Settled(decision, decision.reasoning or "a scan is planned", scans=True)
         batch = self._settings.scanner.forced_batch_size
         scan = SubAgentCall(agent_name=SCANNER, arguments={"batch_size": batch, "max_batches": _FORCED_BATCHES})
-        forced = PlannerDecision(sub_agent_calls=(*self.beside_scan(decision), scan))
+        forced = PlannerDecision(sub_agent_calls=(scan, *self.after_scan(decision)))
         return Settled(forced, f"{state.unfetched} documents are not fetched, and no scan is planned", scans=True)
 
-    def beside_scan(self, decision: PlannerDecision) -> tuple[SubAgentCall, ...]:
-        """Planned calls that stay when a scan is added."""
-        return tuple(call for call in decision.sub_agent_calls if call.agent_name != SYNTHESIZER)
+    def after_scan(self, decision: PlannerDecision) -> tuple[SubAgentCall, ...]:
+        """Planned calls that stay when a scan is put in front of them: what they judge is what it brings."""
+        stays = (call for call in decision.sub_agent_calls if call.agent_name != SYNTHESIZER)
+        return tuple(call.model_copy(update={"depends_on": (0,)}) for call in stays)
 
     def no_material(self, decision: PlannerDecision, state: PlannerState) -> Settled | None:
         """There is nothing yet that a report could be written from."""
@@ -99,7 +100,7 @@ class StrictSourcePolicy(DocumentPolicy):
     def unfetched(self, decision: PlannerDecision, state: PlannerState) -> Settled | None:
         return super().unfetched(decision, state) if state.aggregations else None
 
-    def beside_scan(self, decision: PlannerDecision) -> tuple[SubAgentCall, ...]:
+    def after_scan(self, decision: PlannerDecision) -> tuple[SubAgentCall, ...]:
         return ()
 
 

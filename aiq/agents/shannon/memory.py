@@ -33,7 +33,9 @@ class Recall:
             similar = await memory.similar(state.thread, state.query, settings.similar, settings.threshold)
             if spent := tokens() - before:
                 books().add("memory", role=ROLE, input_tokens=spent)
-            items = ([turn.model_dump(include={"id", "query", "answer"}) for turn in turns] for turns in (recent, similar))
+            items = (
+                [turn.model_dump(include={"id", "query", "answer"}) for turn in turns] for turns in (recent, similar)
+            )
             merged, counts = merge_memory(*items, (), settings.most)
             found = [Remembered(query=str(m["query"]), answer=str(m["answer"]), origin=m["_source"]) for m in merged]
             if found:
