@@ -138,7 +138,8 @@ class SimulatedUser:
 
     async def _reply(self, kind: str, prompt: str) -> str:
         instructions, request = _TEMPLATES
-        known = {"question": self._sample.question.text, "preferences": self._sample.preferences or ""}
+        asks = "\n\n".join((*self._sample.turns, self._sample.question.text))
+        known = {"question": asks, "preferences": self._sample.preferences or ""}
         shown = _prompts().render(request, kind=kind, prompt=prompt, said=self._said, **known)
         asked = (Message(role="system", content=_prompts().render(instructions)), Message(role="user", content=shown))
         reply = (await self._models.complete(SIMULATED_USER, asked)).text.strip()

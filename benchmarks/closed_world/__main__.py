@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from benchmarks.closed_world.conversations import write_conversations
+from benchmarks.closed_world.conversations import make_conversations, write_conversations, write_turns
 from benchmarks.closed_world.documents import with_documents, write_document_questions, write_documents
 from benchmarks.closed_world.events import make_events, write_events
 from benchmarks.closed_world.facts import build_world
@@ -57,7 +57,9 @@ def generate(out: Path, *, seed: int, questions: int, tasks: int, events: int) -
     write_documents(out / "world" / "documents", archive)
     write_document_questions(out / "documents_mini", archive)
     write_hostile(out / "hostile_mini", world)
-    write_conversations(out / "conversation_mini", world)
+    conversations = make_conversations(world)
+    write_conversations(out / "conversation_mini", conversations)
+    write_turns(out / "turns_mini", world, conversations)
     write_freshqa(out / "freshqa_mini", world, choose_questions(world, questions))
     write_deep_research(out / "drb_mini", choose_tasks(world, tasks), {page.url: page for page in pages})
     if events:

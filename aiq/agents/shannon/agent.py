@@ -62,12 +62,12 @@ class ShannonAgent:
 
 def told(state: ResearchState, settings: ShannonSettings) -> dict[str, JsonValue]:
     """What the row keeps of a research beside its report: the guarantees that do not hold among it."""
-    areas, good = state.refined.research_areas, covered(state, settings.synthesis)
+    areas, good = state.sections, covered(state, settings.synthesis)
     return {
-        "research_areas": list(areas),
+        "research_areas": list(state.refined.research_areas),
         "not_covered": [area for area in areas if area not in good],
         "gap_iterations": state.gap_iteration,
         "quality": state.quality,
         "citations": state.stats.model_dump(mode="json"),
-        "verification": state.verification and state.verification.model_dump(mode="json"),
+        "verification": None if state.verification is None else state.verification.model_dump(mode="json"),
     }

@@ -79,7 +79,7 @@ class Execute:
 
         needs = {task.id: () if pattern == "parallel" else task.dependencies for task in plan}
         if pattern == "sequential":
-            needs = {name: order[:place] for place, name in enumerate(order)}
+            needs = {name: tuple(order[:place]) for place, name in enumerate(order)}
         at_once = 1 if in_order else self._settings.of("max_concurrent_agents")
         return await scheduled(tasks, needs, one, at_once, order)
 

@@ -33,10 +33,10 @@ class Recall:
             similar = await memory.similar(state.thread, state.query, settings.similar, settings.threshold)
             if spent := tokens() - before:
                 books().add("memory", role=ROLE, input_tokens=spent)
-            items = (
+            kinds = [
                 [turn.model_dump(include={"id", "query", "answer"}) for turn in turns] for turns in (recent, similar)
-            )
-            merged, counts = merge_memory(*items, (), settings.most)
+            ]
+            merged, counts = merge_memory(kinds[0], kinds[1], (), settings.most)
             found = [Remembered(query=str(m["query"]), answer=str(m["answer"]), origin=m["_source"]) for m in merged]
             if found:
                 current().events.emit(Decision(name="memory", value=len(found), cause="hierarchical", detail=counts))

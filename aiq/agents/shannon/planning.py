@@ -56,17 +56,22 @@ _SCRIPTS = {
 _LETTERS = {"Spanish": "ñ¿¡", "French": "çàè", "German": "äöüß"}
 
 
-def detect_language(text: str, cjk_threshold: float = 0.3) -> str:
+def detect_language(
+    text: str, cjk_threshold: float = 0.3, *, ignore_urls: bool = False, han_by_kana: float | None = None
+) -> str:
     """The English name of a text's language, by the shares of scripts among its letters; English where none is sure.
 
     Of Latin letters only the ASCII ones count; after that single letters tell Spanish, French and German.
+    `han_by_kana`: Chinese characters for each kana, above which a text with kana is Chinese; None: it never is.
     """
+    text = re.sub(r"https?://\S+", "", text) if ignore_urls else text
     counts = {name: len(re.findall(f"[{ranges}]", text)) for name, ranges in _SCRIPTS.items()}
     total = sum(counts.values())
     if not total:
         return "English"
     if counts["han"] + counts["kana"] + counts["hangul"] > cjk_threshold * total:
-        return "Korean" if counts["hangul"] else "Japanese" if counts["kana"] else "Chinese"
+        chinese = not counts["kana"] or (han_by_kana is not None and counts["han"] > han_by_kana * counts["kana"])
+        return "Korean" if counts["hangul"] else "Chinese" if chinese else "Japanese"
     for script, language in (("cyrillic", "Russian"), ("arabic", "Arabic")):
         if counts[script] > 0.3 * total:
             return language

@@ -14,8 +14,8 @@ AGENT = "research-refiner"
 
 
 class Refine:
-    def __init__(self, settings: RefineSettings, prompts: Prompts) -> None:
-        self._settings = settings
+    def __init__(self, settings: RefineSettings, prompts: Prompts, style: str) -> None:
+        self._settings, self._comprehensive = settings, style == "comprehensive"
         self._call = StructuredCall(
             f"shannon.{settings.tier}.refiner",
             Refinement,
@@ -27,13 +27,21 @@ class Refine:
 
     async def run(self, state: ResearchState) -> dict[str, Any]:
         """What was understood of the question; the question itself, its only area, where nothing could be read."""
-        language, query = detect_language(state.query), state.query
+        language, query = self._language(state.query), state.query
         found = None
         if self._settings.enabled:
             asked = self._call.ask(query=query, limits=self._settings, language=language, **state.context)
             with working_as(AGENT):
                 found = await or_none(asked, "refine_skipped")
-        return {"refined": self._read(found, query), "language": language}
+        refined = self._read(found, query)
+        sections = refined.research_areas if self._comprehensive else ()
+        return {"refined": refined, "language": language, "sections": sections}
+
+    def _language(self, query: str) -> str:
+        settings = self._settings
+        return detect_language(
+            query, settings.cjk_share, ignore_urls=settings.ignore_urls, han_by_kana=settings.han_by_kana
+        )
 
     def _read(self, found: Refinement | None, query: str) -> Refinement:
         """A reply within its bounds; of an entity without a name the first exact query is the name."""

@@ -56,7 +56,7 @@ class Reflect:
 
     async def _coverage(self, state: ResearchState) -> Evaluation:
         """The share of research areas with a section of the promised length and citations."""
-        areas = state.refined.research_areas
+        areas = state.sections
         short = [area for area in areas if area not in covered(state, self._settings.synthesis)]
         lacks = "These sections are missing, too short or cite too little: " + "; ".join(short)
         return Evaluation(score=1 - len(short) / max(1, len(areas)), feedback=lacks if short else "")

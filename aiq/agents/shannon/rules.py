@@ -34,7 +34,9 @@ from aiq.agents.shannon.coverage import (
     continuation_excerpt,
     continuation_margin,
     count_inline_citations,
+    coverage_verdict,
     detect_gaps,
+    distinct,
     format_report,
     gap_queries,
     gap_reason,
@@ -74,21 +76,28 @@ from aiq.agents.shannon.planning import (
     topological_order,
 )
 from aiq.agents.shannon.urls import extract_doi, extract_domain, normalize_url, registrable_domain
-from aiq.agents.shannon.verification import aggregate_verification, parse_claims, verify_claim
+from aiq.agents.shannon.verification import (
+    aggregate_verification,
+    cited_first,
+    evidence_per_claim,
+    nearest,
+    parse_claims,
+    verify_claim,
+)
 
 __all__ = [
     "agent_role", "aggregate_verification", "backpressure_delay", "backpressure_level", "citation_line",
-    "citation_lines", "citation_stats", "clamp_concurrency", "clamp_gap_iterations", "clamp_max_gaps",
+    "citation_lines", "citation_stats", "cited_first", "clamp_concurrency", "clamp_gap_iterations", "clamp_max_gaps",
     "clamp_react_iterations", "clean_title", "clip", "collect_citations", "compression_target",
     "compression_threshold", "context_window", "continuation_budget", "continuation_excerpt", "continuation_margin",
-    "count_inline_citations", "credibility_score", "deduplicate", "detect_gaps", "detect_language",
-    "enforce_diversity", "entity_matches", "estimate_tokens", "extract_citations", "extract_doi", "extract_domain",
-    "filter_by_entity", "filter_results", "force_tools", "format_report", "gap_checks_citations",
-    "gap_filling_enabled", "gap_queries", "gap_reason", "is_task_complete", "looks_complete", "merge_memory",
-    "minimum_citations", "model_tier", "needs_compression", "needs_continuation", "normalize_url",
-    "observations_similar", "parse_claims", "parse_decomposition", "parse_refinement", "peel_quotes",
-    "quality_score", "rank_citations", "react_should_stop", "reflection_score", "reflects_again",
-    "registrable_domain", "repair_subtasks", "route_pattern", "sanitize_output", "search_line", "section_body",
-    "select_evidence", "split_tokens", "strategy_preset", "strip_fence", "synthesis_max_tokens", "target_words",
-    "topological_order", "truncate_observations", "uses_research_style", "verify_claim",
+    "count_inline_citations", "coverage_verdict", "credibility_score", "deduplicate", "detect_gaps",
+    "detect_language", "distinct", "enforce_diversity", "entity_matches", "estimate_tokens", "evidence_per_claim",
+    "extract_citations", "extract_doi", "extract_domain", "filter_by_entity", "filter_results", "force_tools",
+    "format_report", "gap_checks_citations", "gap_filling_enabled", "gap_queries", "gap_reason", "is_task_complete",
+    "looks_complete", "merge_memory", "minimum_citations", "model_tier", "nearest", "needs_compression",
+    "needs_continuation", "normalize_url", "observations_similar", "parse_claims", "parse_decomposition",
+    "parse_refinement", "peel_quotes", "quality_score", "rank_citations", "react_should_stop", "reflection_score",
+    "reflects_again", "registrable_domain", "repair_subtasks", "route_pattern", "sanitize_output", "search_line",
+    "section_body", "select_evidence", "split_tokens", "strategy_preset", "strip_fence", "synthesis_max_tokens",
+    "target_words", "topological_order", "truncate_observations", "uses_research_style", "verify_claim",
 ]  # fmt: skip

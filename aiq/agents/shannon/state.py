@@ -53,8 +53,9 @@ class Verification(Record):
 class ResearchState(BaseModel):
     """One research, from the question to its report.
 
-    `results` are all that agents have found, `kept` those about the entity, `filled` those that gaps were searched
-    for with. `written` is the report without its list of sources, `partial` says why it may not be whole.
+    `sections` are the areas that the report must have one of, none for a concise one. `results` are all that agents
+    have found, `kept` those about the entity, `filled` those that gaps were searched for with; `first_urls` are the
+    pages cited before any was. `written` is the report without its list of sources.
     """
 
     query: str
@@ -66,6 +67,7 @@ class ResearchState(BaseModel):
     summary: str = ""
     refined: Refinement = Refinement(refined_query="")
     language: str = ""
+    sections: tuple[str, ...] = ()
     plan: Plan = Plan(complexity=0, subtasks=())
     results: tuple[AgentResult, ...] = ()
     kept: tuple[AgentResult, ...] = ()
@@ -73,7 +75,7 @@ class ResearchState(BaseModel):
     citations: tuple[Citation, ...] = ()
     stats: CitationStats = CitationStats()
     written: str = ""
-    cut_off: bool = False
+    first_urls: tuple[str, ...] = ()
     gaps: tuple[str, ...] = ()
     gap_iteration: int = 0
     quality: float | None = None

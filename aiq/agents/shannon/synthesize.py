@@ -45,7 +45,7 @@ class Synthesize:
             if reply is None or not reply.text.strip():
                 return {"written": state.written or self._without_model(state)}
             text = reply.text.strip()
-            if self._stopped_early(reply, text, limit, state.refined.research_areas):
+            if self._stopped_early(reply, text, limit, state.sections):
                 text = await self._continued(role, messages, text, limit)
         current().keep_draft(text)
         return {"written": text}
@@ -58,7 +58,7 @@ class Synthesize:
 
     def _request(self, state: ResearchState, feedback: str) -> str:
         settings, most = self._settings, self._settings.result_chars
-        areas = state.refined.research_areas
+        areas = state.sections
         shown = [(result.area or result.agent_id, cut(result.response, most)) for result in self.results_for(state)]
         words = max(settings.words, settings.words_per_area * len(areas))
         return self._prompts.render(
@@ -113,7 +113,7 @@ def covered(state: ResearchState, settings: SynthesisSettings) -> list[str]:
     """The research areas whose sections have the length and the citations that the guarantee promises."""
     return [
         area
-        for area in state.refined.research_areas
+        for area in state.sections
         if looks_complete(state.written.rstrip() + ".", [area], settings.area_chars, settings.area_citations)
     ]
 

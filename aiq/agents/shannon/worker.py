@@ -109,15 +109,17 @@ def kind_of(name: str) -> str:
 def found_in(name: str, result: ToolResult) -> JsonValue:
     """The sources of a result in the shape that the specification's tools give them."""
     if name == FETCH:
-        page = result.sources[-1] if result.sources else None
-        return page and {"url": page.address, "title": page.title, "content": page.text, "published_date": dated(page)}
+        if not result.sources:
+            return None
+        page = result.sources[-1]
+        return {"url": page.address, "title": page.title, "content": page.text, "published_date": dated(page)}
     return [
         {
             "url": source.address,
             "title": source.title,
             "text": source.text,
             "published_date": dated(source),
-            **({} if (score := getattr(source, "relevance", None)) is None else {"score": score}),
+            **({} if source.relevance is None else {"score": source.relevance}),
         }
         for source in result.sources
         if source.address

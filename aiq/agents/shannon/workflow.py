@@ -15,6 +15,7 @@ from aiq.agents.shannon.entity_filter import EntityFilter
 from aiq.agents.shannon.execute import Execute
 from aiq.agents.shannon.gaps import FillGaps
 from aiq.agents.shannon.memory import Recall
+from aiq.agents.shannon.placing import Place
 from aiq.agents.shannon.refine import Refine
 from aiq.agents.shannon.reflect import Reflect
 from aiq.agents.shannon.settings import ShannonSettings
@@ -35,19 +36,19 @@ class Workflow:
     def __init__(self, settings: ShannonSettings, prompts: Prompts) -> None:
         execute, cite = Execute(settings, prompts), Cite(settings.citations)
         synthesize = Synthesize(settings.synthesis, prompts, settings.synthesis_style)
-        gaps = FillGaps(settings, execute, cite, synthesize)
+        gaps = FillGaps(settings, prompts, execute, cite, synthesize)
         reflect = Reflect(settings, prompts, synthesize)
 
         async def write(state: ResearchState) -> dict[str, Any]:
             written = await synthesize.run(state, settings.synthesis_model_tier)
-            found = gaps.detect(state.model_copy(update=written))
+            found = await gaps.detect(state.model_copy(update=written))
             return {**written, "gaps": tuple(found)}
 
         self.memory = Recall(settings.memory)
         self._stages: dict[str, Stage] = {
             "memory": self.memory.run,
             "compress": Compress(settings.compression, prompts).run,
-            "refine": Refine(settings.refine, prompts).run,
+            "refine": Refine(settings.refine, prompts, settings.synthesis_style).run,
             "decompose": Decompose(settings.decompose, prompts).run,
             "execute": execute.run,
             "entity_filter": EntityFilter(settings.citations).run,
@@ -55,12 +56,14 @@ class Workflow:
             "synthesize": write,
             "fill_gaps": gaps.run,
             "reflect": reflect.run,
+            "place_citations": Place(
+                settings.synthesis_model_tier, prompts, strict=settings.citations.strict_marks
+            ).run,
             "verify": Verify(settings.verification, prompts).run,
         }
-        self._verifies = settings.of("enable_verification")
-        self.graph = self._compile()
+        self.graph = self._compile(settings)
 
-    def _compile(self) -> Graph:
+    def _compile(self, settings: ShannonSettings) -> Graph:
         graph = StateGraph(ResearchState)
         for place, (name, stage) in enumerate(self._stages.items()):
             graph.add_node(name, _as_node(name, place, stage))
@@ -70,7 +73,12 @@ class Workflow:
             graph.add_edge(before, after)
         graph.add_conditional_edges("synthesize", after_writing)
         graph.add_conditional_edges("fill_gaps", after_writing)
-        graph.add_conditional_edges("reflect", lambda state: "verify" if self._verifies else END, ["verify", END])
+        last = "verify" if settings.of("enable_verification") else END
+        if settings.citations.placement == "after":
+            graph.add_edge("reflect", "place_citations")
+            graph.add_edge("place_citations", last)
+        else:
+            graph.add_edge("reflect", last)
         graph.add_edge("verify", END)
         return graph.compile(checkpointer=False)
 
