@@ -124,13 +124,7 @@ class Things:
         """A part of the task for each area that the prompt lists under a field's name, which keeps it word for word."""
         about = self.w.topic.subject
         return [
-            Thing(
-                "step",
-                f"{area.text} ({about})?" if not stems(about) <= stems(area.text) else area.text,
-                n,
-                None,
-                record,
-            )
+            Thing("step", f"{area.text} ({about})?" if not stems(about) <= stems(area.text) else area.text, n, None, record)
             for n, area in enumerate(self.listed(name), 1)
             for record in [{name: area.text}]
         ]
