@@ -26,7 +26,7 @@ from aiq.llm.http import AsyncBaseTransport, Request, Response
 from aiq.llm.models import RunModels
 from aiq.llm.transport import open_client
 from aiq.offline.chat import ChatReply, ChatRequest
-from aiq.offline.protocol.chat_completions import completion
+from aiq.offline.protocol.chat_completions import completion, stream_completion
 from aiq.offline.protocol.chat_request import digest_of, read_chat
 from aiq.offline.protocol.validation import read_json
 from aiq.tools.blocks import document
@@ -67,7 +67,10 @@ class Endpoint(AsyncBaseTransport):
             return Response(reply, json={"error": {"message": f"status {reply}"}}, request=request)
         if isinstance(reply, dict):
             return Response(200, json=reply, request=request)
-        return Response(200, json=completion(asked, [reply], digest_of(values, role)), request=request)
+        whole = completion(asked, [reply], digest_of(values, role))
+        if values.get("stream"):
+            return Response(200, text=stream_completion(whole, usage=True), request=request)
+        return Response(200, json=whole, request=request)
 
     def of(self, role: str) -> list[ChatRequest]:
         return [request for request in self.requests if request.role == role]
@@ -143,9 +146,8 @@ async def on_bench(script: Script, *, search: WebSearch | None = None, **given: 
         session = make_session(
             run_seed=0,
             models=RunModels(settings, client),
-            tools=Toolbox([search, Think()]),
             events=EventLog(events.append),
-            **{"checkpointer": InMemorySaver(), **given},
+            **{"checkpointer": InMemorySaver(), "tools": Toolbox([search, Think()]), **given},
         )
         with session.bind():
             yield Bench(endpoint, session, search, events)
