@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from aiq.agents.planner.accumulate import accumulated, settled, with_total
 from aiq.agents.planner.completion import after_accumulation, after_empty_plan
 from aiq.agents.planner.errors import categorise, with_retries
-from aiq.agents.planner.policy import POLICIES, SYNTHESIZER
+from aiq.agents.planner.policy import POLICIES, SYNTHESIZER, Settled, synthesis
 from aiq.agents.planner.settings import PlannerSettings
 from aiq.agents.planner.state import (
     Arguments,
@@ -85,13 +85,14 @@ class PlannerGraph:
         state = state.model_copy(update={"iteration": state.iteration + 1})
         error = ""
         try:
-            decision = await self._decided(state)
+            planned = self._plain(await self._decided(state))
+            found = self._policy.settle(planned, state, self._first_step(state))
         except (AgentError, ModelError) as failure:
             if isinstance(failure, ModelError) and failure.never_answered:
                 raise
-            error, decision = f"the planner failed: {failure}", PlannerDecision(next_action="synthesize")
-        found = self._policy.settle(self._plain(decision), state, self._first_step(state))
-        decision, cause = found.decision, error or found.cause
+            error = f"the planner failed: {failure}"
+            found = Settled(synthesis(), error)
+        decision, cause = found.decision, found.cause
         value = [*decision.agents, *(call.tool for call in decision.tool_calls)]
         detail = {"iteration": state.iteration, "next_action": decision.next_action}
         current().events.emit(Decision(name="plan", value=value, cause=cause, detail=detail))

@@ -15,6 +15,7 @@ from aiq.core.reports import Report
 from aiq.core.samples import Question
 from aiq.core.sources import Source
 from aiq.core.tools import Tool, Toolbox, ToolResult
+from aiq.core.usage import Limits
 from aiq.offline.chat import ChatReply, ChatRequest
 from aiq.tools.mcp.events import AnalyzeEvents, query_of
 from aiq.tools.mcp.events_sqlite import SqliteEvents
@@ -79,9 +80,7 @@ def plan(*agents: Any, tools: Sequence[tuple[str, Mapping[str, Any]]] = (), **mo
     """A plan of sub-agents (a name, or a name with arguments, or with `depends_on` too) and tools."""
     calls = [(agent,) if isinstance(agent, str) else agent for agent in agents]
     return {
-        "sub_agent_calls": [
-            dict(zip(("agent_name", "arguments", "depends_on"), call, strict=False)) for call in calls
-        ],
+        "sub_agent_calls": [dict(zip(("agent_name", "arguments", "depends_on"), call, strict=False)) for call in calls],
         "tool_calls": [{"tool": name, "arguments": dict(arguments)} for name, arguments in tools],
         **more,
     }
@@ -138,12 +137,15 @@ def planner(**changes: Any) -> PlannerAgent:
 
 @asynccontextmanager
 async def planned(
-    script: Any, *tools: Tool, text: str = "India events by theme", given: Mapping[str, Any] | None = None, **settings: Any
+    script: Any, *tools: Tool, asked: Mapping[str, Any] | None = None, limits: Limits | None = None, **settings: Any
 ) -> AsyncIterator[tuple[Report, Bench]]:
-    """A research with these tools (those over the shipped events without any), and the bench that it ran on."""
+    """A research with these tools (that over the shipped events without any), and the bench that it ran on.
+
+    `asked`: other fields of the question.
+    """
     box = Toolbox([*(tools or (EventsTool(),)), Think()])
-    async with on_bench(script, tools=box) as bench:
-        question = Question(text=text, **(given or {}))
+    async with on_bench(script, tools=box, limits=limits or configured(Limits)) as bench:
+        question = Question(**{"text": "India events by theme", **(asked or {})})
         yield await planner(**settings).research(question, bench.session), bench
 
 

@@ -84,13 +84,13 @@ def test_what_was_extracted_from_is_read() -> None:
 
 def test_a_validator_replaces_the_confidence() -> None:
     issue = ValidationIssue(issue_type="relevance", description="off")
-    out = ValidatorOutput(
-        status="passed", issues=(issue,), confidence_scores={"sq_1": 0.5}, overall_confidence=0.4
-    )
+    out = ValidatorOutput(status="passed", issues=(issue,), confidence_scores={"sq_1": 0.5}, overall_confidence=0.4)
     found = after(state(confidence=0.6), "validator", out)
     assert (found.validation_status, found.validation_issues) == ("passed", (issue,))
     assert (found.confidence, found.question_confidence) == (0.4, {"sq_1": 0.5})
-    rich = found.model_copy(update={"aggregations": (COUNTS,), "findings": (finding(),), "documents": TEN, "total_docs": 10})
+    rich = found.model_copy(
+        update={"aggregations": (COUNTS,), "findings": (finding(),), "documents": TEN, "total_docs": 10}
+    )
     assert settled(found, rich, REGISTRY).confidence == 0.4
 
 

@@ -64,7 +64,12 @@ def test_distinct_documents_count_before_raw_ones() -> None:
     answer = {"aggregations": {"group_by": {"buckets": buckets}}, "data_context": {"unique_ids_matched": 90}}
     (found,) = read(answer, {"group_by": "event_theme"}).aggregations
     assert [(b["key"], b["count"]) for b in found.buckets] == [("AI", 50), ("Cloud", 40), ("IN / 2024", 0)]
-    assert (found.aggregation_type, found.field, found.total_docs, found.source_tool) == ("terms", "event_theme", 90, "t")
+    assert (found.aggregation_type, found.field, found.total_docs, found.source_tool) == (
+        "terms",
+        "event_theme",
+        90,
+        "t",
+    )
 
 
 def test_a_histogram_is_one_of_its_field() -> None:

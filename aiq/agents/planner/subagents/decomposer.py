@@ -66,7 +66,8 @@ class Decomposer(SubAgent[DecomposerInput, DecomposerOutput]):
 def mended(questions: Sequence[SubQuestion], most: int) -> tuple[SubQuestion, ...]:
     """The first questions, each id once, without dependencies on what there is not or, where they go in a circle, on
     what comes later."""
-    kept = list({question.id: question for question in reversed(questions[:most])}.values())[::-1]
+    first = questions[:most]
+    kept = [q for place, q in enumerate(first) if q.id not in {before.id for before in first[:place]}]
     ids = [question.id for question in kept]
     needs = {q.id: [name for name in q.depends_on if name in ids and name != q.id] for q in kept}
     try:
