@@ -45,7 +45,8 @@ def fenced(request: ChatRequest, label: str) -> str | None:
 
 
 class Endpoint(AsyncBaseTransport):
-    """Chat completions whose replies `script` gives; a number is an HTTP status, an object the whole completion.
+    """Chat completions whose replies `script` gives; a number is an HTTP status (with a text: what it says), an object
+    the whole completion.
 
     Keeps what it was asked, and how many seconds it had.
     """
@@ -63,8 +64,9 @@ class Endpoint(AsyncBaseTransport):
         self.requests.append(asked)
         self.seconds.append(request.extensions["timeout"]["read"])
         reply: Any = self.script(asked)
-        if isinstance(reply, int):
-            return Response(reply, json={"error": {"message": f"status {reply}"}}, request=request)
+        if isinstance(reply, int | tuple):
+            status, said = reply if isinstance(reply, tuple) else (reply, f"status {reply}")
+            return Response(status, json={"error": {"message": said}}, request=request)
         if isinstance(reply, dict):
             return Response(200, json=reply, request=request)
         whole = completion(asked, [reply], digest_of(values, role))

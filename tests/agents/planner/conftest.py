@@ -122,8 +122,9 @@ def roles(plans: Sequence[Said], **said: Said) -> Callable[[ChatRequest], ChatRe
             reply = left.pop(0) if len(left) > 1 else left[0]
         if callable(reply):
             reply = reply(request)
-        if isinstance(reply, int):
-            return reply
+        if isinstance(reply, int | tuple):
+            failure: Any = reply
+            return failure  # type: ignore[no-any-return]
         return ChatReply(text=reply if isinstance(reply, str) else json.dumps(reply))
 
     return script

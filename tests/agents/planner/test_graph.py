@@ -123,6 +123,19 @@ async def test_what_may_pass_is_tried_again() -> None:
         assert "server_error" in recovered(bench)["call_retried"]
 
 
+async def test_after_a_prompt_that_was_too_long_a_scan_begins_again_with_smaller_batches() -> None:
+    tool = EventsTool()
+
+    def scanned(request: Any) -> Any:
+        too_long = request.last_user.count("<document>") > 30
+        return (400, "prompt is too long") if too_long else {"findings": []}
+
+    async with planned(roles([FIRST, plan("scanner")], scanner=scanned), tool) as (report, bench):
+        assert sorted({call["page_size"] for call in tool.calls if "page_size" in call}) == [18, 37, 75]
+        assert report.extras["coverage"] == 100.0
+        assert "token_limit" in recovered(bench)["call_retried"]
+
+
 async def test_a_sub_agent_that_cannot_be_read_fails_alone() -> None:
     async with planned(roles([FIRST, plan("scanner")], decomposer="no json")) as (report, bench):
         assert "decomposer failed" in recovered(bench)["sub_agent_error"]

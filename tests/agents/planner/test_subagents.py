@@ -18,12 +18,11 @@ from aiq.agents.planner.state import (
 from aiq.agents.planner.subagents.aggregator import AggregatorInput, fallback_insights, tool_arguments
 from aiq.agents.planner.subagents.base import Registry, Research
 from aiq.agents.planner.subagents.decomposer import DecomposerOutput, mended
-from aiq.agents.planner.subagents.extractor import or_no_findings
 from aiq.agents.planner.subagents.gap_analyzer import confidence_in, coverage, recommendation
 from aiq.agents.planner.subagents.synthesizer import key_findings
 from aiq.agents.planner.subagents.validator import ValidatorOutput
 from aiq.agents.planner.tools import DataTools
-from aiq.core.errors import AgentError, ConfigError, ModelError, ToolError, ToolErrorKind
+from aiq.core.errors import AgentError, ConfigError, ModelError, RunAborted, ToolError, ToolErrorKind
 from aiq.core.events import ReportChunk
 from aiq.core.tools import Tool, Toolbox
 from tests.agents.conftest import Bench, on_bench
@@ -323,15 +322,10 @@ async def test_an_extractor_that_fails_has_processed_its_documents(said: Any) ->
     assert (out.findings, out.docs_processed) == ((), 1)
 
 
-@pytest.mark.parametrize(
-    "error", [ModelError("prompt is too long", status=400), ModelError("HTTP 404", status=404, never_answered=True)]
-)
-async def test_a_prompt_that_was_too_long_and_a_wrong_set_up_are_raised(error: ModelError) -> None:
-    async def work() -> tuple[ResearchFinding, ...]:
-        raise error
-
-    with pytest.raises(ModelError):
-        await or_no_findings(REGISTRY.get("scanner"), work())
+@pytest.mark.parametrize("said", [(400, "prompt is too long: 99 tokens"), 404])
+async def test_a_prompt_that_was_too_long_and_a_wrong_set_up_are_raised(said: Any) -> None:
+    with pytest.raises((ModelError, RunAborted)):
+        await run("extractor", given=state(documents=(document("t:a"),)), said=said)
 
 
 # validator

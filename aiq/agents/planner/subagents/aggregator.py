@@ -13,7 +13,7 @@ from aiq.agents.planner.responses import DataPage, merged
 from aiq.agents.planner.state import AggregationResult, Arguments, DataDocument, PlannerState, Written
 from aiq.agents.planner.subagents.base import Changes, Research, SubAgent
 from aiq.agents.toolkit.subagents import gather_ordered
-from aiq.core.errors import AgentError, ModelError, ToolError
+from aiq.core.errors import ToolError
 from aiq.core.events import Recovery
 from aiq.core.session import current
 
@@ -95,15 +95,10 @@ class Aggregator(SubAgent[AggregatorInput, AggregatorOutput]):
         computed = fallback_insights(results, total)[:most]
         if not any(result.buckets for result in results):
             return computed
-        try:
-            told = [(result.field, result.lines(20)) for result in results]
-            reply = await self.ask(AggregatorReply, query=query, total=total, aggregations=told)
-        except (AgentError, ModelError) as error:
-            if isinstance(error, ModelError) and error.never_answered:
-                raise
-            current().events.emit(Recovery(what="insights_computed", detail=str(error)))
-            return computed
-        return tuple(said for said in reply.insights if said.strip())[:most] or computed
+        told = [(result.field, result.lines(20)) for result in results]
+        reply = await self.ask(AggregatorReply, "insights_computed", query=query, total=total, aggregations=told)
+        said = tuple(insight for insight in reply.insights if insight.strip()) if reply else ()
+        return said[:most] or computed
 
     def accumulate(self, state: PlannerState, out: AggregatorOutput, arguments: Arguments) -> Changes:
         """Documents of the samples are fetched ones; the total is told here too (the source forgets it)."""

@@ -12,14 +12,16 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, JsonValue
 
-from aiq.agents.planner.errors import Floors, UnknownSubAgent
+from aiq.agents.planner.errors import Category, Floors, UnknownSubAgent, categorise
 from aiq.agents.planner.settings import PlannerSettings
 from aiq.agents.planner.state import Arguments, PlannerState
 from aiq.agents.planner.tools import DataTools
 from aiq.agents.toolkit.structured import StructuredCall
-from aiq.core.errors import AgentError, ConfigError
+from aiq.core.errors import AgentError, ConfigError, ModelError
+from aiq.core.events import Recovery
 from aiq.core.plugins import load
 from aiq.core.prompts import Prompts
+from aiq.core.session import current
 
 In = TypeVar("In", bound=BaseModel)
 Out = TypeVar("Out", bound=BaseModel)
@@ -84,16 +86,33 @@ class SubAgent(Generic[In, Out]):
         """What the output changes in the state."""
         raise NotImplementedError
 
-    async def ask(self, answer: type[AnswerT], request: str | None = None, **variables: Any) -> AnswerT:
+    async def ask(
+        self, answer: type[AnswerT], else_: str, request: str | None = None, **variables: Any
+    ) -> AnswerT | None:
         """Such an object from this sub-agent's role (`planner.NAME`), asked by `REQUEST_request.j2` (None: its own).
 
-        Raises AgentError for a reply that cannot be read, ModelError, LimitReached, RunAborted.
+        None, logged as `else_`, where there is no readable reply. Raises ModelError for a set-up that has never worked
+        and for a prompt that was too long: the same with less may help.
         """
         options = {"seconds": self.settings.calls.timeout_seconds}
-        role, name = f"planner.{self.name}", request or self.name
-        found = await StructuredCall(role, answer, self.prompts, name, options, repair="repair.j2").ask(**variables)
-        if found is None:
-            raise AgentError(f"{self.name} failed: no reply, repaired or not, has the form that it is asked for")
+        call = StructuredCall(
+            f"planner.{self.name}", answer, self.prompts, request or self.name, options, repair="repair.j2"
+        )
+        why = "no reply, repaired or not, has the form that it is asked for"
+        try:
+            if (found := await call.ask(**variables)) is not None:
+                return found
+        except ModelError as error:
+            if error.never_answered or categorise(error) is Category.TOKEN_LIMIT:
+                raise
+            why = str(error)
+        current().events.emit(Recovery(what=else_, detail=f"{self.name} failed: {why}"))
+        return None
+
+    async def asked(self, answer: type[AnswerT], **variables: Any) -> AnswerT:
+        """The same, where there is nothing to do without. Raises AgentError."""
+        if (found := await self.ask(answer, "no_reply", **variables)) is None:
+            raise AgentError(f"{self.name} failed: there is no reply that can be read")
         return found
 
 

@@ -54,7 +54,7 @@ class Decomposer(SubAgent[DecomposerInput, DecomposerOutput]):
         return {"query": state.query, "context": context, "max_questions": self.settings.decomposer.max_questions}
 
     async def execute(self, given: DecomposerInput, research: Research) -> DecomposerOutput:
-        reply = await self.ask(DecomposerReply, **dict(given))
+        reply = await self.asked(DecomposerReply, **dict(given))
         return DecomposerOutput(
             sub_questions=mended(reply.sub_questions, given.max_questions), reasoning=reply.reasoning
         )

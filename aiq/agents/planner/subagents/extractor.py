@@ -1,11 +1,10 @@
 """Extractor: findings from documents that are there already; the scanner extracts in the same way."""
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel, Field
 
 from aiq.agents.planner.accumulate import added_documents, added_findings
-from aiq.agents.planner.errors import Category, categorise
 from aiq.agents.planner.state import (
     Arguments,
     DataDocument,
@@ -16,9 +15,6 @@ from aiq.agents.planner.state import (
     Written,
 )
 from aiq.agents.planner.subagents.base import AnySubAgent, Changes, Research, SubAgent
-from aiq.core.errors import AgentError, ModelError
-from aiq.core.events import Recovery
-from aiq.core.session import current
 
 FOCUS = "key claims and findings"
 _GRADES: Mapping[str, Grade] = {"high": "high", "medium": "medium", "low": "low"}
@@ -74,9 +70,9 @@ class Extractor(SubAgent[ExtractorInput, ExtractorOutput]):
         }
 
     async def execute(self, given: ExtractorInput, research: Research) -> ExtractorOutput:
-        """A reply that cannot be had leaves no findings; the documents count as processed all the same."""
+        """Without a reply there are no findings; the documents count as processed all the same."""
         read = tuple(document.model_copy(update={"read": True}) for document in given.documents)
-        found = await or_no_findings(self, extract(self, given, research))
+        found = await extract(self, given, research)
         known = {theme for finding in research.state.findings for theme in finding.themes}
         themes = dict.fromkeys(theme for finding in found for theme in finding.themes if theme not in known)
         return ExtractorOutput(
@@ -94,13 +90,14 @@ def asked(questions: Sequence[SubQuestion]) -> list[str]:
 
 
 async def extract(agent: AnySubAgent, given: ExtractorInput, research: Research) -> tuple[ResearchFinding, ...]:
-    """The findings of some documents, by the model of the sub-agent. Raises AgentError, ModelError."""
+    """The findings of some documents, by the model of the sub-agent; none without a readable reply."""
     documents, most = given.documents, agent.settings.scanner.document_chars
     if not documents:
         return ()
     reply = await agent.ask(
         ExtractorReply,
-        request="extraction",
+        "no_findings",
+        "extraction",
         query=research.state.query,
         focus=given.extraction_focus or FOCUS,
         hints=given.schema_hints,
@@ -109,7 +106,7 @@ async def extract(agent: AnySubAgent, given: ExtractorInput, research: Research)
         most=given.max_findings_per_doc * len(documents),
     )
     ids = question_ids(given.sub_questions)
-    items = reply.findings[: given.max_findings_per_doc * len(documents)]
+    items = reply.findings[: given.max_findings_per_doc * len(documents)] if reply else ()
     return tuple(_finding(number, item, documents, ids) for number, item in enumerate(items, 1) if item.claim.strip())
 
 
@@ -132,17 +129,3 @@ def _finding(
         relevant_questions=tuple(dict.fromkeys(filter(None, named))),
         themes=item.themes,
     )
-
-
-async def or_no_findings(
-    agent: AnySubAgent, work: Awaitable[tuple[ResearchFinding, ...]]
-) -> tuple[ResearchFinding, ...]:
-    """The findings, or none where the model failed at them. A set-up that has never worked, and a prompt that was too
-    long (fewer documents may help), are raised."""
-    try:
-        return await work
-    except (AgentError, ModelError) as error:
-        if categorise(error) is Category.TOKEN_LIMIT or (isinstance(error, ModelError) and error.never_answered):
-            raise
-        current().events.emit(Recovery(what="no_findings", detail=f"{agent.name}: {error}"))
-        return ()

@@ -5,7 +5,6 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from aiq.agents.planner.errors import Category, categorise
 from aiq.agents.planner.state import (
     AggregationResult,
     Arguments,
@@ -17,9 +16,6 @@ from aiq.agents.planner.state import (
 )
 from aiq.agents.planner.subagents.base import Changes, Research, SubAgent
 from aiq.agents.planner.subagents.validator import shown
-from aiq.core.errors import AgentError, ModelError
-from aiq.core.events import Recovery
-from aiq.core.session import current
 
 Recommendation = Literal["CONTINUE_RESEARCH", "SUFFICIENT_COVERAGE", "DIMINISHING_RETURNS"]
 
@@ -70,25 +66,20 @@ class GapAnalyzer(SubAgent[GapAnalyzerInput, GapAnalyzerOutput]):
         """Coverage and recommendation are counted; the gaps are the model's. Without its word, research goes on."""
         known = {question.id: confidence_in(question, given.findings) for question in given.sub_questions}
         percent = {name: round(100 * confidence, 1) for name, confidence in known.items()}
-        try:
-            reply = await self.ask(
-                GapAnalyzerReply,
-                query=given.original_query,
-                findings=shown(given.findings, self.settings.validator_findings),
-                questions=[(question, percent[question.id]) for question in given.sub_questions],
-                aggregations=[(result.field, result.lines(10)) for result in given.aggregation_results],
-                docs_processed=given.docs_processed,
-                total=given.total_docs_available,
-                coverage=coverage(given.docs_processed, given.total_docs_available),
-            )
-        except (AgentError, ModelError) as error:
-            if categorise(error) is Category.TOKEN_LIMIT or (isinstance(error, ModelError) and error.never_answered):
-                raise
-            current().events.emit(Recovery(what="gaps_unknown", detail=str(error)))
+        reply = await self.ask(
+            GapAnalyzerReply,
+            "gaps_unknown",
+            query=given.original_query,
+            findings=shown(given.findings, self.settings.validator_findings),
+            questions=[(question, percent[question.id]) for question in given.sub_questions],
+            aggregations=[(result.field, result.lines(10)) for result in given.aggregation_results],
+            docs_processed=given.docs_processed,
+            total=given.total_docs_available,
+            coverage=coverage(given.docs_processed, given.total_docs_available),
+        )
+        if reply is None:
             gap = ResearchGap(gap_description="What is missing could not be determined.")
-            return GapAnalyzerOutput(
-                gaps=(gap,), coverage_by_question=percent, recommendation="CONTINUE_RESEARCH", reasoning=str(error)
-            )
+            return GapAnalyzerOutput(gaps=(gap,), coverage_by_question=percent, recommendation="CONTINUE_RESEARCH")
         quiet = research.state.quiet >= max(1, self.settings.no_new_batches - 1)
         told = recommendation(given.sub_questions, known, self.settings.confidence, quiet)
         if not given.sub_questions and any(gap.importance == "high" for gap in reply.gaps):

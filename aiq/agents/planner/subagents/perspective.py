@@ -30,7 +30,7 @@ class PerspectiveAgent(SubAgent[PerspectiveInput, PerspectiveOutput]):
         return {"topic": state.query, "existing_perspectives": [view.name for view in state.perspectives]}
 
     async def execute(self, given: PerspectiveInput, research: Research) -> PerspectiveOutput:
-        reply = await self.ask(PerspectiveOutput, **dict(given))
+        reply = await self.asked(PerspectiveOutput, **dict(given))
         return reply.model_copy(update={"perspectives": reply.perspectives[: given.num_perspectives]})
 
     def accumulate(self, state: PlannerState, out: PerspectiveOutput, arguments: Arguments) -> Changes:

@@ -14,7 +14,7 @@ from aiq.agents.planner.responses import DataPage
 from aiq.agents.planner.settings import PAGE_LIMIT
 from aiq.agents.planner.state import Arguments, DataDocument, PlannerState, ResearchFinding
 from aiq.agents.planner.subagents.base import Changes, Research, SubAgent
-from aiq.agents.planner.subagents.extractor import ExtractorInput, asked, extract, or_no_findings
+from aiq.agents.planner.subagents.extractor import ExtractorInput, asked, extract
 from aiq.agents.planner.tools import DataTools
 from aiq.agents.toolkit.subagents import gather_ordered
 from aiq.core.errors import ToolError
@@ -180,7 +180,7 @@ class Scanner(SubAgent[ScannerInput, ScannerOutput]):
                 sub_questions=given.sub_questions,
                 max_findings_per_doc=self.settings.scanner.findings_per_doc,
             )
-            return await or_no_findings(self, extract(self, wanted, research))
+            return await extract(self, wanted, research)
 
         works = [partial(one, documents) for documents in batches if documents]
         found = await gather_ordered(works, self.settings.calls.at_once, len(batches))

@@ -5,7 +5,6 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from aiq.agents.planner.errors import Category, categorise
 from aiq.agents.planner.state import (
     Arguments,
     PlannerState,
@@ -15,9 +14,6 @@ from aiq.agents.planner.state import (
     Written,
 )
 from aiq.agents.planner.subagents.base import Changes, Research, SubAgent
-from aiq.core.errors import AgentError, ModelError
-from aiq.core.events import Recovery
-from aiq.core.session import current
 
 Status = Literal["passed", "needs_revision", "failed"]
 
@@ -68,18 +64,15 @@ class Validator(SubAgent[ValidatorInput, ValidatorOutput]):
         if not given.findings:
             nothing = ValidationIssue(issue_type="coverage_gap", description="There are no findings.", severity="high")
             return ValidatorOutput(status="failed", issues=(nothing,), overall_confidence=0.0)
-        try:
-            reply = await self.ask(
-                ValidatorReply,
-                query=given.original_query,
-                findings=shown(given.findings, self.settings.validator_findings),
-                questions=given.sub_questions,
-                checks=given.validation_checks,
-            )
-        except (AgentError, ModelError) as error:
-            if categorise(error) is Category.TOKEN_LIMIT or (isinstance(error, ModelError) and error.never_answered):
-                raise
-            current().events.emit(Recovery(what="not_validated", detail=str(error)))
+        reply = await self.ask(
+            ValidatorReply,
+            "not_validated",
+            query=given.original_query,
+            findings=shown(given.findings, self.settings.validator_findings),
+            questions=given.sub_questions,
+            checks=given.validation_checks,
+        )
+        if reply is None:
             return ValidatorOutput(status="needs_revision", overall_confidence=UNCHECKED)
         ids = {question.id for question in given.sub_questions}
         scores = {name: min(1.0, max(0.0, score)) for name, score in reply.confidence_scores.items() if name in ids}
