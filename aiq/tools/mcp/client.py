@@ -16,7 +16,7 @@ from typing import IO, Any, Final, TextIO, cast
 from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, INVALID_REQUEST, CallToolResult, Implementation, Tool
+from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, CallToolResult, Implementation, Tool
 from pydantic import ValidationError
 
 from aiq import __version__
@@ -45,7 +45,6 @@ class McpServer:
     def __init__(self, name: str, settings: McpServerSettings) -> None:
         self.name, self.settings = name, settings
         self.setting = f"tools.mcp.{name}"
-        self._connecting = asyncio.Lock()
         self._connections: list[_Connection] = []
         self._stderr: IO[str] = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115  closed by `close`
         with holding(aside, Counter[str]()):
@@ -59,28 +58,26 @@ class McpServer:
             return (await self._connected()).tools
         except AiqError:
             raise
+        except TimeoutError:
+            late = f"has not listed its tools within {self.settings.connect_seconds:g} s (connect_seconds)"
+            raise RunAborted(f"{self.setting}: {self._place} {late}{self._last_words()}") from None
         except OSError as error:
             raise ConfigError(f"{self.setting}: {self._place} cannot be started: {error}") from None
-        except TimeoutError:
-            late = (
-                f"has not listed its tools within {self.settings.connect_seconds:g} s ({self.setting}.connect_seconds)"
-            )
-            raise RunAborted(f"{self.setting}: {self._place} {late}{self._last_words()}") from None
         except Exception as error:
             raise RunAborted(f"{self.setting}: {self._place}: {_words(error)}{self._last_words()}") from None
 
-    async def call(self, tool: str, arguments: dict[str, Any]) -> CallToolResult:
-        """What the tool gives. Raises ToolError: timeout, invalid_arguments, malformed, http, failed.
+    async def call(self, tool: str, arguments: dict[str, Any], named: str) -> CallToolResult:
+        """What the tool, which models know by the name `named`, gives.
 
-        When a server has ended, the next call starts or reaches it anew; the one during which it ended is not made
-        again, because nobody knows what it has done.
+        Raises ToolError: timeout, invalid_arguments, malformed, http, failed. When a server has ended, the next call
+        starts or reaches it anew; the one during which it ended is not made again: nobody knows what it has done.
         """
         try:
             return await self._called(tool, arguments)
         except AiqError:
             raise
         except Exception as error:
-            raise self._failure(tool, error) from None
+            raise self._failure(named, error) from None
 
     async def _called(self, tool: str, arguments: dict[str, Any], *, again: bool = True) -> CallToolResult:
         try:
@@ -91,14 +88,13 @@ class McpServer:
             async with asyncio.timeout(self.settings.timeout_seconds):
                 return await connection.client.call_tool(tool, arguments)
         except MCPError as error:
-            forgotten = (
-                error.code == INVALID_REQUEST and error.message == "Session terminated"
-            )  # the SDK's word for 404
+            # of a session that it does not know, a server says so in words and a code of its own
+            forgotten = self.settings.url is not None and "session" in error.message.lower()
             if forgotten or error.code == CONNECTION_CLOSED:
                 connection.leave(closes=self.settings.url is None)  # over HTTP calls of others may go on
             if not (forgotten and again):
                 raise
-        return await self._called(tool, arguments, again=False)  # a server that knows no such session did nothing
+        return await self._called(tool, arguments, again=False)  # what is not known has not been carried out
 
     async def close(self) -> None:
         """End all that was opened; a server that does not end by itself is killed. Raises nothing."""
@@ -109,11 +105,9 @@ class McpServer:
 
     async def _connected(self) -> "_Connection":
         """The connection, made where there is none. Raises what the SDK raises."""
-        async with self._connecting:
-            if not self._connections or self._connections[-1].ended:
-                seconds = self.settings.connect_seconds
-                self._connections.append(_Connection(self._open, seconds, self._context.copy()))
-            connection = self._connections[-1]
+        if not self._connections or self._connections[-1].ended:
+            self._connections.append(_Connection(self._open, self.settings.connect_seconds, self._context.copy()))
+        connection = self._connections[-1]
         await connection.opened()
         return connection
 
@@ -228,12 +222,13 @@ class _Connection:
 
 
 async def _listed(client: Client) -> list[Tool]:
+    """All pages, without the tools that only run as tasks (protocol of 2025-11-25), which the SDK cannot call."""
     page = await client.list_tools()
     found = [*page.tools]
     while page.next_cursor is not None:
         page = await client.list_tools(cursor=page.next_cursor)
         found += page.tools
-    return found
+    return [tool for tool in found if tool.execution is None or tool.execution.task_support != "required"]
 
 
 def _words(error: Exception) -> str:

@@ -1,11 +1,13 @@
 """A real MCP server for tests, whose tools do what can go wrong: `server.py [--http PORT] [--pages N] [TOOL ...]`.
 
-Over stdio, or over streamable HTTP on a port of loopback. With tools named it has only these.
+Over stdio, or over streamable HTTP on a port of loopback, there `--old` with sessions as before 2026. With tools named
+it has only these.
 """
 
 import argparse
 import asyncio
 import inspect
+import json
 import os
 import sys
 from collections.abc import Callable
@@ -17,6 +19,7 @@ import uvicorn
 from mcp import MCPError
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
+from starlette.responses import PlainTextResponse
 
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 NONE: dict[str, Any] = {"type": "object"}
@@ -92,7 +95,7 @@ def refuse() -> None:
 
 
 def environment() -> types.CallToolResult:
-    return told(f"{os.environ.get('GIVEN')} {os.environ.get('NOT_GIVEN')} {Path.cwd()}")
+    return told(json.dumps([os.environ.get("GIVEN"), os.environ.get("NOT_GIVEN"), str(Path.cwd()), os.getpid()]))
 
 
 def told(said: str) -> types.CallToolResult:
@@ -115,11 +118,15 @@ WORK: dict[str, Callable[..., Any]] = {
 """What gives nothing is answered with how often the server was called."""
 
 
-def make_server(names: list[str], pages: int) -> Server[Any]:
+def make_server(names: list[str], pages: int, *, tasks: bool = False) -> Server[Any]:
+    """`tasks`: with a tool that only runs as one."""
     listed = [
         types.Tool(name=name, description=TOOLS[name][0], input_schema=TOOLS[name][1], output_schema=TOOLS[name][2])
         for name in names
     ]
+    if tasks:
+        only = types.ToolExecution(task_support="required")
+        listed.append(types.Tool(name="task", description="Takes long.", input_schema=NONE, execution=only))
 
     async def on_list(ctx: Any, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         page, size = int((params and params.cursor) or 0), -(-len(listed) // pages)
@@ -134,15 +141,29 @@ def make_server(names: list[str], pages: int) -> Server[Any]:
     return Server("notes", version="1", on_list_tools=on_list, on_call_tool=on_call)
 
 
+def without_discovery(app: Any) -> Any:
+    """An app that knows no request of the protocol of 2026, so that clients begin a session."""
+
+    async def old(scope: Any, receive: Any, send: Any) -> None:
+        if (b"mcp-method", b"server/discover") in scope.get("headers", ()):
+            await PlainTextResponse("", status_code=400)(scope, receive, send)
+        else:
+            await app(scope, receive, send)
+
+    return old
+
+
 async def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--http", type=int)
+    parser.add_argument("--old", action="store_true")
     parser.add_argument("--pages", type=int, default=1)
     parser.add_argument("tools", nargs="*")
     given = parser.parse_args()
-    server = make_server(given.tools or list(TOOLS), given.pages)
+    server = make_server(given.tools or list(TOOLS), given.pages, tasks=given.old)
     if given.http is not None:
-        config = uvicorn.Config(server.streamable_http_app(), port=given.http, log_level="error")
+        app = server.streamable_http_app()
+        config = uvicorn.Config(without_discovery(app) if given.old else app, port=given.http, log_level="error")
         await uvicorn.Server(config).serve()
         return
     async with stdio_server() as (read, write):
