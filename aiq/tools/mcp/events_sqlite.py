@@ -93,7 +93,8 @@ class SqliteEvents:
             before: int = self._db.execute("SELECT coalesce(max(seq), 0) FROM event").fetchone()[0]
             added = 0
             for row in rows:
-                cells = [self._cell(row, name) for name in self.fields.paths]
+                document = dict(row.values)
+                cells = [self._cell(document, name, row.where) for name in self.fields.paths]
                 new = self._db.execute(
                     f"INSERT INTO event ({columns}) SELECT {_marks(cells)} "
                     f"WHERE NOT EXISTS (SELECT 1 FROM event WHERE {_column('id')} = ? AND seq <= ?)",
@@ -101,30 +102,30 @@ class SqliteEvents:
                 )
                 if new.rowcount:
                     added += 1
-                    document = dict(row.values)
-                    body, found = json.dumps(document, ensure_ascii=False), (at(document, p) for p in self.fields.text)
+                    found = (at(document, path) for path in self.fields.text)
                     text = "\n".join(keyword(value) for value in found if value is not None)
+                    body = json.dumps(document, ensure_ascii=False)
                     self._db.execute("INSERT INTO document VALUES (?, ?)", (new.lastrowid, body))
                     self._db.execute("INSERT INTO word (rowid, text) VALUES (?, ?)", (new.lastrowid, text))
         return added
 
-    def _cell(self, row: Row, name: str) -> Scalar | None:
+    def _cell(self, document: Document, name: str, where: str) -> Scalar | None:
         """A document's value of a field: numbers as they are, of dates the day, everything else as text."""
         path, is_date = self.fields.paths[name], name in self.fields.dates
-        value = at(dict(row.values), path)
+        value = at(document, path)
         if isinstance(value, list | dict):
-            raise DatasetError(f"{row.where}: {path} is no single value; leave it out of events.fields")
+            raise DatasetError(f"{where}: {path} is no single value; leave it out of events.fields")
         if value is None or value == "":
             if name in ("id", self.fields.date):
-                raise DatasetError(f"{row.where}: no {path}; every event needs one")
+                raise DatasetError(f"{where}: no {path}; every event needs one")
             return None
         if name in self.fields.numbers:
             if isinstance(value, str | bool):
-                raise DatasetError(f"{row.where}: {path} is no number")
+                raise DatasetError(f"{where}: {path} is no number")
             return value
         text = keyword(value)
         if is_date and not re.match(r"\d{4}-\d\d-\d\d", text):
-            raise DatasetError(f"{row.where}: {path} is no date of the form 2025-03-09")
+            raise DatasetError(f"{where}: {path} is no date of the form 2025-03-09")
         return text[:10] if is_date else text
 
     async def analyze(self, query: Query) -> Answer:

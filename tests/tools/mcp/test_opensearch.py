@@ -1,18 +1,15 @@
 """Events in OpenSearch: requests and answers as its documentation has them, over HTTP on loopback.
 
-The server below speaks what is used of the wire format and answers from the shipped events by a plain loop, so that what
-comes back can be compared with SQLite's answer to the same call.
+The server below speaks what is used of the wire format and answers from the shipped events by a plain loop, so that
+what comes back can be compared with SQLite's answer to the same call.
 """
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -21,6 +18,7 @@ from starlette.routing import Route
 from aiq.core.errors import ToolError
 from aiq.llm.http import AsyncClient
 from aiq.tools.mcp.opensearch import OpenSearchEvents
+from tests.tools.conftest import serving
 from tests.tools.mcp.collections import EVENTS, FIELDS, asked, scan, settings, shipped_engine
 
 Json = dict[str, Any]
@@ -64,12 +62,14 @@ class Cluster:
 
 
 def hit(event: Json) -> Json:
-    return {"_index": "events", "_id": "x", "_score": None, "_source": event, "sort": [milliseconds(event["event_date"]), event["event_id"]]}  # fmt: skip
+    order = [milliseconds(event["event_date"]), event["event_id"]]
+    return {"_index": "events", "_id": "x", "_score": None, "_source": event, "sort": order}
 
 
 def found(body: Json) -> Json:
     """The answer to a search."""
-    matching = [event for event in EVENTS if all(fits(event, one) for one in body.get("query", {"bool": {"filter": []}})["bool"]["filter"])]  # fmt: skip
+    filters = body["query"]["bool"]["filter"] if "query" in body else []
+    matching = [event for event in EVENTS if all(fits(event, one) for one in filters)]
     after = body.get("search_after")
     page = [one for one in map(hit, matching) if after is None or one["sort"] > after]
     answer = {
@@ -87,10 +87,10 @@ def fits(event: Json, condition: Json) -> bool:
         case {"terms": terms}:
             return all(event[field.removesuffix(".keyword")] in values for field, values in terms.items())
         case {"range": {"attendance": bounds}}:
-            return all({"gte": event["attendance"] >= v, "lt": event["attendance"] < v}[b] for b, v in bounds.items())
+            return bool(bounds["gte"] <= event["attendance"] < bounds["lt"])
         case {"range": {"event_date": bounds}}:
             days = {bound: value.removesuffix("||/d") for bound, value in bounds.items()}
-            return days.get("gte", "") <= event["event_date"] <= days.get("lte", "9")
+            return bool(days["gte"] <= event["event_date"] <= days["lte"])
         case {"bool": {"should": options, "minimum_should_match": 1}}:
             return any(fits(event, option) for option in options)
         case {"multi_match": {"query": words, "fields": fields, "type": "cross_fields", "operator": "and"}}:
@@ -115,7 +115,10 @@ def aggregated(events: list[Json], asked_for: Json) -> Json:
                 {event[name] for event in events}, key=lambda key: (-sum(e[name] == key for e in events), key)
             )
             shown = [(key, {"key": key}, [event for event in events if event[name] == key]) for key in keys[:size]]
-        case {"date_histogram": {"field": "event_date", "calendar_interval": _, "format": form, "min_doc_count": 1}, "aggs": inner}:  # fmt: skip
+        case {
+            "date_histogram": {"field": "event_date", "calendar_interval": _, "format": form, "min_doc_count": 1},
+            "aggs": inner,
+        }:
             days = [datetime.fromisoformat(event["event_date"]) for event in events]
             names = [
                 f"{day:{FORMATS[form]}}" if form in FORMATS else f"{day:%Y}-Q{(day.month + 2) // 3}" for day in days
@@ -137,25 +140,15 @@ def aggregated(events: list[Json], asked_for: Json) -> Json:
     return {"doc_count_error_upper_bound": 0, "sum_other_doc_count": 0, "buckets": buckets}
 
 
-@asynccontextmanager
-async def served(cluster: Cluster) -> AsyncIterator[str]:
-    """The address of a server on a free port."""
-    route = Route("/{path:path}", cluster.handle, methods=["GET", "POST", "DELETE"])
-    server = uvicorn.Server(uvicorn.Config(Starlette(routes=[route]), port=0, log_level="error"))
-    task = asyncio.create_task(server.serve())
-    while not server.started:
-        await asyncio.sleep(0.01)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    server.should_exit = True
-    await task
-
-
 @pytest.fixture
 async def cluster() -> AsyncIterator[tuple[Cluster, OpenSearchEvents]]:
     made = Cluster()
-    async with served(made) as url, AsyncClient() as client:
-        given = settings(f"events.opensearch.url={url}", "events.opensearch.keyword_suffix=.keyword")
-        yield made, OpenSearchEvents(FIELDS, given.opensearch, client, "Bearer abc")
+    app = Starlette(routes=[Route("/{path:path}", made.handle, methods=["POST", "DELETE"])])
+    with serving(app) as port:
+        url = f"events.opensearch.url=http://127.0.0.1:{port}"
+        given = settings(url, "events.opensearch.keyword_suffix=.keyword")
+        async with AsyncClient() as client:
+            yield made, OpenSearchEvents(FIELDS, given.opensearch, client, "Bearer abc")
 
 
 CALLS: list[Json] = [
