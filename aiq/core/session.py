@@ -29,7 +29,7 @@ from aiq.core.seeds import derive
 from aiq.core.sources import Registry, SourceKind
 from aiq.core.text import whole_value
 from aiq.core.tools import Toolbox, ToolResult, Web
-from aiq.core.usage import Limits, Usage, UsageLedger
+from aiq.core.usage import Limits, Usage, UsageLedger, account
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -140,8 +140,9 @@ class Session:
 
     def record_usage(self, role: str, usage: Usage) -> None:
         """Book one HTTP exchange; called by the transport only."""
-        self.usage.record(role, usage)
-        self.spend.record(role, usage)
+        for books in (self.usage, self.spend, account.get()):
+            if books is not None:
+                books.record(role, usage)
 
     def end(self) -> None:
         """Book the calls that nobody waits for any more, such as a stream that was left in its middle."""

@@ -62,7 +62,7 @@ class Sessions:
                 events=self._log(write),
                 check=self._recorder.check,
                 collection_name=sample.question.collection_name,
-                memory=f"{self._run}.{epoch}.{attempt}",
+                memory=f"{self._run}.{sample.id}.{epoch}.{attempt}",
             )
 
     @contextmanager

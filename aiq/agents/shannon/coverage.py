@@ -1,9 +1,7 @@
 """The text of a report: sections, gaps, completeness, continuation, sources (specification 1.10, 1.11, 1.15)."""
 
 import re
-from collections.abc import Mapping, Sequence
-
-from pydantic import JsonValue
+from collections.abc import Sequence
 
 from aiq.agents.shannon.citations import clip
 from aiq.agents.shannon.records import AgentResult
@@ -103,29 +101,6 @@ def gap_queries(areas: Sequence[str], original_query: str) -> list[str]:
 def minimum_citations(available: int, wanted: int = 6) -> int:
     """Inline citations to ask for: `wanted`, or as many as there are (1.18, row 13)."""
     return min(wanted, available)
-
-
-def target_words(areas: int) -> int:
-    """Words to ask for, at least; 600 more at most."""
-    return 200 * areas or 1200
-
-
-def synthesis_max_tokens(results: int, comprehensive: bool) -> int:
-    """Tokens that a report from so many agent results may have."""
-    limit = 10240 + 2048 * results
-    return max(50000, limit) if comprehensive else limit
-
-
-def uses_research_style(context: Mapping[str, JsonValue], areas: Sequence[str]) -> bool:
-    """Whether a report has the sections of research, by the keys of the request's context and the areas."""
-    mode = context.get("research_mode")
-    return (
-        context.get("synthesis_style") == "comprehensive"
-        or bool(areas)
-        or context.get("force_research") is True
-        or "enable_citations" in context
-        or (isinstance(mode, str) and bool(mode.strip()))
-    )
 
 
 def select_evidence(results: Sequence[AgentResult], maximum: int = 6, characters: int = 4000) -> list[AgentResult]:

@@ -38,7 +38,7 @@ class PlannedTask(LenientRecord):
 
 
 class ContractedTask(PlannedTask):
-    """A subtask that says what is expected of it."""
+    """A subtask that says what is expected of it, on lines after its description."""
 
     output_format: str = Field("", description="what to bring: a list, figures with their dates, a comparison")
     source_guidance: str = Field("", description="which kinds of sources to prefer")
@@ -56,12 +56,12 @@ class Decomposition(LenientRecord):
     """What the model is asked for."""
 
     complexity_score: float = Field(0.5, ge=0, le=1, description="0 for a lookup, 1 for a report with many parts")
-    subtasks: tuple[PlannedTask, ...]
+    subtasks: tuple[PlannedTask, ...] = ()
     agent_types: tuple[str, ...] = Field((), description="the role of each subtask's agent, in their order")
 
 
 class Contracted(Decomposition):
-    subtasks: tuple[ContractedTask, ...]
+    subtasks: tuple[ContractedTask, ...] = ()
 
 
 class Decompose:
@@ -82,6 +82,6 @@ class Decompose:
         with working_as(AGENT):
             found = await self._call.ask(question=state.query, refined=query, areas=areas, tools=tools, **state.context)
         if found is None:
-            raise AgentError("the query could not be decomposed: no reply, repaired or not, was a list of subtasks")
+            raise AgentError("the query could not be decomposed: no reply, repaired or not, was a JSON object")
         tasks = repair_subtasks([task.subtask() for task in found.subtasks], query, found.complexity_score)
-        return {"plan": Plan(complexity=found.complexity_score, subtasks=tasks, personas=found.agent_types)}
+        return {"plan": Plan(complexity=found.complexity_score, subtasks=tasks, agent_types=found.agent_types)}

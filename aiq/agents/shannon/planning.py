@@ -1,15 +1,11 @@
 """Before agents work: the language, what refinement and decomposition mean, the order and the pattern of the work,
 models and strategies (specification 1.2 to 1.5, 1.7, 1.12, 1.17)."""
 
-import json
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Literal
 
-from pydantic import JsonValue
-
-from aiq.agents.shannon.records import Refinement, Subtask
+from aiq.agents.shannon.records import Subtask
 
 _STANDARD: Mapping[str, bool | int] = {
     "enable_verification": True,
@@ -79,36 +75,12 @@ def detect_language(
     return next((name for name, letters in _LETTERS.items() if any(one in lower for one in letters)), "English")
 
 
-def strip_fence(text: str) -> str:
-    """A reply without the code fence around it, which ends at the last fence."""
-    text = text.strip()
-    for fence in ("```json", "```"):
-        if text.startswith(fence):
-            inner, _, _ = text.removeprefix(fence).rpartition("```")
-            return (inner or text.removeprefix(fence)).strip()
-    return text
-
-
 def peel_quotes(text: str) -> str:
     """Without the pairs of equal quotes around it, however many."""
     text = text.strip()
     while len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
         text = text[1:-1].strip()
     return text
-
-
-def parse_refinement(reply: str, query: str) -> Refinement:
-    """What a reply in JSON says; of an entity without a name the first exact query is the name.
-
-    A reply that cannot be read leaves the query as it is, and as its only area.
-    """
-    try:
-        found = Refinement.model_validate(json.loads(strip_fence(reply)))
-    except ValueError:  # pydantic's too
-        failed = "Query refinement failed, using original query"
-        return Refinement(refined_query=query, research_areas=(query,), rationale=failed)
-    name = found.canonical_name.strip() or peel_quotes(next(iter(found.exact_queries), ""))
-    return found.model_copy(update={"canonical_name": name})
 
 
 def search_line(
@@ -122,16 +94,6 @@ def search_line(
         f"add disambiguation: {', '.join(disambiguation_terms)}" if disambiguation_terms else "",
     ]
     return "; ".join(filter(None, parts))
-
-
-def parse_decomposition(reply: str) -> dict[str, JsonValue]:
-    """The JSON object of a reply, or of its text between the first `{` and the last `}`. Raises ValueError."""
-    within = re.search(r"\{.*\}", reply, re.DOTALL)
-    for text in (reply, within[0] if within else ""):
-        with suppress(ValueError):
-            if isinstance(found := json.loads(text), dict):
-                return found
-    raise ValueError("the decomposition is no JSON object")
 
 
 def repair_subtasks(
@@ -161,11 +123,6 @@ def _repaired(task: Subtask, number: int) -> Subtask:
         "task_type": task.task_type or ("synthesis" if summing_up else ""),
     }
     return task.model_copy(update=changed)
-
-
-def force_tools(suggested: Sequence[str]) -> list[str]:
-    """The tools of a task of research: those suggested, and search and fetch in any case (1.18, row 10)."""
-    return list(dict.fromkeys([*suggested, "web_search", "web_fetch"]))
 
 
 def agent_role(agent_types: Sequence[str], index: int) -> str:
@@ -230,46 +187,9 @@ def model_tier(tier: str | None = None, complexity: float | None = None) -> str:
     return "small" if complexity < 0.3 else "medium" if complexity < 0.5 else "large"
 
 
-def _clamped(value: object, low: int, high: int, default: int) -> int:
-    """A number, cut to a whole one, within the range; the default for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:  # NaN
-        return default
-    return int(max(low, min(high, value)))
-
-
-def clamp_react_iterations(value: object, default: int = 5) -> int:
-    """2 to 8, for every ReAct loop (specification 1.18, row 27)."""
-    return _clamped(value, 2, 8, default)
-
-
-def clamp_concurrency(value: object, default: int = 5) -> int:
-    """1 to 20; a float that is not positive counts as none."""
-    return default if isinstance(value, float) and value <= 0 else _clamped(value, 1, 20, default)
-
-
-def clamp_gap_iterations(value: object, default: int = 2) -> int:
-    """1 to 5."""
-    return _clamped(value, 1, 5, default)
-
-
-def clamp_max_gaps(value: object, strategy: str) -> int:
-    """1 to 20; by default 5 for deep and 10 for academic research, else 3."""
-    return _clamped(value, 1, 20, {"deep": 5, "academic": 10}.get(strategy, 3))
-
-
 def strategy_preset(name: str) -> Mapping[str, bool | int]:
     """What a strategy sets of the context, none for "". Raises ValueError for one that does not exist."""
     name = name.strip().lower()
     if name and name not in STRATEGIES:
         raise ValueError(f"research_strategy={name}: one of {', '.join(STRATEGIES)}")
     return STRATEGIES.get(name, {})
-
-
-def gap_filling_enabled(value: object, strategy: str) -> bool:
-    """As the context says, else for every strategy but quick."""
-    return value if isinstance(value, bool) else strategy != "quick"
-
-
-def gap_checks_citations(value: object, strategy: str) -> bool:
-    """As the context says, else for deep and academic research."""
-    return value if isinstance(value, bool) else strategy in ("deep", "academic")

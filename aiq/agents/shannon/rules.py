@@ -5,8 +5,6 @@ characters where nothing else is said.
 """
 
 from aiq.agents.shannon.budgets import (
-    backpressure_delay,
-    backpressure_level,
     compression_target,
     compression_threshold,
     context_window,
@@ -19,6 +17,7 @@ from aiq.agents.shannon.citations import (
     citation_line,
     citation_lines,
     citation_stats,
+    clean_citations,
     clean_title,
     clip,
     collect_citations,
@@ -48,31 +47,18 @@ from aiq.agents.shannon.coverage import (
     sanitize_output,
     section_body,
     select_evidence,
-    synthesis_max_tokens,
-    target_words,
-    uses_research_style,
 )
 from aiq.agents.shannon.entities import entity_matches, filter_by_entity, filter_results
 from aiq.agents.shannon.loops import is_task_complete, observations_similar, react_should_stop, truncate_observations
 from aiq.agents.shannon.planning import (
     agent_role,
-    clamp_concurrency,
-    clamp_gap_iterations,
-    clamp_max_gaps,
-    clamp_react_iterations,
     detect_language,
-    force_tools,
-    gap_checks_citations,
-    gap_filling_enabled,
     model_tier,
-    parse_decomposition,
-    parse_refinement,
     peel_quotes,
     repair_subtasks,
     route_pattern,
     search_line,
     strategy_preset,
-    strip_fence,
     topological_order,
 )
 from aiq.agents.shannon.urls import extract_doi, extract_domain, normalize_url, registrable_domain
@@ -86,18 +72,16 @@ from aiq.agents.shannon.verification import (
 )
 
 __all__ = [
-    "agent_role", "aggregate_verification", "backpressure_delay", "backpressure_level", "citation_line",
-    "citation_lines", "citation_stats", "cited_first", "clamp_concurrency", "clamp_gap_iterations", "clamp_max_gaps",
-    "clamp_react_iterations", "clean_title", "clip", "collect_citations", "compression_target",
-    "compression_threshold", "context_window", "continuation_budget", "continuation_excerpt", "continuation_margin",
-    "count_inline_citations", "coverage_verdict", "credibility_score", "deduplicate", "detect_gaps",
-    "detect_language", "distinct", "enforce_diversity", "entity_matches", "estimate_tokens", "evidence_per_claim",
-    "extract_citations", "extract_doi", "extract_domain", "filter_by_entity", "filter_results", "force_tools",
-    "format_report", "gap_checks_citations", "gap_filling_enabled", "gap_queries", "gap_reason", "is_task_complete",
-    "looks_complete", "merge_memory", "minimum_citations", "model_tier", "nearest", "needs_compression",
-    "needs_continuation", "normalize_url", "observations_similar", "parse_claims", "parse_decomposition",
-    "parse_refinement", "peel_quotes", "quality_score", "rank_citations", "react_should_stop", "reflection_score",
-    "reflects_again", "registrable_domain", "repair_subtasks", "route_pattern", "sanitize_output", "search_line",
-    "section_body", "select_evidence", "split_tokens", "strategy_preset", "strip_fence", "synthesis_max_tokens",
-    "target_words", "topological_order", "truncate_observations", "uses_research_style", "verify_claim",
+    "agent_role", "aggregate_verification", "citation_line", "citation_lines", "citation_stats", "cited_first",
+    "clean_citations", "clean_title", "clip", "collect_citations", "compression_target",
+    "compression_threshold", "context_window", "continuation_budget", "continuation_excerpt",
+    "continuation_margin", "count_inline_citations", "coverage_verdict", "credibility_score", "deduplicate",
+    "detect_gaps", "detect_language", "distinct", "enforce_diversity", "entity_matches", "estimate_tokens",
+    "evidence_per_claim", "extract_citations", "extract_doi", "extract_domain", "filter_by_entity",
+    "filter_results", "format_report", "gap_queries", "gap_reason", "is_task_complete", "looks_complete",
+    "merge_memory", "minimum_citations", "model_tier", "nearest", "needs_compression", "needs_continuation",
+    "normalize_url", "observations_similar", "parse_claims", "peel_quotes", "quality_score", "rank_citations",
+    "react_should_stop", "reflection_score", "reflects_again", "registrable_domain", "repair_subtasks",
+    "route_pattern", "sanitize_output", "search_line", "section_body", "select_evidence", "split_tokens",
+    "strategy_preset", "topological_order", "truncate_observations", "verify_claim",
 ]  # fmt: skip

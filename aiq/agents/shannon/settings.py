@@ -17,7 +17,7 @@ from aiq.core.samples import DataSources
 from aiq.core.settings import Count, Positive, Settings, Share
 
 Tier = Literal["small", "medium", "large"]
-Tokens = int
+Pattern = Literal["react", "react_per_task", "parallel", "hybrid", "sequential"]
 
 WITHOUT_STRATEGY: Mapping[str, Any] = {
     "enable_verification": False,
@@ -74,9 +74,7 @@ class DecomposeSettings(Settings):
 
 
 class ExecutionSettings(Settings):
-    pattern: Literal["auto", "react", "parallel", "hybrid", "sequential"] = Field(
-        description="auto: by complexity and dependencies; else always this one"
-    )
+    pattern: Pattern | Literal["auto"] = Field(description="auto: by complexity and dependencies; else always this one")
     react_below: Share = Field(description="complexity below which one ReAct loop does all the research")
     per_task_above: Share = Field(description="complexity above which deep and academic research loop in each subtask")
     tool_rounds: Count = Field(description="replies with tool calls of one agent, before it has to answer")
@@ -141,7 +139,9 @@ class GapSettings(Settings):
     stop_urls: Count = Field(description="new pages of all passes after which evaluator=model stops")
     stop_domains: Count = Field(description="new domains of all passes after which evaluator=model stops")
     min_citations: Count = Field(description="different citations of a section, where citations are checked")
-    max_iterations: Count = Field(ge=1, le=10, description="of the loop that searches for one gap")
+    max_iterations: int | None = Field(
+        ge=1, le=10, description="of the loop that searches for one gap; null: react_max_iterations, or 3"
+    )
     at_once: Count = Field(description="gaps that are searched for at the same time")
 
 
@@ -206,13 +206,10 @@ class ShannonSettings(Settings):
     reflection: ReflectionSettings = Field(description="quality of the report")
     verification: VerificationSettings = Field(description="claims of the report against the citations")
 
-    def of(self, name: str) -> Any:
-        """The value of a setting that may be null: its own, else the strategy's, else that without one."""
-        own = getattr(self, name)
-        if own is not None:
-            return own
-        preset = strategy_preset(self.research_strategy) if self.research_strategy else {}
-        return preset.get(name, WITHOUT_STRATEGY[name])
+    def of(self, name: str, otherwise: Any = None) -> Any:
+        """The value of a setting that may be null: its own, else the strategy's, else `otherwise` or without one."""
+        own, preset = getattr(self, name), strategy_preset(self.research_strategy or "")
+        return preset.get(name, otherwise or WITHOUT_STRATEGY[name]) if own is None else own
 
     def prompts(self) -> Prompts:
         """The templates in use. Raises ConfigError for a `prompts_dir` that does not fit."""

@@ -8,19 +8,13 @@ from aiq.agents.shannon.records import AgentResult, Citation, CitationStats, Ref
 from aiq.core.base import Record
 from aiq.core.samples import DataSources, Turn
 
-Pattern = Literal["react", "react_per_task", "parallel", "hybrid", "sequential"]
-
 
 class Plan(Record):
-    """The decomposition of a query. `complexity` is 0 to 1; `personas` are by subtask, where the model names them."""
+    """The decomposition of a query. `complexity` is 0 to 1; `agent_types` are by subtask, where a model names them."""
 
     complexity: float
     subtasks: tuple[Subtask, ...]
-    personas: tuple[str, ...] = ()
-
-    def persona(self, place: int) -> str:
-        """Of the agent that does the subtask at this place."""
-        return self.personas[place] if place < len(self.personas) else "researcher"
+    agent_types: tuple[str, ...] = ()
 
 
 class Remembered(Record):
@@ -55,7 +49,8 @@ class ResearchState(BaseModel):
 
     `sections` are the areas that the report must have one of, none for a concise one. `results` are all that agents
     have found, `kept` those about the entity, `filled` those that gaps were searched for with; `first_urls` are the
-    pages cited before any was. `written` is the report without its list of sources.
+    pages cited before any was. `written` is the report without its list of sources, `cut_off` where the
+    token limit ended it.
     """
 
     query: str
@@ -75,6 +70,7 @@ class ResearchState(BaseModel):
     citations: tuple[Citation, ...] = ()
     stats: CitationStats = CitationStats()
     written: str = ""
+    cut_off: bool = False
     first_urls: tuple[str, ...] = ()
     gaps: tuple[str, ...] = ()
     gap_iteration: int = 0

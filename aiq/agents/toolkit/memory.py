@@ -1,7 +1,8 @@
 """Memory: what was asked and answered in earlier turns of a conversation, found again by recency and by meaning.
 
 It lies in the store that the run lends (LangGraph's interface). The store is given vectors, never texts to embed: its
-work is done outside of any session, where no model call could be counted.
+work is done outside of any session, where no model call could be counted. LangGraph is imported here, with the agent,
+because its import tries a socket, which no replay allows.
 """
 
 import base64
@@ -11,6 +12,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 from urllib.parse import quote
+
+from langgraph.store.base import BaseStore
 
 from aiq.core.base import Record
 from aiq.core.session import Session
@@ -76,7 +79,7 @@ class Memory:
         """Keep a turn of the conversation `thread`, after those that are kept. Raises ModelError."""
         query, answer = whole(query), whole(answer)
         vector = await self._embedded(query)
-        store = await self._session.store()
+        store: BaseStore = await self._session.store()
         number = 1 + max((int(one.id.partition("-")[0]) for one in await self._latest(thread, LATEST)), default=0)
         digest = hashlib.sha256(f"{query}\n{answer}".encode()).hexdigest()[:12]  # two at once take one number
         kept = Interaction(id=f"{number:06}-{digest}", query=query, answer=answer, at=at)
@@ -94,14 +97,14 @@ class Memory:
         The most similar first; of equal ones the latest. Raises ModelError.
         """
         vector = await self._embedded(whole(query))
-        store = await self._session.store()
+        store: BaseStore = await self._session.store()
         found = await store.asearch(self._place(thread, vector), query=_packed(vector), limit=max(n, 0) + TIES)
         scored = ((round(item.score, _DIGITS), _turn(item)) for item in found if item.score is not None)
         near = sorted(((score, turn.id, turn) for score, turn in scored if score >= threshold), reverse=True)
         return [turn.model_copy(update={"similarity": score}) for score, _, turn in near[: max(n, 0)]]
 
     async def _latest(self, thread: str, most: int) -> list[Interaction]:
-        store = await self._session.store()
+        store: BaseStore = await self._session.store()
         found = await store.asearch(self._place(thread), limit=most)
         return sorted(map(_turn, found), key=lambda one: one.id)
 

@@ -159,7 +159,7 @@ def amounts(clause: Clause, unit: str) -> Iterator[tuple[Limits, int]]:
             later = re.match(r" of them\b", after) and named.search(after)
             if not _ELLIPTIC.match(after) or not (earlier or later):
                 continue
-        elif match["a"].lower() in _OFTEN and not re.search("times", unit):
+        elif match["a"].lower() in _OFTEN and (not re.search("times", unit) or clause.text[:start].endswith("at ")):
             continue
         before = clause.text[clause.part(start)[0] : start]
         around = f"{before[-48:]}#{_AFTER.match(after)[0]}"  # type: ignore[index]

@@ -5,8 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiq.agents.shannon.rules import (
-    backpressure_delay,
-    backpressure_level,
     compression_target,
     compression_threshold,
     context_window,
@@ -28,26 +26,6 @@ def test_a_total_is_split_in_60_to_40(total: int, split: tuple[int, int]) -> Non
 def test_a_split_loses_no_token(total: int) -> None:
     assert sum(split_tokens(total)) == total
     assert split_tokens(total)[0] == int(total * 0.6)  # as refine states it
-
-
-@pytest.mark.parametrize(
-    ("used", "delay", "level"),
-    [
-        (0.0, 0, "low"),
-        (0.49, 0, "low"),
-        (0.5, 0, "medium"),
-        (0.75, 0, "high"),
-        (0.79, 0, "high"),
-        (0.8, 50, "high"),
-        (0.85, 300, "high"),
-        (0.9, 750, "critical"),
-        (0.95, 1500, "critical"),
-        (1.0, 5000, "critical"),
-        (7.0, 5000, "critical"),
-    ],
-)
-def test_a_budget_nearly_used_slows_down(used: float, delay: int, level: str) -> None:
-    assert (backpressure_delay(used), backpressure_level(used)) == (delay, level)
 
 
 @pytest.mark.parametrize(

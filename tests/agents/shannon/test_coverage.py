@@ -1,5 +1,4 @@
 import pytest
-from pydantic import JsonValue
 
 from aiq.agents.shannon.coverage import DANGLING, GAP_PHRASES
 from aiq.agents.shannon.records import AgentResult
@@ -20,9 +19,6 @@ from aiq.agents.shannon.rules import (
     sanitize_output,
     section_body,
     select_evidence,
-    synthesis_max_tokens,
-    target_words,
-    uses_research_style,
 )
 
 
@@ -168,33 +164,6 @@ def test_a_gap_is_searched_for_beside_the_question() -> None:
 @pytest.mark.parametrize(("available", "least"), [(0, 0), (1, 1), (2, 2), (3, 3), (5, 5), (6, 6), (40, 6)])
 def test_no_more_citations_are_asked_for_than_there_are(available: int, least: int) -> None:
     assert minimum_citations(available) == least
-
-
-def test_the_size_of_a_report() -> None:
-    assert [target_words(areas) for areas in (0, 1, 5, 7)] == [1200, 200, 1000, 1400]
-    assert synthesis_max_tokens(0, False) == 10240
-    assert synthesis_max_tokens(5, False) == 20480
-    assert synthesis_max_tokens(5, True) == 50000
-    assert synthesis_max_tokens(20, True) == 51200
-
-
-@pytest.mark.parametrize(
-    ("context", "areas", "style"),
-    [
-        ({}, [], False),
-        ({}, ["A"], True),
-        ({"synthesis_style": "comprehensive"}, [], True),
-        ({"synthesis_style": "concise"}, [], False),
-        ({"force_research": True}, [], True),
-        ({"force_research": False}, [], False),
-        ({"enable_citations": False}, [], True),  # its presence counts
-        ({"research_mode": "gap_fill"}, [], True),
-        ({"research_mode": " "}, [], False),
-        ({"research_mode": None}, [], False),
-    ],
-)
-def test_research_style(context: dict[str, JsonValue], areas: list[str], style: bool) -> None:
-    assert uses_research_style(context, areas) is style
 
 
 def test_evidence_is_the_first_results_that_say_anything() -> None:

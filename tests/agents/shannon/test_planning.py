@@ -1,31 +1,20 @@
-import json
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.agents.shannon.planning import STRATEGIES, SYNTHESIS_WORDS
-from aiq.agents.shannon.records import Refinement, Subtask
+from aiq.agents.shannon.planning import SYNTHESIS_WORDS
+from aiq.agents.shannon.records import Subtask
 from aiq.agents.shannon.rules import (
     agent_role,
-    clamp_concurrency,
-    clamp_gap_iterations,
-    clamp_max_gaps,
-    clamp_react_iterations,
     detect_language,
-    force_tools,
-    gap_checks_citations,
-    gap_filling_enabled,
     model_tier,
-    parse_decomposition,
-    parse_refinement,
     peel_quotes,
     repair_subtasks,
     route_pattern,
     search_line,
     strategy_preset,
-    strip_fence,
     topological_order,
 )
 
@@ -67,23 +56,6 @@ def test_the_share_of_chinese_is_a_parameter() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "inner"),
-    [
-        ('```json\n{"a": 1}\n```', '{"a": 1}'),
-        ("```\n{}\n```\n", "{}"),
-        ("  ```json{}``` and more", "{}"),
-        ("```json\n{}", "{}"),
-        ("```json\na ``` b\n```", "a ``` b"),  # up to the last one
-        ("{} ```", "{} ```"),
-        ("Here: ```json\n{}\n```", "Here: ```json\n{}\n```"),
-        ("", ""),
-    ],
-)
-def test_a_fence_around_a_reply(text: str, inner: str) -> None:
-    assert strip_fence(text) == inner
-
-
-@pytest.mark.parametrize(
     ("text", "peeled"),
     [
         ('"Acme"', "Acme"),
@@ -99,27 +71,6 @@ def test_a_fence_around_a_reply(text: str, inner: str) -> None:
 )
 def test_pairs_of_quotes_are_peeled(text: str, peeled: str) -> None:
     assert peel_quotes(text) == peeled
-
-
-def test_a_refinement_is_read_from_its_json() -> None:
-    reply: dict[str, Any] = {
-        "refined_query": "Q",
-        "research_areas": ["A"],
-        "exact_queries": ['"Acme"', "x"],
-        "extra": 1,
-    }
-    found = parse_refinement(f"```json\n{json.dumps(reply)}\n```", "q")
-    assert found == Refinement(
-        refined_query="Q", research_areas=("A",), canonical_name="Acme", exact_queries=('"Acme"', "x")
-    )
-    assert parse_refinement(json.dumps(reply | {"canonical_name": "Acme Corp"}), "q").canonical_name == "Acme Corp"
-    assert parse_refinement('{"refined_query": "Q"}', "q").canonical_name == ""
-
-
-@pytest.mark.parametrize("reply", ["", "no JSON", "[]", "{", "3", "null"])
-def test_a_reply_that_cannot_be_read_leaves_the_query(reply: str) -> None:
-    failed = "Query refinement failed, using original query"
-    assert parse_refinement(reply, "q") == Refinement(refined_query="q", research_areas=("q",), rationale=failed)
 
 
 @pytest.mark.parametrize(
@@ -138,24 +89,6 @@ def test_a_reply_that_cannot_be_read_leaves_the_query(reply: str) -> None:
 )
 def test_the_line_to_search_with(exact: list[str], domains: list[str], terms: list[str], line: str) -> None:
     assert search_line(exact, domains, terms) == line
-
-
-@pytest.mark.parametrize(
-    "reply", ['{"mode": {"a": 1}}', 'Here it is:\n```json\n{"mode":\n{"a": 1}}\n``` So.', ' {"mode": {"a": 1}}\n']
-)
-def test_a_decomposition_is_read_from_its_json(reply: str) -> None:
-    assert parse_decomposition(reply) == {"mode": {"a": 1}}
-
-
-@pytest.mark.parametrize("reply", ["", "no JSON", "[1]", '{"a": 1} and {"b": 2}', "{"])
-def test_without_one_there_is_none(reply: str) -> None:
-    with pytest.raises(ValueError, match="no JSON object"):
-        parse_decomposition(reply)
-
-
-def test_every_task_of_research_may_search_and_fetch() -> None:
-    assert force_tools([]) == ["web_search", "web_fetch"]
-    assert force_tools(["web_fetch", "calculator"]) == ["web_fetch", "calculator", "web_search"]
 
 
 def test_the_role_of_a_task() -> None:
@@ -277,48 +210,6 @@ def test_the_tier_of_a_model(tier: str | None, complexity: float | None, chosen:
     assert model_tier(tier, complexity) == chosen
 
 
-@pytest.mark.parametrize(
-    ("value", "react", "concurrency", "gap_iterations", "max_gaps"),
-    [
-        (None, 5, 5, 2, 3),
-        ("4", 5, 5, 2, 3),
-        (True, 5, 5, 2, 3),
-        (0, 2, 1, 1, 1),
-        (-3, 2, 1, 1, 1),
-        (0.0, 2, 5, 1, 1),
-        (-0.5, 2, 5, 1, 1),
-        (0.5, 2, 1, 1, 1),
-        (1, 2, 1, 1, 1),
-        (3.9, 3, 3, 3, 3),
-        (6, 6, 6, 5, 6),
-        (9, 8, 9, 5, 9),
-        (21, 8, 20, 5, 20),
-        (float("inf"), 8, 20, 5, 20),
-        (float("nan"), 5, 5, 2, 3),
-    ],
-)
-def test_the_ranges_of_context_values(
-    value: object, react: int, concurrency: int, gap_iterations: int, max_gaps: int
-) -> None:
-    assert clamp_react_iterations(value) == react
-    assert clamp_concurrency(value) == concurrency
-    assert clamp_gap_iterations(value) == gap_iterations
-    assert clamp_max_gaps(value, "standard") == max_gaps
-
-
-def test_defaults_may_be_those_of_a_strategy() -> None:
-    assert clamp_react_iterations(None, 2) == 2
-    assert [clamp_max_gaps(None, name) for name in ("", "quick", "deep", "academic")] == [3, 3, 5, 10]
-
-
-@given(st.one_of(st.integers(), st.floats()))
-def test_clamped_values_are_in_range(value: float) -> None:
-    assert 2 <= clamp_react_iterations(value) <= 8
-    assert 1 <= clamp_concurrency(value) <= 20
-    assert 1 <= clamp_gap_iterations(value) <= 5
-    assert 1 <= clamp_max_gaps(value, "deep") <= 20
-
-
 PRESETS = [
     ("quick", False, 3, 2, False, None, None, False),
     ("standard", True, 5, 3, True, 3, 2, False),
@@ -340,11 +231,3 @@ def test_no_strategy_presets_nothing_and_another_is_refused() -> None:
     assert strategy_preset("") == strategy_preset(" ") == {}
     with pytest.raises(ValueError, match="research_strategy=fast: one of quick, standard, deep, academic"):
         strategy_preset("Fast")
-
-
-@pytest.mark.parametrize("strategy", ["", *STRATEGIES])
-def test_gap_filling_follows_the_strategy_where_the_context_says_nothing(strategy: str) -> None:
-    assert gap_filling_enabled(None, strategy) is (strategy != "quick")
-    assert gap_checks_citations(None, strategy) is (strategy in ("deep", "academic"))
-    for value in (True, False):
-        assert gap_filling_enabled(value, strategy) is gap_checks_citations(value, strategy) is value

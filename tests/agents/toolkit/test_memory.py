@@ -13,6 +13,7 @@ from aiq.agents.toolkit.memory import EMBEDDED_CHARS, Memory
 from aiq.core.errors import ModelError
 from aiq.core.llm_settings import LlmSettings, RetrySettings
 from aiq.core.run_settings import CheckpointerSettings
+from aiq.core.text import whole
 from aiq.experiment.memory_store import lent_store
 from aiq.llm.http import AsyncBaseTransport, Request, Response
 from aiq.llm.models import RunModels
@@ -85,11 +86,10 @@ async def test_conversations_and_attempts_remember_nothing_of_each_other(store: 
     for name in names:
         await memory(store, "run.1.1").remember(name, "the same question", name, NOW)
     for name in names:
-        assert [turn.answer for turn in await memory(store, "run.1.1").recent(name, 9)] == [name]
-        assert [turn.answer for turn in await memory(store, "run.1.1").similar(name, "the same question", 9, 0)] == [
-            name
-        ]
-        assert await memory(store, "run.2.1").recent(name, 9) == await memory(store).recent(name, 9) == []
+        here, there = memory(store, "run.1.1"), memory(store, "run.2.1")
+        for found in (await here.recent(name, 9), await here.similar(name, "the same question", 9, 0)):
+            assert [turn.answer for turn in found] == [whole(name)]
+        assert await there.recent(name, 9) == await memory(store).recent(name, 9) == []
 
 
 async def test_a_conversation_in_a_file_is_known_to_a_later_process_and_no_other(

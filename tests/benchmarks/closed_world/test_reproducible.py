@@ -9,7 +9,10 @@ from aiq.core.files import shipped
 from benchmarks.closed_world.__main__ import generate, main
 from tests.benchmarks.closed_world.conftest import Made
 
-SHIPPED = ("world", "freshqa_mini", "drb_mini", "documents_mini", "hostile_mini", "conversation_mini", "events_mini")
+SHIPPED = (
+    *("world", "freshqa_mini", "drb_mini", "documents_mini", "hostile_mini"),
+    *("conversation_mini", "turns_mini", "events_mini"),
+)
 
 
 def digests(folder: Path, *parts: str) -> dict[str, str]:
