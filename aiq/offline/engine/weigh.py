@@ -179,7 +179,7 @@ class Weighing:
 
     @property
     def restated(self) -> str:
-        """The task in one line that needs no earlier turn; of a long one its subject and the parts that there is room for."""
+        """The task in one line that needs no earlier turn; of a long one its subject and as many parts as fit."""
         told = " ".join(self.task.split())
         for facet in self.facets if len(told) > _LINE else ():
             short = f"{self.topic.title}: {facet}" if len(told) > _LINE else f"{told}; {facet}"
@@ -212,10 +212,10 @@ class Weighing:
 
     @cached_property
     def gaps(self) -> list[str]:
-        """What is open: the draft's faults, else the question that is not answered, or the facets without evidence."""
+        """What is open: the draft's faults, else what the answer still needs, or the facets without evidence."""
         if self.draft:
             return self.faults
-        unanswered = [self.task] if self.is_question and self.found.kind == "none" else []
+        unanswered = [*self.found.missing, self.task][:1] if self.is_question and self.found.kind == "none" else []
         return unanswered or [self.framed("nothing", facet) for facet in self.open_facets]
 
     @cached_property
