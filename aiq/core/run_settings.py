@@ -18,7 +18,7 @@ from aiq.core.sources import SourceKind
 from aiq.core.tool_settings import ToolsSettings
 from aiq.core.usage import Limits, SpendName
 
-Strategy = Literal["grid", "random", "halving", "optuna", "rescore"]
+Strategy = Literal["grid", "ablation", "random", "halving", "optuna", "rescore"]
 Results = Annotated[int, Field(ge=1, le=20)]
 
 
@@ -201,7 +201,7 @@ class SweepSettings(Settings):
         description="what is to be low: cost_usd, tokens, calls, seconds; null: dollars where all are known, or tokens"
     )
     strategy: Strategy = Field(
-        description="which points are made: grid (all), random, optuna, halving (all, on ever more samples), rescore"
+        description="points: grid (all), ablation (one change at a time), random, optuna, halving, rescore"
     )
     points: Count = Field(description="of strategy=random or optuna: how many")
     rungs: Count = Field(description="of strategy=halving: the last has all samples, each before it half as many")

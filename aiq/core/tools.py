@@ -46,6 +46,18 @@ class Tool(Protocol):
         """Do it; `arguments` is one of `parameters`. Raises ToolError, typed, when nothing was brought."""
 
 
+def definition(tool: Tool) -> "ChatCompletionToolParam":
+    """The tool as chat completions take it."""
+    return {
+        "type": "function",
+        "function": {
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": tool.parameters.model_json_schema(),
+        },
+    }
+
+
 class Toolbox:
     """The tools a run lends to its agents, in the order in which they are given."""
 
@@ -67,17 +79,7 @@ class Toolbox:
 
     def definitions(self, data_sources: tuple[str, ...] | None = None) -> "list[ChatCompletionToolParam]":
         """The same tools as chat completions take them (`tools=`)."""
-        return [
-            {
-                "type": "function",
-                "function": {
-                    "name": tool.name,
-                    "description": tool.description,
-                    "parameters": tool.parameters.model_json_schema(),
-                },
-            }
-            for tool in self.select(data_sources)
-        ]
+        return [definition(tool) for tool in self.select(data_sources)]
 
     def origin(self, name: str) -> str:
         """The setting that brings the tool of that name; empty where nobody said."""

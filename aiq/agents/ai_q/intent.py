@@ -65,7 +65,7 @@ class IntentClassifier:
     def __init__(self, settings: IntentSettings, prompts: Prompts) -> None:
         seconds = settings.timeout_seconds
         self._fallback_depth = settings.fallback_depth
-        self._call = StructuredCall("aiq.intent_classifier", Classification, prompts, "intent", seconds)
+        self._call = StructuredCall("aiq.intent_classifier", Classification, prompts, "intent", {"seconds": seconds})
 
     async def classify(
         self, messages: Sequence[AnyMessage], tools: Sequence[Mapping[str, Any]] = (), user_info: Any = None

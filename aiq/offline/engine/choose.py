@@ -64,8 +64,20 @@ def said(situation: Situation, orders: Orders) -> str:
     """
     schema = asked_schema(situation)
     if schema is None:
-        return write(situation, orders)
+        wants_step = orders.step and not (situation.request.tools or situation.steps)
+        return _step(situation, orders) if wants_step else write(situation, orders)
     return json.dumps(fill(schema, situation, orders), ensure_ascii=False)
+
+
+def _step(situation: Situation, orders: Orders) -> str:
+    """The next action in words: what to look up, or the prompt's own words for nothing more to do."""
+    searching, nothing = (
+        ("搜索：{}", "没有更多要查的了")
+        if orders.language == "zh"
+        else ("Search for: {}", "Nothing is left to look up")
+    )
+    query = next(iter(_Chooser(situation, orders, ()).queries()), None)
+    return searching.format(query) if query else orders.done or nothing
 
 
 class _Chooser:
@@ -111,13 +123,13 @@ class _Chooser:
         """The queries sent so far, to tools and, in lists, to sub-agents."""
         values = [value for step in self._steps("search", "delegate") for value in step.arguments.values()]
         texts = [str(text) for value in values for text in (value if isinstance(value, list) else [value])]
-        return tuple(query for text in texts for query in re.findall(r"(?m)^\s*[-*•]\s+(.+?)\s*$", text) or [text])
+        listed = (query for text in texts for query in re.findall(r"(?m)^\s*[-*•]\s+(.+?)\s*$", text) or [text])
+        return (*self.situation.actions(next_one=False), *listed)
 
     @cached_property
     def found(self) -> Answer:
         here = self.situation
-        context = "\n".join(text for _, text in here.history)
-        return answer(self.task, here.sources, here.now, asked=self.asked, context=context)
+        return answer(self.task, here.sources, here.now, asked=self.asked)
 
     @cached_property
     def _sure(self) -> bool:
@@ -146,11 +158,12 @@ class _Chooser:
         title = stems(source.title)
         return bool(title) and _breaks_off(source.text) and title <= stems(f"{self.task} {' '.join(self.asked[-1:])}")
 
-    def _queries(self) -> list[str]:
+    def queries(self) -> list[str]:
         """What to look up next: queries that were handed over, then what the reader misses; for an open task its
         subject and facets, then what the evidence leaves open (for a plan or a decision one look is enough)."""
         here, orders = self.situation, self.orders
-        if handed := [query for query in here.queries if query not in self.asked]:
+        handed = [q for q in (*here.actions(next_one=True), *here.queries) if q not in self.asked]
+        if handed:
             return handed
         if research.is_question(self.task):
             more = len(self.asked) < (orders.least_calls or 0)
@@ -171,7 +184,7 @@ class _Chooser:
         if left <= 0:
             return ()
         fetch, searchers = self.first("fetch"), [tool for tool in self.tools if tool.kind == "search"]
-        queries = self._queries() if searchers else []
+        queries = self.queries() if searchers else []
         if research.is_question(self.task) and not here.queries:
             queries = research.independent(queries) if orders.together else queries[:1]  # others say the same
         if orders.dated_queries:
@@ -212,7 +225,7 @@ class _Chooser:
         rounds = {step.message for step in sent if planner not in step.arguments.values()}
         if len(rounds) >= (orders.most_rounds or MOST_ROUNDS):
             return ()
-        queries, note = [f"- {query}" for query in self._queries()], self._wanted("note")
+        queries, note = [f"- {query}" for query in self.queries()], self._wanted("note")
         if rounds:
             lines = [f"{len(here.sources)} sources so far.", "Gaps:", *(queries[:12] or ["- none"])]
             noted = (note.call(text="\n".join(lines)),) if note else ()

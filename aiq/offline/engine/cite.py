@@ -53,6 +53,7 @@ class Citations:
     def __init__(self, orders: Orders) -> None:
         self._orders = orders
         self._titles: dict[str, str] = {}
+        self._given = {_page(key): number for key, number in orders.numbers.items()}
 
     def said(self, sentence: str, sources: Sequence[Source]) -> str:
         """A sentence with the marks of the sources that say it before its full stop."""
@@ -63,15 +64,24 @@ class Citations:
         gap, dot = ("", "。") if is_chinese(plain) else (" ", ".")
         return f"{body}{marks and gap}{marks}{stop or dot}"
 
+    def cites(self, source: Source) -> bool:
+        """Whether a source can be cited."""
+        known = not self._given or _page(source.key) in self._given
+        return self._orders.cite != "none" and source.key != "" and known
+
     def _mark(self, source: Source) -> str:
-        if self._orders.cite == "none" or not source.key:
+        if not self.cites(source):
             return ""
         # one line, without brackets that would read as marks; the site where there is no title
         title = re.sub(r"[\[\]\n]+", " ", source.title).strip() or source.key.split("://")[-1].split("/")[0]
         self._titles.setdefault(source.key, title)
-        number = [*self._titles].index(source.key) + 1
-        marks = {"link": f"([{title}]({source.key}))", "url": f"({source.key})", "footnote": f"[^{number}]"}
+        number = self._number(source.key)
+        of = f", {source.day}" if self._orders.every and source.day else ""
+        marks = {"link": f"([{title}]({source.key}))", "url": f"({source.key}{of})", "footnote": f"[^{number}]"}
         return marks.get(self._orders.cite, f"[{number}]")
+
+    def _number(self, key: str) -> int:
+        return self._given.get(_page(key)) or [*self._titles].index(key) + 1
 
     def lines(self, said: Facts) -> list[str]:
         """Each sentence with its marks."""
@@ -86,11 +96,17 @@ class Citations:
 
     def complete(self, text: str) -> str:
         """A text followed by the list of references, unless addresses stand in the text or nothing is cited."""
-        forms = {"footnote": "[^{n}]: {title} - {url}", "numbered": self._orders.reference_form}
+        numbered = self._orders.reference_form if self._orders.reference_heading or not self._given else ""
+        forms = {"footnote": "[^{n}]: {title} - {url}", "numbered": numbered}
         form = forms.get(self._orders.cite, "")
         lines = [
-            form.replace("{n}", str(number)).replace("{title}", title).replace("{url}", key)
-            for number, (key, title) in enumerate(self._titles.items(), 1)
+            form.replace("{n}", str(self._number(key))).replace("{title}", title).replace("{url}", key)
+            for key, title in self._titles.items()
         ]
         heading = self._orders.reference_heading or ""
         return "\n\n".join([text, "\n".join([heading, *lines]).strip()]) if form and lines else text
+
+
+def _page(key: str) -> str:
+    """An address as far as it says which page is meant."""
+    return re.sub(r"^https?://(?:www\.)?|#.*$|/$", "", key).casefold()

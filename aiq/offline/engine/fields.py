@@ -13,7 +13,7 @@ from aiq.offline.engine.lexicon import stem
 from aiq.offline.engine.text import words
 from aiq.tools.ranking import tokens
 
-_FIRST = ("clarify", "gap", "conflict", "dependency")
+_FIRST = ("clarify", "restated", "gap", "conflict", "dependency")
 """Kinds that one word of a name settles, wherever it stands; else the last word with a kind counts."""
 
 _TURNS = re.compile(r"\b(?:not|never|no|hardly|without)\b|n['’]t\b|不|没", re.I)

@@ -155,7 +155,8 @@ class _Filler:
     def _array(self, form: Schema, name: str, thing: Thing) -> list[Any]:
         """One member for each thing that the prompt lists under the name, or that the list's kind finds; those that
         cannot be filled are left out. The kind is that of the name, else of a member's field, else of the description.
-        Small objects judge what the prompt lists under the name of a field: `claim` and `verdict` with "Claims: ...".
+        Small objects judge what the prompt lists under the name of a field: `claim` and `verdict` with "Claims: ...";
+        larger ones with a field for an area serve the areas that it lists.
         """
         items = form.get("items", True)
         parts = forms(items)[0].get("properties", {})
@@ -164,8 +165,9 @@ class _Filler:
         kind = next(filter(None, (kind_of(name, str(form.get("description"))), *inner)), other)
         least, most = self.things.bounds(name, form)
         judged = next(filter(None, map(self.things.listed, parts)), None) if len(parts) <= _JUDGED else None
+        served = next(filter(None, (self.things.served(k) for k in parts if kind_of(k) == "facet")), None)
         out: list[Any] = []
-        for each in judged or self.things.of(kind, name, thing, least, most):
+        for each in judged or served or self.things.of(kind, name, thing, least, most):
             with suppress(Unsupported):
                 one = self.value(items, name if kind_of(name) else "", self._itself(each, parts))
                 bare = each.portion and len(parts) > 1 and not any(v for v in one.values() if v != each.text)
@@ -261,6 +263,8 @@ class _Filler:
         if part := kind == "name" and re.match("first|given|last|family", spoken(name)):
             called = (thing.text or self.w.name).split()
             return None if len(called) < 2 else called[0] if part[0] in ("first", "given") else called[-1]
+        if kind == "name" and "default" in form and not self.w.is_of_name:
+            return None
         if kind in told:
             return told[kind] or None
         if kind == "answer" and about[-1:] not in ("?", "？"):

@@ -6,8 +6,8 @@ number (`clauses.py`). Where two instructions disagree, the later one holds. Mat
 
 import re
 import tomllib
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
@@ -32,7 +32,10 @@ class Orders:
     `bare`: only the answer, no sentence around it. `bullets`, `table`: None where the writer may choose; `title`,
     `conclusion`: of a report; `date_form`: as for `strftime`; `oldest`: whether the oldest evidence wins; `premise`:
     whether to correct what a question takes for granted. `barred`: quoted names of tools, sections or words that are
-    not to be used; `fields`: values that fields of the reply always have. `language`: that of the reply.
+    not to be used; `fields`: values that fields of the reply always have. `language`: that of the reply. `numbers`:
+    those by which the prompt's own list of references wants sources cited, by key; what it lacks is not cited.
+    `step`: only the next step of the work is wanted, in words; `done`: the words for no further one. `every`: all that
+    was found is wanted.
     """
 
     cite: Cite = "none"
@@ -61,6 +64,10 @@ class Orders:
     barred: tuple[str, ...] = ()
     fields: tuple[tuple[str, Any], ...] = ()
     language: Language = "en"
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    step: bool = False
+    done: str | None = None
+    every: bool = False
 
 
 _TABLES = tomllib.loads(files("aiq.offline.engine").joinpath("orders.toml").read_text(encoding="utf-8"))
@@ -144,6 +151,12 @@ _MISSING = re.compile(
     r"|answer|say|turn|result|support)|n[’']t|unknown|unsure|lack|无法|不足|没有|找不到|不知道|不确定",
     re.IGNORECASE,
 )
+_WHOLE = re.compile(
+    r"\b(?:all|everything|complete\w*|enough|suffic\w+|no(?:thing)? (?:more|further|else|is missing))\b"
+    r"|足够|全部|齐全|完整",
+    re.I,
+)
+"""Conditions under which the work is done."""
 _NAMED = re.compile(r"\b(?:section|heading|list|header|titled|called|named|headed|entitled|under)\b", re.IGNORECASE)
 _TITLE = r"[\w ]*(?:title|name|标题)"
 _ENTRY = re.compile(
@@ -165,7 +178,11 @@ _MARKED = re.compile(r"#{1,6}\W{0,4}(?:(?:for|is|are|marks?)\b|用于|表示)")
 def follow(situation: Situation) -> Orders:
     """The orders that stand in the situation's instructions and, before them, in the task."""
     told = f"{situation.task}\n\n{_FORM.sub(' ', _WORKED.sub(' ', ends(situation.instructions)))}"
-    return replace(Orders(language=situation.language), **_ordered(told))
+    orders = replace(Orders(language=situation.language, numbers=situation.numbers), **_ordered(told))
+    if not (orders.numbers and orders.cite in ("numbered", "link")):
+        return orders
+    heading = orders.reference_heading if orders.cite == "numbered" else None
+    return replace(orders, cite="numbered", reference_heading=heading)
 
 
 @lru_cache(maxsize=256)
@@ -232,6 +249,9 @@ def _stated(clause: Clause) -> Iterator[tuple[str, Any]]:
         gives_up = [quote for quote in clause.quotes if _MISSING.search(quote)]
         if gives_up or (clause.conditional(saying.start()) and _MISSING.search(clause.text[: saying.start()])):
             yield "abstain", (gives_up or clause.quotes)[-1]
+        whole = _WHOLE.search(clause.text[: saying.start()]) if clause.conditional(saying.start()) else None
+        if whole and not clause.negated(whole.start()):
+            yield "done", clause.quotes[-1]
     for quote in clause.quotes:
         at = clause.text.find(f"`{quote}`")
         if at >= 0 and clause.negated(at, at + len(quote) + 2) and not clause.conditional(at):

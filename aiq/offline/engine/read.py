@@ -5,8 +5,8 @@ text), the task by where it stands and how it is spoken.
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal
 
@@ -16,6 +16,7 @@ from aiq.offline.engine.source import URL, Source, day_of, is_prose
 from aiq.offline.engine.text import is_chinese, sentences, words
 from aiq.offline.engine.transcript import Step
 from aiq.offline.engine.written import findings
+from aiq.offline.engine.written import references as references_in
 
 __all__ = ["Block", "Language", "Situation", "Source", "Step", "ends", "read"]
 
@@ -43,7 +44,8 @@ class Situation:
     `instructions`: what the prompt says to do, its material taken out (the messages' texts, blank line between).
     `task`: what the person wants, word for word. `history`: the earlier turns of the conversation, (role, text) each.
     `sources`: all evidence, in order of arrival, of one key the longest text. `now`: the date that the prompt states.
-    `queries`, `sections`: what a dispatch or a plan lists under such names, in order.
+    `queries`, `sections`: what a dispatch or a plan lists under such names, in order. `headings`: the lines of an
+    outline that the prompt shows, with their `#`. `numbers`: those of a list of references that it gives, by key.
     """
 
     request: ChatRequest
@@ -57,6 +59,13 @@ class Situation:
     language: Language = "en"
     queries: tuple[str, ...] = ()
     sections: tuple[str, ...] = ()
+    headings: tuple[str, ...] = ()
+    numbers: Mapping[str, int] = field(default_factory=dict)
+
+    def actions(self, *, next_one: bool) -> tuple[str, ...]:
+        """The queries of the action that the prompt wants next, or of those that it tells of as done."""
+        told = [(act, b.text) for b in self.blocks if (act := _ACTION.search(b.label))]
+        return tuple(name for act, text in told if bool(act["next"]) == next_one for _, name in _listed(text))
 
 
 _TASK_WORD = r"(?:question|task|query|topic|request|problem|brief|goal|objective|subject|inquiry)"
@@ -76,7 +85,7 @@ _KINDS = {
     "task": re.compile(rf"(?i)^(?:{_TASK})$"),
     "talk": re.compile(
         r"(?i)dialogue|conversation|history|messages|chat|feedback|plan|clarif|preference|user|criteri|asked|statements"
-        r"|accepted|reference.?list|memory|对话|历史"
+        r"|accepted|reference.?list|memory|thoughts?$|actions?$|next.step$|对话|历史|思考$|行动$"
     ),
     "material": re.compile(rf"(?i){_MATERIAL}|answers?|responses?"),
 }
@@ -112,10 +121,12 @@ _RESUMES = re.compile(
 _TURN = re.compile(r"(?im)^[^\w\n]{0,8}(user|human|assistant|ai|用户|助手)\W*[:：]\s*")
 _ITEM = r"[ \t]*(?:[-*•]|\d+[.)、])[ \t]+"
 _LISTED = re.compile(
-    r"(?im)^[ \t]*(?:#+ *|\*\*)?(?P<label>[^\n:：•*-]{0,40}?(?:queries|questions|searches|sections|outline|headings"
-    r"|chapters|subtopics|检索词|查询|子问题|章节|大纲|提纲))"
+    r"(?im)^[ \t]*(?:#+ *|\*\*)?(?P<label>[^\n:：•*-]{0,40}?(?:queries|questions|searches|search for|sections|outline"
+    r"|headings|chapters|subtopics|检索词|查询|搜索|子问题|章节|大纲|提纲))"
     rf"\**[ \t]*[:：]\**[ \t]*(?P<line>.*)(?P<items>(?:\n{_ITEM}.+)*)"
 )
+_ACTION = re.compile(r"(?i)(?P<next>next|下一).*(?:action|step|行动)$|(?:thought|action|思考|行动)s?$")
+"""Labels of what is to be done next, and of what was thought and done so far."""
 _SECTIONS = re.compile(r"(?i)section|outline|heading|chapter|topic|章节|大纲|提纲")
 _NOW = re.compile(
     r"(?im)(?:current (?:date|day|time)|today(?:'s date)?|the date|date today|(?:it|now) is|as of|^[^\w\n]{0,8}date"
@@ -158,8 +169,11 @@ def read(request: ChatRequest) -> Situation:
     history = [turn for block in marked if block.kind == "talk" for turn in _turns(block.text)]
     at, task = _task(request, blocks, told)
     task = task or next((text for role, text in reversed(history) if role == "user"), "")
-    shown = [block.whole or block.text for block in marked if block.kind not in ("talk", "task")]
-    found = [s for text in shown for s in material.sources(text) if s.key or is_prose(s.text)]
+    task = research.of_question(task)
+    references = {n: source for block in marked for n, source in references_in(block.text).items()}
+    shown = [b.whole or b.text for b in marked if b.kind not in ("talk", "task") and not references_in(b.text)]
+    found = [*references.values()]
+    found += [s for text in shown for s in material.sources(text) if s.key or is_prose(s.text)]
     for number, message in enumerate(messages[: max(at, 0)]):
         if message.role in ("user", "assistant") and message.text.strip() and not dialect.calls(message.text):
             history.append((message.role, told.get(number, message.text)))
@@ -168,7 +182,7 @@ def read(request: ChatRequest) -> Situation:
         address = next((v for v in step.arguments.values() if isinstance(v, str) and URL.fullmatch(v)), "")
         found += material.sources(step.result or "", key=address) if step.brings_sources else []
     texts = [told[number] for number in told if messages[number].role == "user"]
-    texts += [*(block.text for block in marked), *(step.result or "" for step in steps)]
+    texts += [b.text for b in marked if not _ACTION.search(b.label)] + [step.result or "" for step in steps]
     listed = dict.fromkeys(entry for text in texts for entry in _listed(text))
     return Situation(
         request=request,
@@ -176,12 +190,14 @@ def read(request: ChatRequest) -> Situation:
         instructions="\n\n".join(filter(None, told.values())),
         history=tuple(history),
         blocks=tuple(marked),
-        sources=tuple(_merged(found)),
+        sources=tuple(source for source in _merged(found) if source.text),
         steps=tuple(steps),
         now=_now("\n".join(told.values())),
         language="zh" if is_chinese(task) else "en",
         queries=tuple(name for is_section, name in listed if not is_section),
         sections=tuple(name for is_section, name in listed if is_section),
+        headings=next((lines for block in marked if (lines := _headings(block.text))), ()),
+        numbers={source.key: number for number, source in references.items()},
     )
 
 
@@ -213,7 +229,10 @@ def _pieces(text: str, *, pasted: bool) -> list[Block]:
         meant = kind != "told" and (kind or pasted) and not (kind == "task" and _TO_MODEL.match(element.text))
         if meant and len(element.text.strip()) > 3:  # "between <a> and </a>" names tags
             whole = text[element.start : element.end] if element.attributes else ""
-            pieces.append(Block(element.label, element.text.strip(), whole))
+            inner = _pieces(element.text, pasted=False) if kind == "task" else []
+            parted = any(block.label for block in inner)
+            pieces += [replace(b, label=b.label or element.label) for b in inner if parted]
+            pieces += [] if parted else [Block(element.label, element.text.strip(), whole)]
             own, at = own + text[at : element.start], element.end
     own += text[at:]
     if pasted:
@@ -327,6 +346,12 @@ def _merged(found: Iterable[Source]) -> Iterable[Source]:
             text = "\n".join(dict.fromkeys([*sentences(known.text), *sentences(text)]))
         by_key[name] = replace(known, text=text, title=known.title or source.title, day=known.day or source.day)
     return by_key.values()
+
+
+def _headings(text: str) -> tuple[str, ...]:
+    """The lines of a text that is nothing but headings."""
+    lines = tuple(filter(None, map(str.strip, text.splitlines())))
+    return lines if len(lines) > 1 and all(re.match(r"#{1,6} ", line) for line in lines) else ()
 
 
 def _listed(text: str) -> Iterator[tuple[bool, str]]:

@@ -1,9 +1,11 @@
 """Writing a report: a title, sections of cited sentences grouped by what they are about, a table, a conclusion."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from aiq.offline.engine import research
+from aiq.offline.engine.analysis import BOILERPLATE
 from aiq.offline.engine.answer import Evidence, answer, rank
 from aiq.offline.engine.cite import Citations, Facts, facts
 from aiq.offline.engine.follow import Orders
@@ -16,17 +18,31 @@ TABLE_ROWS, TABLE_COLUMNS = 8, 4
 SURE = 0.6
 """The reader's confidence from which a value goes into a table."""
 CELL = 80
+LEAST = 640
+"""Characters below which a section is short, where others have more."""
+UNDER = 0.3
+"""What it is worth for a sentence's place in a section to have been told under its title."""
+ROOM = 0.85
+"""The share of a report's words that its sections have."""
 """Characters of a value that fits into a table."""
-_CLUTTER = re.compile(
+CLUTTER = re.compile(
     r"[?？]$|^#|^\*\*|^https?://|^(?:source|url|published|posted)\b|all rights reserved|版权所有|^.{0,12}$"
     r"|(?:page|article|updated|revised|edited|页|更新|修订)\W[^.。]{0,30}?\d{4}-\d\d-\d\d",
     re.IGNORECASE,
 )
 """What pages say of themselves, and questions: no findings."""
 _PHRASES = {
-    False: ("Conclusion", "Nothing was found on this.", "Nothing was found on: {}.", "What is the {} of {}?"),
-    True: ("结论", "没有找到相关资料。", "没有找到资料的方面：{}。", "{1}的{0}是什么？"),
+    False: (
+        *("Conclusion", "Nothing was found on this.", "Nothing was found on: {}.", "What is the {} of {}?"),
+        "The sources are of {} to {}; what has changed since is not in them.",
+    ),
+    True: (
+        *("结论", "没有找到相关资料。", "没有找到资料的方面：{}。", "{1}的{0}是什么？"),
+        "资料的日期为{}至{}，此后的变化不在其中。",
+    ),
 }
+_LIMITS = re.compile(r"limit|uncertain|caveat|open question|局限|限制|不确定|不足", re.IGNORECASE)
+"""Titles of a section on what the evidence leaves open."""
 
 
 def report(situation: Situation, orders: Orders) -> str:
@@ -41,16 +57,27 @@ class _Report:
         self.situation = situation
         self.orders = orders
         self.topic = research.topic(situation.task)
-        titles = orders.sections or situation.sections or research.outline(self.topic)
+        self.headings = situation.headings
+        titles = [head.lstrip("# ") for head, after in pairwise([*self.headings, ""]) if not _above(head, after)]
+        titles = titles or [*(orders.sections or situation.sections or research.outline(self.topic))]
         barred = [name.lstrip("# ") for name in orders.barred]
-        self.body = [t for t in titles if t not in barred and not research.CONCLUSION.search(t)]
+        self.body = [
+            t for t in titles if t not in barred and not research.CONCLUSION.search(t) and not _LIMITS.search(t)
+        ]
+        self.told: dict[str, list[str]] = {}
+        for block in situation.blocks:
+            first, _, rest = block.text.partition("\n")
+            self.told.setdefault(first.strip("#* :"), []).append(rest)
         self.last = [t for t in titles if research.CONCLUSION.search(t)]
         self.citations = Citations(orders)
-        self.conclusion, self.nothing, self.empty, self.asking = _PHRASES[self.topic.chinese]
+        self.conclusion, self.nothing, self.empty, self.asking, self.of = _PHRASES[self.topic.chinese]
+        self.nothing = f"{orders.abstain}." if orders.abstain else self.nothing
 
     def text(self) -> str:
         orders, told = self.orders, self._facts()
         placed = self._placed(told)
+        if self.headings:
+            return self.citations.complete("\n\n".join(filter(None, self._outlined(placed))))
         parts = [f"# {self.topic.title}"] if orders.title else []
         for title in self.body:
             if placed[title] or orders.sections:
@@ -58,30 +85,69 @@ class _Report:
         if orders.table is not False and (self.topic.compare or orders.table):
             parts.insert(orders.title + 1, self._table(told))
         if orders.conclusion and (self.last or not orders.sections):
-            parts.append(self._conclusion([title for title in self.body if not placed[title]]))
+            said = self._conclusion([title for title in self.body if not placed[title]])
+            parts.append(f"## {(*self.last, self.conclusion)[0]}\n\n{said}" if said else "")
         return self.citations.complete("\n\n".join(filter(None, parts)))
+
+    def _outlined(self, placed: Mapping[str, Facts]) -> Iterator[str]:
+        """The headings that the prompt shows, as it shows them, with what belongs below each."""
+        empty = [title for title in self.body if not placed[title]]
+        days = sorted(str(source.day)[:7] for source in self.situation.sources if source.day)
+        for heading, after in pairwise([*self.headings, ""]):
+            title = heading.lstrip("# ")
+            yield heading
+            if title in placed:
+                yield self._section(placed[title])
+                yield self.nothing if self._thin(placed[title]) else ""
+            elif _LIMITS.search(title):
+                yield self.empty.format("; ".join(empty)) if empty else ""
+                yield self.of.format(days[0], days[-1]) if days else ""
+            elif not _above(heading, after):
+                yield self._conclusion(())
 
     def _facts(self) -> Facts:
         """The sentences of all sources in order of arrival; of too many, those that speak most to the task, then the
         first of the others."""
         sources = [source for source in self.situation.sources if source.key]
         told = facts(
-            Evidence(s, source, 0.0) for source in sources for s in sentences(source.text) if not _CLUTTER.search(s)
+            Evidence(s, source, 0.0)
+            for source in sources
+            for s in sentences(source.text)
+            if not (CLUTTER.search(s) or BOILERPLATE.match(s))
         )
-        if len(told) <= MOST_SENTENCES:
+        longest, size = self.orders.words[1], sum(len(sentence.split()) for sentence in told)
+        most = min(MOST_SENTENCES, int(len(told) * longest * ROOM / (size or 1)) if longest else MOST_SENTENCES)
+        if len(told) <= most:
             return told
         asked = " ".join([self.topic.subject, *(facet.title for facet in self.topic.facets)])
         best = (sentence for sentence in facts(rank(asked, sources, most=MOST_SENTENCES)) if sentence in told)
-        chosen = [*dict.fromkeys([*best, *told])][:MOST_SENTENCES]
+        telling = [
+            s for s in told if longest and (re.search(r"\d", s) or any(n not in self.topic.text for n in names(s)))
+        ]
+        chosen = [*dict.fromkeys([*telling, *best, *told])][:most]
         return {sentence: told[sentence] for sentence in told if sentence in chosen}
 
     def _placed(self, told: Facts) -> dict[str, Facts]:
-        """Each sentence in the section whose words it shares most; without any, in that of its page."""
+        """Each sentence in the section whose words it shares most, or under whose name it was told; without any, in
+        that of its page. A short section takes what was told under its name from those that are long enough without."""
         placed: dict[str, Facts] = {title: {} for title in self.body}
         for sentence, sources in told.items() if self.body else ():
             home = self._home(sentence) or self._home(sources[0].text) or self.body[0]
             placed[home][sentence] = sources
+        for title, sentence in ((title, s) for title in self.body for s in told if self._under(title, s)):
+            home = next(other for other in self.body if sentence in placed[other])
+            if self._thin(placed[title]) and not self._thin({s: of for s, of in placed[home].items() if s != sentence}):
+                placed[title][sentence] = placed[home].pop(sentence)
         return placed
+
+    def _thin(self, told: Facts) -> bool:
+        """Whether a section is short, or cites no two sources."""
+        cited = {source.key for sources in told.values() for source in sources if self.citations.cites(source)}
+        return sum(map(len, told)) < LEAST or len(cited) < 2
+
+    def _under(self, title: str, sentence: str) -> bool:
+        """Whether a part of the material that opens with a section's title tells a sentence."""
+        return any(sentence.rstrip(".。") in text for text in self.told.get(title, ()))
 
     def _home(self, text: str) -> str | None:
         """The section whose title, or the facets it names, share most with a text; none where nothing is shared."""
@@ -90,7 +156,7 @@ class _Report:
         for title in self.body:
             near = [f.stems for f in self.topic.facets if f.stems & stems(title)]
             meaning = stems(title).union(*near) - stems(self.topic.subject)
-            shared[title] = len(meaning & own) / (1 + len(meaning) ** 0.5)
+            shared[title] = len(meaning & own) / (1 + len(meaning) ** 0.5) + UNDER * self._under(title, text)
         best = max(self.body, key=lambda title: shared[title])
         return best if shared[best] else None
 
@@ -127,4 +193,9 @@ class _Report:
         best = rank(self.topic.subject, self.situation.sources, self.situation.now, most=4)
         said = facts(evidence for evidence in best if evidence.source.key)
         said |= {self.empty.format("; ".join(empty)): []} if empty else {}
-        return f"## {(*self.last, self.conclusion)[0]}\n\n{self.citations.text(said)}" if said else ""
+        return self.citations.text(said)
+
+
+def _above(heading: str, after: str) -> bool:
+    """Whether the next heading stands below this one."""
+    return len(after) - len(after.lstrip("#")) > len(heading) - len(heading.lstrip("#"))

@@ -63,6 +63,13 @@ _LONG = re.compile(
 )
 _COMPARING = re.compile(r"\bcompar|\bcontrast|\bversus\b|\bvs\b|\brank|\bdifference|比较|对比|差异", re.IGNORECASE)
 _AUDIENCE = re.compile(r"\s+for (?:an?|my|our|the) [\w ]{3,40}$")
+_PART = re.compile(
+    r"(?:.{0,40}\b(?:about|on|关于)\s*[:：]\s*)?(?P<part>.+?)\s*[(（](?:related to|(?:in the )?context(?: of)?"
+    r"|(?:as )?part of|背景|属于)"
+    r"\W?\s*(?P<whole>.+)[)）]\W*",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A part of a task, and in brackets the whole that it is of."""
 _SUBJECT_END = re.compile(rf"[;:?.；：？。，]|,\s|\s+(?:covering|including|with regard to)\s|\s+and\s+(?={_ASKING}\b)")
 _PRESENT = re.compile(
     r"\b(?:current(?:ly)?|latest|newest|upcoming|next|now|today|recent(?:ly)?)\b|最新|目前|现在|当前|近期",
@@ -109,13 +116,14 @@ class Facet:
 
 @dataclass(frozen=True)
 class Topic:
-    """A task as a subject and facets. `compare`: the task asks for a comparison."""
+    """A task as a subject and facets. `compare`: it asks for a comparison; `part`: it is a part of another task."""
 
     text: str
     subject: str
     facets: tuple[Facet, ...]
     compare: bool
     chinese: bool
+    part: bool = False
 
     @property
     def title(self) -> str:
@@ -136,6 +144,8 @@ def is_small_talk(text: str) -> bool:
 
 def is_question(task: str) -> bool:
     """Whether a task wants one short answer: a single question or request that asks for no report and lists nothing."""
+    if _PART.fullmatch(task):
+        return False
     told = [_bare(sentence) for sentence in sentences(task)]
     long = len(task) > (60 if is_chinese(task) else 320)
     product = _LONG.search("\n".join(told))
@@ -144,19 +154,28 @@ def is_question(task: str) -> bool:
 
 @lru_cache(maxsize=256)
 def topic(task: str) -> Topic:
-    """The task's subject and facets; every task has a subject."""
+    """The task's subject and facets; every task has a subject. That of a part of a task is the whole's."""
     chinese = is_chinese(task)
+    part = _PART.fullmatch(task)
+    of, task = (topic(part["whole"]).subject, part["part"]) if part else ("", task)
     told = [task] if chinese else list(sentences(task))
     asking = [s for s in told if _WANTS.search(_bare(s))] or told[:1] or [task]
     named = _CHINESE_SUBJECT.search(task) if chinese else None
-    subject = (named["report"] or named["of"]) if named else _subject(asking[0], told)
+    subject = of or ((named["report"] or named["of"]) if named else _subject(asking[0], told))
     facets: dict[tuple[str, ...], Facet] = {}
     for piece in (piece for sentence in asking for piece in _pieces(sentence)):
         key = tuple(word for word in dict.fromkeys(words(piece)) if word not in words(subject))
         title = _heading(re.sub(r"\s*[(（][^)）]*[)）]", "", piece))
         if key and title and subject not in piece and not any(set(key) <= set(other) for other in facets):
             facets[key] = Facet(title, key)
-    return Topic(task, subject, tuple(facets.values())[:MOST_FACETS], _COMPARING.search(task) is not None, chinese)
+    compare = _COMPARING.search(task) is not None
+    return Topic(task, subject, tuple(facets.values())[:MOST_FACETS], compare, chinese, bool(of and facets))
+
+
+def of_question(task: str) -> str:
+    """The task; of a part of a question the question."""
+    part = _PART.fullmatch(task)
+    return part["whole"] if part and part["whole"].rstrip()[-1] in "?？" else task
 
 
 def _subject(sentence: str, told: Sequence[str]) -> str:
@@ -206,10 +225,10 @@ def outline(of: Topic, least: int = 4, most: int = 8) -> tuple[str, ...]:
 
 
 def queries(of: Topic) -> list[str]:
-    """First queries: the subject with what is asked of it in general, then the subject with each facet."""
-    return list(
-        dict.fromkeys([of.subject, *(_query(of.subject, [f]) for f in of.facets if len(f.words) <= MOST_WORDS)])
-    )
+    """First queries: the subject with what is asked of it in general, then the subject with each facet; of a part of a
+    task only the latter."""
+    facets = [_query(of.subject, [facet]) for facet in of.facets if len(facet.words) <= MOST_WORDS]
+    return list(dict.fromkeys([*([] if of.part and facets else [of.subject]), *facets]))
 
 
 def independent(queries: Sequence[str]) -> list[str]:

@@ -11,19 +11,22 @@ from itertools import pairwise
 from aiq.offline.engine import dates, material, research
 from aiq.offline.engine.answer import Evidence
 from aiq.offline.engine.clauses import amounts, clauses
-from aiq.offline.engine.fields import spoken
+from aiq.offline.engine.fields import measure_of, spoken
 from aiq.offline.engine.follow import Orders
+from aiq.offline.engine.question import parse
 from aiq.offline.engine.read import Source
 from aiq.offline.engine.schema import Schema
-from aiq.offline.engine.text import contains_name, name_spans, names, sentences, stems, words
+from aiq.offline.engine.text import contains_name, name_spans, names, sentences, stems
 from aiq.offline.engine.weigh import Thing, Weighing, agreement
 
 MOST = 8
 """Members of a list where neither schema nor prompt says how many."""
-_SAME = {"quote": "claim", "answer": "claim", "step": "question", "name": "entity"}
+_SAME = {"restated": "query", "quote": "claim", "answer": "claim", "step": "question", "name": "entity"}
 """Kinds whose lists hold the same."""
 _ITSELF = ("description", "answer", "entity", "name", "title", "claim", "facet", "step")
 """Kinds that inside an object about a thing mean the thing itself: its text, name, title, description."""
+_EXACT = re.compile(r"exact|verbatim|quoted|精确", re.I)
+"""Names of fields for queries in quotation marks."""
 _CHANGE = re.compile(
     r"(?:(add|include|also cover|增加|添加|加上)|drop|remove|skip|leave out|without|删除|去掉|不要)\W+"
     r"(?:(?:an?|the|sections?|chapters?|on|about|parts?|一[章节个]|关于)\s*)*([^.,;。，；]+)",
@@ -48,6 +51,7 @@ class Things:
         told = {"reason": (*(w.faults if w.draft else ()), w.framed("asked", thing.text or w.task))[0]}
         if not thing.text:
             told |= {"name": w.name, "language": w.situation.language}
+            told["restated"] = w.restated
             told["clarify"] = w.framed("meant", w.task) if w.vague else ""
             return told | dict.fromkeys(("title", "facet"), w.topic.title) | dict.fromkeys(("step", "question"), w.task)
         told |= dict.fromkeys((*_ITSELF, thing.kind), thing.text)
@@ -66,12 +70,12 @@ class Things:
             return [Thing(kind, number=number) for number in w.depends(about.number)]
         pool = w.evidence if about.text else w.ranked
         makers: dict[str, Callable[[], Iterable[str | Evidence]]] = {
-            "query": lambda: self._queries(least),
+            "query": lambda: self._exact() if _EXACT.search(name) else self._queries(least),
             "question": lambda: [f"{facet} ({w.topic.subject})?" for facet in w.facets] or [w.task],
             "facet": lambda: w.facets or [w.topic.title],
             "section": lambda: self._sections(least, most),
             "gap": lambda: w.gaps,
-            "keyword": lambda: names(w.subject) or words(w.subject),
+            "keyword": lambda: [] if measure_of(name) else names(w.subject) or parse(w.subject).words,
             "entity": lambda: self._entities(""),
             "": lambda: self._entities(spoken(name)),
             "claim": lambda: pool or sentences(w.draft),
@@ -99,6 +103,9 @@ class Things:
             return thing.text != ""
         agreed = agreement(thing.text, about.text)
         if about.kind == "claim" and not thing.record:
+            told = f"{thing.source.title}\n{thing.source.text}" if thing.source else thing.text
+            if not all(contains_name(told, name) for name in names(about.text)):
+                return False
             return agreed < 0 if thing.kind == "conflict" else agreed > 0
         return bool((stems(thing.text) - stems(self.w.topic.subject)) & stems(about.text))
 
@@ -119,6 +126,25 @@ class Things:
             if stems(spoken(block.label)) & wanted if name != "id" else '"id"' in block.text:
                 return _members(block.text)
         return []
+
+    def served(self, name: str) -> list[Thing]:
+        """A part of the task for each area that the prompt lists under a field's name, which keeps it word for word."""
+        about = self.w.topic.subject
+        return [
+            Thing(
+                "step",
+                self.w.framed("part", area.text, about) if stems(about) - stems(area.text) else area.text,
+                n,
+                None,
+                record,
+            )
+            for n, area in enumerate(self.listed(name), 1)
+            for record in [{name: area.text}]
+        ]
+
+    def _exact(self) -> list[str]:
+        """The name that the request is about, in quotation marks."""
+        return [f'"{name}"' for name in names(self.w.subject)]
 
     def _queries(self, least: int) -> list[str]:
         w = self.w

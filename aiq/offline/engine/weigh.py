@@ -24,6 +24,7 @@ FRAMES = {
     "uncited": "No source is cited.|没有引用来源。",
     "dated": "The answer is of {0}.|答案的日期为{0}。",
     "sections": "Evidence, Open questions|证据, 未解决的问题",
+    "part": "{0} (as part of: {1})|{0}（属于：{1}）",
     "nothing": "{0}: nothing found yet|{0}：没有找到资料",
 }
 """The words that a reply may hold beside those of the request, English and Chinese."""
@@ -60,6 +61,8 @@ _NUMBERED = re.compile(r"\s*(?:\d+[.)] [^\n]*(?:\n\s*|$))+")
 """A numbered list: what is to be judged, no evidence."""
 _FIGURE = re.compile(r"\d[\d,.]*\d|\d")
 _YEAR_OLD = 365
+_LINE = 200
+"""Characters of a task that is stated anew in one line."""
 _BRIEF, _LONGEST, _MOST = 4000, 8000, 20
 """Characters of a task and of a source that are read; sources, and questions put to the reader."""
 _PARTS = 15
@@ -109,7 +112,7 @@ class Weighing:
     @cached_property
     def sources(self) -> list[Source]:
         """The evidence without the draft; where there is none, the marked texts, or the text that the task brings."""
-        aside = (self.draft.strip(), self.situation.task.strip())
+        aside = (self.draft.strip(), self.situation.task.strip(), self.statement)
         blocks = [Source(b.text, title=b.label) for b in self.situation.blocks if not _TALK.search(b.label)]
         for pool in (self.situation.sources, blocks):
             found = [s for s in pool if s.text.strip() not in aside and not _NUMBERED.fullmatch(s.text)]
@@ -144,6 +147,11 @@ class Weighing:
         found = names(self.told)
         return next((n for n in found if stems(n) & stems(self.topic.subject)), (*found, "")[0])
 
+    @property
+    def is_of_name(self) -> bool:
+        """Whether the request is about what its name names, not about something in or of that."""
+        return bool(names(self.name)) and not (self.facets and stems(self.topic.subject) - stems(self.name))
+
     @cached_property
     def evidence(self) -> list[Evidence]:
         return [Evidence(sentence, source, 0.0) for source in self.sources for sentence in sentences(source.text)]
@@ -157,7 +165,7 @@ class Weighing:
     @cached_property
     def found(self) -> Answer:
         """The reader's answer to the task."""
-        return self.reads(self.task, context="\n".join(t for _, t in self.situation.history), asked=self.asked)
+        return self.reads(self.task, asked=self.asked)
 
     @cached_property
     def ranked(self) -> list[Evidence]:
@@ -165,9 +173,18 @@ class Weighing:
         more = rank(self.task, self.sources, self.situation.now, most=12) if self.task else self.evidence[:_LONGEST]
         return list({e.sentence: e for e in (*reversed(self.found.evidence), *more)}.values())
 
-    def framed(self, frame: str, part: str = "") -> str:
+    def framed(self, frame: str, *parts: str) -> str:
         """A sentence of `FRAMES` in the language of the task."""
-        return FRAMES[frame].split("|")[self.situation.language == "zh"].format(part)
+        return FRAMES[frame].split("|")[self.situation.language == "zh"].format(*parts)
+
+    @property
+    def restated(self) -> str:
+        """The task in one line that needs no earlier turn; of a long one its subject and as many parts as fit."""
+        told = " ".join(self.task.split())
+        for facet in self.facets if len(told) > _LINE else ():
+            short = f"{self.topic.title}: {facet}" if len(told) > _LINE else f"{told}; {facet}"
+            told = short if len(short) <= _LINE or len(told) > _LINE else told
+        return told
 
     # what stands in the way
 
@@ -195,10 +212,10 @@ class Weighing:
 
     @cached_property
     def gaps(self) -> list[str]:
-        """What is open: the draft's faults, else the question that is not answered, or the facets without evidence."""
+        """What is open: the draft's faults, else what the answer still needs, or the facets without evidence."""
         if self.draft:
             return self.faults
-        unanswered = [self.task] if self.is_question and self.found.kind == "none" else []
+        unanswered = [*self.found.missing, self.task][:1] if self.is_question and self.found.kind == "none" else []
         return unanswered or [self.framed("nothing", facet) for facet in self.open_facets]
 
     @cached_property

@@ -8,16 +8,21 @@ from dataclasses import replace
 
 from aiq.core.seeds import derive
 from aiq.offline.engine import research
-from aiq.offline.engine.answer import Answer, answer, rank
+from aiq.offline.engine.answer import Answer, Evidence, answer, rank
 from aiq.offline.engine.cite import Citations, Facts, dated, facts
+from aiq.offline.engine.clauses import clauses, limits
+from aiq.offline.engine.evidence import is_statement
 from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.passage import SUMS_UP
-from aiq.offline.engine.read import Situation
-from aiq.offline.engine.report import report
-from aiq.offline.engine.text import is_chinese, sentences, stems
+from aiq.offline.engine.read import Situation, Source
+from aiq.offline.engine.report import CLUTTER, report
+from aiq.offline.engine.text import is_chinese, names, sentences, stems
+from aiq.offline.engine.tools import kind_of
 
 FINDINGS = 12
 """Sentences that a query's findings hold at most."""
+ALL = 42
+"""Sentences of a reply that is to tell all that was found."""
 ANSWER = 3
 """Sentences of an answer, and points of a list, where the prompt does not say how many."""
 SUMMARY = 400
@@ -36,11 +41,17 @@ _PHRASES = {
     ),
     "zh": ("现有资料没有回答这个问题", "{}：没有找到关于“{}”的资料。", "问题的前提不成立。"),
 }
+_LISTS = re.compile(
+    r"\b(?:list|extract|collect|identify|pull out)\b[^.\n]{0,40}\b(?:statements?|claims?|assertions?)\b"
+    r"[^.\n]{0,40}\b(?:report|text|article|answer|document|passage)\b|(?:列出|提取).{0,20}(?:陈述|论断|主张)",
+    re.IGNORECASE,
+)
 _IN_PLACE = re.compile(
     r"\b(?:play|act as|pretend to be|reply as|in the place of)\b(?: \w+){0,3} (?:person|user|customer|someone)\b"
     r"(?=\W*$|[.,;:]| (?:who|whose|that|with|in|of|to|asking|behind)\b)",
     re.IGNORECASE | re.MULTILINE,
 )
+_MARKED = re.compile(r"\s*\[\d+\]")
 _QUOTED = re.compile(r"[`\"“']([^`\"”'\n]{1,60})[`\"”']")
 
 
@@ -51,13 +62,18 @@ def write(situation: Situation, orders: Orders) -> str:
     if research.is_small_talk(situation.task):
         return small_talk(situation.task)
     told = "\n".join([situation.instructions, *(b.label for b in situation.blocks if " " in b.label)])
-    if SUMS_UP.search(told) and situation.sources and not situation.steps:
+    for section in orders.sections:  # a report may have one that is called so
+        told = told.replace(section, " ")
+    if SUMS_UP.search(told) and situation.sources and not (situation.steps or situation.headings):
         return _summary(situation, orders)
-    if _handed(situation) and situation.sources:
+    if _LISTS.search(told) and situation.sources and not situation.steps:
+        return _statements_of(situation, orders)
+    asks = research.is_question(situation.task) or not situation.sources
+    if not asks and orders.every:
+        return _everything(situation, orders)
+    if _handed(situation) and situation.sources and not orders.every:
         return _findings(situation, orders)
-    if research.is_question(situation.task) or not situation.sources:
-        return _answered(situation, orders)
-    return report(situation, orders)
+    return _answered(situation, orders) if asks else report(situation, orders)
 
 
 def small_talk(text: str) -> str:
@@ -80,18 +96,19 @@ def _answered(situation: Situation, orders: Orders) -> str:
     most = orders.words[1]
     if found.kind == "value" and (orders.bare or (most and len(next(iter(said)).split()) > most)):
         return dated(found.value, orders.date_form)
-    more = rank(situation.task, situation.sources, situation.now, most=20) if found.kind != "none" else ()
+    wanted = found.kind != "none" or orders.every
+    more = rank(situation.task, situation.sources, situation.now, most=20) if wanted else ()
     usual = ANSWER if orders.bullets else min(len(said), ANSWER + (found.kind == "premise"))
+    usual = ANSWER + FINDINGS if orders.every else usual
     return _composed(said | {s: of for s, of in facts(more).items() if s not in said}, orders, usual)
 
 
 def _found(situation: Situation, orders: Orders) -> Answer:
     """What the reader finds: where the oldest evidence counts, in the oldest dated source that answers."""
-    context = "\n".join(text for _, text in situation.history)
     aged = sorted((s for s in situation.sources if s.day and orders.oldest), key=lambda s: str(s.day))
     found = Answer("none")
     for sources in [*([source] for source in aged), situation.sources]:
-        found = answer(situation.task, sources, situation.now, context=context)
+        found = answer(situation.task, sources, situation.now)
         if found.kind == "value" and found.confidence >= DOUBT:
             return found
     unwanted = found.kind == "premise" and not orders.premise
@@ -161,6 +178,40 @@ def _findings(situation: Situation, orders: Orders) -> str:
         nothing = "没有找到资料。" if orders.language == "zh" else "Nothing was found."
         parts.append("\n".join([f"**{query}**", *(citations.lines(facts(fresh)) or [nothing])]))
     return citations.complete("\n\n".join(parts))
+
+
+def _everything(situation: Situation, orders: Orders) -> str:
+    """What was found by each search, else on the task: the sentences with figures or further names, each once, those of
+    a page together with its citation at their end."""
+    sent = [step.arguments.values() for step in situation.steps if kind_of(step.tool) == "search"]
+    queries = [query for values in sent for query in values if isinstance(query, str)] or [situation.task]
+    most = max(3, ALL // len(queries))
+    citations, used = Citations(orders), dict[str, list[Source]]()
+    for query in queries:
+        found = facts(
+            e
+            for e in rank(query, situation.sources, situation.now, most=3 * FINDINGS)
+            if not CLUTTER.search(e.sentence)
+        )
+        telling = [s for s in found if s not in used and (re.search(r"\d", s) or _further(s, situation.task))]
+        used |= {sentence: found[sentence] for sentence in telling[:most]}
+    pages: dict[str, Facts] = {}
+    for sentence, sources in used.items():
+        pages.setdefault(sources[0].key, {})[sentence] = sources[:1]
+    lines = [citations.said(" ".join(said), next(iter(said.values()))) for said in pages.values()]
+    return citations.complete("\n".join(lines)) or _answered(situation, orders)
+
+
+def _statements_of(situation: Situation, orders: Orders) -> str:
+    """The given text's statements, a line each, those with figures and names first."""
+    source = max(situation.sources, key=lambda s: len(s.text))
+    told = facts(Evidence(s, source, 0.0) for s in sentences(source.text) if is_statement(s) and not CLUTTER.search(s))
+    most = [limits(clause, "statements?|claims?|facts?|assertions?")[1] for clause in clauses(situation.instructions)]
+    cited = {_MARKED.sub("", s) for s in sentences(source.text) if _MARKED.search(s)}
+    worth = {s: 2 * (s in cited) + len(names(s)[:2]) + bool(re.search(r"\d", s)) for s in told}
+    best = sorted(told, key=lambda s: -worth[s])[: next(filter(None, most), ALL)]
+    numbered = re.search(r"(?i)number(?:ed)?\b|编号", situation.instructions)
+    return "\n".join(f"{n}. {said}" if numbered else f"- {said}" for n, said in enumerate(best, 1))
 
 
 def _further(sentence: str, query: str) -> bool:

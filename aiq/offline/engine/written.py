@@ -13,7 +13,8 @@ _LABEL = re.compile(
     rf"(?i)\W{{0,4}}(?:(?P<field>{_ADDRESS}|(?:relevance )?score|content type|rank|page(?=\W*\d))"
     r"|(?P<title>(?:page )?(?:title|name)|headline|page|标题)"
     r"|(?P<day>(?:last )?(?:published|updated|date|posted)(?: on| at| date)?|日期|发布(?:时间|日期)?|更新(?:时间)?)"
-    r"|content|snippet|summary|text|description|body|excerpt|highlights?|passage|内容|摘要|正文)\W{0,3}[:：]\W*"
+    r"|content|snippet|summary|text|description|body|excerpt|highlights?|passage|(?:\w+ )?(?:result|observation)"
+    r"|内容|摘要|正文)\W{0,3}[:：]\W*"
 )
 _UPDATED = re.compile(
     r"(?i)(?:updated|published|posted|date|更新|发布)(?: on| at|于|时间|日期)?\W{0,3}(?=\w{0,9}\.? ?\d)(.{6,24})"
@@ -30,6 +31,12 @@ _REFERENCES = re.compile(
     r"\W{0,8}$"
 )
 _ENTRY = re.compile(r"(?m)^\s*(?:[-*]\s+)?(?:\[\^?|【)?(\d+)(?:\]|】|[.)])[:：]?\s*(\S.*)$")
+_INLINE = re.compile(rf"([(（]{URL.pattern}(?:, [\d-]+)?[)）][.。!?！？]?)\s+(?=\S)")
+"""An address after a statement, where another one follows."""
+_REFERENCE = re.compile(
+    rf"\s*[\[【(]?(?P<n>\d{{1,3}})[\]】).:：]+\s*(?P<title>\S[^\n]{{0,300}}?)[\s(（<:：|–—-]+(?P<url>{URL.pattern})[)）>]*"
+    r"(?P<rest>[^\n]{0,100})"
+)
 _CITED_AS = re.compile(r"(?i)\W{0,4}(?:citation(?: key)?|cite as|引用)\W{0,3}[:：]\s*(\S.*?)\s*$")
 _MARKS = r"[\[【]\^?\d+(?:\s*[,，、]\s*\d+)*[\]】]"
 
@@ -39,12 +46,18 @@ def sources(text: str, outer: Source) -> list[Source]:
 
     A page whose address is known (`outer.key`) is one source, whatever its text lists and cites.
     """
-    lines = text.splitlines()
+    lines = [part for line in text.splitlines() for part in _INLINE.sub(r"\1\n", line).splitlines() or [line]]
     if not outer.key and (found := findings(text) or _records(lines)):
         return found
     days = filter(None, (day_of(match[1], exact=True) for match in _UPDATED.finditer(text)))
     title, day = outer.title or _record(lines[:8]).title, outer.day or next(days, None)
     return [replace(outer, text=LINK.sub(r"\1", text), title=title, day=day)]
+
+
+def prose(text: str) -> str:
+    """A text without its reference list and marks."""
+    heading = next(reversed(list(_REFERENCES.finditer(text))), None)
+    return re.sub(rf"[ \t]*{_MARKS}", "", text[: heading.start()] if heading else text).strip()
 
 
 def findings(text: str) -> list[Source]:
@@ -66,6 +79,19 @@ def findings(text: str) -> list[Source]:
     return [source for source in found if source.text]
 
 
+def references(text: str) -> dict[int, Source]:
+    """What the numbers of a list of references mean: of a text that is nothing but numbered titles and addresses."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    found = [match for line in lines if (match := _REFERENCE.fullmatch(line))]
+    dated = {
+        int(match["n"]): (match, *(day_of(part, exact=True) for part in match["rest"].split(",")[-1:]))
+        for match in found
+    }
+    return (
+        {n: Source("", m["url"], m["title"], day) for n, (m, day) in dated.items()} if len(found) == len(lines) else {}
+    )
+
+
 def _split(line: str) -> tuple[str, str, str]:
     """(name, address or key, rest) of a line; of a sentence with an address in it, the whole is the rest."""
     line = _HEAD.sub("", line, count=1)
@@ -74,7 +100,8 @@ def _split(line: str) -> tuple[str, str, str]:
     if found is None:
         cited = _CITED_AS.match(line)
         return ("", cited[1], "") if cited else ("", "", line.strip(" *"))
-    before, after = line[: found.start()], re.sub(r"^[)\]>*]+|\s*<?\S+://[^\s)]+>?", "", line[found.end() :])
+    after = re.sub(r"^(?:, [\d-]+)?[)）\]>*]+|\s*<?\S+://[^\s)]+>?", "", line[found.end() :])
+    before = line[: found.start()]
     name = before.rstrip(" <(（[").strip(_EDGE)
     if is_prose(name) or not _SEPARATED.search(before) or re.match(r"[.!?。！？]", after):
         return "", found[0], f"{before.rstrip(' <(（[')}{after}".strip(_EDGE)
@@ -115,6 +142,8 @@ def _record(lines: Sequence[str]) -> Source:
         label = _LABEL.match(line)
         kind = label.lastgroup if label else None
         name, address, rest = _split(line[label.end() :] if label else line)
+        if stated := re.search(r"://\S+, ([\d-]+)[)）]", line):
+            day = day or day_of(stated[1])
         if key:
             rest = f"{name} {rest}".strip()
         else:

@@ -6,6 +6,7 @@ What the SDK opens must be left by the task that entered it, so each connection 
 import asyncio
 import logging
 import os
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -115,6 +116,8 @@ class McpServer:
         settings = self.settings
         if settings.command is not None:
             program, *words = settings.command
+            if program == "aiq":  # this one, which need not be on the PATH
+                program, words = sys.executable, ["-m", "aiq", *words]
             env = {name: self._variable(name, "env") for name in settings.env}
             server = StdioServerParameters(command=program, args=words, env=env, cwd=settings.cwd)
             transport = stdio_client(server, errlog=cast(TextIO, self._stderr))

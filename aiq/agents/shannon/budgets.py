@@ -1,0 +1,80 @@
+"""What fits: tokens of calls and budgets, context windows and compression, memories (specification 1.13, 1.16)."""
+
+from collections.abc import Mapping, Sequence
+
+from pydantic import JsonValue
+
+WINDOWS: Mapping[str, int] = {"small": 8000, "medium": 32000, "large": 128000, "xlarge": 200000}
+"""Tokens that a model of each tier takes."""
+
+
+def split_tokens(total: int) -> tuple[int, int]:
+    """Input and output tokens of a call of which only the sum is known: 60 % and the rest."""
+    return total * 6 // 10, total - total * 6 // 10
+
+
+def estimate_tokens(messages: Sequence[str]) -> int:
+    """A quarter of the bytes, and 5 for each message (`role: content`)."""
+    return sum(len(message.encode()) for message in messages) // 4 + 5 * len(messages)
+
+
+def context_window(tier: str) -> int:
+    """Tokens that a model of the tier takes; 8000 for an unknown one."""
+    return WINDOWS.get(tier, WINDOWS["small"])
+
+
+def compression_threshold(tier: str, share: float = 0.75) -> int:
+    """Tokens of a conversation from which it is compressed."""
+    return int(context_window(tier) * share)
+
+
+def compression_target(tier: str, share: float = 0.375) -> int:
+    """Tokens that the summary may have."""
+    return int(context_window(tier) * share)
+
+
+def needs_compression(
+    session_id: str,
+    messages: int,
+    tokens: int,
+    tier: str,
+    new_messages: int,
+    minutes: float | None,
+    above: int = 20,
+    share: float = 0.75,
+    pause_messages: int = 20,
+    pause_minutes: float = 30,
+) -> tuple[bool, str]:
+    """Whether to compress a conversation, and why not.
+
+    It needs a session, more messages than `above`, at least the `share` of the tier's window in tokens and, if it was
+    compressed before (`minutes` ago, else None), so many new messages and minutes since.
+    """
+    if not session_id or messages <= above:
+        return False, "Too few messages"
+    if tokens < compression_threshold(tier, share):
+        return False, "Below token threshold"
+    if minutes is not None and (new_messages < pause_messages or minutes < pause_minutes):
+        return False, "Rate limited"
+    return True, ""
+
+
+def merge_memory(
+    recent: Sequence[Mapping[str, JsonValue]],
+    semantic: Sequence[Mapping[str, JsonValue]],
+    summaries: Sequence[Mapping[str, JsonValue]],
+    maximum: int = 10,
+) -> tuple[list[dict[str, JsonValue]], dict[str, int]]:
+    """Memories of each kind in this order, without duplicates, cut to `maximum`; and how many were of each kind.
+
+    Each gets its kind as `_source`. Equal are those with the same `point_id`, else `id`, else first 100 characters of
+    `answer`; they count as `duplicate`.
+    """
+    counts = dict.fromkeys(("recent", "semantic", "summary", "duplicate"), 0)
+    merged: dict[str, dict[str, JsonValue]] = {}
+    kinds = (("recent", recent), ("semantic", semantic), ("summary", summaries))
+    for kind, item in [(kind, item) for kind, items in kinds for item in items]:
+        key = str(item.get("point_id") or item.get("id") or f"query_{str(item.get('answer') or '')[:100]}")
+        counts["duplicate" if key in merged else kind] += 1
+        merged.setdefault(key, {**item, "_source": kind})
+    return list(merged.values())[:maximum], counts

@@ -1,0 +1,147 @@
+"""Model calls of the stages and their books: a record for each exchange with a model, under its agent's name.
+
+Exchanges are recorded where the run books them, so that neither repairs nor failed sends nor embeddings are missed;
+totals are sums of the records.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Awaitable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+from pydantic import JsonValue
+
+from aiq.agents.shannon.rules import estimate_tokens
+from aiq.core.base import Record
+from aiq.core.concurrency import holding
+from aiq.core.errors import AgentError, ModelError
+from aiq.core.events import Decision, Recovery
+from aiq.core.models import Message, Reply
+from aiq.core.session import Session, current
+from aiq.core.usage import Usage, account
+
+T = TypeVar("T")
+
+
+class BudgetSpent(AgentError):
+    """An agent has used the tokens of `budget_agent_max`: it ends with what it has."""
+
+
+class CallRecord(Record):
+    """One exchange with a model, or one tool call that no model was asked for (`tool`): step `step` of its agent."""
+
+    agent_id: str
+    step: int
+    role: str = ""
+    tool: str = ""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = 0.0
+
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.output_tokens
+
+
+class Books:
+    """The records of one research. `budget`: tokens that each agent may use; `zero_tokens`: tool calls are recorded."""
+
+    def __init__(self, session: Session, budget: int | None = None, *, zero_tokens: bool = False) -> None:
+        self._session, self._budget, self._zero_tokens = session, budget, zero_tokens
+        self._before = session.usage.total().total_tokens
+        self._steps: Counter[str] = Counter()
+        self.records: list[CallRecord] = []
+
+    def record(self, role: str, usage: Usage) -> None:
+        """Of an exchange; one that was refused before the model saw it is none."""
+        if usage.total_tokens or usage.unreported_calls:
+            spent = usage.model_dump(include={"input_tokens", "output_tokens", "cost_usd"})
+            self._add(role=role, **spent)
+
+    def record_tool(self, tool: str) -> None:
+        """Of a tool call that no model was asked for, at no token; left out where the setting says so."""
+        if self._zero_tokens:
+            self._add(tool=tool)
+
+    def _add(self, **what: Any) -> None:
+        agent = _agent.get()
+        self._steps[agent] += 1
+        self.records.append(CallRecord(agent_id=agent, step=self._steps[agent], **what))
+
+    def left(self, messages: Sequence[Message], tools: Sequence[Any] = ()) -> int | None:
+        """Tokens that the working agent's next reply may have, None for any number. Raises BudgetSpent if none."""
+        if self._budget is None:
+            return None
+        used = sum(record.tokens for record in self.records if record.agent_id == _agent.get())
+        sent = [message.content for message in messages]
+        sent += [call.arguments for message in messages for call in message.tool_calls]
+        left = self._budget - used - estimate_tokens([*sent, *map(json.dumps, tools)])
+        if left <= 0:
+            raise BudgetSpent(f"agent.budget_agent_max={self._budget}: {_agent.get()} has used {used} tokens")
+        return left
+
+    def summary(self) -> dict[str, JsonValue]:
+        """The records by agent and step, and their tokens; logs whether these equal what the session has booked."""
+        recorded = sum(record.tokens for record in self.records)
+        booked = self._session.usage.total().total_tokens - self._before
+        cause = "" if recorded == booked else f"{recorded} tokens are recorded, {booked} booked"
+        self._session.events.emit(Decision(name="tokens_add_up", value=recorded == booked, cause=cause))
+        in_order = sorted(self.records, key=lambda record: (record.agent_id, record.step))
+        return {
+            "records": [record.model_dump(mode="json", exclude_defaults=True) for record in in_order],
+            "tokens": recorded,
+        }
+
+
+_agent: ContextVar[str] = ContextVar("shannon_agent", default="")
+_books: ContextVar[Books] = ContextVar("shannon_books")
+
+
+@contextmanager
+def bookkeeping(books: Books) -> Iterator[Books]:
+    """What models are asked inside is entered in these books."""
+    with holding(_books, books), holding(account, books):
+        yield books
+
+
+def books() -> Books:
+    """Those of the running research."""
+    return _books.get()
+
+
+def working_as(agent_id: str) -> AbstractContextManager[str]:
+    """Model calls made inside are this agent's."""
+    return holding(_agent, agent_id)
+
+
+async def ask(role: str, messages: Sequence[Message], **options: Any) -> Reply:
+    """As `Models.complete`, within the limits of role and agent. Raises BudgetSpent beside its errors."""
+    left = books().left(messages, options.get("tools", ()))
+    wanted = options.pop("max_tokens", None) or left
+    if wanted:
+        options["max_tokens"] = min(effective_limit(role, wanted), left or wanted)
+    return await current().models.complete(role, messages, **options)
+
+
+def effective_limit(role: str, max_tokens: int) -> int:
+    """Tokens that a reply may really have: those asked for, or fewer where config limits the role."""
+    configured = current().models.setup(role).get("max_tokens")
+    return min(max_tokens, configured) if isinstance(configured, int) else max_tokens
+
+
+async def or_none(work: Awaitable[T], what: str) -> T | None:
+    """The result, or None where an agent or the endpoint failed at it: then the stage goes on without, and says so."""
+    try:
+        return await work
+    except (AgentError, ModelError) as error:
+        bear(error, what)
+        return None
+
+
+def bear(error: AgentError | ModelError, what: str) -> None:
+    """Log a failure after which the stage goes on. Raises that of a set-up which has never worked: it ends the run."""
+    if isinstance(error, ModelError) and error.never_answered:
+        raise error
+    current().events.emit(Recovery(what=what, detail=str(error)))

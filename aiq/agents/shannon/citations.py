@@ -1,0 +1,264 @@
+"""Citations of what agents found: extraction, scores, duplicates, diversity and ranks (specification 1.9).
+
+Every order is stable: what is equal keeps the order in which it was found.
+"""
+
+import json
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from aiq.agents.shannon.records import AgentResult, Citation, CitationStats
+from aiq.agents.shannon.urls import GoUrl, extract_doi, extract_domain, normalize_url, parse
+from aiq.core.base import Record
+
+_RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
+_PLAIN_URL = re.compile(r"""https?://[^\t\n\f\r \])>"']+""")
+_RECENCY = ((7, 1.0), (30, 0.7), (90, 0.4))
+_OLD = 0.2
+_FILLED = ("title", "snippet", "published")
+
+
+class _Group(Record):
+    name: str
+    score: float
+    domains: tuple[str, ...]
+
+
+class _Credibility(Record):
+    default: float
+    suffixes: dict[str, float]
+    groups: tuple[_Group, ...]
+
+
+@cache
+def _credibility() -> _Credibility:
+    table = Path(__file__).with_name("credibility.toml")
+    return _Credibility.model_validate(tomllib.loads(table.read_text(encoding="utf-8")))
+
+
+def credibility_score(domain: str) -> float:
+    """By the table: the first suffix that fits, else the first group with the domain or one above it, else 0.6."""
+    table, domain = _credibility(), domain.lower()
+    for suffix, score in table.suffixes.items():
+        if domain.endswith(suffix):
+            return score
+    for group in table.groups:
+        if any(domain == member or domain.endswith(f".{member}") for member in group.domains):
+            return group.score
+    return table.default
+
+
+def quality_score(
+    relevance: float, published: datetime | None, has_title: bool, has_snippet: bool, now: datetime
+) -> float:
+    """0.7 relevance + 0.3 recency + up to 0.1 completeness, at most 1.
+
+    Recency is 1 below 7 days, 0.7 below 30, 0.4 below 90, else 0.2, as of a page without a date; a date to come counts
+    as recent. Both dates have a time zone.
+    """
+    recency = _OLD
+    if published is not None:
+        days = (now - published).total_seconds() / 86400
+        recency = next((score for limit, score in _RECENCY if days < limit), _OLD)
+    complete = 0.033 * (published is not None) + 0.033 * has_title + 0.034 * has_snippet
+    return min(1.0, 0.7 * relevance + 0.3 * recency + complete)
+
+
+def clip(text: str, limit: int) -> str:
+    """The first `limit` characters, with `...` where that is not all."""
+    return text if len(text) <= limit else text[:limit] + "..."
+
+
+def clean_title(title: str, url: str, source: str) -> str:
+    """Without surrounding space; of arxiv.org pages without a title, or asking for a captcha, the paper's id."""
+    title = title.strip()
+    if source != "arxiv.org" or (title and "recaptcha" not in title.lower()):
+        return title
+    paper = (parse(url) or GoUrl()).path.rstrip("/").rpartition("/")[2].removesuffix(".pdf")
+    return f"arXiv:{paper}" if paper else "arXiv"
+
+
+def extract_citations(results: Sequence[AgentResult], now: datetime) -> list[Citation]:
+    """One for each page that a tool brought or, where tools brought none, that a response names."""
+    return [citation for result in results for citation in _of_tools(result, now) or _of_response(result, now)]
+
+
+def _of_tools(result: AgentResult, now: datetime) -> list[Citation]:
+    found: list[Citation] = []
+    for output in result.tool_outputs:
+        if output.success and output.tool == "web_search":
+            found += _of_items(_items(output.output), result.agent_id, output.tool, now)
+        elif output.success and output.tool == "web_fetch":
+            page = _decoded(output.output)
+            if isinstance(page, dict):
+                fetched = {**page, "score": 0.8, "text": clip(_text(page, "content"), 200)}
+                found += _of_items([fetched], result.agent_id, output.tool, now)
+    return found
+
+
+def _of_response(result: AgentResult, now: datetime) -> list[Citation]:
+    """Of a JSON list as of a search; else each URL of the text once, with up to 220 characters around it."""
+    items = _decoded(result.response)
+    if isinstance(items, list) and (found := _of_items(_items(items), result.agent_id, "response", now)):
+        return found
+    text, around = result.response, dict[str, Mapping[str, JsonValue]]()
+    for match in _PLAIN_URL.finditer(text):
+        url = match[0].rstrip(",.;:)]}")
+        near = text[max(0, match.start() - 120) : match.start() + len(url) + 120].strip()
+        around.setdefault(url, {"url": url, "score": 0.4, "text": clip(near, 220)})
+    return _of_items(list(around.values()), result.agent_id, "response", now)
+
+
+def _of_items(items: Sequence[Mapping[str, JsonValue]], agent: str, tool: str, now: datetime) -> list[Citation]:
+    """Citations of search results as search APIs give them; those without a URL are left out."""
+    return [_of_item(item, _text(item, "url"), agent, tool, now) for item in items if _text(item, "url")]
+
+
+def _of_item(item: Mapping[str, JsonValue], url: str, agent: str, tool: str, now: datetime) -> Citation:
+    score, title, snippet = item.get("score"), _text(item, "title"), _text(item, "text") or _text(item, "snippet")
+    relevance = float(score) if isinstance(score, int | float) and not isinstance(score, bool) else 0.5
+    published, source = _date(_text(item, "published_date")), extract_domain(url)
+    return Citation(
+        url=url,
+        title=clean_title(title, url, source),
+        source=source,
+        snippet=snippet,
+        published=published,
+        relevance=relevance,
+        quality=quality_score(relevance, published, bool(title), bool(snippet), now),
+        credibility=credibility_score(source),
+        agent_id=agent or "unknown",
+        tool_source=tool,
+        source_type=_text(item, "category"),
+    )
+
+
+def _items(output: JsonValue) -> list[Mapping[str, JsonValue]]:
+    output = _decoded(output)
+    listed = output.get("results") if isinstance(output, dict) else output
+    return [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+
+
+def _decoded(output: JsonValue) -> JsonValue:
+    """The value that a string spells as JSON; None where it spells none."""
+    if not isinstance(output, str):
+        return output
+    try:
+        value: JsonValue = json.loads(output)
+    except ValueError:
+        return None
+    return value
+
+
+def _text(item: Mapping[str, JsonValue], name: str) -> str:
+    value = item.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _date(text: str) -> datetime | None:
+    if not _RFC_3339.fullmatch(text):
+        return None
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:  # the 31st of February
+        return None
+
+
+def deduplicate(citations: Sequence[Citation], *, prefer_fetched: bool = False) -> list[Citation]:
+    """One for each DOI, or normalised URL where there is none, in the order of the first of each.
+
+    The first keeps its URL, source and agent; it gets the best scores of all, and of the later ones what it lacks of
+    title, snippet and date. `prefer_fetched`: title and snippet of a page that was opened count before a search's.
+    """
+    merged: dict[str, Citation] = {}
+    for new in citations:
+        doi = extract_doi(new.url)
+        key = f"doi:{doi.lower()}" if doi else normalize_url(new.url)
+        first = merged.setdefault(key, new)
+        best = {name: max(getattr(first, name), getattr(new, name)) for name in ("quality", "credibility", "relevance")}
+        opened = prefer_fetched and new.tool_source == "web_fetch" and first.tool_source != "web_fetch"
+        order = (new, first) if opened else (first, new)
+        filled = {name: getattr(order[0], name) or getattr(order[1], name) for name in _FILLED}
+        merged[key] = first.model_copy(update=best | filled)
+    return list(merged.values())
+
+
+_DEBRIS = re.compile(r"(?:</|%3c/|&lt;/)url.*$", re.IGNORECASE)
+
+
+def clean_citations(citations: Sequence[Citation], least_text: int) -> list[Citation]:
+    """Those of http(s) pages with a host and at least so much text; addresses lose the debris of tags."""
+    cleaned = [one.model_copy(update={"url": _DEBRIS.sub("", one.url)}) for one in citations]
+    return [
+        one
+        for one in cleaned
+        if (url := parse(one.url)) and url.scheme in ("http", "https") and url.host and len(one.snippet) >= least_text
+    ]
+
+
+def rank_citations(citations: Sequence[Citation]) -> list[Citation]:
+    """By quality times credibility, the best first."""
+    return sorted(citations, key=lambda one: -one.quality * one.credibility)
+
+
+def enforce_diversity(citations: Sequence[Citation], per_domain: int = 3) -> list[Citation]:
+    """The first `per_domain` of each source, in their order; a sub-domain is a source of its own."""
+    seen: Counter[str] = Counter()
+    kept = []
+    for citation in citations:
+        seen[citation.source] += 1
+        if seen[citation.source] <= per_domain:
+            kept.append(citation)
+    return kept
+
+
+def citation_stats(citations: Sequence[Citation]) -> CitationStats:
+    """Diversity is the number of domains by the number of citations."""
+    total, unique = len(citations), len({citation.source for citation in citations})
+    if not total:
+        return CitationStats()
+    return CitationStats(
+        total=total,
+        unique_domains=unique,
+        mean_quality=sum(one.quality for one in citations) / total,
+        mean_credibility=sum(one.credibility for one in citations) / total,
+        diversity=unique / total,
+    )
+
+
+def collect_citations(
+    results: Sequence[AgentResult],
+    now: datetime,
+    maximum: int = 15,
+    per_domain: int = 3,
+    *,
+    least_text: int = 0,
+    prefer_fetched: bool = False,
+) -> tuple[list[Citation], CitationStats]:
+    """The best citations of the results, at most `maximum` (15 where it is not positive), and their statistics.
+
+    `least_text`: see `clean_citations`, which 0 leaves out.
+    """
+    found = extract_citations(results, now)
+    found = clean_citations(found, least_text) if least_text else found
+    ranked = rank_citations(deduplicate(found, prefer_fetched=prefer_fetched))
+    kept = enforce_diversity(ranked, per_domain)[: maximum if maximum > 0 else 15]
+    return kept, citation_stats(kept)
+
+
+def citation_line(number: int, citation: Citation) -> str:
+    """`[n] title-or-source (url) - source, YYYY-MM-DD`, without the date where none is known."""
+    date = f", {citation.published:%Y-%m-%d}" if citation.published else ""
+    return f"[{number}] {citation.title or citation.source} ({citation.url}) - {citation.source}{date}"
+
+
+def citation_lines(citations: Sequence[Citation]) -> list[str]:
+    """A line for each, numbered from 1."""
+    return [citation_line(number, citation) for number, citation in enumerate(citations, start=1)]

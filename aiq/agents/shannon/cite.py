@@ -1,0 +1,41 @@
+"""Stage 3, cite: citations of all tool outputs, without duplicates, ranked, from different domains, on the entity."""
+
+from typing import Any
+
+from aiq.agents.shannon.rules import citation_stats, collect_citations, filter_by_entity
+from aiq.agents.shannon.settings import CollectionSettings
+from aiq.agents.shannon.state import ResearchState
+from aiq.core.events import Decision
+from aiq.core.session import current
+
+
+class Cite:
+    def __init__(self, settings: CollectionSettings) -> None:
+        self._settings = settings
+
+    async def run(self, state: ResearchState) -> dict[str, Any]:
+        """The citations, and their statistics; after gaps were filled, of those results too."""
+        settings, refined, session = self._settings, state.refined, current()
+        found, _ = collect_citations(
+            [*state.filled, *state.results],
+            session.now,
+            settings.most,
+            settings.per_domain,
+            least_text=settings.least_text,
+            prefer_fetched=settings.prefer_fetched,
+        )
+        if settings.entity_filter:
+            found = filter_by_entity(
+                found,
+                refined.canonical_name,
+                refined.exact_queries,
+                refined.official_domains,
+                settings.entity_threshold,
+                settings.entity_keep,
+                short_alias=settings.short_alias,
+                least_left=settings.least_left,
+                least_share=settings.least_share,
+            )
+        stats = citation_stats(found)
+        session.events.emit(Decision(name="citations", value=len(found), cause="", detail=stats.model_dump()))
+        return {"citations": tuple(found), "stats": stats}

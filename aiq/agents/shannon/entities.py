@@ -1,0 +1,97 @@
+"""The entity filter: which results and citations are about the entity of the question (specification 1.8)."""
+
+import re
+from collections.abc import Sequence
+
+from aiq.agents.shannon.records import AgentResult, Citation
+from aiq.agents.shannon.urls import GoUrl, extract_domain, parse, registrable_domain
+
+
+def entity_matches(text: str, aliases: Sequence[str], domains: Sequence[str]) -> bool:
+    """Whether the text contains, in any case, one of the names (their quotes apart) or domains of an entity."""
+    text = text.lower()
+    return any(name in text for name in [*_names(aliases), *map(_bare_domain, domains)] if name)
+
+
+def filter_results(
+    results: Sequence[AgentResult], canonical_name: str, exact_queries: Sequence[str], official_domains: Sequence[str]
+) -> list[AgentResult]:
+    """The results that name the entity or used no tools; all of them where that leaves none or there is no entity."""
+    if not canonical_name.strip():
+        return list(results)
+    aliases = [canonical_name, *exact_queries]
+    kept = [one for one in results if not one.tools_used or entity_matches(one.response, aliases, official_domains)]
+    return kept or list(results)
+
+
+def filter_by_entity(
+    citations: Sequence[Citation],
+    canonical_name: str,
+    exact_queries: Sequence[str],
+    official_domains: Sequence[str],
+    threshold: float = 0.3,
+    min_keep: int = 8,
+    *,
+    short_alias: int = 0,
+    least_left: int = 0,
+    least_share: float = 0.0,
+) -> list[Citation]:
+    """Pages of official domains, then the others whose score reaches the threshold, both in their order; if these are
+    fewer than `min_keep`, then also the best of the rest by quality times credibility plus score.
+
+    An official domain scores 0.6, else a name in the URL 0.4; a name in title, snippet or source 0.4 more. Without a
+    canonical name nothing changes. A domain is official by what its owner registers, so that x.com is not netflix.com;
+    if it is stated with a path (github.com/acme), the page has to lie below that.
+
+    Names of fewer than `short_alias` characters have to be whole words. Where fewer than `least_left` citations, or
+    less than `least_share` of them, would be left, nothing is filtered.
+    """
+    if not canonical_name.strip():
+        return list(citations)
+    names, domains = _names([canonical_name, *exact_queries]), [_bare_domain(one) for one in official_domains]
+    rated = [(one, *_entity_score(one, names, domains, short_alias)) for one in citations]
+    kept = [one for one, _, official in rated if official]
+    kept += [one for one, score, official in rated if not official and score >= threshold]
+    urls = {one.url for one in kept}
+    for one, _, _ in sorted(rated, key=lambda row: -(row[0].quality * row[0].credibility + row[1])):
+        if len(kept) < min_keep and one.url not in urls:
+            kept.append(one)
+            urls.add(one.url)
+    enough = len(kept) >= max(least_left, least_share * len(citations))
+    return kept if enough else list(citations)
+
+
+def _entity_score(
+    citation: Citation, names: Sequence[str], domains: Sequence[str], short_alias: int
+) -> tuple[float, bool]:
+    def has(text: str, name: str) -> bool:
+        whole = len(name) < short_alias
+        return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None if whole else name in text
+
+    url = citation.url.lower()
+    official = any(_lies_below(url, domain) for domain in domains if domain)
+    score = 0.6 if official else 0.4 * any(has(url, name) for name in names)
+    text = f"{citation.title} {citation.snippet} {citation.source}".lower()
+    return score + 0.4 * any(has(text, name) for name in names), official
+
+
+def _lies_below(url: str, domain: str) -> bool:
+    """Whether a page's owner is a domain's and, where the domain has a path, the page is in that folder."""
+    host, _, path = domain.partition("/")
+    if registrable_domain(extract_domain(url)) != registrable_domain(host):
+        return False
+    page, folder = (parse(url) or GoUrl()).path.strip("/"), path.strip("/")
+    return not folder or f"{page}/".startswith(f"{folder}/")
+
+
+def _names(aliases: Sequence[str]) -> list[str]:
+    """In lower case, without the quotes around them and without those that are blank."""
+    return [name for alias in aliases if (name := alias.lower().strip().strip("\"'").strip())]
+
+
+def _bare_domain(domain: str) -> str:
+    """In lower case, without scheme and `www.`; a path stays."""
+    domain = domain.lower().strip()
+    for prefix in ("https://", "http://", "www."):
+        domain = domain.removeprefix(prefix)
+    return domain

@@ -1,0 +1,25 @@
+"""Stage 2.5, entity filter: results that used tools and do not name the entity of the question are left out."""
+
+from aiq.agents.shannon.records import AgentResult
+from aiq.agents.shannon.rules import filter_results
+from aiq.agents.shannon.settings import CollectionSettings
+from aiq.agents.shannon.state import ResearchState
+from aiq.core.events import Decision
+from aiq.core.session import current
+
+
+class EntityFilter:
+    def __init__(self, settings: CollectionSettings) -> None:
+        self._settings = settings
+
+    async def run(self, state: ResearchState) -> dict[str, tuple[AgentResult, ...]]:
+        """The results that synthesis reads; citations are collected from all of them (`cite.py`)."""
+        refined, every = state.refined, state.results
+        if not self._settings.entity_filter or not refined.canonical_name.strip():
+            return {"kept": every}
+        kept = filter_results(every, refined.canonical_name, refined.exact_queries, refined.official_domains)
+        dropped = [result.agent_id for result in every if result not in kept]
+        if dropped:
+            cause = f"{', '.join(dropped)} do not name {refined.canonical_name}"
+            current().events.emit(Decision(name="entity_filter", value=len(dropped), cause=cause))
+        return {"kept": tuple(kept)}

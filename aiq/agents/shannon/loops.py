@@ -1,0 +1,73 @@
+"""When a ReAct loop stops, and what it keeps (specification 1.5)."""
+
+from collections.abc import Sequence
+
+from aiq.agents.shannon.records import AgentResult
+
+COMPLETE_PHRASES = (
+    "task complete", "problem solved", "found the answer", "successfully completed", "objective achieved",
+    "goal reached", "finished", "done",
+)  # fmt: skip
+"""In a thought after which nothing is left to do."""
+
+SUCCESS_PHRASES = ("success", "correct", "solved", "answer is", "found", "comprehensive")
+"""In an observation after which nothing is left to do."""
+
+
+def is_task_complete(text: str) -> bool:
+    """Whether a thought says that the task is done; parts of words count, so "not finished" does."""
+    return any(phrase in text.lower() for phrase in COMPLETE_PHRASES)
+
+
+def _length_ratio(first: str, second: str) -> float:
+    """Of the lengths in bytes; infinite for an empty second."""
+    length = len(second.encode())
+    return len(first.encode()) / length if length else float("inf")
+
+
+def observations_similar(first: str, second: str) -> bool:
+    """Equal, or neither twice as long as the other in bytes, and more than 70 % of the second's words in the first.
+
+    Words of up to 3 bytes count as not found.
+    """
+    if first == second:
+        return True
+    if not 0.5 <= _length_ratio(first, second) <= 2.0:
+        return False
+    known, words = set(first.split()), second.split()
+    return bool(words) and sum(len(word.encode()) > 3 and word in known for word in words) / len(words) > 0.7
+
+
+def react_should_stop(
+    observations: Sequence[str], thoughts: Sequence[str], results: Sequence[AgentResult], iteration: int
+) -> bool:
+    """Whether a loop stops after `iteration` rounds, from the second on.
+
+    That is if, after a thought, one of the last 3 observations tells success; if the last two are similar; or if the
+    last two searches brought as many URLs and observations of about the same length (0.8 to 1.2).
+    """
+    if iteration < 2:
+        return False
+    said = " \n".join(observations[-3:]).lower()
+    if thoughts and any(phrase in said for phrase in SUCCESS_PHRASES):
+        return True
+    if len(observations) < 2:
+        return False
+    before, last = observations[-2:]
+    if observations_similar(before, last):
+        return True
+    urls = [_found_urls(result) for result in results[-2:]]
+    return len(urls) == 2 and urls[0] == urls[1] > 0 and 0.8 < _length_ratio(last, before) < 1.2
+
+
+def _found_urls(result: AgentResult) -> int:
+    outputs = (one.output for one in result.tool_outputs if one.success and one.tool == "web_search")
+    return sum(output.count("http") for output in outputs if isinstance(output, str))
+
+
+def truncate_observations(observations: Sequence[str], maximum: int = 20) -> list[str]:
+    """The last ones, at most `maximum` with the note that takes the place of the others."""
+    dropped = len(observations) - maximum + 1
+    if dropped <= 1:
+        return list(observations)
+    return [f"[{dropped} older observations truncated]", *observations[dropped:]]

@@ -1,0 +1,195 @@
+"""Before agents work: the language, what refinement and decomposition mean, the order and the pattern of the work,
+models and strategies (specification 1.2 to 1.5, 1.7, 1.12, 1.17)."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from aiq.agents.shannon.records import Subtask
+
+_STANDARD: Mapping[str, bool | int] = {
+    "enable_verification": True,
+    "max_concurrent_agents": 5,
+    "react_max_iterations": 3,
+    "gap_filling_enabled": True,
+    "gap_filling_max_gaps": 3,
+    "gap_filling_max_iterations": 2,
+    "gap_filling_check_citations": False,
+}
+_DEEP = {**_STANDARD, "gap_filling_check_citations": True}
+
+STRATEGIES: Mapping[str, Mapping[str, bool | int]] = {
+    "quick": {
+        "enable_verification": False,
+        "max_concurrent_agents": 3,
+        "react_max_iterations": 2,
+        "gap_filling_enabled": False,
+        "gap_filling_check_citations": False,
+    },
+    "standard": _STANDARD,
+    "deep": {**_DEEP, "max_concurrent_agents": 6, "react_max_iterations": 4, "gap_filling_max_gaps": 5},
+    "academic": {**_DEEP, "max_concurrent_agents": 8, "react_max_iterations": 5, "gap_filling_max_gaps": 10},
+}
+"""Keys of the context that a strategy presets (specification 1.12)."""
+
+SYNTHESIS_WORDS = ("synthesize", "synthesis", "summarize", "summary", "combine", "aggregate")
+"""In the description of a task that is a synthesis."""
+
+_SCRIPTS = {
+    "han": r"\u2e80-\u2fd5\u3005\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufad9"
+    r"\U00020000-\U000323af",
+    "kana": r"\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fd-\u30ff\u31f0-\u31ff\u32d0-\u32fe\u3300-\u3357"
+    r"\uff66-\uff6f\uff71-\uff9d",
+    "hangul": r"\u1100-\u11ff\u302e\u302f\u3131-\u318e\u3200-\u321e\u3260-\u327e\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb"
+    r"\uffa0-\uffdc",
+    "cyrillic": r"\u0400-\u0484\u0487-\u052f\u1c80-\u1c88\u1d2b\u1d78\u2de0-\u2dff\ua640-\ua69f",
+    "arabic": r"\u0600-\u0604\u0606-\u060b\u060d-\u061a\u061c-\u061e\u0620-\u063f\u0641-\u064a\u0656-\u066f"
+    r"\u0671-\u06dc\u06de-\u06ff\u0750-\u077f\u0870-\u08e1\u08e3-\u08ff\ufb50-\ufdff\ufe70-\ufefc",
+    "latin": "A-Za-z",
+}
+"""Character ranges of the scripts of Unicode; marks that several scripts share belong to none."""
+
+_LETTERS = {"Spanish": "ñ¿¡", "French": "çàè", "German": "äöüß"}
+
+
+def detect_language(
+    text: str, cjk_threshold: float = 0.3, *, ignore_urls: bool = False, han_by_kana: float | None = None
+) -> str:
+    """The English name of a text's language, by the shares of scripts among its letters; English where none is sure.
+
+    Of Latin letters only the ASCII ones count; after that single letters tell Spanish, French and German.
+    `han_by_kana`: Chinese characters for each kana, above which a text with kana is Chinese; None: it never is.
+    """
+    text = re.sub(r"https?://\S+", "", text) if ignore_urls else text
+    counts = {name: len(re.findall(f"[{ranges}]", text)) for name, ranges in _SCRIPTS.items()}
+    total = sum(counts.values())
+    if not total:
+        return "English"
+    if counts["han"] + counts["kana"] + counts["hangul"] > cjk_threshold * total:
+        chinese = not counts["kana"] or (han_by_kana is not None and counts["han"] > han_by_kana * counts["kana"])
+        return "Korean" if counts["hangul"] else "Chinese" if chinese else "Japanese"
+    for script, language in (("cyrillic", "Russian"), ("arabic", "Arabic")):
+        if counts[script] > 0.3 * total:
+            return language
+    lower = text.lower()
+    return next((name for name, letters in _LETTERS.items() if any(one in lower for one in letters)), "English")
+
+
+def peel_quotes(text: str) -> str:
+    """Without the pairs of equal quotes around it, however many."""
+    text = text.strip()
+    while len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
+        text = text[1:-1].strip()
+    return text
+
+
+def search_line(
+    exact_queries: Sequence[str], official_domains: Sequence[str], disambiguation_terms: Sequence[str]
+) -> str:
+    """What to search an entity with; the parts that there are."""
+    sites = " OR ".join(f"site:{domain}" for domain in official_domains)
+    parts = [
+        " OR ".join(exact_queries),
+        f"prefer domains ({sites})" if sites else "",
+        f"add disambiguation: {', '.join(disambiguation_terms)}" if disambiguation_terms else "",
+    ]
+    return "; ".join(filter(None, parts))
+
+
+def repair_subtasks(
+    subtasks: Sequence[Subtask], query: str, complexity: float, needed_from: float = 0.3
+) -> list[Subtask]:
+    """A decomposition with what models leave out of it.
+
+    Without subtasks a query of at least the complexity `needed_from` is one itself, cut to 200 characters. A task
+    gets an id and, by its description, the type of a synthesis. With tools suggested, one without dependencies gets
+    the first as the tool of its parameters; one with dependencies has none, because they say what to ask for.
+    """
+    if not subtasks:
+        return [Subtask(id="task-1", description=query[:200])] if complexity >= needed_from else []
+    return [_repaired(task, number) for number, task in enumerate(subtasks, start=1)]
+
+
+def _repaired(task: Subtask, number: int) -> Subtask:
+    parameters = task.tool_parameters
+    if task.suggested_tools and task.dependencies:
+        parameters = {}
+    elif task.suggested_tools and not parameters.get("tool"):
+        parameters = {**parameters, "tool": task.suggested_tools[0]}
+    summing_up = any(word in task.description.lower() for word in SYNTHESIS_WORDS)
+    changed: dict[str, object] = {
+        "id": task.id or f"task-{number}",
+        "tool_parameters": parameters,
+        "task_type": task.task_type or ("synthesis" if summing_up else ""),
+    }
+    return task.model_copy(update=changed)
+
+
+def agent_role(agent_types: Sequence[str], index: int) -> str:
+    """Of the task at a position, from 0."""
+    return (agent_types[index] if index < len(agent_types) else "") or "researcher"
+
+
+def topological_order(tasks: Mapping[str, Sequence[str]]) -> list[str]:
+    """The ids of tasks, each after those that it depends on, else in their order (Kahn's algorithm).
+
+    `tasks` are dependencies by id. Raises ValueError that names an unknown id, or a cycle from its first task on.
+    """
+    unknown = [f"{task} needs {need}" for task, needs in tasks.items() for need in needs if need not in tasks]
+    if unknown:
+        raise ValueError(f"dependencies on tasks that do not exist: {', '.join(unknown)}")
+    missing = {task: len(needs) for task, needs in tasks.items()}
+    order = [task for task, count in missing.items() if not count]
+    for done in order:  # grows
+        for task, needs in tasks.items():
+            if missing[task] and done in needs:
+                missing[task] -= needs.count(done)
+                if not missing[task]:
+                    order.append(task)
+    if len(order) < len(tasks):
+        raise ValueError(f"dependencies in a circle: {' -> '.join(_cycle(tasks, set(order)))}")
+    return order
+
+
+def _cycle(tasks: Mapping[str, Sequence[str]], done: set[str]) -> list[str]:
+    """A path back to where it began, along the first dependency of each task that is not done."""
+    path = [next(task for task in tasks if task not in done)]
+    while path[-1] not in path[:-1]:
+        path.append(next(need for need in tasks[path[-1]] if need not in done))
+    return path[path.index(path[-1]) :]
+
+
+def route_pattern(
+    complexity: float,
+    subtasks: int,
+    react_per_task: bool,
+    strategy: str,
+    dependencies: bool,
+    react_below: float = 0.5,
+    per_task_above: float = 0.7,
+) -> Literal["react", "react_per_task", "hybrid", "parallel"]:
+    """How a plan is worked off (specification 1.4).
+
+    One loop does a plan below `react_below` or of a single task. `react_per_task` comes of itself above
+    `per_task_above` with deep or academic research; its loops keep the order of `dependencies`, where there are any.
+    """
+    if complexity < react_below or subtasks <= 1:
+        return "react"
+    if react_per_task or (complexity > per_task_above and strategy in ("deep", "academic")):
+        return "react_per_task"
+    return "hybrid" if dependencies else "parallel"
+
+
+def model_tier(tier: str | None = None, complexity: float | None = None) -> str:
+    """The explicit tier, else small below a complexity of 0.3, medium below 0.5, else large; medium without one."""
+    if tier or complexity is None:
+        return tier or "medium"
+    return "small" if complexity < 0.3 else "medium" if complexity < 0.5 else "large"
+
+
+def strategy_preset(name: str) -> Mapping[str, bool | int]:
+    """What a strategy sets of the context, none for "". Raises ValueError for one that does not exist."""
+    name = name.strip().lower()
+    if name and name not in STRATEGIES:
+        raise ValueError(f"research_strategy={name}: one of {', '.join(STRATEGIES)}")
+    return STRATEGIES.get(name, {})

@@ -1,0 +1,159 @@
+"""URLs as Shannon compares them: canonical form, domain and DOI (specification 1.9).
+
+A URL is parsed and written as Go's `net/url` does it, with its peculiarities, because duplicates and ranks follow from
+them. They serve ranking alone: whether a report cites a real source is for `aiq.citations`, whose rules are stricter.
+In path and query percent escapes that are no UTF-8 survive as surrogates.
+"""
+
+import re
+from typing import NamedTuple
+from urllib.parse import quote, quote_plus, unquote, unquote_plus
+
+from tld import get_fld
+
+_UTM = ("source", "medium", "campaign", "term", "content")
+TRACKERS = frozenset(f"utm_{part}" for part in _UTM) | {"fbclid", "gclid", "msclkid", "ref", "source"}
+"""Query parameters that select no page, in exactly this case."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
+_USER = re.compile(r"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*")
+_HOST = re.compile(r"""(?:[A-Za-z0-9\-_.~!$&'()*+,;=:\[\]<>"]|[^\x00-\x7f]|%25|%[89A-Fa-f][0-9A-Fa-f])*""")
+_PATH = re.compile(r"[A-Za-z0-9\-_.~!$&'()*+,;=:@\[\]%/]*")
+_DOI = re.compile(r"10\.[0-9]{4,9}/[-._;()/:A-Z0-9]+", re.IGNORECASE | re.ASCII)
+
+_AS_BYTES = "surrogateescape"
+
+
+class GoUrl(NamedTuple):
+    """A URL as Go parses it: `path` is decoded, `raw_path` and `query` are as written.
+
+    `user` is None without `@`; `authority` tells `s:///p` from `s:/p`; `opaque` is what follows the scheme of a URL
+    without a slash there (`mailto:`); `bare_query`: it ends in its only `?`.
+    """
+
+    scheme: str = ""
+    opaque: str = ""
+    authority: bool = False
+    user: str | None = None
+    host: str = ""
+    path: str = ""
+    raw_path: str = ""
+    query: str = ""
+    bare_query: bool = False
+
+
+def parse(url: str) -> GoUrl | None:
+    """The URL in parts, None where Go refuses it: control characters, broken escapes, host or port, no scheme."""
+    rest, _, fragment = url.partition("#")
+    if _CONTROL.search(rest) or _BAD_ESCAPE.search(fragment) or rest.startswith(":"):
+        return None
+    scheme = _SCHEME.match(rest)
+    parts = GoUrl(scheme=scheme[1].lower() if scheme else "", bare_query=rest.endswith("?") and rest.count("?") == 1)
+    rest, _, query = rest[scheme.end() if scheme else 0 :].partition("?")
+    parts = parts._replace(query=query)
+    if not rest.startswith("/"):
+        if scheme:
+            return parts._replace(opaque=rest)
+        if ":" in rest.partition("/")[0]:
+            return None
+    if rest.startswith("//") and (scheme or not rest.startswith("///")):
+        authority, slash, path = rest[2:].partition("/")
+        rest = slash + path
+        user, at, host = authority.rpartition("@")
+        if not _is_host(host) or not _USER.fullmatch(user) or _BAD_ESCAPE.search(user):
+            return None
+        parts = parts._replace(authority=True, user=user if at else None, host=unquote(host))
+    if _BAD_ESCAPE.search(rest):
+        return None
+    return parts._replace(path=unquote(rest, errors=_AS_BYTES), raw_path=rest)
+
+
+def _is_host(text: str) -> bool:
+    """Whether it is made of what a host may hold, and what follows the brackets of IPv6 or the last colon is a port."""
+    port = r"\[.*\](?::[0-9]*)?" if text.startswith("[") else r"[^:]*|.*:[0-9]*"
+    return _HOST.fullmatch(text) is not None and re.fullmatch(port, text) is not None
+
+
+def normalize_url(url: str) -> str:
+    """The form that equal pages share; what Go cannot parse stays as it is.
+
+    Lower case are scheme and host; `www.` (once), fragment, trackers and one closing slash are dropped; the query is
+    sorted by key and encoded anew, so that `k` becomes `k=` and a part of it with `;` is lost. Everything else stays:
+    scheme, port, user, the case of the path. Where a closing slash is dropped the path is encoded anew, so that `%2F`
+    in it becomes a slash.
+    """
+    parts = parse(url)
+    if parts is None:
+        return url
+    path = parts.path if parts.path == "/" else parts.path.removesuffix("/")
+    parts = parts._replace(host=parts.host.lower().removeprefix("www."), path=path, query=_sorted_query(parts.query))
+    return _written(parts)
+
+
+def _sorted_query(query: str) -> str:
+    values = _parameters(query)
+    pairs = [(key, value) for key in sorted(values) if key not in TRACKERS for value in values[key]]
+    return "&".join("=".join(quote_plus(text, errors=_AS_BYTES) for text in pair) for pair in pairs)
+
+
+def _parameters(query: str) -> dict[str, list[str]]:
+    """The values of each key in their order, without the parts that hold a `;` or a broken escape."""
+    values: dict[str, list[str]] = {}
+    for part in query.split("&"):
+        if part and ";" not in part and not _BAD_ESCAPE.search(part):
+            key, _, value = part.partition("=")
+            values.setdefault(unquote_plus(key, errors=_AS_BYTES), []).append(unquote_plus(value, errors=_AS_BYTES))
+    return values
+
+
+def _written(parts: GoUrl) -> str:
+    text = f"{parts.scheme}:" if parts.scheme else ""
+    if parts.opaque:
+        text += parts.opaque
+    else:
+        if parts.host or parts.user is not None or (parts.scheme and parts.authority and parts.path):
+            text += "//"
+        if parts.user is not None:
+            text += (
+                ":".join(_encoded(unquote(one, errors=_AS_BYTES), "$&+,;=") for one in parts.user.split(":", 1)) + "@"
+            )
+        text += _encoded(parts.host, "!$&'()*+,;=:[]<>\"") + _written_path(parts)
+    return f"{text}?{parts.query}" if parts.query or parts.bare_query else text
+
+
+def _written_path(parts: GoUrl) -> str:
+    """As it was written, if that is well-formed and still says the same."""
+    if _PATH.fullmatch(parts.raw_path) and unquote(parts.raw_path, errors=_AS_BYTES) == parts.path:
+        return parts.raw_path
+    return _encoded(parts.path, "$&+,/:;=@")
+
+
+def _encoded(text: str, safe: str) -> str:
+    return quote(text, safe=safe, errors=_AS_BYTES)
+
+
+def extract_domain(url: str) -> str:
+    """The host in lower case, cut at the first colon, without `www.`; "" where there is none."""
+    parts = parse(url)
+    return parts.host.lower().partition(":")[0].removeprefix("www.") if parts else ""
+
+
+def extract_doi(url: str) -> str:
+    """The DOI that a URL names, as written there: of a doi.org host the path, else the query's `doi`, else one in the
+    path; "" where it names none."""
+    parts = parse(url)
+    if parts is None:
+        return ""
+    if "doi.org" in parts.host.lower() and parts.path not in ("", "/"):
+        return parts.path.removeprefix("/")
+    if stated := _parameters(parts.query).get("doi", [""])[0]:
+        return stated
+    found = _DOI.search(parts.path)
+    return found[0] if found else ""
+
+
+def registrable_domain(host: str) -> str:
+    """What an owner registers: `stripe.com` of `docs.stripe.com`, `a.github.io` of itself; else the host as it is."""
+    return get_fld(f"https://{host}", fail_silently=True, search_private=True) or host
