@@ -124,7 +124,7 @@ class _Chooser:
         values = [value for step in self._steps("search", "delegate") for value in step.arguments.values()]
         texts = [str(text) for value in values for text in (value if isinstance(value, list) else [value])]
         listed = (query for text in texts for query in re.findall(r"(?m)^\s*[-*•]\s+(.+?)\s*$", text) or [text])
-        return (*self.situation.tried, *listed)
+        return (*self.situation.actions(next_one=False), *listed)
 
     @cached_property
     def found(self) -> Answer:
@@ -162,7 +162,8 @@ class _Chooser:
         """What to look up next: queries that were handed over, then what the reader misses; for an open task its
         subject and facets, then what the evidence leaves open (for a plan or a decision one look is enough)."""
         here, orders = self.situation, self.orders
-        if handed := [query for query in here.queries if query not in self.asked]:
+        handed = [q for q in (*here.actions(next_one=True), *here.queries) if q not in self.asked]
+        if handed:
             return handed
         if research.is_question(self.task):
             more = len(self.asked) < (orders.least_calls or 0)

@@ -263,6 +263,8 @@ class _Filler:
         if part := kind == "name" and re.match("first|given|last|family", spoken(name)):
             called = (thing.text or self.w.name).split()
             return None if len(called) < 2 else called[0] if part[0] in ("first", "given") else called[-1]
+        if kind == "name" and "default" in form and not self.w.is_of_name:
+            return None
         if kind in told:
             return told[kind] or None
         if kind == "answer" and about[-1:] not in ("?", "？"):

@@ -152,7 +152,8 @@ _MISSING = re.compile(
     re.IGNORECASE,
 )
 _WHOLE = re.compile(
-    r"\b(?:all|everything|complete\w*|enough|suffic\w+|no(?:thing)? (?:more|further|else|is missing))\b|足够|全部|齐全|完整",
+    r"\b(?:all|everything|complete\w*|enough|suffic\w+|no(?:thing)? (?:more|further|else|is missing))\b"
+    r"|足够|全部|齐全|完整",
     re.I,
 )
 """Conditions under which the work is done."""
@@ -178,9 +179,10 @@ def follow(situation: Situation) -> Orders:
     """The orders that stand in the situation's instructions and, before them, in the task."""
     told = f"{situation.task}\n\n{_FORM.sub(' ', _WORKED.sub(' ', ends(situation.instructions)))}"
     orders = replace(Orders(language=situation.language, numbers=situation.numbers), **_ordered(told))
-    listed = {} if orders.cite == "numbered" else {"reference_heading": None}
-    numbered = orders.numbers and orders.cite in ("numbered", "link")
-    return replace(orders, cite="numbered", **listed) if numbered else orders
+    if not (orders.numbers and orders.cite in ("numbered", "link")):
+        return orders
+    heading = orders.reference_heading if orders.cite == "numbered" else None
+    return replace(orders, cite="numbered", reference_heading=heading)
 
 
 @lru_cache(maxsize=256)

@@ -62,10 +62,10 @@ class Situation:
     headings: tuple[str, ...] = ()
     numbers: Mapping[str, int] = field(default_factory=dict)
 
-    @property
-    def tried(self) -> tuple[str, ...]:
-        """The queries of the actions that the prompt tells of as done."""
-        return tuple(name for b in self.blocks if _DONE.search(b.label) for _, name in _listed(b.text))
+    def actions(self, *, next_one: bool) -> tuple[str, ...]:
+        """The queries of the action that the prompt wants next, or of those that it tells of as done."""
+        told = [(act, b.text) for b in self.blocks if (act := _ACTION.search(b.label))]
+        return tuple(name for act, text in told if bool(act["next"]) == next_one for _, name in _listed(text))
 
 
 _TASK_WORD = r"(?:question|task|query|topic|request|problem|brief|goal|objective|subject|inquiry)"
@@ -85,7 +85,7 @@ _KINDS = {
     "task": re.compile(rf"(?i)^(?:{_TASK})$"),
     "talk": re.compile(
         r"(?i)dialogue|conversation|history|messages|chat|feedback|plan|clarif|preference|user|criteri|asked|statements"
-        r"|accepted|reference.?list|memory|thoughts?$|actions?$|对话|历史|行动$"
+        r"|accepted|reference.?list|memory|thoughts?$|actions?$|next.step$|对话|历史|思考$|行动$"
     ),
     "material": re.compile(rf"(?i){_MATERIAL}|answers?|responses?"),
 }
@@ -125,8 +125,8 @@ _LISTED = re.compile(
     r"|headings|chapters|subtopics|检索词|查询|搜索|子问题|章节|大纲|提纲))"
     rf"\**[ \t]*[:：]\**[ \t]*(?P<line>.*)(?P<items>(?:\n{_ITEM}.+)*)"
 )
-_DONE = re.compile(r"(?i)^(?!next).*(?:thought|action|行动)s?$")
-"""Labels of what was thought and done so far."""
+_ACTION = re.compile(r"(?i)(?P<next>next|下一).*(?:action|step|行动)$|(?:thought|action|思考|行动)s?$")
+"""Labels of what is to be done next, and of what was thought and done so far."""
 _SECTIONS = re.compile(r"(?i)section|outline|heading|chapter|topic|章节|大纲|提纲")
 _NOW = re.compile(
     r"(?im)(?:current (?:date|day|time)|today(?:'s date)?|the date|date today|(?:it|now) is|as of|^[^\w\n]{0,8}date"
@@ -182,7 +182,7 @@ def read(request: ChatRequest) -> Situation:
         address = next((v for v in step.arguments.values() if isinstance(v, str) and URL.fullmatch(v)), "")
         found += material.sources(step.result or "", key=address) if step.brings_sources else []
     texts = [told[number] for number in told if messages[number].role == "user"]
-    texts += [b.text for b in marked if not _DONE.search(b.label)] + [step.result or "" for step in steps]
+    texts += [b.text for b in marked if not _ACTION.search(b.label)] + [step.result or "" for step in steps]
     listed = dict.fromkeys(entry for text in texts for entry in _listed(text))
     return Situation(
         request=request,

@@ -59,7 +59,7 @@ class _Report:
         self.topic = research.topic(situation.task)
         self.headings = situation.headings
         titles = [head.lstrip("# ") for head, after in pairwise([*self.headings, ""]) if not _above(head, after)]
-        titles = titles or orders.sections or situation.sections or research.outline(self.topic)
+        titles = titles or [*(orders.sections or situation.sections or research.outline(self.topic))]
         barred = [name.lstrip("# ") for name in orders.barred]
         self.body = [
             t for t in titles if t not in barred and not research.CONCLUSION.search(t) and not _LIMITS.search(t)
@@ -97,7 +97,8 @@ class _Report:
             title = heading.lstrip("# ")
             yield heading
             if title in placed:
-                yield self._section(placed[title]) or self.nothing
+                yield self._section(placed[title])
+                yield self.nothing if self._thin(placed[title]) else ""
             elif _LIMITS.search(title):
                 yield self.empty.format("; ".join(empty)) if empty else ""
                 yield self.of.format(days[0], days[-1]) if days else ""
@@ -127,8 +128,8 @@ class _Report:
         return {sentence: told[sentence] for sentence in told if sentence in chosen}
 
     def _placed(self, told: Facts) -> dict[str, Facts]:
-        """Each sentence in the section whose words it shares most, or under whose name it was told; without any, in that
-        of its page. A short section takes what was told under its name from those that are long enough without."""
+        """Each sentence in the section whose words it shares most, or under whose name it was told; without any, in
+        that of its page. A short section takes what was told under its name from those that are long enough without."""
         placed: dict[str, Facts] = {title: {} for title in self.body}
         for sentence, sources in told.items() if self.body else ():
             home = self._home(sentence) or self._home(sources[0].text) or self.body[0]

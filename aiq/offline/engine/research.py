@@ -64,7 +64,8 @@ _LONG = re.compile(
 _COMPARING = re.compile(r"\bcompar|\bcontrast|\bversus\b|\bvs\b|\brank|\bdifference|比较|对比|差异", re.IGNORECASE)
 _AUDIENCE = re.compile(r"\s+for (?:an?|my|our|the) [\w ]{3,40}$")
 _PART = re.compile(
-    r"(?:.{0,40}\b(?:about|on|关于)\s*[:：]\s*)?(?P<part>.+?)\s*[(（](?:related to|(?:in the )?context(?: of)?|(?:as )?part of|背景|属于)"
+    r"(?:.{0,40}\b(?:about|on|关于)\s*[:：]\s*)?(?P<part>.+?)\s*[(（](?:related to|(?:in the )?context(?: of)?"
+    r"|(?:as )?part of|背景|属于)"
     r"\W?\s*(?P<whole>.+)[)）]\W*",
     re.IGNORECASE | re.DOTALL,
 )

@@ -11,11 +11,12 @@ from itertools import pairwise
 from aiq.offline.engine import dates, material, research
 from aiq.offline.engine.answer import Evidence
 from aiq.offline.engine.clauses import amounts, clauses
-from aiq.offline.engine.fields import spoken
+from aiq.offline.engine.fields import measure_of, spoken
 from aiq.offline.engine.follow import Orders
+from aiq.offline.engine.question import parse
 from aiq.offline.engine.read import Source
 from aiq.offline.engine.schema import Schema
-from aiq.offline.engine.text import contains_name, name_spans, names, sentences, stems, words
+from aiq.offline.engine.text import contains_name, name_spans, names, sentences, stems
 from aiq.offline.engine.weigh import Thing, Weighing, agreement
 
 MOST = 8
@@ -74,7 +75,7 @@ class Things:
             "facet": lambda: w.facets or [w.topic.title],
             "section": lambda: self._sections(least, most),
             "gap": lambda: w.gaps,
-            "keyword": lambda: names(w.subject) or words(w.subject),
+            "keyword": lambda: [] if measure_of(name) else names(w.subject) or parse(w.subject).words,
             "entity": lambda: self._entities(""),
             "": lambda: self._entities(spoken(name)),
             "claim": lambda: pool or sentences(w.draft),
@@ -102,6 +103,9 @@ class Things:
             return thing.text != ""
         agreed = agreement(thing.text, about.text)
         if about.kind == "claim" and not thing.record:
+            told = f"{thing.source.title}\n{thing.source.text}" if thing.source else thing.text
+            if not all(contains_name(told, name) for name in names(about.text)):
+                return False
             return agreed < 0 if thing.kind == "conflict" else agreed > 0
         return bool((stems(thing.text) - stems(self.w.topic.subject)) & stems(about.text))
 

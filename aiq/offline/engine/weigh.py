@@ -112,7 +112,7 @@ class Weighing:
     @cached_property
     def sources(self) -> list[Source]:
         """The evidence without the draft; where there is none, the marked texts, or the text that the task brings."""
-        aside = (self.draft.strip(), self.situation.task.strip())
+        aside = (self.draft.strip(), self.situation.task.strip(), self.statement)
         blocks = [Source(b.text, title=b.label) for b in self.situation.blocks if not _TALK.search(b.label)]
         for pool in (self.situation.sources, blocks):
             found = [s for s in pool if s.text.strip() not in aside and not _NUMBERED.fullmatch(s.text)]
@@ -147,6 +147,11 @@ class Weighing:
         found = names(self.told)
         return next((n for n in found if stems(n) & stems(self.topic.subject)), (*found, "")[0])
 
+    @property
+    def is_of_name(self) -> bool:
+        """Whether the request is about what its name names, not about something in or of that."""
+        return bool(names(self.name)) and not (self.facets and stems(self.topic.subject) - stems(self.name))
+
     @cached_property
     def evidence(self) -> list[Evidence]:
         return [Evidence(sentence, source, 0.0) for source in self.sources for sentence in sentences(source.text)]
@@ -174,7 +179,7 @@ class Weighing:
 
     @property
     def restated(self) -> str:
-        """The task in one line that needs no earlier turn; of a long one its subject and parts, as far as there is room."""
+        """The task in one line that needs no earlier turn; of a long one its subject and as many parts as fit."""
         told = " ".join(self.task.split())
         for facet in self.facets if len(told) > _LINE else ():
             short = f"{self.topic.title}: {facet}" if len(told) > _LINE else f"{told}; {facet}"

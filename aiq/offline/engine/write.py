@@ -51,6 +51,7 @@ _IN_PLACE = re.compile(
     r"(?=\W*$|[.,;:]| (?:who|whose|that|with|in|of|to|asking|behind)\b)",
     re.IGNORECASE | re.MULTILINE,
 )
+_MARKED = re.compile(r"\s*\[\d+\]")
 _QUOTED = re.compile(r"[`\"“']([^`\"”'\n]{1,60})[`\"”']")
 
 
@@ -188,7 +189,9 @@ def _everything(situation: Situation, orders: Orders) -> str:
     citations, used = Citations(orders), dict[str, list[Source]]()
     for query in queries:
         found = facts(
-            e for e in rank(query, situation.sources, situation.now, most=3 * FINDINGS) if not CLUTTER.search(e.sentence)
+            e
+            for e in rank(query, situation.sources, situation.now, most=3 * FINDINGS)
+            if not CLUTTER.search(e.sentence)
         )
         telling = [s for s in found if s not in used and (re.search(r"\d", s) or _further(s, situation.task))]
         used |= {sentence: found[sentence] for sentence in telling[:most]}
@@ -204,7 +207,9 @@ def _statements_of(situation: Situation, orders: Orders) -> str:
     source = max(situation.sources, key=lambda s: len(s.text))
     told = facts(Evidence(s, source, 0.0) for s in sentences(source.text) if is_statement(s) and not CLUTTER.search(s))
     most = [limits(clause, "statements?|claims?|facts?|assertions?")[1] for clause in clauses(situation.instructions)]
-    best = sorted(told, key=lambda s: -len(names(s)[:2]) - bool(re.search(r"\d", s)))[: next(filter(None, most), ALL)]
+    cited = {_MARKED.sub("", s) for s in sentences(source.text) if _MARKED.search(s)}
+    worth = {s: 2 * (s in cited) + len(names(s)[:2]) + bool(re.search(r"\d", s)) for s in told}
+    best = sorted(told, key=lambda s: -worth[s])[: next(filter(None, most), ALL)]
     numbered = re.search(r"(?i)number(?:ed)?\b|编号", situation.instructions)
     return "\n".join(f"{n}. {said}" if numbered else f"- {said}" for n, said in enumerate(best, 1))
 
