@@ -22,7 +22,7 @@ from aiq.tools.mcp.events_sqlite import SqliteEvents
 from aiq.tools.toolbox import Think
 from tests.agents.conftest import Bench, on_bench
 from tests.settings import configured
-from tests.tools.mcp.collections import shipped_engine
+from tests.tools.mcp.shipped_events import shipped_engine
 
 INDIA = '{"country": "India"}'
 QUESTIONS = [

@@ -6,7 +6,7 @@ import pytest
 
 from aiq.core.errors import ToolError
 from aiq.tools.mcp.events import AnalyzeEvents, Condition, Level, Query, query_of
-from tests.tools.mcp.collections import FIELDS, NESTED
+from tests.tools.mcp.shipped_events import FIELDS, NESTED
 
 
 def query(**arguments: Any) -> Query:
