@@ -31,7 +31,9 @@ def new_manifest(plan: "RunPlan", run_id: str) -> Manifest:
     """A manifest of status `running`."""
     settings, dataset = plan.settings, plan.dataset
     config = settings.model_dump(mode="json")
-    left_out = _NOT_HASHED if settings.tools.mcp else (*_NOT_HASHED, "tools")  # limits of servers that there are none of
+    left_out = (
+        _NOT_HASHED if settings.tools.mcp else (*_NOT_HASHED, "tools")
+    )  # limits of servers that there are none of
     manifest = Manifest(
         run_id=run_id,
         experiment=settings.name,
