@@ -38,7 +38,7 @@ def plan(*subtasks: dict[str, Any], complexity: float = 0.6, **fields: Any) -> d
     return {"complexity_score": complexity, "subtasks": list(subtasks), **fields}
 
 
-def section(area: str, *, characters: int = 600, citations: str = "[1] and [2]") -> str:
+def section(area: str, *, characters: int = 600, citations: str = "[1], [2]") -> str:
     """A section that is covered unless it is told to be shorter or to cite less."""
     end = f" So it is {citations}."
     return f"### {area}\n\n{'Orlune lies on a river. ' * 99}"[: len(area) + 6 + characters - len(end)] + end

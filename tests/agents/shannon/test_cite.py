@@ -104,18 +104,21 @@ async def test_citations_of_gaps_are_filtered_too() -> None:
 
 
 async def test_citations_are_those_of_all_results_whatever_the_entity_filter_leaves() -> None:
-    def says(request: Any) -> Any:
-        return (
-            (f"{task_of(request)} is Orlune Works" if "a" in task_of(request).split()[-1] else "Of Basel")
-            if results(request)
-            else search(task_of(request))
-        )
-
-    parts: dict[str, Said] = {"refiner": ENTITY, "decomposer": plan(subtask("a"), subtask("b")), "researcher": says}
-    ran = await research(parts, QUICK)
+    ran = await filtered({"a": "Orlune Works", "b": "Of Basel"})
     assert [one.cause for one in ran.decided("entity_filter")] == ["b do not name Orlune Works"]
     assert "Of Basel" not in ran.prompt("synthesizer")
     assert cited(ran) == ["pages.test/find-out-a", "pages.test/find-out-b"]
+
+
+async def filtered(said: dict[str, str]) -> Ran:
+    """A research whose agents, by name, say this after a search."""
+
+    def says(request: Any) -> Any:
+        return said[task_of(request)[-1]] if results(request) else search(task_of(request))
+
+    refiner = {**ENTITY, "official_domains": ["orlune.com"]}
+    parts: dict[str, Said] = {"refiner": refiner, "decomposer": plan(*map(subtask, said)), "researcher": says}
+    return await research(parts, QUICK)
 
 
 @pytest.mark.parametrize(
@@ -127,15 +130,7 @@ async def test_citations_are_those_of_all_results_whatever_the_entity_filter_lea
     ],
 )
 async def test_results_that_do_not_name_the_entity_are_left_out(said: dict[str, str], dropped: str) -> None:
-    def says(request: Any) -> Any:
-        return said[task_of(request)[-1]] if results(request) else search(task_of(request))
-
-    parts: dict[str, Said] = {
-        "refiner": {**ENTITY, "official_domains": ["orlune.com"]},
-        "decomposer": plan(*map(subtask, said)),
-        "researcher": says,
-    }
-    ran = await research(parts, QUICK)
+    ran = await filtered(said)
     causes = [one.cause for one in ran.decided("entity_filter")]
     assert causes == ([f"{dropped} do not name Orlune Works"] if dropped else [])
 
