@@ -206,7 +206,7 @@ async def test_without_a_model_the_results_are_the_report(said: Said) -> None:
     ran = await research(parts, settings)
     assert ran.recovered == ["no_synthesis"]
     assert ran.report.text == "Of find out a.\n\nOf find out b."
-    assert ran.extras["not_covered"] == dict.fromkeys(AREAS, "0 of 600 characters, 0 of 0 citations")
+    assert ran.extras["not_covered"] == dict.fromkeys(AREAS, "0 of 600 characters, 0 of 1 citations")
 
 
 async def test_without_a_model_and_results_there_is_no_report() -> None:
