@@ -83,13 +83,10 @@ def references(text: str) -> dict[int, Source]:
     """What the numbers of a list of references mean: of a text that is nothing but numbered titles and addresses."""
     lines = [line for line in text.splitlines() if line.strip()]
     found = [match for line in lines if (match := _REFERENCE.fullmatch(line))]
-    dated = {
-        int(match["n"]): (match, *(day_of(part, exact=True) for part in match["rest"].split(",")[-1:]))
-        for match in found
-    }
-    return (
-        {n: Source("", m["url"], m["title"], day) for n, (m, day) in dated.items()} if len(found) == len(lines) else {}
-    )
+    if len(found) < len(lines):
+        return {}
+    days = (day_of(match["rest"].rpartition(",")[2], exact=True) for match in found)
+    return {int(m["n"]): Source("", m["url"], m["title"], day) for m, day in zip(found, days, strict=True)}
 
 
 def _split(line: str) -> tuple[str, str, str]:
