@@ -15,7 +15,7 @@ from tests.experiment.conftest import Workplace
 pytestmark = pytest.mark.slow
 
 TURNS = ("record", "auto", "auto", "record", "auto")
-FOLDERS = 4
+FOLDERS = 2
 RUN = ("experiment=tiny", "agent.ask=true", "judge.letters.ask=true", "runner.progress=false")
 
 KILLED = f"""
