@@ -195,7 +195,7 @@ def _made(folder: Path, *overrides: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("new", "carried_out"), pages())
+@pytest.mark.parametrize(("new", "carried_out"), [*pages()])
 def test_every_command_of_a_page_works(
     new: list[str],
     carried_out: bool,

@@ -82,7 +82,8 @@ def namespace() -> tuple[str, ...]:
     return command if allowed and allowed.returncode == 0 else ()
 
 
-RECORDED = ("experiment=deep_drb", "dataset.ids=[1,9]", "agent.deep.max_loops=1")
+DEEP = ("experiment=deep_drb", "agent.deep.max_loops=1")
+RECORDED = (*DEEP, "dataset.ids=[1,9]")
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +114,7 @@ def test_a_recorded_run_is_replayed_byte_for_byte_without_a_network(
 def test_what_judges_share_comes_again_whichever_sample_asks_first(deep: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(deep)
     whole = rows(min(Path("results").glob("*/*")))
-    second = run(*RECORDED, "dataset.ids=[9]", "cassette=replay")
+    second = run(*DEEP, "dataset.ids=[9]", "cassette=replay")
     assert rows(second) == [row for row in whole if json.loads(row)["sample_id"] == "9"]
 
 
