@@ -5,7 +5,7 @@ text), the task by where it stands and how it is spoken.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal
@@ -46,6 +46,7 @@ class Situation:
     `sources`: all evidence, in order of arrival, of one key the longest text. `now`: the date that the prompt states.
     `queries`, `sections`: what a dispatch or a plan lists under such names, in order. `headings`: the lines of an
     outline that the prompt shows, with their `#`. `numbers`: those of a list of references that it gives, by key.
+    `answers`: what results of others' work say in their first words, as the answer or the correction of a premise.
     """
 
     request: ChatRequest
@@ -61,6 +62,7 @@ class Situation:
     sections: tuple[str, ...] = ()
     headings: tuple[str, ...] = ()
     numbers: Mapping[str, int] = field(default_factory=dict)
+    answers: tuple[tuple[Literal["value", "premise"], str], ...] = ()
 
     def actions(self, *, next_one: bool) -> tuple[str, ...]:
         """The queries of the action that the prompt wants next, or of those that it tells of as done."""
@@ -85,7 +87,7 @@ _KINDS = {
     "task": re.compile(rf"(?i)^(?:{_TASK})$"),
     "talk": re.compile(
         r"(?i)dialogue|conversation|history|messages|chat|feedback|plan|clarif|preference|user|criteri|asked|statements"
-        r"|accepted|reference.?list|memory|thoughts?$|actions?$|next.step$|对话|历史|思考$|行动$"
+        r"|accepted|reference.?list|memory|thoughts?$|actions?$|next.step$|draft|对话|历史|思考$|行动$"
     ),
     "material": re.compile(rf"(?i){_MATERIAL}|answers?|responses?"),
 }
@@ -127,6 +129,13 @@ _LISTED = re.compile(
 )
 _ACTION = re.compile(r"(?i)(?P<next>next|下一).*(?:action|step|行动)$|(?:thought|action|思考|行动)s?$")
 """Labels of what is to be done next, and of what was thought and done so far."""
+_WORK = re.compile(r"(?i)(?:result|observation|finding|answer)s?$|结果$|发现$")
+"""Labels of what came of others' work."""
+_ANSWERED = re.compile(
+    r"(?i)\s*(?P<head>(?:#[^\n]*\n)?)(?:[\w ]{1,20}: )?(?:(?:the answer is|it is|according to the sources, it is"
+    r"|the sources say:|答案是|根据资料，是)\s*(?P<value>[^\n]{1,300}?)|(?:the premise of the question does not hold\.|问题的前提不成立。)"
+    r"\s*(?P<premise>[^\n]{1,300}?))\s*(?:[(（\[][^\n()（）]*[)）\]])*[.。](?=\s+[A-Z]|\s*$|(?<=。))"
+)
 _SECTIONS = re.compile(r"(?i)section|outline|heading|chapter|topic|章节|大纲|提纲")
 _NOW = re.compile(
     r"(?im)(?:current (?:date|day|time)|today(?:'s date)?|the date|date today|(?:it|now) is|as of|^[^\w\n]{0,8}date"
@@ -171,6 +180,7 @@ def read(request: ChatRequest) -> Situation:
     task = task or next((text for role, text in reversed(history) if role == "user"), "")
     task = research.of_question(task)
     references = {n: source for block in marked for n, source in references_in(block.text).items()}
+    answers, marked = _answered(marked)
     shown = [b.whole or b.text for b in marked if b.kind not in ("talk", "task") and not references_in(b.text)]
     found = [*references.values()]
     found += [s for text in shown for s in material.sources(text) if s.key or is_prose(s.text)]
@@ -197,6 +207,7 @@ def read(request: ChatRequest) -> Situation:
         queries=tuple(name for is_section, name in listed if not is_section),
         sections=tuple(name for is_section, name in listed if is_section),
         headings=next((lines for block in marked if (lines := _headings(block.text))), ()),
+        answers=answers,
         numbers={source.key: number for number, source in references.items()},
     )
 
@@ -346,6 +357,15 @@ def _merged(found: Iterable[Source]) -> Iterable[Source]:
             text = "\n".join(dict.fromkeys([*sentences(known.text), *sentences(text)]))
         by_key[name] = replace(known, text=text, title=known.title or source.title, day=known.day or source.day)
     return by_key.values()
+
+
+def _answered(blocks: Sequence[Block]) -> tuple[tuple[tuple[Literal["value", "premise"], str], ...], list[Block]]:
+    """What results answer in their first words, and the blocks without those."""
+    found = {block: _ANSWERED.match(block.text) for block in blocks if _WORK.search(block.label)}
+    answers = [(said["value"], said["premise"]) for said in found.values() if said]
+    told = ((b, said) for b in blocks for said in [found.get(b)])
+    rest = [replace(b, text=f"{said['head']}{b.text[said.end():]}", whole="") if said else b for b, said in told]
+    return tuple(("value", value) if value else ("premise", premise) for value, premise in answers), rest
 
 
 def _headings(text: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from aiq.offline.engine.evidence import is_statement
 from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.passage import SUMS_UP
 from aiq.offline.engine.read import Situation, Source
-from aiq.offline.engine.report import CLUTTER, report
+from aiq.offline.engine.report import CLUTTER, SURE, report
 from aiq.offline.engine.text import is_chinese, names, sentences, stems
 from aiq.offline.engine.tools import kind_of
 
@@ -102,14 +102,19 @@ def _answered(situation: Situation, orders: Orders) -> str:
 
 
 def _found(situation: Situation, orders: Orders) -> Answer:
-    """What the reader finds: where the oldest evidence counts, in the oldest dated source that answers."""
+    """What the reader finds: where the oldest evidence counts, in the oldest dated source that answers. Where results
+    of others' work answer otherwise, who had seen more, what most of them say."""
     context = "\n".join(text for _, text in situation.history)
     aged = sorted((s for s in situation.sources if s.day and orders.oldest), key=lambda s: str(s.day))
     found = Answer("none")
     for sources in [*([source] for source in aged), situation.sources]:
         found = answer(situation.task, sources, situation.now, context=context)
         if found.kind == "value" and found.confidence >= DOUBT:
-            return found
+            break
+    if situation.answers and found.value not in [value for _, value in situation.answers]:
+        kind, value = max(situation.answers, key=situation.answers.count)
+        ranked = rank(f"{situation.task} {value}", situation.sources, situation.now)
+        found = Answer(kind, value, tuple(e for e in ranked if value in e.sentence)[:2], (), SURE)
     unwanted = found.kind == "premise" and not orders.premise
     refused = replace(found, kind="none", evidence=() if unwanted else found.evidence)
     return refused if unwanted or found.confidence < DOUBT else found
