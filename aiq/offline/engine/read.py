@@ -134,7 +134,7 @@ _WORK = re.compile(r"(?i)(?:result|observation|finding|answer)s?$|结果$|发现
 _ANSWERED = re.compile(
     r"(?i)\s*(?P<head>(?:#[^\n]*\n)?)(?:[\w ]{1,20}: )?(?:(?:the answer is|it is|according to the sources, it is"
     r"|the sources say:|答案是|根据资料，是)\s*(?P<value>[^\n]{1,300}?)|(?:the premise of the question does not hold\.|问题的前提不成立。)"
-    r"\s*(?P<premise>[^\n]{1,300}?))\s*(?:[(（\[][^\n()（）]*[)）\]])*[.。](?=\s+[A-Z]|\s*$|(?<=。))"
+    r"\s*(?P<premise>[^\n]{1,300}?))\s*(?:[(（\[][^\n()（）]*[)）\]])*[.。](?=\s|$|(?<=。))"
 )
 _SECTIONS = re.compile(r"(?i)section|outline|heading|chapter|topic|章节|大纲|提纲")
 _NOW = re.compile(
