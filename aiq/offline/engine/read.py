@@ -364,7 +364,7 @@ def _answered(blocks: Sequence[Block]) -> tuple[tuple[tuple[Literal["value", "pr
     found = {block: _ANSWERED.match(block.text) for block in blocks if _WORK.search(block.label)}
     answers = [(said["value"], said["premise"]) for said in found.values() if said]
     told = ((b, said) for b in blocks for said in [found.get(b)])
-    rest = [replace(b, text=f"{said['head']}{b.text[said.end():]}", whole="") if said else b for b, said in told]
+    rest = [replace(b, text=f"{said['head']}{b.text[said.end() :]}", whole="") if said else b for b, said in told]
     return tuple(("value", value) if value else ("premise", premise) for value, premise in answers), rest
 
 

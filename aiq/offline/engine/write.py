@@ -193,7 +193,9 @@ def _everything(situation: Situation, orders: Orders) -> str:
     citations, used = Citations(orders), dict[str, list[Source]]()
     for query in queries:
         found = facts(
-            e for e in rank(query, situation.sources, situation.now, most=3 * FINDINGS) if not CLUTTER.search(e.sentence)
+            e
+            for e in rank(query, situation.sources, situation.now, most=3 * FINDINGS)
+            if not CLUTTER.search(e.sentence)
         )
         telling = [s for s in found if s not in used and (re.search(r"\d", s) or _further(s, situation.task))]
         used |= {sentence: found[sentence] for sentence in telling[:most]}
