@@ -11,18 +11,24 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
+from pydantic_core import PydanticUndefined
 
 from aiq.analysis.gate import GateSettings
 from aiq.core.plugins import load
 from aiq.core.run_settings import RunSettings, SweepSettings
+from aiq.core.tool_settings import McpServerSettings
 from aiq.experiment.compose import config_of_options
 from aiq.site.settings import in_yaml, section
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 _TABLE = re.compile(r"(<!-- settings: ([^\n]*?): ([\w.]+) -->\n)(.*?)(<!-- end of settings -->)", re.DOTALL)
 
-_APART: Mapping[str, type[BaseModel]] = {"gate": GateSettings, "sweep": SweepSettings}
-"""Sections that are no part of a run's settings."""
+_APART: Mapping[str, type[BaseModel]] = {
+    "gate": GateSettings,
+    "sweep": SweepSettings,
+    "tools.mcp.NAME": McpServerSettings,
+}
+"""Sections that are no part of a run's settings, or there as often as somebody names one."""
 
 
 def current(text: str) -> str:
@@ -34,7 +40,7 @@ def _table(overrides: list[str], place: str) -> str:
     """The settings of a section of composed config as a Markdown table, those of its inner sections with it."""
     config = config_of_options(overrides)
     for part in place.split("."):
-        config = config[part]
+        config = config.get(part, {})
     kind: type[BaseModel] | None = _APART.get(place)
     if kind is None:
         kind = (
@@ -52,9 +58,14 @@ def _rows(config: Mapping[str, Any], kind: type[BaseModel], prefix: str) -> Iter
         if inner is not None:
             yield from _rows(config[name], inner, f"{prefix}{name}.")
         elif name != "target":
-            default = f"`{in_yaml(config[name])}`" if name in config else "to be set"
+            value = config.get(name, field.get_default())
+            default = "to be set" if value is PydanticUndefined else f"`{in_yaml(_plain(value))}`"
             meaning = (field.description or "").replace("|", "\\|")
             yield f"`{prefix}{name}`", default, _values(schemas[name]), meaning
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _values(schema: Mapping[str, Any]) -> str:

@@ -47,6 +47,7 @@ NOT_RUN: Mapping[str, str] = {
     r"python scripts/cassettes\.py": "is about the checkout; tests/test_committed_cassettes.py runs it",
     r"aiq run -m": "is a sweep: minutes of runs; tests/experiment/test_sweep.py does small ones",
     r"aiq recommend": "reads a sweep; tests/experiment/test_sweep.py has some",
+    r".*\[npx,": "needs the npm registry, and a server elsewhere",
     r".*\.\./shared/": "" if SHARED.is_dir() else "needs real data beside the checkout",
 }
 """By how a command begins, why it is not run."""
@@ -54,6 +55,7 @@ NOT_RUN: Mapping[str, str] = {
 MEANT: Mapping[str, str] = {
     r"PATH_TO_DEEP_RESEARCH_BENCH": str(shipped("benchmarks/drb_mini")),
     r"\.\./shared": str(SHARED),
+    r"\[python,": f"[{sys.executable},",
     r"\bMODEL\b": "mine",
     r"\bID\b": "3",
     r"\bRUN_[AB]\b": "results/tried/questions",
@@ -162,9 +164,9 @@ def _first_question() -> str:
 
 
 def _write_agents(place: Path) -> None:
-    """The modules of docs/agents.md, and the config of its first agent."""
-    page = (ROOT / "docs/agents.md").read_text(encoding="utf-8")
-    for code in blocks(page, ("python",)):
+    """The modules of docs/agents.md and docs/tools.md, and the config of the first agent."""
+    page, tools = ((ROOT / f"docs/{name}.md").read_text(encoding="utf-8") for name in ("agents", "tools"))
+    for code in blocks(page + tools, ("python",)):
         if named := re.match(r"# (\w+\.py)$", code, re.MULTILINE):
             (place / named[1]).write_text(code, encoding="utf-8")
     (place / "conf/agent").mkdir(parents=True)

@@ -154,8 +154,9 @@ class Redactor:
 
 
 def secret_values(config: Mapping[str, Any], environ: Mapping[str, str]) -> list[str]:
-    """The values of variables that the config names (keys ending in `_env`) or that are named as secrets are."""
-    named = {holder[key] for _, holder, key in _leaves(config, ()) if str(key).endswith("_env")}
+    """The values of variables that the config names (in or below keys in `_env`) or that are named as secrets are."""
+    leaves = _leaves(config, ())
+    named = {holder[key] for path, holder, key in leaves if any(str(part).endswith("_env") for part in path)}
     values = [value.strip() for name, value in environ.items() if name in named or _VARIABLE.search(name.upper())]
     passwords = [unquote(found) for value in values for found in _SHAPES["password in a URL"].findall(value)]
     return list(dict.fromkeys(filter(None, values + passwords)))

@@ -173,10 +173,10 @@ class Store:
     def describe(self, about: Mapping[str, Any]) -> None:
         """Say this of the recording, besides what it says already, as soon as anything of it changes.
 
-        At once where prompts have changed: those that no exchange was asked by are recorded nowhere else.
+        At once where prompts or tools have changed: those that no exchange has are recorded nowhere else.
         """
         changed = {name: value for name, value in about.items() if self.about.get(name) != value}
-        new = "clock" not in self.about or "prompts" in changed
+        new = "clock" not in self.about or not changed.keys().isdisjoint(("prompts", "mcp"))
         self.about |= changed
         self._to_say |= changed
         if new or self._changed:

@@ -194,7 +194,7 @@ class _Reader:
 
     def entry(self, entry: Entry) -> EntryFinding:
         """A source that one of its URLs means decides, then a document, then what is wrong with the first URL."""
-        uses = [use for use in entry.urls if not _is_name(use.url)]
+        uses = [use for use in entry.urls if not (_is_name(use.url) or self._is_key(use.url))]
         hidden = [(use.start - entry.body, use.end - entry.body) for use in uses]
         named = " ".join(unescape(masked(self._text[entry.body : entry.end], hidden, " ")).split())
         urls = [self.url(use, listed=True) for use in uses]
@@ -210,6 +210,11 @@ class _Reader:
             return found(outcome="unverifiable", reason="unverifiable")
         reason = "url_not_in_registry" if address else "citation_key_not_in_registry"
         return self._unknown(found, reason, _named(self._others, named))
+
+    def _is_key(self, url: str) -> bool:
+        """Whether it is a document's key in the form of a URI, as MCP servers call their resources."""
+        web = scheme_of(url) in ("http", "https") or broken_rule(url) is not None
+        return not web and self._index.match_document(url) is not None
 
     def _unknown(self, found: Callable[..., FoundT], reason: str, seen: Match | None) -> FoundT:
         """What no source is, and perhaps something that was met all the same."""

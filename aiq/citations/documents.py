@@ -29,6 +29,8 @@ _PAGES = re.compile(
 )
 _FILE = re.compile(r"[^\s/\\](?:[^/\\]*[^\s/\\])?\.(?=\w*[a-z])\w{2,5}", re.IGNORECASE)
 _EXTENSION = re.compile(r"\.(?=\w*[a-z])\w{2,5}\Z", re.IGNORECASE)
+_URI = re.compile(r"(?<!\w)[a-z][a-z0-9+.-]+://[^\s<>\"'`()\[\]]+", re.IGNORECASE)
+"""What an MCP server calls a resource, such as `notes://2026/march`."""
 _STRONG = re.compile(r" [-–—|]+ |[:：] ?| ?[|] ?")
 """Between a document and words about it; after it a page makes any words a name."""
 _WEAK = re.compile(r"[,;，；、] ?|\. +|。|[()（）\[\]]")
@@ -71,14 +73,14 @@ def parse_key(text: str) -> DocumentKey:
 
 @lru_cache(maxsize=4096)  # matching, the audit and its record ask for the same entries, and so does each pass
 def named_documents(entry: str) -> tuple[DocumentKey, ...]:
-    """The keys an entry's text may mean, most literal first: all of it, then the parts at its separators.
+    """The keys an entry's text may mean, most literal first: all of it, URIs in it, then the parts at its separators.
 
     A part must name a file or a page; all of an entry may be any name. The pages anywhere in
     the entry are those of every part, a key for each of them: no part means a document without its page.
     """
     entry = " ".join(entry.split())[:_LONGEST_ENTRY]
     references = list(islice(_page_references(entry), _MOST_ENDS))
-    keys = [DocumentKey(_name(entry))]
+    keys = [DocumentKey(_name(entry)), *map(parse_key, _URI.findall(entry))]
     for start, end in _names(entry, [start for start, _, _ in references]):
         outside = dict.fromkeys(page for at, stop, pages in references if at >= end or stop <= start for page in pages)
         name = _name(entry[start:end])
@@ -87,8 +89,9 @@ def named_documents(entry: str) -> tuple[DocumentKey, ...]:
 
 
 def looks_like_document(entry: str) -> bool:
-    """Whether an entry without a URL names a file or a page, so that it can be called a document citation."""
-    return any(key.first is not None or _FILE.fullmatch(key.name) for key in named_documents(entry))
+    """Whether an entry without a URL names a file, a page or a URI, so that it can be called a document citation."""
+    keys = named_documents(entry)
+    return any(key.first is not None or _FILE.fullmatch(key.name) or _URI.fullmatch(key.name) for key in keys)
 
 
 def _names(entry: str, references: list[int]) -> Iterator[tuple[int, int]]:

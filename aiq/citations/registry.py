@@ -21,7 +21,7 @@ class SourceRegistry:
 
     A URL in two spellings is one source, as is a document key with the same page. The first
     retrieval by order gives its URL, title and call; the text is the longest that any call brought
-    (a search gives a snippet, a later fetch the page).
+    (a search gives a snippet, a later fetch the page), the relevance the greatest: to the query that it fits best.
     """
 
     def __init__(self) -> None:
@@ -78,4 +78,6 @@ def _one(group: Sequence[_Seen]) -> Source:
     digest = hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()[:16] if text else ""
     title = next((source.title for source in sources if source.title), "")
     published = next((source.published for source in sources if source.published), None)
-    return sources[0].model_copy(update={"title": title, "text": text, "published": published, "digest": digest})
+    relevance = max((source.relevance for source in sources if source.relevance is not None), default=None)
+    found = {"title": title, "text": text, "published": published, "relevance": relevance, "digest": digest}
+    return sources[0].model_copy(update=found)

@@ -66,7 +66,8 @@ class AgentFinished(Event):
 class ModelCalled(Event):
     """One HTTP exchange with a model endpoint: `messages` and `reply` are what the wire had.
 
-    `attempt` counts earlier sends of the same request in this session.
+    Of embeddings they are the texts, as a user's, and how many vectors came of which length. `attempt` counts earlier
+    sends of the same request in this session.
     """
 
     type: Literal["model_called"] = "model_called"

@@ -88,7 +88,7 @@ class LlmSettings(Settings):
     characters_per_token: CharactersPerToken = Field(
         description="by script: what limits in money count of calls whose usage the endpoint does not report"
     )
-    extra_body: Mapping[str, JsonValue] = Field(description="sent with each request as it is")
+    extra_body: Mapping[str, JsonValue] = Field(description="sent with each chat completion as it is")
     quirks: QuirkSettings = Field(description="how requests differ from OpenAI's")
 
     @property

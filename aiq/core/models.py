@@ -101,3 +101,9 @@ class Models(Protocol):
         `llm.timeout_seconds` does not end it sooner. `options` are chat-completion parameters (temperature,
         max_tokens). Raises ModelError, LimitReached, RunAborted.
         """
+
+    async def embed(self, role: str, texts: Sequence[str], *, model: str | None = None) -> list[list[float]]:
+        """A vector for each text, in their order and all of one length; by the role's model, or by another one.
+
+        Raises ModelError, also for an answer that is no such vectors, LimitReached, RunAborted.
+        """

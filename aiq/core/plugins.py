@@ -82,7 +82,9 @@ def _wrong(item: "ErrorDetails", prefix: str, settings: type[BaseModel] | None) 
     message = item["msg"].removeprefix("Value error, ")
     match item["type"] if name else "":
         case "extra_forbidden":
-            known = [".".join(filter(None, (prefix, known))) for known in _names(settings)]
+            inner = _section(settings, item["loc"][:-1])
+            below = [".".join(map(str, (*item["loc"][:-1], known))) for known in _names(inner)]
+            known = [".".join(filter(None, (prefix, known))) for known in (*_names(settings), *below)]
             return f"{name}: there is no such {'setting' if settings else 'field'}{near(name, known)}"
         case "missing":
             return f"{name}: must be set"

@@ -15,9 +15,10 @@ from pydantic import BeforeValidator, Field, JsonValue, field_validator, model_v
 from aiq.core.llm_settings import LlmSettings
 from aiq.core.settings import Count, Endpoint, Names, OneOrMore, Plugin, Positive, Settings, Share
 from aiq.core.sources import SourceKind
+from aiq.core.tool_settings import ToolsSettings
 from aiq.core.usage import Limits, SpendName
 
-Strategy = Literal["grid", "random", "halving", "optuna", "rescore"]
+Strategy = Literal["grid", "ablation", "random", "halving", "optuna", "rescore"]
 Results = Annotated[int, Field(ge=1, le=20)]
 
 
@@ -200,7 +201,7 @@ class SweepSettings(Settings):
         description="what is to be low: cost_usd, tokens, calls, seconds; null: dollars where all are known, or tokens"
     )
     strategy: Strategy = Field(
-        description="which points are made: grid (all), random, optuna, halving (all, on ever more samples), rescore"
+        description="points: grid (all), ablation (one change at a time), random, optuna, halving, rescore"
     )
     points: Count = Field(description="of strategy=random or optuna: how many")
     rungs: Count = Field(description="of strategy=halving: the last has all samples, each before it half as many")
@@ -248,6 +249,7 @@ class RunSettings(Settings):
     knowledge: KnowledgeSettings = Field(description="users' documents: the tool knowledge_search")
     judge: Mapping[str, Plugin] = Field(description="who scores the reports, by name")
     tool: Mapping[str, Plugin] = Field(description="tools of your own, by name")
+    tools: ToolsSettings = Field(description="MCP servers, whose tools agents get as well")
     cassette: CassetteSettings = Field(description="record and replay")
     checkpointer: CheckpointerSettings = Field(description="where agents keep conversations")
     user: UserSettings = Field(description="who answers an agent's questions and reviews its plans")

@@ -1,6 +1,7 @@
 """What an agent is asked and what a dataset row holds. Data only; loaders are in `aiq.datasets`."""
 
 import hashlib
+import json
 from collections.abc import Mapping
 from typing import Annotated, Literal, NamedTuple
 
@@ -77,12 +78,28 @@ class NeededFact(Record):
     forms: tuple[str, ...]
 
 
+class NeededNumber(Record):
+    """A number that a report must state, beside one of its `labels` if it has any; `percent`: as a percentage."""
+
+    labels: tuple[str, ...]
+    value: float
+    percent: bool = False
+
+
+class Expected(Record):
+    """What an aggregate or exhaustive question expects: numbers, and the ids of all items that are asked for."""
+
+    numbers: tuple[NeededNumber, ...] = ()
+    items: tuple[str, ...] = ()
+
+
 class Truth(Record):
-    """What the closed world knows of a sample. Only `world.*` and escalation judges may read it."""
+    """What is known of a sample. Only the judges `world`, `events` and `escalation` may read it."""
 
     hops: int
     needs_depth: bool
     facts: tuple[NeededFact, ...] = ()
+    expected: Expected | None = None
 
 
 class TruthRow(Truth):
@@ -94,13 +111,15 @@ class TruthRow(Truth):
 class Sample(Record):
     """One row of a dataset: a question and what judges hold against the report.
 
-    `answers`: accepted short answers. `reference`: the reference report. `tags`: the properties by which summaries are
-    sliced, values as the dataset spells them. `preferences`: what the person who asks would want; a simulated user
-    knows it and the agent does not.
+    `turns`: what the person asks before the question, in order; an agent answers each of them first, in the same
+    attempt, and only the question is judged. `answers`: accepted short answers. `reference`: the reference report.
+    `tags`: the properties by which summaries are sliced, values as the dataset spells them. `preferences`: what the
+    person who asks would want; a simulated user knows it and the agent does not.
     """
 
     id: str
     question: Question
+    turns: tuple[str, ...] = ()
     preferences: str | None = None
     answers: tuple[str, ...] = ()
     reference: str | None = None
@@ -110,12 +129,13 @@ class Sample(Record):
 
     @property
     def hash(self) -> str:
-        """First 16 hex digits of the SHA-256 of question and preferences: the same of both, the same attempt.
+        """First 16 hex digits of the SHA-256 of question, turns and preferences: the same of all, the same attempt.
 
         What only judges read (answers, rubric, reference, truth) is not part of it.
         """
+        turns = f"\nturns {json.dumps(self.turns)}" if self.turns else ""
         preferences = f"\n{self.preferences}" if self.preferences else ""
-        canonical = f"{self.id}\n{self.question.model_dump_json()}{preferences}"
+        canonical = f"{self.id}\n{self.question.model_dump_json()}{turns}{preferences}"
         return hashlib.sha256(canonical.encode()).hexdigest()[:16]
 
 

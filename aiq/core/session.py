@@ -29,7 +29,7 @@ from aiq.core.seeds import derive
 from aiq.core.sources import Registry, SourceKind
 from aiq.core.text import whole_value
 from aiq.core.tools import Toolbox, ToolResult, Web
-from aiq.core.usage import Limits, Usage, UsageLedger
+from aiq.core.usage import Limits, Usage, UsageLedger, account
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -76,6 +76,11 @@ class Answers:
         return await ask()
 
 
+async def no_store() -> Any:
+    """In the place of a store that no run has lent."""
+    raise RuntimeError("this session has no store to remember in: make it with store=")
+
+
 T = TypeVar("T")
 
 _current: ContextVar["Session | None"] = ContextVar("session", default=None)
@@ -86,12 +91,14 @@ class Session:
     """The world of one attempt, or of a judge's work on one: complete when it is made.
 
     `now` is the run's frozen clock. `attempt` counts from 1. `spend` is what the whole run has spent, agents and judges
-    together. `replies`: what its models have answered so far; `open_calls`: how to book those under way;
+    together. `replies`: what its models have answered so far, in the turn under way; `open_calls`: how to book those
+    under way;
     `tool_outcomes`: by tool, how many calls ended in `ok` or in which kind of ToolError; `outages`: by tool, the first
     error of the service behind it. In a judge's session `sources` are what the agent retrieved, and `answers` what the
     judges of a run share. `collection_name`: the documents that the question names. `check` raises what no work may
     outlive, even if it has caught it. `memory`: an evaluation's name for the attempt, whose conversations are its own;
-    empty where they go on from session to session, as in `aiq chat`.
+    empty where they go on from session to session, as in `aiq chat`. `store` opens the run's LangGraph store of what
+    agents remember of conversations, at its first call (`aiq.agents.toolkit.memory`).
     """
 
     key: SampleKey
@@ -106,6 +113,7 @@ class Session:
     events: EventLog
     sources: Registry
     checkpointer: Any = None
+    store: Callable[[], Awaitable[Any]] = no_store
     collection_name: str | None = None
     memory: str = ""
     attempt: int = 1
@@ -132,8 +140,9 @@ class Session:
 
     def record_usage(self, role: str, usage: Usage) -> None:
         """Book one HTTP exchange; called by the transport only."""
-        self.usage.record(role, usage)
-        self.spend.record(role, usage)
+        for books in (self.usage, self.spend, account.get()):
+            if books is not None:
+                books.record(role, usage)
 
     def end(self) -> None:
         """Book the calls that nobody waits for any more, such as a stream that was left in its middle."""
@@ -150,6 +159,11 @@ class Session:
         if text.strip():
             self._drafts.append(text)
 
+    def end_turn(self) -> None:
+        """A turn is answered: what was written for it is no draft of the next one, nor what its report ends with."""
+        self._drafts.clear()
+        self.replies.clear()
+
     @property
     def denied(self) -> int:
         """Pages and search results that `web.deny` has kept from the agent."""
@@ -163,8 +177,8 @@ class Session:
         """A stock client bound to the role: it reaches the run's endpoint with the run's key, counted as any call.
 
         `models.name(role)` is the model to ask for. The temperature and token limit that config has for the role go
-        along where a request states none, its extra body and the seed always. Chat completions only. Raises
-        ModelError, LimitReached, RunAborted.
+        along where a request states none, its extra body and the seed always. Chat completions and embeddings only.
+        Raises ModelError, LimitReached, RunAborted.
         """
         return self.models.openai(role)
 
@@ -172,11 +186,12 @@ class Session:
         """Run a tool by name, log it, and register what it retrieved and which other URLs it showed.
 
         `arguments` are as the model wrote them, as an object or as its JSON; `call_id` is its id of the call; without
-        one the session numbers it. Outside of `nested_call`, sources stand in the order in which calls began.
+        one the session numbers it. Within the same `nested_call`, or none, sources stand in the order in which calls
+        began.
         Raises ToolError, typed; the caller shows its text to the model.
         """
         number = next(self._tool_calls)
-        call, path = {"call_id": call_id or f"call-{number}", "tool": name}, call_path.get() or (number,)
+        call, path = {"call_id": call_id or f"call-{number}", "tool": name}, (*call_path.get(), number)
         given = _read(arguments) if isinstance(arguments, str) else dict(arguments)
         logged = {} if given is None else whole_value(given)  # models cut characters in two
         self.events.emit(ToolCalled(**call, arguments=logged))

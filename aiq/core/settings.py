@@ -72,7 +72,9 @@ def _endpoint(value: object) -> object:
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError("write an address such as http://127.0.0.1:8000/v1")
         if "@" in parts.netloc or "?" in value or "#" in value:
-            raise ValueError("an address has no key and ends with its path; name the key's variable in api_key_env")
+            raise ValueError(
+                "an address has no key and ends with its path; name the key's variable in api_key_env or headers_env"
+            )
         try:
             _ = parts.port
         except ValueError:  # whose words may be the first ones of a password

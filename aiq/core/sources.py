@@ -3,6 +3,8 @@
 import hashlib
 from typing import Literal, Protocol
 
+from pydantic import Field
+
 from aiq.core.base import Record
 
 CallPath = tuple[int, ...]
@@ -17,7 +19,8 @@ class Source(Record):
     """Something a tool returned: a web page by `url`, or a document by `citation_key`.
 
     `text` is what the tool gave of it, `digest` the first 16 hex digits of its SHA-256 (the registry fills it in),
-    `call_id` the tool call that brought it first. What is only `mentioned` or `echoed` has neither text nor title.
+    `call_id` the tool call that brought it first, `relevance` how well it fits the query by its search provider's word
+    (0 to 1; None where nobody says). What is only `mentioned` or `echoed` has neither text nor title.
     """
 
     url: str | None = None
@@ -25,6 +28,7 @@ class Source(Record):
     title: str = ""
     text: str = ""
     published: str | None = None
+    relevance: float | None = Field(default=None, ge=0, le=1)
     tool: str = ""
     call_id: str = ""
     kind: SourceKind = "retrieved"

@@ -1,6 +1,7 @@
 """What a tool is, whoever calls it. Tools are made in `aiq.tools`; adapters turn them into a framework's own."""
 
 from collections.abc import Iterable
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import quote
 
@@ -54,12 +55,16 @@ def definition(tool: Tool) -> "ChatCompletionToolParam":
 class Toolbox:
     """The tools a run lends to its agents, in the order in which they are given."""
 
-    def __init__(self, tools: Iterable[Tool]) -> None:
-        """Raises ConfigError when two tools have the same name."""
+    def __init__(self, tools: Iterable[Tool], origins: Iterable[str] = repeat("")) -> None:
+        """`origins`: the setting that brings each tool. Raises ConfigError when two tools have the same name."""
         self._tools: dict[str, Tool] = {}
-        for tool in tools:
+        self._origins: dict[str, str] = {}
+        for tool, origin in zip(tools, origins, strict=False):
+            first = self._origins.setdefault(tool.name, origin)
             if self._tools.setdefault(tool.name, tool) is not tool:
-                raise ConfigError(f"two tools are called '{tool.name}'; rename one")
+                of = f" (of {first} and {origin})" if origin else ""
+                rename = f"set {origin}.prefix" if origin.startswith("tools.") else "rename one"
+                raise ConfigError(f"two tools are called '{tool.name}'{of}; {rename}")
 
     def select(self, data_sources: tuple[str, ...] | None) -> tuple[Tool, ...]:
         """Helpers and the tools of these data sources; None means of all, () means helpers only."""
@@ -69,6 +74,10 @@ class Toolbox:
     def definitions(self, data_sources: tuple[str, ...] | None = None) -> "list[ChatCompletionToolParam]":
         """The same tools as chat completions take them (`tools=`)."""
         return [definition(tool) for tool in self.select(data_sources)]
+
+    def origin(self, name: str) -> str:
+        """The setting that brings the tool of that name; empty where nobody said."""
+        return self._origins[name]
 
     def get(self, name: str) -> Tool:
         """The tool of that name; raises ToolError (unknown_tool) that lists the names there are."""

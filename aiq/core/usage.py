@@ -1,7 +1,8 @@
 """What model calls cost, as the endpoint reported it, and the limits that are checked before the next call."""
 
 from collections import Counter, defaultdict
-from typing import Literal
+from contextvars import ContextVar
+from typing import Literal, Protocol
 
 from pydantic import Field
 
@@ -39,6 +40,17 @@ class Usage(Record):
     def counted_usd(self) -> float:
         """What limits in money count: the known cost and the estimated one."""
         return (self.cost_usd or 0.0) + self.estimated_usd
+
+
+class Account(Protocol):
+    """Books of somebody's own, such as an agent that tells its parts apart."""
+
+    def record(self, role: str, usage: Usage) -> None:
+        """Book one HTTP exchange."""
+
+
+account: ContextVar[Account | None] = ContextVar("account", default=None)
+"""Where exchanges that are made inside are booked too, beside the session's ledgers."""
 
 
 class UsageLedger:

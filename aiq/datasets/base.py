@@ -18,7 +18,11 @@ from aiq.core.settings import Settings
 
 OF_QUESTION = tuple(name for name in Question.model_fields if name != "text")
 """Columns that every format may have beside the question's text."""
-_JSON = {"history": '[{"speaker": "user", "text": "..."}]', "user_info": '{"name": "..."}'}
+_JSON = {
+    "history": '[{"speaker": "user", "text": "..."}]',
+    "user_info": '{"name": "..."}',
+    "turns": '["What is ...?", "And who ...?"]',
+}
 """Those that are JSON in a CSV too, with an example."""
 
 
@@ -96,6 +100,14 @@ def question_of(row: Row, text: str, language: str | None = None) -> Question:
         return Question.model_validate({"language": language, **stated, "text": text})
     except ValidationError as error:
         raise DatasetError(f"{row.where}: {describe(error)}") from None
+
+
+def turns_of(row: Row) -> tuple[str, ...]:
+    """What the person asks before the row's question: its column `turns`, a list of texts. Raises DatasetError."""
+    turns = _stated(row, "turns") if row.text("turns") else []
+    if not isinstance(turns, list) or not all(isinstance(turn, str) and turn.strip() for turn in turns):
+        raise DatasetError(f"{row.where}: turns: no list of texts; write it like {_JSON['turns']}")
+    return tuple(turn.strip() for turn in turns)
 
 
 def _stated(row: Row, name: str) -> Any:

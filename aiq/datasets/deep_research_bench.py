@@ -13,7 +13,7 @@ from aiq.core.errors import DatasetError
 from aiq.core.files import Row, find
 from aiq.core.plugins import describe
 from aiq.core.samples import Rubric, Sample
-from aiq.datasets.base import DatasetSource, SourceSettings, question_of, rows_by
+from aiq.datasets.base import DatasetSource, SourceSettings, question_of, rows_by, turns_of
 
 
 class BenchSettings(SourceSettings):
@@ -42,6 +42,7 @@ class DeepResearchBench(DatasetSource):
             yield Sample(
                 id=key,
                 question=question_of(row, row.text("prompt") or row.text("question") or row.required("prompt")),
+                turns=turns_of(row),
                 preferences=row.text("preferences") or None,
                 reference=articles.get(key) or row.text("expected_output") or None,
                 rubric=rubrics.get(key),

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field
 from aiq.core.errors import DatasetError
 from aiq.core.files import Row, as_text
 from aiq.core.samples import Sample
-from aiq.datasets.base import DatasetSource, SourceSettings, question_of
+from aiq.datasets.base import DatasetSource, SourceSettings, question_of, turns_of
 
 _TAGS = ("split", "fact_type", "num_hops", "effective_year", "next_review")
 _TRUE, _FALSE = ("true", "yes", "1", "1.0"), ("false", "no", "0", "0.0", "")
@@ -59,6 +59,7 @@ class FreshQA(DatasetSource):
             yield Sample(
                 id=row.required("id"),
                 question=question_of(row, row.required("question"), language="en"),
+                turns=turns_of(row),
                 answers=_answers(row),
                 tags=tags,
             )

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 from aiq.core.files import as_text
 from aiq.core.samples import Sample
-from aiq.datasets.base import OF_QUESTION, DatasetSource, items, question_of
+from aiq.datasets.base import OF_QUESTION, DatasetSource, items, question_of, turns_of
 
-_OWN = frozenset(("id", "question", "answers", "reference", "preferences", *OF_QUESTION))
+_OWN = frozenset(("id", "question", "answers", "reference", "preferences", "turns", *OF_QUESTION))
 
 
 class Questions(DatasetSource):
@@ -26,6 +26,7 @@ class Questions(DatasetSource):
             yield Sample(
                 id=row.text("id") or str(number),
                 question=question_of(row, row.required("question")),
+                turns=turns_of(row),
                 preferences=row.text("preferences") or None,
                 answers=tuple(dict.fromkeys(map(as_text, items(row, "answers")))),
                 reference=row.text("reference") or None,

@@ -1,4 +1,7 @@
-"""One attempt at one (sample, epoch): the agent works within its limits, and exactly one row says how it ended."""
+"""One attempt at one (sample, epoch): the agent works within its limits, and exactly one row says how it ended.
+
+A sample's turns are asked in order in one attempt: each question comes with all that was said before it.
+"""
 
 import asyncio
 import time
@@ -9,14 +12,14 @@ from aiq.agents.base import Agent
 from aiq.citations.registry import worth_keeping
 from aiq.core.concurrency import being_cancelled
 from aiq.core.errors import AgentError, AiqError, LimitReached, ModelError, UserError, said, traceback_of
-from aiq.core.events import RunFinished, RunStarted
+from aiq.core.events import RunFinished, RunStarted, StageChanged
 from aiq.core.replies import why_cut_off, why_no_answer, without_thoughts
 from aiq.core.reports import Report, citation_status
-from aiq.core.samples import Sample
-from aiq.core.session import Session
+from aiq.core.samples import Question, Sample, Turn
+from aiq.core.session import Session, nested_call
 from aiq.experiment.provenance import utc_now
 from aiq.runs.journal import writable
-from aiq.runs.rows import AttemptStatus, RowError, SampleRow, Timing
+from aiq.runs.rows import AnsweredTurn, AttemptStatus, RowError, SampleRow, Timing
 
 T = TypeVar("T")
 
@@ -31,18 +34,17 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
     unless a model refused.
     """
 
+    turns: list[AnsweredTurn] = []
+
     async def research() -> tuple[Report, str | None]:
-        report = await session.within_time(agent.research(sample.question, session))
-        session.check()
-        if not isinstance(report, Report):
-            raise TypeError(f"the agent gave {type(report).__name__}, not a Report")
-        return settled(report, session)
+        return await session.within_time(conversed(agent, sample, session, turns))
 
     started, start = utc_now(), time.perf_counter()
     found, error = await outcome(session, sample.question.text, research)
     report, cut = found or (None, None)
     status, fatal = ("limit", False) if cut else classify(error)
     raw = report.raw_text if report else session.draft
+    where = f"turn {len(turns) + 1} of {len(sample.turns) + 1}: " if sample.turns else ""
     row = SampleRow(
         sample_id=sample.id,
         sample_hash=sample.hash,
@@ -50,6 +52,7 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
         attempt=session.attempt,
         status=status,
         question=sample.question.text,
+        turns=tuple(turns),
         tags=sample.tags,
         report=writable(report.text) if report else None,
         raw_report=None if raw is None else writable(raw),
@@ -64,13 +67,52 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
         citation_status=report.citation_status if report else None,
         usage=session.usage.by_role(),
         timing=Timing(started=started, seconds=round(time.perf_counter() - start, 4)),
-        error=as_row_error(error) if error else RowError(type="CutOff", message=cut) if cut else None,
+        error=as_row_error(error, where) if error else RowError(type="CutOff", message=cut) if cut else None,
     )
     write(row)
-    session.events.emit(RunFinished(status=status, error=cut or traceback_of(error) or (error and said(error))))
+    why = cut or (error and where + (traceback_of(error) or said(error)))
+    session.events.emit(RunFinished(status=status, error=why))
     if error is not None and fatal:
         raise error from None
     return row
+
+
+async def conversed(
+    agent: Agent, sample: Sample, session: Session, turns: list[AnsweredTurn]
+) -> tuple[Report, str | None]:
+    """What the sample's question is answered, as `settled` has it; before that each of its turns, put into `turns`.
+
+    All turns have one thread id, by which agents that keep threads remember; all others go by the history.
+    """
+    question = sample.question
+    if not sample.turns:
+        return await answered(agent, question, session)
+    thread = question.thread_id or f"{sample.id}.{session.key.epoch}"
+
+    async def asked(text: str) -> tuple[Report, str | None]:
+        number, history = len(turns) + 1, [*question.history]
+        for turn in turns:
+            history += [Turn(speaker="user", text=turn.question), Turn(speaker="assistant", text=turn.report)]
+        told = question.model_copy(update={"text": text, "history": tuple(history), "thread_id": thread})
+        session.events.emit(StageChanged(stage="turn", detail={"number": number, "question": text}))
+        with nested_call(number, 0, None):
+            return await answered(agent, told, session)
+
+    for text in sample.turns:
+        report, _ = await asked(text)
+        shown = writable(report.text)
+        turns.append(AnsweredTurn(question=text, report=shown, route=report.route, outcome=report.outcome))
+        session.end_turn()
+    return await asked(question.text)
+
+
+async def answered(agent: Agent, question: Question, session: Session) -> tuple[Report, str | None]:
+    """The agent's report on one question, as `settled` has it. Raises TypeError for anything that is no Report."""
+    report = await agent.research(question, session)
+    session.check()
+    if not isinstance(report, Report):
+        raise TypeError(f"the agent gave {type(report).__name__}, not a Report")
+    return settled(report, session)
 
 
 def settled(report: Report, session: Session) -> tuple[Report, str | None]:
@@ -117,11 +159,11 @@ def boundary_error(error: BaseException) -> BaseException:
     return error
 
 
-def as_row_error(error: BaseException) -> RowError:
-    """One line; of an attempt that was stopped with its run no words of asyncio's, which name its tasks."""
+def as_row_error(error: BaseException, where: str = "") -> RowError:
+    """One line, after `where`; of an attempt that was stopped with its run no words of asyncio's, which name tasks."""
     if isinstance(error, asyncio.CancelledError) and being_cancelled():
         return RowError(type="CancelledError", message="the run was stopped")
-    return RowError(type=type(error).__name__, message=" ".join(writable(said(error)).split())[:2000])
+    return RowError(type=type(error).__name__, message=" ".join((where + writable(said(error))).split())[:2000])
 
 
 def classify(error: BaseException | None) -> tuple[AttemptStatus, bool]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from aiq.core.files import shipped
 
-_APART = ("gate",)
+_APART = ("events", "gate")
 """Groups of commands of their own, which no run has."""
 _EXIT_CODES = "exit codes: 0 done, 2 command or config wrong, 3 too many samples failed, 130 interrupted"
 

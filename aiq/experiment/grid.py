@@ -48,7 +48,7 @@ class Grid:
 def split(overrides: Sequence[str]) -> Grid:
     """The points that the strategy begins with, in the order of the grid, whose last axis varies fastest.
 
-    They are all but for `random` and `optuna`. An axis of the config counts unless its setting is typed, be it with one
+    They are all but for `ablation`, `random` and `optuna`. An axis of the config counts unless its setting is typed, be it with one
     value. Raises ConfigError.
     """
     typed = [override.get_key_element() for override in parse(overrides)]
@@ -63,15 +63,24 @@ def split(overrides: Sequence[str]) -> Grid:
         raise ConfigError(f"{twice} is among the values more than once; keep one")
     sizes = [len(choice) for choice in varying]
     drawing = {"random": settings.points, "optuna": min(settings.points, 2 * len(sizes) + 1)}
+    drawing["ablation"] = 1 + sum(size - 1 for size in sizes)
     n = drawing.get(settings.strategy, math.prod(sizes))
     if n > MOST_JOBS:
         raise ConfigError(f"the sweep has {n} points; {MOST_JOBS} at most (sweep.strategy=random draws some)")
-    points = [_point(number, choices, places) for number, places in enumerate(drawn(sizes, n, config["seed"]))]
+    places = ablated(sizes) if settings.strategy == "ablation" else drawn(sizes, n, config["seed"])
+    points = [_point(number, choices, place) for number, place in enumerate(places)]
     axes = [
         Axis(name=name, values=tuple(_value(override) for override in choice))
         for name, choice in zip(points[0].axes, varying, strict=True)
     ]
     return Grid(settings, tuple(axes), tuple(points), choices)
+
+
+def ablated(sizes: Sequence[int]) -> list[Places]:
+    """The first value of every axis, then each other value of one axis beside the first ones of the others."""
+    base = (0,) * len(sizes)
+    changed = [(axis, value) for axis, size in enumerate(sizes) for value in range(1, size)]
+    return [base, *((*base[:axis], value, *base[axis + 1 :]) for axis, value in changed)]
 
 
 def refuse(overrides: Sequence[str]) -> None:

@@ -193,6 +193,9 @@ class Redecision:
             if not row.answered:
                 yield row, [one for judge in plan.judges for one in score_failure(judge, sample, row)], True
                 continue
+            if row.turns:
+                yield "an attempt with several turns has decided more than once"
+                continue
             runs = [run for run in self._runs if self._has(run, row)]
             found = agent.redecide([run.attempt(run.rows[key]) for run in runs])
             if isinstance(found, str):

@@ -1,4 +1,4 @@
-"""What a run opens once and lends to its sessions: the offline stack, the HTTP client, models, tools, checkpointer.
+"""What a run opens once and lends to its sessions: the offline stack, HTTP client, models, tools, checkpointer, store.
 
 A checkpoint brings back only types that are known to be harmless and those that an agent registers with
 `with_allowlist`; everything else comes back as plain data. A database may hold what somebody else wrote.
@@ -9,7 +9,7 @@ import importlib
 import os
 import sys
 import time
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass
 from typing import Any
@@ -24,11 +24,11 @@ from aiq.core.models import Models
 from aiq.core.run_settings import CheckpointerSettings, RunSettings
 from aiq.core.session import Session
 from aiq.core.tools import Toolbox, Web
+from aiq.experiment.memory_store import BUSY_SECONDS, lent_store
 from aiq.experiment.recording import open_recorder
 from aiq.llm.quirks import Forms
 from aiq.llm.route import is_offline
 
-BUSY_SECONDS = 30.0  # a write waits so long for another process's in the same SQLite file
 CONNECT_SECONDS = 10
 MOST_CONNECTIONS = 8
 _SETUP_LOCK = 0x61_69_71  # "aiq": whoever holds it in the database makes or migrates the tables
@@ -139,6 +139,7 @@ class Resources:
     web: Web
     judges_web: Web
     checkpointer: Any
+    store: Callable[[], Awaitable[Any]]
     forms: Forms
     recorder: Recorder
     port: int | None
@@ -157,6 +158,7 @@ class Resources:
             "tools": self.tools,
             "web": self.web,
             "checkpointer": self.checkpointer,
+            "store": self.store,
         }
         return Session(**{**fields, **own})
 
@@ -171,7 +173,7 @@ async def open_resources(
     """
     from aiq.llm.models import RunModels
     from aiq.llm.transport import open_client
-    from aiq.tools.toolbox import build_toolbox, build_web
+    from aiq.tools.toolbox import build_web, open_toolbox
 
     async with AsyncExitStack() as opened:
         if recorder is None:
@@ -194,9 +196,10 @@ async def open_resources(
         open_web = settings.model_copy(update={"web": settings.web.model_copy(update={"deny": ()})})
         judges_web = build_web(open_web, client, over) if settings.web.deny else web
         await libraries
-        tools = build_toolbox(settings, web, client, collections, recorder.tool)
+        tools = await opened.enter_async_context(open_toolbox(settings, web, client, recorder, collections))
         saver = await opened.enter_async_context(open_checkpointer(settings.checkpointer))
-        yield Resources(models, tools, web, judges_web, saver, forms, recorder, port)
+        store = await opened.enter_async_context(lent_store(settings.checkpointer))
+        yield Resources(models, tools, web, judges_web, saver, store, forms, recorder, port)
 
 
 def needs_offline_stack(settings: RunSettings) -> bool:

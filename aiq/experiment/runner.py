@@ -130,12 +130,18 @@ async def execute(
 
 
 async def _open(plan: RunPlan, accounts: Sequence[Account], held: AsyncExitStack) -> Resources:
-    """What sessions work with. Raises UserError where it does not fit the questions or the agent."""
-    samples = plan.dataset.samples
-    recorder = held.enter_context(open_recorder(plan.settings, accounts))
-    resources = await held.enter_async_context(open_resources(plan.settings, collections_of(samples), recorder))
-    check_data_sources(samples, resources.tools)
-    if isinstance(plan.agent, Checked):
+    """What sessions work with; without an agent at work no MCP server.
+
+    Raises UserError where it does not fit the questions or the agent.
+    """
+    settings, samples, works = plan.settings, plan.dataset.samples, "agent" in accounts
+    if not works:
+        settings = settings.model_copy(update={"tools": settings.tools.model_copy(update={"mcp": {}})})
+    recorder = held.enter_context(open_recorder(settings, accounts))
+    resources = await held.enter_async_context(open_resources(settings, collections_of(samples), recorder))
+    if works:
+        check_data_sources(samples, resources.tools)
+    if works and isinstance(plan.agent, Checked):
         plan.agent.check(resources.tools)
     return resources
 

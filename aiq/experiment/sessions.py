@@ -62,7 +62,7 @@ class Sessions:
                 events=self._log(write),
                 check=self._recorder.check,
                 collection_name=sample.question.collection_name,
-                memory=f"{self._run}.{epoch}.{attempt}",
+                memory=f"{self._run}.{sample.id}.{epoch}.{attempt}",
             )
 
     @contextmanager
@@ -138,7 +138,8 @@ class SimulatedUser:
 
     async def _reply(self, kind: str, prompt: str) -> str:
         instructions, request = _TEMPLATES
-        known = {"question": self._sample.question.text, "preferences": self._sample.preferences or ""}
+        asks = "\n\n".join((*self._sample.turns, self._sample.question.text))
+        known = {"question": asks, "preferences": self._sample.preferences or ""}
         shown = _prompts().render(request, kind=kind, prompt=prompt, said=self._said, **known)
         asked = (Message(role="system", content=_prompts().render(instructions)), Message(role="user", content=shown))
         reply = (await self._models.complete(SIMULATED_USER, asked)).text.strip()

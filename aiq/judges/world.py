@@ -34,11 +34,11 @@ _PRONOUN = re.compile(
 
 def stated(report: str, forms: Iterable[str]) -> set[str]:
     """The forms of which some sentence of the report holds all fragments, at least one of them without its context."""
-    passages = [(_normal(sentence), _normal(above)) for sentence, above in _passages(without_citations(report))]
+    said = [(normal(sentence), normal(above)) for sentence, above in passages(without_citations(report))]
 
     def is_stated(form: str) -> bool:
         patterns = [_pattern(fragment) for fragment in form.split(" & ")]
-        for sentence, context in passages:
+        for sentence, context in said:
             missing = [pattern for pattern in patterns if not pattern.search(sentence)]
             if len(missing) < len(patterns) and all(pattern.search(context) for pattern in missing):
                 return True
@@ -47,7 +47,7 @@ def stated(report: str, forms: Iterable[str]) -> set[str]:
     return {form for form in forms if is_stated(form)}
 
 
-def _passages(body: str) -> Iterator[tuple[str, str]]:
+def passages(body: str) -> Iterator[tuple[str, str]]:
     """Each sentence with its context: what is above it and of a lower rank, each line ending what is of its own."""
     open_above: list[tuple[int, str]] = []
     for line in filter(str.strip, body.splitlines()):
@@ -67,15 +67,15 @@ def _passages(body: str) -> Iterator[tuple[str, str]]:
             open_above.append((rank, text))
 
 
-def _normal(text: str) -> str:
-    """Folded to what is compared."""
+def normal(text: str) -> str:
+    """Folded to what is compared: case, emphasis, blanks, thousands separators."""
     text = _SEPARATOR.sub("", text)
     text = unicodedata.normalize("NFKC", text).casefold()
     return re.sub(r"\s+", " ", re.sub(r"[*_`《》]", "", text))
 
 
 def _pattern(fragment: str) -> re.Pattern[str]:
-    text = _normal(fragment).strip()
+    text = normal(fragment).strip()
     before = r"(?<![a-z0-9])" if re.match(r"[a-z0-9]", text) else ""
     after = r"(?![a-z0-9])" if re.search(r"[a-z0-9]$", text) else ""
     return re.compile(before + re.escape(text) + after)

@@ -12,9 +12,10 @@ from aiq.core.llm_settings import LlmSettings
 from aiq.core.replies import read_reply
 from aiq.core.session import Session
 from aiq.core.usage import Usage
+from aiq.llm.apis import Api
 from aiq.llm.http import Headers, Request
 from aiq.llm.prices import PriceList
-from aiq.llm.quirks import adapted, canonical, structured_as
+from aiq.llm.quirks import canonical, structured_as
 
 ROLE = "x-aiq-role"
 ATTEMPT = "x-aiq-attempt"
@@ -28,15 +29,11 @@ _DROPPED = frozenset({b"content-length", b"transfer-encoding", VOTE.encode(), SU
 """Headers that are not sent on: the body is written anew, and vote and subject have gone into the seed."""
 
 
-def is_chat(request: Request) -> bool:
-    """Whether this request asks a model to answer (and so is paid for, counted and limited)."""
-    return request.method == "POST" and request.url.path.endswith("/chat/completions")
-
-
 @dataclass(frozen=True, slots=True)
 class ModelCall:
     """One request to a model. `digest` is the SHA-256 of role and canonical body (seed included)."""
 
+    api: Api
     role: str
     body: Mapping[str, Any]
     digest: str
@@ -86,7 +83,7 @@ class ModelCall:
         return Request(asked.method, asked.url, headers=headers, content=content, extensions=asked.extensions)
 
 
-async def read_call(request: Request, session: Session, settings: LlmSettings) -> ModelCall:
+async def read_call(api: Api, request: Request, session: Session, settings: LlmSettings) -> ModelCall:
     """The call a client made, with the role's options and the session's seed, as the endpoint wants it.
 
     Raises RuntimeError when the request names no role: nobody could say whose money it spent.
@@ -96,18 +93,11 @@ async def read_call(request: Request, session: Session, settings: LlmSettings) -
         raise RuntimeError(f"a model call came without the header {ROLE}: make clients by RunModels only")
     body = json.loads(await request.aread())
     section = "llm" if str(request.url).startswith(settings.base_url.rstrip("/") + "/") else "agent"
-    if section == "llm":  # another endpoint has options of its own
-        body = _with_options(body, settings.setup(role))
-    body["seed"] = session.seed(int(request.headers.get(VOTE, "0")), request.headers.get(SUBJECT))
+    whose = role if section == "llm" else None  # another endpoint has options of its own
+    seed = session.seed(int(request.headers.get(VOTE, "0")), request.headers.get(SUBJECT))
+    asked = api.request(body, settings, whose, seed)
     wants_usage = bool((body.get("stream_options") or {}).get("include_usage"))
-    return ModelCall(role, {}, "", request, wants_usage, section).with_body(adapted(body, settings.quirks))
-
-
-def _with_options(body: Mapping[str, Any], setup: Mapping[str, Any]) -> dict[str, Any]:
-    """A request with temperature and token limit of config, where it states none, and with the extra body."""
-    limit = None if "max_tokens" in body else setup["max_tokens"]
-    options = {"temperature": setup["temperature"], "max_completion_tokens": limit}
-    return {**{name: value for name, value in options.items() if value is not None}, **body, **setup["extra_body"]}
+    return ModelCall(api, role, {}, "", request, wants_usage, section).with_body(asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +137,7 @@ class Exchange:
     def answered(self, message: Mapping[str, Any], finish_reason: object, reported: Any) -> Usage:
         """A reply came, whatever its use; `reported` is its `usage` object. Returns what it is booked as."""
         finish_reason = None if finish_reason is None else str(finish_reason)
-        if self._open:
+        if self._open and self._call.api.writes:
             self._session.replies.append(read_reply(self._call.role, message, finish_reason))
         usage = self._usage(reported, message)
         self._book(usage, status=200, reply=message, finish_reason=finish_reason)
@@ -192,7 +182,7 @@ class Exchange:
             attempt=self.attempt,
             latency_ms=self._lasted() * 1000,
             usage=usage,
-            messages=self._call.body.get("messages"),
+            messages=self._call.api.messages(self._call.body),
             request_sha256=self._call.digest,
             **what,
         )

@@ -1,4 +1,4 @@
-"""The run's models by role: LangChain chat models for graphs, plain completions for judges; and the keys they need."""
+"""The run's models by role: LangChain chat models for graphs, completions for judges, embeddings; and their keys."""
 
 import os
 import re
@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
 
-from aiq.core.errors import ConfigError, RunAborted
+from aiq.core.errors import ConfigError, ModelError, RunAborted
 from aiq.core.llm_settings import LlmSettings
 from aiq.core.models import Message, Reply, ToolRequest
 from aiq.core.replies import without_thoughts
+from aiq.core.text import whole
+from aiq.llm.apis import Embeddings, vectors
 from aiq.llm.calls import ROLE, SUBJECT, USAGE, VOTE
 from aiq.llm.http import SEND_ERRORS, AsyncClient, BaseTransport, Client, Request, Response, failure_text
 from aiq.llm.transport import RETRY, timeouts
@@ -23,6 +25,9 @@ if TYPE_CHECKING:  # both take most of a second to import
 
 NO_KEY = "no-key"
 """Sent to endpoints that need no key; the clients insist on one."""
+
+TEXTS_AT_ONCE = 128
+"""Texts of one request for embeddings: few enough for OpenAI's 300,000 tokens a request where each is 2,300 long."""
 
 stand_in: ContextVar[str | None] = ContextVar("stand_in", default=None)
 """What takes the place of every key while a run is replayed; None: keys are read from the environment."""
@@ -145,6 +150,19 @@ class RunModels:
             ),
             usage=response.http_response.extensions[USAGE],
         )
+
+    async def embed(self, role: str, texts: Sequence[str], *, model: str | None = None) -> list[list[float]]:
+        url = self._settings.base_url.rstrip("/") + Embeddings.path
+        headers = {ROLE: role, "authorization": f"Bearer {self._key}"}
+        found: list[list[float]] = []
+        for start in range(0, len(texts), TEXTS_AT_ONCE):
+            asked = [whole(text) for text in texts[start : start + TEXTS_AT_ONCE]]
+            body = {"model": model or self.name(role), "input": asked}  # no field that a server could refuse
+            answer = await self._client.post(url, json=body, headers=headers)
+            found += vectors(answer.json(), len(asked))
+        if lengths := [len(vector) for vector in found if len(vector) != len(found[0])]:
+            raise ModelError(f"{role}: {url} answered with embeddings of {len(found[0])} and {lengths[0]} numbers")
+        return found
 
     async def check(self) -> None:
         """Raises RunAborted when the endpoint cannot be reached or refuses the key; it need not list its models."""

@@ -28,11 +28,15 @@ def _count(value: object) -> int | None:
 
 
 def plain_usage(reported: object) -> dict[str, Any]:
-    """The `usage` object of a chat completion with whole numbers, which clients rely on; without what is no count.
+    """The `usage` object of an answer with whole numbers, which clients rely on; without what is no count.
 
+    An answer has the tokens that the total has beyond the prompt, where it states no others: embeddings have none.
     Empty where it does not tell the tokens. No request has none: some proxies write 0 for what they do not know.
     """
     counts = _counts(reported) if isinstance(reported, Mapping) else {}
+    beyond = counts.get("total_tokens", -1) - counts.get("prompt_tokens", 0)
+    if beyond >= 0:
+        counts.setdefault("completion_tokens", beyond)
     if not counts.get("prompt_tokens") or "completion_tokens" not in counts:
         return {}
     return {**counts, "total_tokens": counts["prompt_tokens"] + counts["completion_tokens"]}
@@ -85,7 +89,7 @@ class PriceList:
         longest = _count(body.get("max_completion_tokens") or body.get("max_tokens")) or 0
         tokens = Usage(
             input_tokens=self._tokens(
-                [body[name] for name in ("messages", "tools", "response_format") if name in body]
+                [body[name] for name in ("messages", "tools", "response_format", "input") if name in body]
             ),
             output_tokens=longest if reply is None else self._tokens(reply),
         )

@@ -17,7 +17,8 @@ from aiq.core.llm_settings import LlmSettings
 from aiq.core.models import retries_of_calls
 from aiq.core.session import Session, current
 from aiq.core.text import whole_json
-from aiq.llm.calls import USAGE, Exchange, Failure, ModelCall, is_chat, read_call
+from aiq.llm.apis import api_of
+from aiq.llm.calls import USAGE, Exchange, Failure, ModelCall, read_call
 from aiq.llm.http import (
     SEND_ERRORS,
     AsyncBaseTransport,
@@ -35,7 +36,7 @@ from aiq.llm.http import (
     without_key,
 )
 from aiq.llm.prices import PriceList, plain_usage
-from aiq.llm.quirks import FORMS, Forms, form_of, in_openais_form, refuses_form, remedy
+from aiq.llm.quirks import FORMS, Forms, form_of, refuses_form, remedy
 from aiq.llm.retry import Pace, next_wait, retry_after, worth_retrying
 from aiq.llm.route import NetworkTransport, RoutingTransport
 from aiq.llm.streaming import BookedStream
@@ -119,10 +120,10 @@ class SessionTransport(AsyncBaseTransport):
         self._endpoint = settings.base_url.rstrip("/") + "/"
 
     async def handle_async_request(self, request: Request) -> Response:
-        if is_chat(request):
-            return await self._ask_model(request, current())
+        if api := api_of(request):
+            return await self._ask_model(await read_call(api, request, current(), self._settings), current())
         if request.method == "POST" and str(request.url).startswith(self._endpoint):
-            raise RuntimeError(f"{request.url}: models are reached by chat completions only")
+            raise RuntimeError(f"{request.url}: models are reached by chat completions and embeddings only")
         return await self._pass_through(request)
 
     async def _pass_through(self, request: Request) -> Response:
@@ -150,8 +151,7 @@ class SessionTransport(AsyncBaseTransport):
                 current().events.emit(_retry(f"{request.url.host}: {why}", wait))
             await self._wait(wait)
 
-    async def _ask_model(self, request: Request, session: Session) -> Response:
-        asked = await read_call(request, session, self._settings)
+    async def _ask_model(self, asked: ModelCall, session: Session) -> Response:
         call, refused = asked.structured_as(self._forms.taken(asked.body)), ""
         limit = session.limits.in_money
         if limit is not None and not self._prices.knows(call.model):
@@ -246,18 +246,15 @@ class SessionTransport(AsyncBaseTransport):
         except ValueError:
             failure = exchange.lost(f"the answer is not JSON: {said or 'it is empty'}", status=200)
             return replace(failure, nobody=True)
+        reported = answer.get("usage") if isinstance(answer, dict) else None
         try:
-            choice = answer["choices"][0]
-            message, finish = choice["message"], choice.get("finish_reason")
-            mended = in_openais_form(message, call.body["messages"])
-        except (LookupError, TypeError, AttributeError):
-            reported = answer.get("usage") if isinstance(answer, dict) else None
-            return exchange.lost(f"an answer without choices: {said}", status=200, reported=reported)
-        reported, usage = answer.get("usage"), plain_usage(answer.get("usage"))
-        if mended != message or (reported or {}) != usage:
-            choice["message"] = mended
-            body = json.dumps({**answer, "usage": usage or None}, ensure_ascii=False).encode()
-        response.extensions[USAGE] = exchange.answered(mended, finish, reported)
+            read = call.api.read(answer, call.body)
+        except ValueError as unusable:
+            return exchange.lost(f"{unusable}: {said}", status=200, reported=reported)
+        usage = plain_usage(reported)
+        if read.whole != answer or (reported or {}) != usage:
+            body = json.dumps({**read.whole, "usage": usage or None}, ensure_ascii=False).encode()
+        response.extensions[USAGE] = exchange.answered(read.message, read.finish_reason, reported)
         self._answered.add(call.model)
         return _decoded(response, content=body)
 
@@ -295,7 +292,7 @@ class SessionTransport(AsyncBaseTransport):
             return f"says that the account has nothing left to spend (HTTP {status}): add credit, then resume"
         if answered or worth_retrying(status) or status in ABOUT_ONE_REQUEST:
             return None
-        address = call.url.removesuffix("/chat/completions")
+        address = call.url.removesuffix(call.api.path)
         path = "" if urlsplit(address).path.strip("/") else ", whose path is missing: usually /v1"
         return (
             f"answers {failure.message}; check the model of {call.role} (it is '{call.model}': {where}.model"

@@ -45,19 +45,31 @@ class OfAttempt(Record):
         return SampleKey(self.sample_id, self.epoch)
 
 
+class AnsweredTurn(Record):
+    """An earlier turn of the conversation, with the report as people are shown it."""
+
+    question: str
+    report: str
+    route: str
+    outcome: Literal["ok", "partial", "rejected"] = "ok"
+
+
 class SampleRow(OfAttempt):
     """One attempt: a line of `samples*.jsonl`; the last line of a key wins.
 
-    `report` is verified, and None unless the attempt completed or was cut off (status `limit`, outcome `partial`);
-    `raw_report` is as the model wrote it, in a failed attempt too. `sources` are those retrieved, and of the URLs that
-    were only mentioned or echoed those that the raw report names. `denied`: pages and search results that `web.deny`
-    kept from the agent. `tools`: by name, how many calls ended in `ok` or in which kind of error; `outages`:
-    by name, the first error of the service behind it. `usage` is by role and holds the agent's calls only.
+    `turns` were answered before the question, as far as the attempt came; sources, denied, tools, usage and timing are
+    of the whole attempt, all else is of the question. `report` is verified, and None unless the attempt completed or
+    was cut off (status `limit`, outcome `partial`); `raw_report` is as the model wrote it, in a failed attempt too.
+    `sources` are those retrieved, and of the URLs that were only mentioned or echoed those that the raw report names.
+    `denied`: pages and search results that `web.deny` kept from the agent. `tools`: by name, how many calls ended in
+    `ok` or in which kind of error; `outages`: by name, the first error of the service behind it. `usage` is by role and
+    holds the agent's calls only.
     """
 
     sample_hash: str
     status: AttemptStatus
     question: str
+    turns: tuple[AnsweredTurn, ...] = ()
     tags: Mapping[str, str] = Field(default_factory=dict)
     report: str | None = None
     raw_report: str | None = None

@@ -37,7 +37,7 @@ def shortener(most: int | None) -> Shorten:
 
 def transcript(row: SampleRow, events: Iterable[EventData], scores: list[ScoreRow], short: Shorten) -> RenderableType:
     """Everything about one attempt, top to bottom."""
-    return Group(*_head(row), events_shown(events, short), *_foot(row, scores, short))
+    return Group(*_head(row, short), events_shown(events, short), *_foot(row, scores, short))
 
 
 def events_shown(events: Iterable[EventData], short: Shorten) -> RenderableType:
@@ -56,7 +56,10 @@ def _indented(text: str, columns: int, style: str = "") -> Padding:
     return Padding(Text(text, style=style), (0, 0, 0, columns))
 
 
-def _head(row: SampleRow) -> Iterator[RenderableType]:
+def _head(row: SampleRow, short: Shorten) -> Iterator[RenderableType]:
+    for number, turn in enumerate(row.turns, start=1):
+        yield Panel(Text(turn.question), title=f"turn {number}", subtitle=turn.route)
+        yield _indented(short(turn.report), 4)
     status = f"{row.status}{', ' + row.route if row.route else ''}, {row.timing.seconds:.1f} s, attempt {row.attempt}"
     yield Panel(Text(row.question), title=escape(f"{row.sample_id}, epoch {row.epoch}"), subtitle=status)
     yield Text(spend_line(sum(row.usage.values(), Usage())), style="dim")

@@ -19,9 +19,12 @@ _TAG = re.compile(r"<(?=\s*/?\s*(?:document|title|published|answer)\b)", re.IGNO
 _UNSAFE_IN_URL = re.compile(r"[\s\"<>\x00-\x1f\x7f]")
 
 
-def retrieved(tool: str, url: str, title: str, text: str, published: str | None = None) -> Source:
+def retrieved(
+    tool: str, url: str, title: str, text: str, published: str | None = None, relevance: float | None = None
+) -> Source:
     """A page as the source that a tool declares."""
-    return Source(url=safe_url(url), title=one_line(title), text=text, published=iso_date(published), tool=tool)
+    about = {"title": one_line(title), "published": iso_date(published), "relevance": relevance}
+    return Source(url=safe_url(url), text=text, tool=tool, **about)
 
 
 def document(url: str, title: str, text: str, published: str | None = None) -> str:

@@ -11,21 +11,15 @@ from aiq.core.errors import ConfigError, DatasetError
 from aiq.core.files import Files, Row, find, jsonl_rows, resolve
 from aiq.core.plugins import describe
 from aiq.tools.ranking import PassageIndex
-from aiq.tools.search import SearchHit
+from aiq.tools.search import SearchHit, SearchPage
 
 FORM = "a JSONL of url, title, text"
 
 
-class CorpusPage(SearchHit):
+class CorpusPage(SearchPage):
     """A row of the corpus file; keys it does not know are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
-
-
-class CorpusHit(CorpusPage):
-    """A page that answers a query. `score` > 0; `text` holds its best passages in page order."""
-
-    score: float
 
 
 class Corpus:
@@ -68,15 +62,18 @@ class Corpus:
 
     def search(
         self, query: str, k: int, *, max_chars: int = 2000, among: Callable[[CorpusPage], bool] | None = None
-    ) -> list[CorpusHit]:
+    ) -> list[SearchHit]:
         """The `k` best pages, best first, equal scores in document order; none where no term is known.
 
-        `max_chars` bounds each hit's text: the page's best passages. Only pages that `among` accepts are ranked.
+        `max_chars` bounds each hit's text: the page's best passages in page order. Only pages that `among` accepts are
+        ranked. The relevance is BM25's score relative to the best page, which has 1.
         """
         allowed = None if among is None else [among(page) for page in self.pages]
+        found = self._index.search(query, k, max_chars, allowed)
+        pages = (self.pages[number].model_dump(include={"url", "title", "published"}) for number, _, _ in found)
         return [
-            CorpusHit(**self.pages[number].model_dump(include={"url", "title", "published"}), text=text, score=score)
-            for number, score, text in self._index.search(query, k, max_chars, allowed)
+            SearchHit(**page, text=text, relevance=round(score / found[0][1], 6))
+            for page, (_, score, text) in zip(pages, found, strict=True)
         ]
 
 

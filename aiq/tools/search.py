@@ -18,13 +18,29 @@ MAX_QUERY = 400
 NOTHING = "Search returned no results"
 
 
-class SearchHit(Record):
-    """One result of a provider, as it came: `published` in whatever form the provider writes dates."""
+class SearchPage(Record):
+    """A page that can be found: `published` in whatever form the provider writes dates."""
 
     url: str
     title: str
     text: str
     published: str | None = None
+
+
+class SearchHit(SearchPage):
+    """One result, as it came. `relevance`: how well it fits the query by its provider's word; None: it has none.
+
+    It compares results of one provider: what another calls 0.5 may be better or worse.
+    """
+
+    relevance: float | None = Field(default=None, ge=0, le=1)
+
+
+def relevance_of(score: object) -> float | None:
+    """A provider's score as a relevance; None where it is no number from 0 to 1, so that nobody knows its scale."""
+    if isinstance(score, int | float) and not isinstance(score, bool) and 0 <= score <= 1:
+        return float(score)
+    return None
 
 
 class Found(Record):
@@ -69,7 +85,7 @@ class WebSearch:
         most, chars = self._settings.max_results, self._settings.max_content_length
         found = await self._provider.search(shortened(arguments.query), most)
         hits = [hit for hit in found.hits[:most] if not self._deny.has(hit.url)]
-        sources = [retrieved(self.name, h.url, h.title, h.text[:chars], h.published) for h in hits]
+        sources = [retrieved(self.name, h.url, h.title, h.text[:chars], h.published, h.relevance) for h in hits]
         said = (found.answer or "").strip()
         blocks = [f"<Answer>\n{harmless(said)}\n</Answer>"] if said else []
         blocks += [document(s.url or "", s.title, s.text, s.published) for s in sources]

@@ -2,11 +2,13 @@
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from pydantic import BaseModel, Field
 
+from aiq.cassettes.recorder import Recorder
 from aiq.core.errors import ConfigError
 from aiq.core.plugins import load
 from aiq.core.run_settings import PapersSettings, RunSettings, SearchSettings
@@ -44,31 +46,54 @@ class Think:
         return ToolResult(content=f"Thought recorded: {arguments.thought}")
 
 
+@asynccontextmanager
+async def open_toolbox(
+    settings: RunSettings, web: Web, client: AsyncClient, recorder: Recorder, collections: Iterable[str] = ()
+) -> AsyncIterator[Toolbox]:
+    """The tools of `build_toolbox` behind the recorder, with those of MCP servers, which run for as long as it is open.
+
+    Raises UserError for bad settings, and for a server that cannot be used.
+    """
+    async with AsyncExitStack() as opened:
+        servers: Mapping[str, Sequence[Tool]] = {}
+        if settings.tools.mcp:
+            from aiq.tools.mcp.servers import open_servers  # which loads the SDK: a second
+
+            servers = await opened.enter_async_context(open_servers(settings, recorder))
+        yield build_toolbox(settings, web, client, collections, recorder.tool, servers)
+
+
 def build_toolbox(
     settings: RunSettings,
     web: Web,
     client: AsyncClient,
     collections: Iterable[str] = (),
     kept: Callable[[Tool], Tool] = lambda tool: tool,
+    servers: Mapping[str, Sequence[Tool]] = {},
 ) -> Toolbox:
     """Search, fetch, papers where there is a provider, documents where there are collections, those of the
-    user's own, and think, in this order.
+    user's own, those of MCP servers (by setting), and think, in this order.
 
     `collections`: those that questions name. `kept` wraps the tools that speak no HTTP through `client`. Raises
     UserError for bad settings.
     """
     search, papers, knowledge = settings.search, settings.papers, settings.knowledge
     provider = make_provider(SearchProvider, search, "search", client)
-    tools: list[Tool] = [WebSearch(provider, search, settings.web.deny), FetchPage(web, max_chars=PAGE_CHARS)]
+    tools: list[tuple[str, Tool]] = [
+        (f"search.provider={search.provider}", WebSearch(provider, search, settings.web.deny)),
+        (f"web={settings.web.kind}", FetchPage(web, max_chars=PAGE_CHARS)),
+    ]
     if papers.provider is not None:
         scholar = make_provider(PaperProvider, papers, "papers", client)
-        tools.append(PaperSearch(scholar, papers, settings.web.deny))
+        tools.append((f"papers.provider={papers.provider}", PaperSearch(scholar, papers, settings.web.deny)))
     if named := tuple(dict.fromkeys(filter(None, [*collections, knowledge.collection]))):
         from aiq.tools.knowledge.search import KnowledgeSearch
 
-        tools.append(KnowledgeSearch(knowledge, named))
-    tools.extend(kept(make_tool(name, plugin)) for name, plugin in settings.tool.items())
-    return Toolbox([*tools, Think()])
+        tools.append((f"knowledge.dir={knowledge.dir}", KnowledgeSearch(knowledge, named)))
+    tools.extend((f"tool.{name}", kept(make_tool(name, plugin))) for name, plugin in settings.tool.items())
+    tools.extend((setting, kept(tool)) for setting, offered in servers.items() for tool in offered)
+    origins, made = zip(*tools, ("aiq", Think()), strict=True)
+    return Toolbox(made, origins)
 
 
 def make_provider(kind: type, settings: SearchSettings | PapersSettings, section: str, client: AsyncClient) -> Any:

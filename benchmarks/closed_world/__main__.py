@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from benchmarks.closed_world.conversations import write_conversations
+from benchmarks.closed_world.conversations import make_conversations, write_conversations, write_turns
 from benchmarks.closed_world.documents import with_documents, write_document_questions, write_documents
 from benchmarks.closed_world.events import make_events, write_events
 from benchmarks.closed_world.facts import build_world
@@ -23,7 +23,8 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--out", type=Path, required=True, help="folder for world/ and a folder for each dataset")
     parser.add_argument("--seed", type=int, default=0, help="another seed, another world (default: %(default)s)")
-    for size, default, made in (("questions", 120, "freshqa_mini"), ("tasks", 12, "drb_mini"), ("events", 0, "events")):
+    sizes = (("questions", 120, "freshqa_mini"), ("tasks", 12, "drb_mini"), ("events", 600, "events_mini"))
+    for size, default, made in sizes:
         parser.add_argument(f"--{size}", type=_size, default=default, help=f"of {made} (default: %(default)s)")
     args = parser.parse_args(arguments)
     if args.questions + args.tasks + args.events == 0:
@@ -43,7 +44,7 @@ def _size(text: str) -> int:
     return int(text)
 
 
-def generate(out: Path, *, seed: int, questions: int, tasks: int, events: int = 0) -> int:
+def generate(out: Path, *, seed: int, questions: int, tasks: int, events: int) -> int:
     """A world large enough for the questions and tasks, written below `out`; returns the number of its pages."""
     chinese = tasks // 3
     world = build_world(
@@ -56,11 +57,13 @@ def generate(out: Path, *, seed: int, questions: int, tasks: int, events: int = 
     write_documents(out / "world" / "documents", archive)
     write_document_questions(out / "documents_mini", archive)
     write_hostile(out / "hostile_mini", world)
-    write_conversations(out / "conversation_mini", world)
+    conversations = make_conversations(world)
+    write_conversations(out / "conversation_mini", conversations)
+    write_turns(out / "turns_mini", world, conversations)
     write_freshqa(out / "freshqa_mini", world, choose_questions(world, questions))
     write_deep_research(out / "drb_mini", choose_tasks(world, tasks), {page.url: page for page in pages})
     if events:
-        write_events(out / "events", make_events(world, events))
+        write_events(out / "events_mini", make_events(world, events))
     return len(pages)
 
 

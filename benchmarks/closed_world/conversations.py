@@ -1,26 +1,43 @@
-"""Conversations of two turns: "And who is its mayor?" refers to the answer of the first question, or to its subject."""
+"""Conversations: "And who is its mayor?" refers to the answer of the question before, or to its subject.
+
+Told in two ways: with the first question rightly answered (`history`), or as `turns` for the agent to answer itself.
+"""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.closed_world.entities import World
+from benchmarks.closed_world.entities import Entity, Fact, World
 from benchmarks.closed_world.tables import Language, of_kind, table
 from benchmarks.closed_world.truth import Asked, answers, write_questions
-from benchmarks.closed_world.wording import ask, follow, state
+from benchmarks.closed_world.wording import ask, fill, follow, state
 
 _KINDS = ("book", "city", "club", "company", "festival", "institute", "person")
 
 
-def write_conversations(folder: Path, world: World) -> None:
-    """Different ones, none of which gives the second answer away; none in a language without regions.
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """Two questions: `second` is about the value of `first` (`onward`), or about its subject."""
 
-    The earlier turns stand in `history`, rightly answered.
-    """
+    first: Fact
+    second: Fact
+    onward: bool
+    asked: str
+    answered: str
+    asked_then: str
+
+    @property
+    def language(self) -> Language:
+        return self.first.subject.language
+
+
+def make_conversations(world: World) -> list[Conversation]:
+    """Different ones, none of which gives the second answer away; none in a language without regions."""
     counts: Mapping[Language, int] = table("questions")["conversations"]
-    samples: list[Asked] = []
+    conversations: list[Conversation] = []
     for language, count in counts.items():
-        found: dict[object, Asked] = {}
+        found: dict[object, Conversation] = {}
         regions, tries = world.of_language(language), itertools.count()
         while regions and len(found) < count:
             number = next(tries)
@@ -32,15 +49,70 @@ def write_conversations(folder: Path, world: World) -> None:
             second = world.fact(subject, draw.pick([one.name for one in of_kind(subject.kind) if one is not relation]))
             key = (*first.key, second.name)
             words = world.draw("conversation words", *key)
-            turns = {"user": ask([first], words), "assistant": state(first, world.known(first), words)}
-            row = {
-                "language": language,
-                "history": [{"speaker": speaker, "text": text} for speaker, text in turns.items()],
-                "question": follow(second, words, beside=first.subject if onward else first.value),
-                "refers_to": "answer" if onward else "subject",
-                "fact_type": f"{second.relation.change}-changing",
-            }
-            if not any(answer in turns["assistant"] for answer in answers(second.value, language)):
-                found.setdefault(key, (row, [second]))
-        samples += found.values()
+            asked, answered = ask([first], words), state(first, world.known(first), words)
+            asked_then = follow(second, words, beside=[first.subject if onward else first.value])
+            if not any(answer in answered for answer in answers(second.value, language)):
+                found.setdefault(key, Conversation(first, second, onward, asked, answered, asked_then))
+        conversations += found.values()
+    return conversations
+
+
+def write_conversations(folder: Path, conversations: Sequence[Conversation]) -> None:
+    """The first question stands in `history`, rightly answered."""
+    samples: list[Asked] = []
+    for one in conversations:
+        said = {"user": one.asked, "assistant": one.answered}
+        history = [{"speaker": speaker, "text": text} for speaker, text in said.items()]
+        samples.append(_asked(one, {"history": history}, one.asked_then, one.second, one.onward))
     write_questions(folder, samples)
+
+
+def write_turns(folder: Path, world: World, conversations: Sequence[Conversation]) -> None:
+    """The first question is for the agent to answer. Some have a third, which goes on or asks for the first answer."""
+    samples: list[Asked] = []
+    for one in conversations:
+        before = {"turns": [one.asked], "sort": "two"}
+        samples.append(_asked(one, before, one.asked_then, one.second, one.onward))
+    for sort, make in (("three", _third), ("recall", _recall)):
+        for language, count in table("questions")["turns"][sort].items():
+            made = (make(world, one) for one in conversations if one.language == language)
+            samples += itertools.islice(filter(None, made), count)
+    write_questions(folder, samples)
+
+
+def _third(world: World, one: Conversation) -> Asked | None:
+    """A third question, about the second's answer or about its subject; None where another of its kind was named."""
+    first, second = one.first, one.second
+    onward = isinstance(second.value, Entity) and bool(of_kind(second.value.kind))
+    subject = second.target if onward else second.subject
+    words = world.draw("third turn", *first.key, second.name)
+    open_ones = [fact for fact in world.about(subject) if fact.key not in (first.key, second.key)]
+    third = words.pick(open_ones)
+    others = [value for value in (first.subject, first.value, second.subject, second.value) if value is not subject]
+    said = " ".join((one.asked, one.answered, *answers(second.value, one.language)))
+    alike = any(isinstance(value, Entity) and value.kind == subject.kind for value in others)
+    if alike or any(answer in said for answer in answers(third.value, one.language)):
+        return None
+    before = {"turns": [one.asked, one.asked_then], "sort": "three"}
+    return _asked(one, before, follow(third, words, beside=others), third, onward)
+
+
+def _recall(world: World, one: Conversation) -> Asked | None:
+    """What the first answer said, which no page tells; None where it changes, so that it may have been wrong."""
+    if one.first.relation.change != "never":
+        return None
+    wordings = table("questions")["recall"][one.language]
+    words = world.draw("recall", *one.first.key, one.second.name)
+    question = fill(words.pick(wordings["ask"]), v=wordings["values"][one.first.relation.value])
+    return _asked(one, {"turns": [one.asked, one.asked_then], "sort": "recall"}, question, one.first, True)
+
+
+def _asked(one: Conversation, before: Mapping[str, object], question: str, fact: Fact, of_answer: bool) -> Asked:
+    row = {
+        "language": one.language,
+        **before,
+        "question": question,
+        "refers_to": "answer" if of_answer else "subject",
+        "fact_type": f"{fact.relation.change}-changing",
+    }
+    return row, [fact]

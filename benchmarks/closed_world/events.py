@@ -1,80 +1,201 @@
-"""Dated events of several countries and themes, any number of them, and their counts by country, theme and month."""
+"""Dated events of several countries and themes, any number of them, and questions over them with exact answers.
 
-from collections.abc import Iterable, Iterator
+Fields hold what can be counted by an aggregation; some properties stand in the summaries only, in several wordings and
+beside sentences that sound alike, so that somebody has to read every event.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from aiq.core.base import Record
+from aiq.core.samples import Expected, NeededNumber, TruthRow
+from benchmarks.closed_world.draw import Draw
 from benchmarks.closed_world.entities import World, address
-from benchmarks.closed_world.names import Names
-from benchmarks.closed_world.tables import Texts, table
+from benchmarks.closed_world.names import MONTHS, Names
+from benchmarks.closed_world.tables import table
 from benchmarks.closed_world.truth import write_jsonl
 from benchmarks.closed_world.wording import fill, spelled_day
 
 _TABLE = table("events")
+_PROSE = _TABLE["prose"]
+_LAST = 5  # a needle is one of so many of its country's last events
 
 
 class Event(Record):
-    """One event; `url`, `title` and `text` make it a page too. `value`: a figure in `unit`s. `date`: ISO."""
+    """One document of the collection; `event_date` in ISO form, `attendance` in visitors."""
 
-    id: str
-    date: str
-    country: str
-    theme: str
+    event_id: str
     title: str
-    text: str
-    actors: Texts
-    place: str
-    value: int
-    unit: str
+    summary: str
+    country: str
+    city: str
+    event_theme: str
+    event_date: str
+    attendance: int
+    organiser: str
     url: str
 
 
-def make_events(world: World, count: int) -> list[Event]:
-    """`count` events by date. Every country has a few actors of each theme, who come back."""
-    names, themes = Names(world.draw("event names")), _TABLE["themes"]
-    regions = world.of_language("en")[: _TABLE["countries"]]
-    known = {(region.number, name): [names.stem().en for _ in range(3)] for region in regions for name in themes}
-    weighted = [name for name, theme in themes.items() for _ in range(theme["share"])]
-    days = sorted(world.draw("event day", number).day(_TABLE["first"], _TABLE["last"]) for number in range(count))
-    events = []
-    for number, day in enumerate(days, start=1):
-        draw, words = world.draw("event", number), world.draw("event words", number)
-        region, name = draw.pick(regions), draw.pick(weighted)
-        theme, stems, city = themes[name], known[region.number, name], draw.pick(region.of("city"))
-        said = {"country": region.country.en, "place": str(city)}
-        actors = tuple(sort.format(name=draw.pick(stems), **said) for sort in draw.shuffled(theme["actors"])[:2])
-        value = draw.between(*theme["range"])
-        told = [words.pick(theme["texts"]), *words.some(_TABLE["background"], words.between(1, 2))]
-        shown = {**said, "actor": actors[0], "other": actors[1], "day": spelled_day(day, "en"), "value": f"{value:,}"}
-        title, *text = (fill(template, **shown) for template in (words.pick(theme["titles"]), *told))
-        events.append(
-            Event(
-                id=f"e{number}",
-                date=day.isoformat(),
-                theme=name,
-                title=title,
-                text=" ".join(text),
-                actors=actors,
-                value=value,
-                unit=theme["unit"],
-                url=address("wire", f"{day:%Y/%m}/{city.id}-{name}-{number}"),
-                **said,
-            )
+class Known(NamedTuple):
+    """An event, and the properties that only its summary tells."""
+
+    event: Event
+    properties: frozenset[str]
+
+    def value(self, name: str) -> str:
+        """Of a field, or of the `year`, `quarter` or `month` of its date (`2024-Q1`, `2024-03`)."""
+        day = date.fromisoformat(self.event.event_date)
+        periods = {"year": f"{day:%Y}", "quarter": f"{day:%Y}-Q{(day.month + 2) // 3}", "month": f"{day:%Y-%m}"}
+        return periods.get(name) or str(getattr(self.event, name))
+
+    def fits(self, where: Mapping[str, Any]) -> bool:
+        """Whether it has these values, one of them where there are several, and the property."""
+        return all(
+            wanted in self.properties
+            if name == "property"
+            else self.value(name) in ([wanted] if isinstance(wanted, str) else wanted)
+            for name, wanted in where.items()
         )
-    return events
 
 
-def counts(events: Iterable[Event]) -> Iterator[dict[str, Any]]:
-    """By country, theme and month (`2026-03`): how many, and the sum of their figures; no row for none."""
-    values: dict[tuple[str, ...], list[int]] = {}
-    for event in events:
-        values.setdefault((event.country, event.theme, event.date[:7]), []).append(event.value)
-    for (country, theme, month), found in sorted(values.items()):
-        yield {"country": country, "theme": theme, "month": month, "events": len(found), "total": sum(found)}
+def apportioned(count: int, shares: Mapping[str, int]) -> dict[str, int]:
+    """`count` parted by these shares; the largest remainders get what is left."""
+    whole = sum(shares.values())
+    parts = {name: count * share // whole for name, share in shares.items()}
+    rest = sorted(shares, key=lambda name: -(count * shares[name] % whole))
+    return {name: part + (name in rest[: count - sum(parts.values())]) for name, part in parts.items()}
 
 
-def write_events(folder: Path, events: list[Event]) -> None:
-    """`events.jsonl` and `truth.jsonl`."""
-    write_jsonl(folder / "events.jsonl", events)
-    write_jsonl(folder / "truth.jsonl", counts(events))
+class _Series:
+    """Titles of series that come back every year."""
+
+    def __init__(self, world: World, names: Names) -> None:
+        self._world, self._names = world, names
+        self._known: dict[tuple[str, str], list[str]] = {}
+        self._editions: Counter[tuple[str, str, int]] = Counter()
+
+    def title(self, country: str, theme: str, year: int) -> str:
+        known, place = self._known.setdefault((country, theme), []), self._editions[country, theme, year]
+        self._editions[country, theme, year] += 1
+        if place == len(known):
+            kind = self._world.draw("series", country, theme, place).pick(_PROSE["kinds"])
+            known.append(f"{self._names.stem().en} {theme} {kind}")
+        return f"{known[place]} {year}"
+
+
+def make_events(world: World, count: int) -> list[Known]:
+    """`count` events by date; series and organisers come back."""
+    names = Names(world.draw("event names"))
+    countries = _TABLE["countries"]
+    dated = sorted(
+        (_day(world.draw("event day", country, theme, number)), country, theme)
+        for country, part in apportioned(count, {name: row["share"] for name, row in countries.items()}).items()
+        for theme, size in apportioned(part, countries[country]["themes"]).items()
+        for number in range(size)
+    )
+    organisers = {country: [names.stem().en for _ in range(5)] for country in countries}
+    totals, seen, series = Counter(country for _, country, _ in dated), Counter[str](), _Series(world, names)
+    needles = {name: total - world.draw("needle", name).below(min(_LAST, total)) for name, total in totals.items()}
+    made = []
+    for number, (day, country, theme) in enumerate(dated, start=1):
+        seen[country] += 1
+        needle = _TABLE["needles"][country] if seen[country] == needles[country] else None
+        draw, words = world.draw("event", number), world.draw("event words", number)
+        city, attendance = draw.pick(countries[country]["cities"]), draw.between(3, 60) ** 2 + draw.below(40)
+        name = draw.pick(organisers[country])
+        organiser = draw.pick(_PROSE["organisers"]).format(name=name, country=country, city=city)
+        said = {"organiser": organiser, "city": city, "attendance": f"{attendance:,}", "day": spelled_day(day, "en")}
+        opening = fill(words.pick(_PROSE["openings"]), topic=draw.pick(_PROSE["about"][theme]), **said)
+        properties, told = _told(draw, words, needle)
+        event = Event(
+            event_id=f"ev-{number:05}",
+            title=series.title(country, theme, day.year),
+            summary=" ".join([opening, *told]),
+            country=country,
+            city=city,
+            event_theme=theme,
+            event_date=day.isoformat(),
+            attendance=attendance,
+            organiser=organiser,
+            url=address("events", f"ev-{number:05}"),
+        )
+        made.append(Known(event, properties))
+    return made
+
+
+def _day(draw: Draw) -> date:
+    """Later days more often."""
+    days = [draw.day(_TABLE["first"], _TABLE["last"]) for _ in range(2)]
+    return max(days) if draw.chance(50) else days[0]
+
+
+def _told(draw: Draw, words: Draw, needle: str | None) -> tuple[frozenset[str], list[str]]:
+    """The properties of an event, and the sentences after its summary's first one."""
+    properties = {"needle"} if needle else set[str]()
+    sentences = [needle] if needle else []
+    for name, row in _TABLE["properties"].items():
+        if draw.chance(row["percent"]):
+            properties.add(name)
+            sentences.append(words.pick(row["said"]))
+        elif draw.chance(row["percent"] // 2):
+            sentences.append(words.pick(row["unlike"]))
+    return frozenset(properties), words.shuffled([*sentences, words.pick(_PROSE["fillers"])])
+
+
+def questions(events: Sequence[Known]) -> Iterator[tuple[dict[str, Any], TruthRow]]:
+    """The table's questions that these events answer, each with its truth; ids count from 1."""
+    number = 0
+    for row in _TABLE["questions"]:
+        found = [known for known in events if known.fits(row.get("where", {}))]
+        if not found:
+            continue
+        number += 1
+        scan = row.get("scan", False)
+        asked = {
+            "id": str(number),
+            "language": "en",
+            "question": row["ask"],
+            "data_sources": ["events"],
+            "kind": row["kind"],
+            "evidence": "summaries" if scan else "fields",
+        }
+        expected = (
+            Expected(items=tuple(known.event.event_id for known in found))
+            if row.get("list")
+            else Expected(numbers=tuple(_numbers(found, row.get("by"), row.get("of", "count"))))
+        )
+        yield asked, TruthRow(sample_id=str(number), hops=1, needs_depth=scan, expected=expected)
+
+
+def _numbers(found: Sequence[Known], by: str | None, of: str) -> Iterator[NeededNumber]:
+    """A number for each value of `by`, or the one of all."""
+    groups: dict[str, list[Known]] = {}
+    for known in found:
+        groups.setdefault(known.value(by) if by else "", []).append(known)
+    for name, group in sorted(groups.items()):
+        value = {
+            "count": len(group),
+            "share": round(100 * len(group) / len(found), 4),
+            "attendance": sum(known.event.attendance for known in group),
+        }[of]
+        yield NeededNumber(labels=_spellings(name) if by else (), value=value, percent=of == "share")
+
+
+def _spellings(name: str) -> tuple[str, ...]:
+    """How a report may call a group: `2024-03`, `March 2024`, `March`; `2025-Q1`, `Q1 2025`, `Q1`."""
+    year, _, part = name.partition("-")
+    if not part or not year.isdecimal():
+        return (name,)
+    part = part if part.startswith("Q") else MONTHS[int(part) - 1].en
+    return (name, f"{part} {year}", part) if part.startswith("Q") else (name, f"{part} {year}", part, part[:3])
+
+
+def write_events(folder: Path, events: Sequence[Known]) -> None:
+    """`events.jsonl`, `questions.jsonl` and `truth.jsonl`."""
+    write_jsonl(folder / "events.jsonl", (known.event for known in events))
+    asked = list(questions(events))
+    write_jsonl(folder / "questions.jsonl", (row for row, _ in asked))
+    write_jsonl(folder / "truth.jsonl", (truth for _, truth in asked))

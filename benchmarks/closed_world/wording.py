@@ -86,11 +86,11 @@ def _nested(wordings: Sequence[str], phrase: str, is_clause: bool, draw: Draw) -
     return draw.pick(wordings).format(s=phrase)
 
 
-def follow(fact: Fact, draw: Draw, *, beside: Value) -> str:
+def follow(fact: Fact, draw: Draw, *, beside: Sequence[Value]) -> str:
     """The question for a fact whose subject was just spoken of.
 
     `beside`: what else was spoken of; where it could have such a relation too, the question names the subject's kind.
     """
-    plain = isinstance(beside, Entity) and (beside.kind, fact.name) in RELATIONS
+    plain = any(isinstance(value, Entity) and (value.kind, fact.name) in RELATIONS for value in beside)
     wordings = [text for text in fact.words.follow if "{t}" in text or not plain]
     return fill(draw.pick(wordings), t=draw.pick(PROSE[fact.subject.language].referred[fact.subject.kind]))

@@ -128,14 +128,17 @@ class Bench:
 
 
 @asynccontextmanager
-async def on_bench(script: Script, *, search: WebSearch | None = None, **given: Any) -> AsyncIterator[Bench]:
-    """A bound session whose models answer as `script` says, with the fields that are `given`."""
-    endpoint = Endpoint(script)
+async def on_bench(
+    script: Script, *, search: WebSearch | None = None, endpoint: Endpoint | None = None, llm: Any = None, **given: Any
+) -> AsyncIterator[Bench]:
+    """A bound session whose models answer as `script` says, with the fields that are `given`; `llm`: its settings."""
+    endpoint = endpoint or Endpoint(script)
     settings = configured(
         LlmSettings,
         base_url="http://model.test/v1",
         model="test",
         retry=configured(RetrySettings, attempts=2, first_seconds=0, most_seconds=0),
+        **llm or {},
     )
     events: list[Event] = []
     search = search or WebSearch()
@@ -143,9 +146,8 @@ async def on_bench(script: Script, *, search: WebSearch | None = None, **given: 
         session = make_session(
             run_seed=0,
             models=RunModels(settings, client),
-            tools=Toolbox([search, Think()]),
             events=EventLog(events.append),
-            **{"checkpointer": InMemorySaver(), **given},
+            **{"checkpointer": InMemorySaver(), "tools": Toolbox([search, Think()]), **given},
         )
         with session.bind():
             yield Bench(endpoint, session, search, events)

@@ -253,11 +253,13 @@ def test_headers_are_those_allowed_and_redacted() -> None:
 
 
 def test_secret_values_are_those_of_named_variables_and_of_names_that_say_so() -> None:
-    config = {"llm": {"api_key_env": "MINE"}, "tools": [{"dsn_env": "STORE"}, {"key_env": None}], "plain": "OTHER"}
+    tools = [{"dsn_env": "STORE"}, {"key_env": None}, {"headers_env": {"X-Key": "HEADER"}}]
+    config = {"llm": {"api_key_env": "MINE"}, "tools": tools, "plain": "OTHER"}
     environ = {
         "MINE": "mine-value\n",
         "STORE": "postgresql://me:p%40ssword@db/x",
         "OTHER": "other",
+        "HEADER": "header",
         "GITHUB_TOKEN": "github",
         "aws_secret_access_key": "aws",
         "DB_PASSWORD2": "db",
@@ -269,6 +271,7 @@ def test_secret_values_are_those_of_named_variables_and_of_names_that_say_so() -
     }
     assert set(secret_values(config, environ)) == {
         "mine-value",
+        "header",
         "postgresql://me:p%40ssword@db/x",
         "p@ssword",
         "github",

@@ -140,6 +140,44 @@ def test_faults_are_recorded_and_replayed_and_no_replay_waits_for_a_retry() -> N
     assert any("RemoteProtocolError" in (exchange.error or "") for exchange in kept)
 
 
+@pytest.mark.usefixtures("elsewhere")
+def test_an_attempt_of_several_turns_is_replayed() -> None:
+    chosen = ("experiment=full_freshqa", "dataset=turns_mini", "dataset.ids=[1,21,26]")
+    recorded = run(*chosen, "cassette=record")
+    for folder in replays(*chosen):
+        assert rows(folder) == rows(recorded)
+
+
+REMEMBERS = """
+from aiq.agents.toolkit.memory import Memory
+from aiq.core.samples import Question
+from aiq.core.session import Session
+
+
+async def answer(question: Question, session: Session) -> str:
+    memory = Memory(session, "mine.memory", "offline-embedding")
+    for said in (question.text, "How deep is the lake?", question.text):
+        await memory.remember("rivers", said, f"{session.key.sample_id}: {said}", session.now)
+    similar = await memory.similar("rivers", f"Tell me: {question.text}", 2, 0.75)
+    return "\\n".join(turn.model_dump_json() for turn in [*await memory.recent("rivers", 9), *similar])
+"""
+"""An agent that remembers by embeddings, on a thread of the same name for every sample."""
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_memories_by_embeddings_are_replayed_and_no_sample_has_those_of_another() -> None:
+    Path("remembers.py").write_text(REMEMBERS, encoding="utf-8")
+    chosen = ("experiment=shallow_freshqa", "limit=3", "judge=[]", "agent=python", "agent.function=remembers:answer")
+    recorded = run(*chosen, "cassette=record", "runner.concurrency=3")
+    for replayed in replays(*chosen):
+        assert rows(replayed) == rows(recorded)
+    for row in map(json.loads, rows(recorded)):
+        told = [json.loads(line) for line in row["report"].splitlines()]
+        assert {turn["answer"].partition(":")[0] for turn in told} == {row["sample_id"]}
+        assert [turn["id"][:6] for turn in told] == ["000001", "000002", "000003", "000003", "000001"]
+        assert row["usage"]["mine.memory"]["calls"] == 3
+
+
 def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as server:
         return int(server.getsockname()[1])

@@ -75,6 +75,26 @@ async def test_a_models_answer_comes_again_with_its_failures_and_nobody_waits(
     assert {exchange.role for exchange in exchanges(tmp_path)} == {"aiq.planner"}
 
 
+async def test_embeddings_come_again_and_another_text_is_a_miss_that_shows_it(
+    deck: DeckMaker, serve: Servers, tmp_path: Path
+) -> None:
+    vectors = [[0.125, -1.0, 1 / 3], [1e-9, 2.0, 0.5]]
+    data = [{"index": n, "embedding": vector} for n, vector in enumerate(vectors)]
+    script = [error(500), http(200, {"data": data, "usage": {"prompt_tokens": 5, "total_tokens": 5}})]
+
+    async def embed(d: Deck, other: str = "two") -> list[list[float]]:
+        return await d.session.models.embed("aiq.memory", ["one", other], model="e")
+
+    live, recorded, replayed = await thrice(deck, serve, script, embed)
+    assert live == recorded == replayed
+    assert recorded[0] == ("value", str(vectors))
+    kept = [exchange for exchange in exchanges(tmp_path) if exchange.role == "aiq.memory"]
+    assert [exchange.status for exchange in kept] == [500, 200]
+    with pytest.raises(CassetteMiss, match=r'input\[1\]: recorded "two", now "three"'):
+        async with deck("replay", kept[0].url.removesuffix("/embeddings")) as d:
+            await embed(d, "three")
+
+
 async def test_an_answer_that_does_not_come_or_does_not_end_in_time_is_late_again(
     deck: DeckMaker, serve: Servers, tmp_path: Path
 ) -> None:

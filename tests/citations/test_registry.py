@@ -69,6 +69,14 @@ def test_of_two_calls_the_first_keeps_url_title_and_call() -> None:
     assert source.digest == hashlib.sha256(b"the whole page").hexdigest()[:16]
 
 
+def test_the_relevance_is_that_of_the_query_which_a_source_fits_best() -> None:
+    registry = SourceRegistry()
+    for turn, relevance in enumerate((0.25, 1.0, None, 0.5)):
+        registry.add(Source(url="https://e.com/a", relevance=relevance), (turn,))
+    registry.add(Source(url="https://e.com/page"), (9,))
+    assert [source.relevance for source in registry.all()] == [1.0, None]
+
+
 def test_kinds_are_kept_apart_and_the_strongest_counts() -> None:
     """V7: what a call was asked with and gives back is an echo, so no agent makes a mention by searching."""
     registry = SourceRegistry()

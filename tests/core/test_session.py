@@ -63,6 +63,15 @@ async def test_sources_stand_in_the_order_of_calls_whichever_returns_first() -> 
     assert urls(asked.sources.all()) == ["a/1", "a/2", "b/1", "b/2", "c/1", "c/2"]
 
 
+async def test_calls_of_one_place_stand_in_the_order_in_which_they_began() -> None:
+    asked = session([])
+    for turn, queries in ((2, "zy"), (1, "xw")):
+        with nested_call(turn, 0, None):
+            for query in queries:
+                await asked.call_tool("lookup", {"query": query})
+    assert urls(asked.sources.all()) == ["x/1", "x/2", "w/1", "w/2", "z/1", "z/2", "y/1", "y/2"]
+
+
 async def test_a_call_is_in_the_log_with_its_end_and_what_failed_brings_no_source() -> None:
     events: list[Event] = []
     asked = session(events)

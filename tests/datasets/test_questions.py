@@ -43,7 +43,8 @@ WHOLE = {
 def test_a_row_of_every_format_carries_every_field_of_a_question(
     tmp_path: Path, target: str, columns: dict[str, Any], form: str
 ) -> None:
-    row = {"question": "Who?", **columns, **WHOLE}
+    turns = ["And before?", " And then? "]
+    row = {"question": "Who?", **columns, **WHOLE, "turns": json.dumps(turns) if form == "csv" else turns}
     path = tmp_path / f"own.{form}"
     if form == "jsonl":
         path.write_text(json.dumps(row) + "\n")
@@ -53,6 +54,7 @@ def test_a_row_of_every_format_carries_every_field_of_a_question(
             writer.writerow(row)
             writer.writerow(_cell(value) for value in row.values())
     (sample,) = loaded(target, path, **({"criteria": None, "references": None} if target == DRB else {})).samples
+    assert sample.turns == ("And before?", "And then?")
     expected = Question.model_validate(
         {**WHOLE, "text": "Who?", "documents": [{"file_name": "a.pdf"}, {"file_name": "b.md"}]}
     )
@@ -102,6 +104,8 @@ def test_what_a_row_says_of_its_question(tmp_path: Path, row: dict[str, Any], ex
         ({"user_info": "Ada"}, r"user_info: not valid JSON.*write it like {\"name\""),
         ({"user_info": ["Ada"]}, "user_info=.*dictionary"),
         ({"history": [{"speaker": "user"}]}, "history.*text"),
+        ({"turns": "Hi."}, r"turns: not valid JSON.*write it like \[\"What is"),
+        *(({"turns": value}, r"turns: no list of texts; write it like \[") for value in ([1], ["a", " "], {"a": 1}, 7)),
     ],
 )
 def test_a_malformed_value_names_the_row(tmp_path: Path, row: dict[str, Any], said: str) -> None:
@@ -127,3 +131,10 @@ def test_answers_and_reference_of_a_line_and_what_its_hash_holds(tmp_path: Path)
     assert (sample.id, sample.answers, sample.reference) == ("4", ("Ilan", "7"), "R")
     (plain,), (other,) = samples(written(tmp_path)), samples(written(tmp_path, documents=["a.pdf"]))
     assert plain.hash != other.hash
+
+
+def test_turns_are_no_tag_and_change_the_hash_only_where_there_are_some(tmp_path: Path) -> None:
+    (plain,), (none,) = samples(written(tmp_path)), samples(written(tmp_path, turns=[]))
+    assert (none.turns, none.tags, none.hash) == ((), {}, plain.hash)
+    hashes = {samples(written(tmp_path, turns=turns))[0].hash for turns in (["a"], ["a", "b"], ["b", "a"])}
+    assert len(hashes | {plain.hash}) == 4

@@ -90,8 +90,9 @@ class Workplace:
     path: Path
     endpoint: Endpoint
 
-    def write_samples(self, questions: dict[str, str]) -> None:
-        rows = [{"id": key, "question": text, "kind": text.split()[0]} for key, text in questions.items()]
+    def write_samples(self, questions: dict[str, str], **more: object) -> None:
+        """`more`: what the row of every sample has besides."""
+        rows = [{"id": key, "question": text, "kind": text.split()[0], **more} for key, text in questions.items()]
         self.path.joinpath("tiny.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
     def start(self, *arguments: str) -> Forked:

@@ -1,18 +1,22 @@
 import asyncio
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
 from aiq.core.errors import AgentError, LimitReached, ModelError, RunAborted
+from aiq.core.events import Event, EventLog, RunFinished, StageChanged, call_path
+from aiq.core.replies import read_reply
 from aiq.core.reports import Report
-from aiq.core.samples import Question, Sample
+from aiq.core.samples import Question, Sample, SampleKey, Turn
 from aiq.core.session import Session
 from aiq.core.settings import Settings as BaseSettings
 from aiq.core.sources import Source
 from aiq.core.tools import Toolbox
+from aiq.core.usage import Limits
 from aiq.experiment.attempt import as_row_error, boundary_error, classify, run_attempt
-from aiq.runs.rows import SampleRow
+from aiq.runs.rows import AnsweredTurn, SampleRow
 from tests.sessions import make_session
+from tests.settings import configured
 
 
 def wrapped(error: BaseException) -> Exception:
@@ -112,3 +116,98 @@ async def test_a_report_that_its_agent_calls_partial_is_counted_as_one_that_was_
     assert str(row.error) == "CutOff: the agent says that its report is not whole"
     assert (row.answered, row.partial, row.failed) == (True, True, False)
     assert not row.model_copy(update={"outcome": None}).answered  # of an older run
+
+
+class Notes:
+    """An agent that keeps what it was asked, and drafts and retrieves in each turn; does what words of it say."""
+
+    Settings: ClassVar[type[BaseSettings]] = BaseSettings
+
+    def __init__(self) -> None:
+        self.asked: list[Question] = []
+
+    async def research(self, question: Question, session: Session) -> Report:
+        self.asked.append(question)
+        if "hang" in question.text:
+            await asyncio.sleep(60)
+        if "fail" in question.text:
+            raise AgentError("it cannot be done")
+        text = f"<think>well</think>About {question.text}"
+        session.replies.append(read_reply("notes", {"content": text}, "length" if "cut" in question.text else "stop"))
+        session.keep_draft(text)
+        number = len(self.asked)
+        session.sources.add(Source(url=f"https://a.example/{number}", text=f"page {number}"), (*call_path.get(), 0))
+        return Report(text=text, raw_text=text, route=f"route {number}")
+
+
+async def attempted(sample: Sample, agent: Notes, **given: Any) -> tuple[SampleRow, list[Event]]:
+    events: list[Event] = []
+    session = make_session(key=SampleKey(sample.id, 2), events=EventLog(events.append), **given)
+    return await run_attempt(agent, sample, session, lambda row: None), events
+
+
+TURNS = Sample(id="s1", question=Question(text="three", language="en"), turns=("one", "two"))
+
+
+async def test_turns_are_asked_in_order_in_one_attempt_and_each_comes_with_what_was_said() -> None:
+    agent = Notes()
+    row, events = await attempted(TURNS, agent)
+    said = [Turn(speaker=speaker, text=text) for speaker, text in (("user", "one"), ("assistant", "About one"))]
+    more = [Turn(speaker="user", text="two"), Turn(speaker="assistant", text="About two")]
+    assert [(question.text, question.history) for question in agent.asked] == [
+        ("one", ()),
+        ("two", tuple(said)),
+        ("three", (*said, *more)),
+    ]
+    assert {(question.thread_id, question.language) for question in agent.asked} == {("s1.2", "en")}
+    assert (row.question, row.report, row.route, row.status) == ("three", "About three", "route 3", "completed")
+    assert row.turns == (
+        AnsweredTurn(question="one", report="About one", route="route 1"),
+        AnsweredTurn(question="two", report="About two", route="route 2"),
+    )
+    assert [source.url for source in row.sources] == [f"https://a.example/{number}" for number in (1, 2, 3)]
+    stages = [event.detail for event in events if isinstance(event, StageChanged) and event.stage == "turn"]
+    assert stages == [{"number": number, "question": turn} for number, turn in enumerate(("one", "two", "three"), 1)]
+    assert SampleRow.model_validate_json(row.model_dump_json()) == row
+
+
+async def test_a_row_of_its_own_history_and_thread_goes_before_its_turns() -> None:
+    before = Turn(speaker="user", text="zero")
+    agent = Notes()
+    given = Question(text="two", history=(before,), thread_id="mine")
+    await attempted(Sample(id="s1", question=given, turns=("one",)), agent)
+    assert [question.history[0] for question in agent.asked] == [before, before]
+    assert [len(question.history) for question in agent.asked] == [1, 3]
+    assert {question.thread_id for question in agent.asked} == {"mine"}
+
+
+async def test_a_sample_without_turns_is_asked_as_it_is() -> None:
+    agent = Notes()
+    row, events = await attempted(Sample(id="s1", question=Question(text="one")), agent)
+    assert (agent.asked, row.turns) == ([Question(text="one")], ())
+    assert not any(isinstance(event, StageChanged) for event in events)
+
+
+async def test_a_turn_that_fails_ends_the_attempt_and_the_error_says_which() -> None:
+    agent = Notes()
+    row, events = await attempted(Sample(id="s1", question=Question(text="three"), turns=("one", "fail")), agent)
+    assert len(agent.asked) == 2
+    assert (row.status, str(row.error)) == ("failed", "AgentError: turn 2 of 3: it cannot be done")
+    assert [turn.question for turn in row.turns] == ["one"]
+    assert (row.report, row.raw_report, row.question) == (None, None, "three")  # the draft was of another turn
+    assert [event.error for event in events if isinstance(event, RunFinished)] == ["turn 2 of 3: it cannot be done"]
+
+
+async def test_a_time_limit_ends_the_attempt_in_whichever_turn_it_is() -> None:
+    limits = configured(Limits, sample_seconds=0.2)
+    row, _ = await attempted(TURNS.model_copy(update={"turns": ("one", "hang")}), Notes(), limits=limits)
+    assert (row.status, len(row.turns)) == ("limit", 1)
+    assert str(row.error).startswith("LimitReached: turn 2 of 3: ")
+
+
+async def test_what_was_cut_off_in_an_earlier_turn_is_no_part_of_the_report() -> None:
+    """Each turn is settled by its own replies."""
+    row, _ = await attempted(Sample(id="s1", question=Question(text="one"), turns=("cut",)), Notes())
+    assert (row.status, row.turns[0].outcome) == ("completed", "partial")
+    row, _ = await attempted(Sample(id="s1", question=Question(text="cut"), turns=("one",)), Notes())
+    assert (row.status, row.turns[0].outcome) == ("limit", "ok")

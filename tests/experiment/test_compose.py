@@ -293,3 +293,9 @@ def test_a_sweep_in_the_config_needs_m() -> None:
     with pytest.raises(ConfigError, match=r"sweep_deep is a sweep over agent.deep.max_loops, which needs -m"):
         refuse_axes(config, [])
     refuse_axes(config, ["agent.deep.max_loops=2", "agent.deep.max_queries=4"])
+
+
+def test_an_ablation_changes_one_setting_at_a_time() -> None:
+    axes = ["seed=1,2,3", "agent.deep.max_loops=2,1"]
+    points = split(["experiment=deep_drb", *axes, "sweep.strategy=ablation"]).points
+    assert [tuple(point.axes.values()) for point in points] == [("1", "2"), ("2", "2"), ("3", "2"), ("1", "1")]

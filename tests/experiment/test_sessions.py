@@ -16,8 +16,10 @@ from aiq.datasets.questions import Questions
 from aiq.experiment.sessions import SIMULATED_USER, make_user
 from aiq.llm.models import RunModels
 from aiq.llm.transport import open_client
+from aiq.offline.chat import ChatReply
 from aiq.runs.events import EventReader
 from aiq.runs.folder import RunFolder
+from tests.agents.conftest import fenced, on_bench
 from tests.settings import configured
 
 SAMPLE = Sample(id="1", question=Question(text="Write a report on rivers."), preferences="I care about floods.")
@@ -65,6 +67,14 @@ def test_datasets_read_preferences_and_they_are_part_of_a_samples_identity(tmp_p
     assert task.preferences == question.preferences == "I care about floods."
     assert "preferences" not in question.tags
     assert "floods" not in question.question.model_dump_json()  # what an agent is told
+
+
+async def test_a_simulated_user_knows_all_turns_that_it_asks() -> None:
+    settings = configured(UserSettings, kind="simulated")
+    async with on_bench(lambda request: ChatReply(text="skip")) as bench:
+        user = make_user(settings, SAMPLE.model_copy(update={"turns": ("Which rivers?",)}), bench.session.models)
+        assert await user.answer("When?") == "skip"
+    assert fenced(bench.endpoint.requests[0], "request") == "Which rivers?\n\nWrite a report on rivers."
 
 
 TASK = "Write a report on tidal energy on the Morquist Coast: companies, founders and outlook."

@@ -47,6 +47,23 @@ def test_an_attempt_is_shown_with_all_that_happened(here: Workplace, capsys: pyt
         assert err.count("\n") == 1
 
 
+def test_earlier_turns_stand_before_the_question(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+    here.write_samples({"s1": "the third"}, turns=["the first", "the second"])
+    run = here.ran("agent.words=90", "agent.plain=true")
+    capsys.readouterr()
+    assert main(["show", "latest", "s1"]) == 0
+    out = capsys.readouterr().out
+    parts = ["turn 1", "the first", "characters ...", "turn 2", "the second", "s1, epoch 1", "the third", "> started"]
+    parts += ["== turn", '"number": 1', '"number": 2', '"number": 3', "report"]
+    place = 0
+    for part in parts:
+        assert part in out[place:], part
+        place = out.index(part, place)
+    page = (run / "index.html").read_text()
+    assert page.index("turn 1: the first") < page.index("turn 2: the second") < page.index("<p>the third</p>")
+    assert "the second the second" in page
+
+
 def test_long_texts_are_cut_in_the_middle() -> None:
     short = shortener(30)
     assert short(" as it is ") == "as it is"

@@ -106,6 +106,14 @@ def test_decisions_are_made_again_on_recorded_runs(here: Workplace, capsys: pyte
         assert why in capsys.readouterr().err
 
 
+def test_attempts_with_turns_are_not_decided_again(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+    here.write_samples({"s1": "why"}, turns=["what"])
+    assert main(["run", *CHOOSER, "~agent.plain", "+agent.longest=5", "name=one"]) == 0
+    rescore = ["run", "-m", "experiment=tiny", "sweep.strategy=rescore", "sweep.runs=[one]", "+agent.longest=5,7"]
+    assert main([*rescore, "name=again"]) == 2
+    assert "an attempt with several turns has decided more than once" in capsys.readouterr().err
+
+
 def test_recordings_of_a_sweep_go_on(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
     """They are checked before the first one starts, and the sweep is known from then on."""
     (here.path / "conf/judge/routes.yaml").write_text("# @package judge.routes\n# R\ntarget: tiny_parts:Routes\n")

@@ -20,7 +20,7 @@ from aiq.judges.base import Judge, RouteJudge
 
 
 class TinyDataset:
-    """JSONL of {id, question, kind}."""
+    """JSONL of {id, question, kind}, and perhaps turns."""
 
     Settings = SourceSettings
 
@@ -35,7 +35,8 @@ class TinyDataset:
         self.fingerprint = str(hash_of(text))
         for line in text.splitlines():
             row = json.loads(line)
-            yield Sample(id=row["id"], question=Question(text=row["question"]), tags={"kind": row["kind"]})
+            turns = tuple(row.get("turns", ()))
+            yield Sample(id=row["id"], question=Question(text=row["question"]), turns=turns, tags={"kind": row["kind"]})
 
 
 def hash_of(text: str) -> int:

@@ -106,7 +106,7 @@ async def test_calls_that_nobody_could_count_are_bugs(bench: Any) -> None:
     async with bench([OK]) as b:
         with pytest.raises(RuntimeError, match="x-aiq-role"):
             await b.models.openai("a.b").with_options(set_default_headers={}).chat.completions.create(**message)
-        with pytest.raises(RuntimeError, match="chat completions only"):
+        with pytest.raises(RuntimeError, match="chat completions and embeddings only"):
             await b.models.openai("a.b").responses.create(model="m", input="x")
         assert b.endpoint.got == []
     async with open_client(b.models._settings, offline_port=None) as client:

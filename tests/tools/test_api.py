@@ -85,14 +85,14 @@ async def test_a_web_search_is_sent_and_read_as_tavily_has_it(
         "raw_content": None,
         "published_date": "Sat, 14 Mar 2026 08:00:00 GMT",
     }
-    bare = {"title": None, "url": "https://a.example/2", "content": None, "score": 0.1}
+    bare = {"title": None, "url": "https://a.example/2", "content": None, "score": 3}
     over = {"title": "over the limit", "url": "https://a.example/3", "content": "", "score": 0.1}
     server.answers({"query": "q", "answer": None, "images": [], "results": [tessmark, bare, over], "request_id": "x"})
     web = searching(port, run_client, depth="advanced")[0]
     found = await web.search("mayor of Tessmark", 2)
     first = {"url": tessmark["url"], "title": "Tessmark", "text": "As of March 2026 ..."}
     assert found.hits == (
-        SearchHit(published="Sat, 14 Mar 2026 08:00:00 GMT", **first),
+        SearchHit(published="Sat, 14 Mar 2026 08:00:00 GMT", relevance=0.98, **first),
         SearchHit(url="https://a.example/2", title="", text=""),
     )
     assert server.seen[-1]["headers"]["authorization"] == f"Bearer {KEY}"

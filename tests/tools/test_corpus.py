@@ -50,7 +50,10 @@ def corpus(tmp_path: Path) -> Corpus:
 def test_finds_the_page_in_its_language(corpus: Corpus, query: str, name: str) -> None:
     hits = corpus.search(query, 3)
     assert hits[0].url == f"https://a.example/{name}"
-    assert all(hit.score > 0 for hit in hits)
+    relevances = [hit.relevance or 0 for hit in hits]
+    assert relevances[0] == 1
+    assert relevances == sorted(relevances, reverse=True)
+    assert min(relevances) > 0
 
 
 def test_hits_carry_title_date_and_the_text_that_fits_and_unknown_words_find_nothing(corpus: Corpus) -> None:

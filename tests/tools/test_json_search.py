@@ -113,6 +113,25 @@ async def test_a_searxng_instance_by_its_address_alone(server: tuple[Server, str
     assert await found(settings("searxng", base_url=site), run_client) == Found()
 
 
+async def test_a_relevance_is_a_number_from_0_to_1_where_the_options_say(
+    server: tuple[Server, str], run_client: AsyncClient
+) -> None:
+    served, site = server
+    told: tuple[dict[str, object], ...] = (
+        {"score": 0.5},
+        {"score": 1},
+        {"score": 1.5},
+        {"score": "0.5"},
+        {"score": True},
+        {},
+    )
+    served.answer = {"results": [{"url": f"https://a.example/{n}", **score} for n, score in enumerate(told)]}
+    fields: dict[str, str | None] = {"url": "url", "title": None, "content": None, "score": None, "date": None}
+    for field, expected in ((None, [None] * 6), ("score", [0.5, 1.0, None, None, None, None])):
+        made = settings("searxng", base_url=site, options={"fields": fields | {"relevance": field}})
+        assert [hit.relevance for hit in (await found(made, run_client, most=9)).hits] == expected
+
+
 async def test_another_api_by_its_options_alone(server: tuple[Server, str], run_client: AsyncClient) -> None:
     served, site = server
     served.answer = {

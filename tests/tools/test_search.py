@@ -24,7 +24,13 @@ class Recording:
 
 SETTINGS = configured(SearchSettings, provider="corpus", max_results=2, max_content_length=10)
 HITS = (
-    SearchHit(url="https://a.example/1", title="One", text="0123456789abc", published="Sat, 14 Mar 2026 08:00:00 GMT"),
+    SearchHit(
+        url="https://a.example/1",
+        title="One",
+        text="0123456789abc",
+        published="Sat, 14 Mar 2026 08:00:00 GMT",
+        relevance=0.75,
+    ),
     SearchHit(url='https://a.example/2?q="x y"', title="Two\nlines", text="short"),
     SearchHit(url="https://a.example/3", title="Three", text="too many"),
 )
@@ -41,6 +47,7 @@ async def test_results_are_blocks_and_each_is_a_source() -> None:
     )
     first, second = result.sources
     assert (first.url, first.title, first.text) == ("https://a.example/1", "One", "0123456789")
+    assert (first.relevance, second.relevance) == (0.75, None)
     assert (first.published, second.url) == ("2026-03-14", "https://a.example/2?q=%22x%20y%22")
     nothing = await WebSearch(Recording(), SETTINGS).run(SearchArguments(query="x"))
     assert (nothing.content, nothing.sources) == ("Search returned no results", ())

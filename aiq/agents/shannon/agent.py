@@ -6,11 +6,10 @@ from typing import ClassVar
 from pydantic import JsonValue
 
 from aiq.agents.base import Drawing
-from aiq.agents.shannon.calls import bookkeeping
+from aiq.agents.shannon.calls import Books, bookkeeping
 from aiq.agents.shannon.rules import citation_lines, format_report
 from aiq.agents.shannon.settings import ShannonSettings
 from aiq.agents.shannon.state import ResearchState
-from aiq.agents.shannon.synthesize import covered
 from aiq.agents.shannon.workflow import Workflow
 from aiq.agents.toolkit.finish import LeakFilter, finish
 from aiq.agents.toolkit.toolset import check_tools, sources_of
@@ -43,29 +42,31 @@ class ShannonAgent:
 
     async def research(self, question: Question, session: Session) -> Report:
         """Answer one question. Raises AgentError, ModelError, LimitReached, RunAborted."""
+        thread = question.thread_id or ""
         given = ResearchState(
             query=question.text,
             history=question.history,
-            thread=question.thread_id or "",
+            thread=thread,
             data_sources=sources_of(question, self._settings.data_sources),
             user_info=question.user_info,
         )
-        before = session.usage.total()
-        with bookkeeping(self._settings.budget_agent_max) as books:
+        books = Books(session, self._settings.budget_agent_max, zero_tokens=self._settings.record_zero_token)
+        with bookkeeping(books):
             state = ResearchState.model_validate(await self._workflow.graph.ainvoke(given))
-        extras: dict[str, JsonValue] = {"usage": books.summary(session, before), **told(state, self._settings)}
-        text = format_report(state.written, citation_lines(state.citations))
-        return finish(text, ROUTE, self._leaks, session, extras=extras)
+            text = format_report(state.written, citation_lines(state.citations))
+            outcome = "partial" if state.cut_off else "ok"
+            report = finish(text, ROUTE, self._leaks, session, outcome=outcome)
+            await self._workflow.memory.keep(thread, question.text, report.text, session)
+        extras = {"usage": books.summary(), **self._told(report, state)}
+        return report.model_copy(update={"extras": extras})
 
-
-def told(state: ResearchState, settings: ShannonSettings) -> dict[str, JsonValue]:
-    """What the row keeps of a research beside its report: the guarantees that do not hold among it."""
-    areas, good = state.refined.research_areas, covered(state, settings.synthesis)
-    return {
-        "research_areas": list(areas),
-        "not_covered": [area for area in areas if area not in good],
-        "gap_iterations": state.gap_iteration,
-        "quality": state.quality,
-        "citations": state.stats.model_dump(mode="json"),
-        "verification": state.verification and state.verification.model_dump(mode="json"),
-    }
+    def _told(self, report: Report, state: ResearchState) -> dict[str, JsonValue]:
+        """What the row keeps of a research beside its report: the guarantees that do not hold among it, and why."""
+        return {
+            "research_areas": list(state.refined.research_areas),
+            "not_covered": dict(self._workflow.synthesize.uncovered(report.text, state)),
+            "gap_iterations": state.gap_iteration,
+            "quality": state.quality,
+            "citations": state.stats.model_dump(mode="json"),
+            "verification": None if state.verification is None else state.verification.model_dump(mode="json"),
+        }

@@ -7,23 +7,10 @@ from pydantic import JsonValue
 WINDOWS: Mapping[str, int] = {"small": 8000, "medium": 32000, "large": 128000, "xlarge": 200000}
 """Tokens that a model of each tier takes."""
 
-_DELAYS = ((0.8, 0), (0.85, 50), (0.9, 300), (0.95, 750), (1.0, 1500))
-_LEVELS = ((0.5, "low"), (0.75, "medium"), (0.9, "high"))
-
 
 def split_tokens(total: int) -> tuple[int, int]:
     """Input and output tokens of a call of which only the sum is known: 60 % and the rest."""
     return total * 6 // 10, total - total * 6 // 10
-
-
-def backpressure_delay(used: float) -> int:
-    """Milliseconds to wait before a call, by the share of its budget that will have been used; 0 below 0.8."""
-    return next((delay for limit, delay in _DELAYS if used < limit), 5000)
-
-
-def backpressure_level(used: float) -> str:
-    """low, medium, high or critical, by the share of the budget."""
-    return next((level for limit, level in _LEVELS if used < limit), "critical")
 
 
 def estimate_tokens(messages: Sequence[str]) -> int:
@@ -53,21 +40,21 @@ def needs_compression(
     tier: str,
     new_messages: int,
     minutes: float | None,
-    threshold: int | None = None,
-    more_than: int = 20,
-    least_messages: int = 20,
-    least_minutes: float = 30,
+    above: int = 20,
+    share: float = 0.75,
+    pause_messages: int = 20,
+    pause_minutes: float = 30,
 ) -> tuple[bool, str]:
     """Whether to compress a conversation, and why not.
 
-    It needs a session, `more_than` messages, tokens up to the threshold (None: the tier's) and, if it was compressed
-    before (`minutes` ago, else None), so many new messages and minutes since.
+    It needs a session, more messages than `above`, at least the `share` of the tier's window in tokens and, if it was
+    compressed before (`minutes` ago, else None), so many new messages and minutes since.
     """
-    if not session_id or messages <= more_than:
+    if not session_id or messages <= above:
         return False, "Too few messages"
-    if tokens < (compression_threshold(tier) if threshold is None else threshold):
+    if tokens < compression_threshold(tier, share):
         return False, "Below token threshold"
-    if minutes is not None and (new_messages < least_messages or minutes < least_minutes):
+    if minutes is not None and (new_messages < pause_messages or minutes < pause_minutes):
         return False, "Rate limited"
     return True, ""
 

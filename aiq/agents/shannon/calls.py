@@ -1,9 +1,14 @@
-"""Model calls of the stages and their books: one record a call, under its agent's name; totals are sums of records."""
+"""Model calls of the stages and their books: a record for each exchange with a model, under its agent's name.
 
+Exchanges are recorded where the run books them, so that neither repairs nor failed sends nor embeddings are missed;
+totals are sums of the records.
+"""
+
+import json
+from collections import Counter
 from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from pydantic import JsonValue
@@ -15,7 +20,7 @@ from aiq.core.errors import AgentError, ModelError
 from aiq.core.events import Decision, Recovery
 from aiq.core.models import Message, Reply
 from aiq.core.session import Session, current
-from aiq.core.usage import Usage
+from aiq.core.usage import Usage, account
 
 T = TypeVar("T")
 
@@ -25,13 +30,12 @@ class BudgetSpent(AgentError):
 
 
 class CallRecord(Record):
-    """One model call, or one tool call that no model was asked for (`tool`). `step` numbers it within its agent."""
+    """One exchange with a model, or one tool call that no model was asked for (`tool`): step `step` of its agent."""
 
     agent_id: str
     step: int
     role: str = ""
     tool: str = ""
-    model: str = ""
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = 0.0
@@ -41,50 +45,64 @@ class CallRecord(Record):
         return self.input_tokens + self.output_tokens
 
 
-@dataclass
 class Books:
-    """The records of one research. `budget`: tokens that each agent may use, None for no limit."""
+    """The records of one research. `budget`: tokens that each agent may use; `zero_tokens`: tool calls are recorded."""
 
-    budget: int | None
-    records: list[CallRecord] = field(default_factory=list)
+    def __init__(self, session: Session, budget: int | None = None, *, zero_tokens: bool = False) -> None:
+        self._session, self._budget, self._zero_tokens = session, budget, zero_tokens
+        self._before = session.usage.total().total_tokens
+        self._steps: Counter[str] = Counter()
+        self.records: list[CallRecord] = []
 
-    def add(self, agent_id: str, **what: Any) -> None:
-        step = 1 + sum(record.agent_id == agent_id for record in self.records)
-        self.records.append(CallRecord(agent_id=agent_id, step=step, **what))
+    def record(self, role: str, usage: Usage) -> None:
+        """Of an exchange; one that was refused before the model saw it is none."""
+        if usage.total_tokens or usage.unreported_calls:
+            spent = usage.model_dump(include={"input_tokens", "output_tokens", "cost_usd"})
+            self._add(role=role, **spent)
 
-    def left(self, agent_id: str, messages: Sequence[Message]) -> int | None:
-        """Tokens that the reply may have, None for any number. Raises BudgetSpent where there are none."""
-        if self.budget is None:
+    def record_tool(self, tool: str) -> None:
+        """Of a tool call that no model was asked for, at no token; left out where the setting says so."""
+        if self._zero_tokens:
+            self._add(tool=tool)
+
+    def _add(self, **what: Any) -> None:
+        agent = _agent.get()
+        self._steps[agent] += 1
+        self.records.append(CallRecord(agent_id=agent, step=self._steps[agent], **what))
+
+    def left(self, messages: Sequence[Message], tools: Sequence[Any] = ()) -> int | None:
+        """Tokens that the working agent's next reply may have, None for any number. Raises BudgetSpent if none."""
+        if self._budget is None:
             return None
-        used = sum(record.tokens for record in self.records if record.agent_id == agent_id)
-        left = self.budget - used - estimate_tokens([message.content for message in messages])
+        used = sum(record.tokens for record in self.records if record.agent_id == _agent.get())
+        sent = [message.content for message in messages]
+        sent += [call.arguments for message in messages for call in message.tool_calls]
+        left = self._budget - used - estimate_tokens([*sent, *map(json.dumps, tools)])
         if left <= 0:
-            raise BudgetSpent(f"agent.budget_agent_max={self.budget}: {agent_id} has used {used} tokens")
+            raise BudgetSpent(f"agent.budget_agent_max={self._budget}: {_agent.get()} has used {used} tokens")
         return left
 
-    def summary(self, session: Session, before: Usage) -> dict[str, JsonValue]:
-        """The records, and whether they add up to what the session has booked since `before`; logged either way.
-
-        Only sends that failed may make a difference: the session books what an endpoint reports of them.
-        """
-        booked = session.usage.total().total_tokens - before.total_tokens
+    def summary(self) -> dict[str, JsonValue]:
+        """The records by agent and step, and their tokens; logs whether these equal what the session has booked."""
         recorded = sum(record.tokens for record in self.records)
+        booked = self._session.usage.total().total_tokens - self._before
         cause = "" if recorded == booked else f"{recorded} tokens are recorded, {booked} booked"
-        session.events.emit(Decision(name="tokens_add_up", value=recorded == booked, cause=cause))
+        self._session.events.emit(Decision(name="tokens_add_up", value=recorded == booked, cause=cause))
+        in_order = sorted(self.records, key=lambda record: (record.agent_id, record.step))
         return {
-            "records": [record.model_dump(mode="json", exclude_defaults=True) for record in self.records],
+            "records": [record.model_dump(mode="json", exclude_defaults=True) for record in in_order],
             "tokens": recorded,
         }
 
 
-_books: ContextVar[Books] = ContextVar("shannon_books")
 _agent: ContextVar[str] = ContextVar("shannon_agent", default="")
+_books: ContextVar[Books] = ContextVar("shannon_books")
 
 
 @contextmanager
-def bookkeeping(budget: int | None) -> Iterator[Books]:
-    """The books in which calls made inside are entered."""
-    with holding(_books, Books(budget)) as books:
+def bookkeeping(books: Books) -> Iterator[Books]:
+    """What models are asked inside is entered in these books."""
+    with holding(_books, books), holding(account, books):
         yield books
 
 
@@ -98,37 +116,32 @@ def working_as(agent_id: str) -> AbstractContextManager[str]:
     return holding(_agent, agent_id)
 
 
-def working_agent() -> str:
-    return _agent.get()
-
-
 async def ask(role: str, messages: Sequence[Message], **options: Any) -> Reply:
-    """As `Models.complete`, within the agent's budget and with a record. Raises BudgetSpent beside its errors."""
-    left = books().left(_agent.get(), messages)
-    if left is not None:
-        options["max_tokens"] = min(left, options.get("max_tokens") or left)
-    reply = await current().models.complete(role, messages, **options)
-    usage = reply.usage
-    books().add(
-        _agent.get(),
-        role=role,
-        model=reply.model,
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        cost_usd=usage.cost_usd,
-    )
-    return reply
+    """As `Models.complete`, within the limits of role and agent. Raises BudgetSpent beside its errors."""
+    left = books().left(messages, options.get("tools", ()))
+    wanted = options.pop("max_tokens", None) or left
+    if wanted:
+        options["max_tokens"] = min(effective_limit(role, wanted), left or wanted)
+    return await current().models.complete(role, messages, **options)
+
+
+def effective_limit(role: str, max_tokens: int) -> int:
+    """Tokens that a reply may really have: those asked for, or fewer where config limits the role."""
+    configured = current().models.setup(role).get("max_tokens")
+    return min(max_tokens, configured) if isinstance(configured, int) else max_tokens
 
 
 async def or_none(work: Awaitable[T], what: str) -> T | None:
-    """The result, or None where an agent or the endpoint failed at it: then the stage goes on without, and says so.
-
-    A set-up that has never worked ends the run all the same, as do limits.
-    """
+    """The result, or None where an agent or the endpoint failed at it: then the stage goes on without, and says so."""
     try:
         return await work
     except (AgentError, ModelError) as error:
-        if isinstance(error, ModelError) and error.never_answered:
-            raise
-        current().events.emit(Recovery(what=what, detail=str(error)))
+        bear(error, what)
         return None
+
+
+def bear(error: AgentError | ModelError, what: str) -> None:
+    """Log a failure after which the stage goes on. Raises that of a set-up which has never worked: it ends the run."""
+    if isinstance(error, ModelError) and error.never_answered:
+        raise error
+    current().events.emit(Recovery(what=what, detail=str(error)))

@@ -22,6 +22,7 @@ _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d
 _PLAIN_URL = re.compile(r"""https?://[^\t\n\f\r \])>"']+""")
 _RECENCY = ((7, 1.0), (30, 0.7), (90, 0.4))
 _OLD = 0.2
+_FILLED = ("title", "snippet", "published")
 
 
 class _Group(Record):
@@ -170,11 +171,11 @@ def _date(text: str) -> datetime | None:
         return None
 
 
-def deduplicate(citations: Sequence[Citation]) -> list[Citation]:
+def deduplicate(citations: Sequence[Citation], *, prefer_fetched: bool = False) -> list[Citation]:
     """One for each DOI, or normalised URL where there is none, in the order of the first of each.
 
     The first keeps its URL, source and agent; it gets the best scores of all, and of the later ones what it lacks of
-    title, snippet and date.
+    title, snippet and date. `prefer_fetched`: title and snippet of a page that was opened count before a search's.
     """
     merged: dict[str, Citation] = {}
     for new in citations:
@@ -182,9 +183,24 @@ def deduplicate(citations: Sequence[Citation]) -> list[Citation]:
         key = f"doi:{doi.lower()}" if doi else normalize_url(new.url)
         first = merged.setdefault(key, new)
         best = {name: max(getattr(first, name), getattr(new, name)) for name in ("quality", "credibility", "relevance")}
-        filled = {name: getattr(first, name) or getattr(new, name) for name in ("title", "snippet", "published")}
+        opened = prefer_fetched and new.tool_source == "web_fetch" and first.tool_source != "web_fetch"
+        order = (new, first) if opened else (first, new)
+        filled = {name: getattr(order[0], name) or getattr(order[1], name) for name in _FILLED}
         merged[key] = first.model_copy(update=best | filled)
     return list(merged.values())
+
+
+_DEBRIS = re.compile(r"(?:</|%3c/|&lt;/)url.*$", re.IGNORECASE)
+
+
+def clean_citations(citations: Sequence[Citation], least_text: int) -> list[Citation]:
+    """Those of http(s) pages with a host and at least so much text; addresses lose the debris of tags."""
+    cleaned = [one.model_copy(update={"url": _DEBRIS.sub("", one.url)}) for one in citations]
+    return [
+        one
+        for one in cleaned
+        if (url := parse(one.url)) and url.scheme in ("http", "https") and url.host and len(one.snippet) >= least_text
+    ]
 
 
 def rank_citations(citations: Sequence[Citation]) -> list[Citation]:
@@ -218,10 +234,21 @@ def citation_stats(citations: Sequence[Citation]) -> CitationStats:
 
 
 def collect_citations(
-    results: Sequence[AgentResult], now: datetime, maximum: int = 15, per_domain: int = 3
+    results: Sequence[AgentResult],
+    now: datetime,
+    maximum: int = 15,
+    per_domain: int = 3,
+    *,
+    least_text: int = 0,
+    prefer_fetched: bool = False,
 ) -> tuple[list[Citation], CitationStats]:
-    """The best citations of the results, at most `maximum` (15 where it is not positive), and their statistics."""
-    ranked = rank_citations(deduplicate(extract_citations(results, now)))
+    """The best citations of the results, at most `maximum` (15 where it is not positive), and their statistics.
+
+    `least_text`: see `clean_citations`, which 0 leaves out.
+    """
+    found = extract_citations(results, now)
+    found = clean_citations(found, least_text) if least_text else found
+    ranked = rank_citations(deduplicate(found, prefer_fetched=prefer_fetched))
     kept = enforce_diversity(ranked, per_domain)[: maximum if maximum > 0 else 15]
     return kept, citation_stats(kept)
 

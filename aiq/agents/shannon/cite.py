@@ -16,7 +16,14 @@ class Cite:
     async def run(self, state: ResearchState) -> dict[str, Any]:
         """The citations, and their statistics; after gaps were filled, of those results too."""
         settings, refined, session = self._settings, state.refined, current()
-        found, _ = collect_citations([*state.filled, *state.results], session.now, settings.most, settings.per_domain)
+        found, _ = collect_citations(
+            [*state.filled, *state.results],
+            session.now,
+            settings.most,
+            settings.per_domain,
+            least_text=settings.least_text,
+            prefer_fetched=settings.prefer_fetched,
+        )
         if settings.entity_filter:
             found = filter_by_entity(
                 found,
@@ -25,6 +32,9 @@ class Cite:
                 refined.official_domains,
                 settings.entity_threshold,
                 settings.entity_keep,
+                short_alias=settings.short_alias,
+                least_left=settings.least_left,
+                least_share=settings.least_share,
             )
         stats = citation_stats(found)
         session.events.emit(Decision(name="citations", value=len(found), cause="", detail=stats.model_dump()))

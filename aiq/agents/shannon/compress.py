@@ -1,11 +1,12 @@
 """Stage -0.5, compress: a long conversation becomes a summary, so that prompts stay within the model's window."""
 
-from typing import Any
+from datetime import datetime
 
 from aiq.agents.shannon.calls import ask, or_none, working_as
-from aiq.agents.shannon.rules import estimate_tokens, needs_compression
+from aiq.agents.shannon.rules import compression_target, estimate_tokens, needs_compression
 from aiq.agents.shannon.settings import CompressionSettings
 from aiq.agents.shannon.state import ResearchState
+from aiq.core.base import Record
 from aiq.core.events import Decision
 from aiq.core.models import Message
 from aiq.core.prompts import Prompts
@@ -14,36 +15,64 @@ from aiq.core.session import current
 AGENT = "compressor"
 
 
+class Compression(Record):
+    """The last one of a conversation: what it gave, of how many messages, and when."""
+
+    summary: str
+    messages: int
+    at: datetime
+
+
 class Compress:
     def __init__(self, settings: CompressionSettings, prompts: Prompts) -> None:
         self._settings, self._prompts = settings, prompts
 
-    async def run(self, state: ResearchState) -> dict[str, Any]:
-        """The summary of the conversation, where it is long enough to need one."""
+    async def run(self, state: ResearchState) -> dict[str, str]:
+        """The summary of the conversation, where it is long enough to need one; else the last one that was made."""
         messages = [f"{turn.speaker}: {turn.text}" for turn in state.history]
         if not self._settings.enabled or not messages:
             return {}
+        last = await self._last(state.thread)
+        if self._needed(messages, state.thread, last) and (summary := await self._summary(messages)):
+            last = Compression(summary=summary, messages=len(messages), at=current().now)
+            if state.thread:
+                store = await current().store()
+                await store.aput(place(state.thread), "last", last.model_dump(mode="json"), index=False)
+        return {"summary": last.summary if last else ""}
+
+    def _needed(self, messages: list[str], thread: str, last: Compression | None) -> bool:
         settings, tokens = self._settings, estimate_tokens(messages)
-        tier, window = settings.tier, settings.windows[settings.tier]
         needed, why = needs_compression(
-            state.thread or "history",
+            thread or "history",
             len(messages),
             tokens,
-            tier,
-            len(messages),
-            None,
-            int(window * settings.window_share),
-            settings.messages,
-            settings.new_messages,
-            settings.minutes,
+            settings.tier,
+            new_messages=len(messages) - (last.messages if last else 0),
+            minutes=(current().now - last.at).total_seconds() / 60 if last else None,
+            above=settings.messages,
+            share=settings.window_share,
+            pause_messages=settings.new_messages,
+            pause_minutes=settings.minutes,
         )
         detail = {"messages": len(messages), "tokens": tokens}
         current().events.emit(Decision(name="compression", value=needed, cause=why, detail=detail))
-        if not needed:
-            return {}
-        target = int(window * settings.target_share)
+        return needed
+
+    async def _summary(self, messages: list[str]) -> str:
+        """Empty where the model gives none."""
+        target = compression_target(self._settings.tier, self._settings.target_share)
         request = self._prompts.render("compressor.j2", conversation="\n\n".join(messages), tokens=target)
-        asked = ask(f"shannon.{tier}.compressor", [Message(role="user", content=request)], max_tokens=target)
+        role = f"shannon.{self._settings.tier}.compressor"
         with working_as(AGENT):
+            asked = ask(role, [Message(role="user", content=request)], max_tokens=target)
             reply = await or_none(asked, "compression_skipped")
-        return {"summary": reply.text.strip() if reply else ""}
+        return reply.text.strip() if reply else ""
+
+    async def _last(self, thread: str) -> Compression | None:
+        item = await (await current().store()).aget(place(thread), "last") if thread else None
+        return item and Compression.model_validate(item.value)
+
+
+def place(thread: str) -> tuple[str, ...]:
+    """Where the store has it; names take no full stop."""
+    return ("compression", current().thread(thread).replace(".", "%2E"))

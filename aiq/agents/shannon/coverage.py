@@ -1,9 +1,7 @@
 """The text of a report: sections, gaps, completeness, continuation, sources (specification 1.10, 1.11, 1.15)."""
 
 import re
-from collections.abc import Mapping, Sequence
-
-from pydantic import JsonValue
+from collections.abc import Sequence
 
 from aiq.agents.shannon.citations import clip
 from aiq.agents.shannon.records import AgentResult
@@ -79,6 +77,22 @@ def detect_gaps(
     return [area for area in areas if gap_reason(text, area, check_citations, min_citations)][:max_gaps]
 
 
+def coverage_verdict(
+    coverage: float, critical: bool, iteration: int, most: int, report: str, confidence: float
+) -> tuple[bool, float]:
+    """Whether to search for gaps once more, and how sure that is, of what a model says of a report's coverage.
+
+    Five rules in this order (specification, later improvements): little coverage at first, critical gaps, and hardly
+    any coverage go on, as long as iterations are left; a high coverage of a report below 500 bytes is not believed.
+    """
+    left = iteration < most
+    if left and ((iteration <= 1 and coverage < 0.5) or critical or coverage < 0.3):
+        return True, confidence
+    if len(report.encode()) < 500 and coverage > 0.7:
+        confidence = 0.0
+    return left, confidence
+
+
 def gap_queries(areas: Sequence[str], original_query: str) -> list[str]:
     """What to search for, for each area."""
     return [f"Find detailed information about: {area} (related to: {original_query})" for area in areas]
@@ -89,33 +103,21 @@ def minimum_citations(available: int, wanted: int = 6) -> int:
     return min(wanted, available)
 
 
-def target_words(areas: int) -> int:
-    """Words to ask for, at least; 600 more at most."""
-    return 200 * areas or 1200
-
-
-def synthesis_max_tokens(results: int, comprehensive: bool) -> int:
-    """Tokens that a report from so many agent results may have."""
-    limit = 10240 + 2048 * results
-    return max(50000, limit) if comprehensive else limit
-
-
-def uses_research_style(context: Mapping[str, JsonValue], areas: Sequence[str]) -> bool:
-    """Whether a report has the sections of research, by the keys of the request's context and the areas."""
-    mode = context.get("research_mode")
-    return (
-        context.get("synthesis_style") == "comprehensive"
-        or bool(areas)
-        or context.get("force_research") is True
-        or "enable_citations" in context
-        or (isinstance(mode, str) and bool(mode.strip()))
-    )
-
-
 def select_evidence(results: Sequence[AgentResult], maximum: int = 6, characters: int = 4000) -> list[AgentResult]:
     """The first successful results that say anything, each cut to so many characters."""
     usable = [result for result in results if result.success and result.response.strip()]
     return [one.model_copy(update={"response": clip(one.response, characters)}) for one in usable[:maximum]]
+
+
+def distinct(results: Sequence[AgentResult], same_above: float) -> list[AgentResult]:
+    """The first of results that say the same: equal texts, or a share of common words (Jaccard) above the limit."""
+    kept: list[tuple[AgentResult, frozenset[str]]] = []
+    for result in results:
+        words = frozenset(result.response.lower().split())
+        alike = (len(words & known) / (len(words | known) or 1) for _, known in kept)
+        if not any(share > same_above or (share == 1 and same_above >= 1) for share in alike):
+            kept.append((result, words))
+    return [result for result, _ in kept]
 
 
 def sanitize_output(text: str) -> str:

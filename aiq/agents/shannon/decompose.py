@@ -37,12 +37,31 @@ class PlannedTask(LenientRecord):
         return Subtask(**{**self.model_dump(), "tool_parameters": given if "tool" in given else {}})
 
 
+class ContractedTask(PlannedTask):
+    """A subtask that says what is expected of it, on lines after its description."""
+
+    output_format: str = Field("", description="what to bring: a list, figures with their dates, a comparison")
+    source_guidance: str = Field("", description="which kinds of sources to prefer")
+    search_budget: int = Field(0, ge=0, description="searches at most; 0: any number")
+    boundaries: str = Field("", description="what is not part of it")
+
+    def subtask(self) -> Subtask:
+        budget = f"{self.search_budget} searches at most" if self.search_budget else ""
+        said = {"Bring": self.output_format, "Prefer": self.source_guidance, "Use": budget, "Not": self.boundaries}
+        terms = [f"{name}: {text}" for name, text in said.items() if text]
+        return super().subtask().model_copy(update={"description": "\n".join([self.description, *terms])})
+
+
 class Decomposition(LenientRecord):
     """What the model is asked for."""
 
     complexity_score: float = Field(0.5, ge=0, le=1, description="0 for a lookup, 1 for a report with many parts")
-    subtasks: tuple[PlannedTask, ...]
+    subtasks: tuple[PlannedTask, ...] = ()
     agent_types: tuple[str, ...] = Field((), description="the role of each subtask's agent, in their order")
+
+
+class Contracted(Decomposition):
+    subtasks: tuple[ContractedTask, ...] = ()
 
 
 class Decompose:
@@ -53,7 +72,8 @@ class Decompose:
             "max_tokens": settings.max_tokens,
         }
         role = f"shannon.{settings.tier}.decomposer"
-        self._call = StructuredCall(role, Decomposition, prompts, "decomposer", options, ask)
+        answer = Contracted if settings.contracts else Decomposition
+        self._call: StructuredCall[Decomposition] = StructuredCall(role, answer, prompts, "decomposer", options, ask)
 
     async def run(self, state: ResearchState) -> dict[str, Plan]:
         """The plan. Raises AgentError where none can be read: without one there is no research; ModelError."""
@@ -62,6 +82,6 @@ class Decompose:
         with working_as(AGENT):
             found = await self._call.ask(question=state.query, refined=query, areas=areas, tools=tools, **state.context)
         if found is None:
-            raise AgentError("the query could not be decomposed: no reply, repaired or not, was a list of subtasks")
+            raise AgentError("the query could not be decomposed: no reply, repaired or not, was a JSON object")
         tasks = repair_subtasks([task.subtask() for task in found.subtasks], query, found.complexity_score)
-        return {"plan": Plan(complexity=found.complexity_score, subtasks=tasks, personas=found.agent_types)}
+        return {"plan": Plan(complexity=found.complexity_score, subtasks=tasks, agent_types=found.agent_types)}

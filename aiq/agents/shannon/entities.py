@@ -1,5 +1,6 @@
 """The entity filter: which results and citations are about the entity of the question (specification 1.8)."""
 
+import re
 from collections.abc import Sequence
 
 from aiq.agents.shannon.records import AgentResult, Citation
@@ -30,6 +31,10 @@ def filter_by_entity(
     official_domains: Sequence[str],
     threshold: float = 0.3,
     min_keep: int = 8,
+    *,
+    short_alias: int = 0,
+    least_left: int = 0,
+    least_share: float = 0.0,
 ) -> list[Citation]:
     """Pages of official domains, then the others whose score reaches the threshold, both in their order; if these are
     fewer than `min_keep`, then also the best of the rest by quality times credibility plus score.
@@ -37,11 +42,14 @@ def filter_by_entity(
     An official domain scores 0.6, else a name in the URL 0.4; a name in title, snippet or source 0.4 more. Without a
     canonical name nothing changes. A domain is official by what its owner registers, so that x.com is not netflix.com;
     if it is stated with a path (github.com/acme), the page has to lie below that.
+
+    Names of fewer than `short_alias` characters have to be whole words. Where fewer than `least_left` citations, or
+    less than `least_share` of them, would be left, nothing is filtered.
     """
     if not canonical_name.strip():
         return list(citations)
     names, domains = _names([canonical_name, *exact_queries]), [_bare_domain(one) for one in official_domains]
-    rated = [(one, *_entity_score(one, names, domains)) for one in citations]
+    rated = [(one, *_entity_score(one, names, domains, short_alias)) for one in citations]
     kept = [one for one, _, official in rated if official]
     kept += [one for one, score, official in rated if not official and score >= threshold]
     urls = {one.url for one in kept}
@@ -49,15 +57,22 @@ def filter_by_entity(
         if len(kept) < min_keep and one.url not in urls:
             kept.append(one)
             urls.add(one.url)
-    return kept
+    enough = len(kept) >= max(least_left, least_share * len(citations))
+    return kept if enough else list(citations)
 
 
-def _entity_score(citation: Citation, names: Sequence[str], domains: Sequence[str]) -> tuple[float, bool]:
+def _entity_score(
+    citation: Citation, names: Sequence[str], domains: Sequence[str], short_alias: int
+) -> tuple[float, bool]:
+    def has(text: str, name: str) -> bool:
+        whole = len(name) < short_alias
+        return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None if whole else name in text
+
     url = citation.url.lower()
     official = any(_lies_below(url, domain) for domain in domains if domain)
-    score = 0.6 if official else 0.4 * any(name in url for name in names)
+    score = 0.6 if official else 0.4 * any(has(url, name) for name in names)
     text = f"{citation.title} {citation.snippet} {citation.source}".lower()
-    return score + 0.4 * any(name in text for name in names), official
+    return score + 0.4 * any(has(text, name) for name in names), official
 
 
 def _lies_below(url: str, domain: str) -> bool:

@@ -1,15 +1,16 @@
 """Stage 2, execute: subtasks by one ReAct loop, or by agents in parallel, by dependencies, or one after the other."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
 from aiq.agents.shannon.react import React
 from aiq.agents.shannon.records import AgentResult, Subtask
-from aiq.agents.shannon.rules import model_tier, route_pattern, search_line, topological_order
-from aiq.agents.shannon.settings import ShannonSettings
-from aiq.agents.shannon.state import Pattern, ResearchState
-from aiq.agents.shannon.worker import Task, Worker, call, kind_of, result_of
+from aiq.agents.shannon.rules import agent_role, model_tier, route_pattern, search_line, topological_order
+from aiq.agents.shannon.settings import Pattern, ShannonSettings
+from aiq.agents.shannon.state import ResearchState
+from aiq.agents.shannon.worker import Task, Worker
 from aiq.agents.toolkit.subagents import as_agent
 from aiq.agents.toolkit.toolset import research_tools
 from aiq.core.errors import AgentError
@@ -23,28 +24,28 @@ Work = Callable[[Task], Awaitable[AgentResult]]
 
 class Execute:
     def __init__(self, settings: ShannonSettings, prompts: Prompts) -> None:
-        self._settings, self._prompts = settings, prompts
-        worker = Worker(prompts, settings.execution.tool_rounds)
-        self._worker, self._react = worker, React(settings.execution, prompts, worker)
+        self._settings = settings
+        self._worker = Worker(prompts, settings.execution.tool_rounds)
+        self._react = React(settings.execution, prompts, self._worker)
 
     async def run(self, state: ResearchState) -> dict[str, tuple[AgentResult, ...]]:
         """A result for each task, in the order of the plan. Raises AgentError for a plan that has no order."""
-        pattern = self.pattern(state)
+        pattern = self._pattern(state)
         current().events.emit(Decision(name="pattern", value=pattern, cause=f"complexity {state.plan.complexity:g}"))
+        whole = Subtask(id="whole", description=state.refined.refined_query)
         if pattern == "react":
-            whole = Subtask(id="react", description=state.refined.refined_query)
             results = [await self.react(state, whole, self._settings.of("react_max_iterations"))]
         else:
-            results = await self._scheduled(state, pattern)
+            results = await self._scheduled(state, pattern, state.plan.subtasks or (whole,))
         if self._settings.execution.force_search and not any(o.success for r in results for o in r.tool_outputs):
-            results += await self._forced_search(state)
+            results += await self._forced_search(state, whole)
         return {"results": tuple(results)}
 
     async def react(self, state: ResearchState, subtask: Subtask, iterations: int) -> AgentResult:
         """One ReAct loop over a task."""
-        return await self._one(self._react.work, replace(self._task(state, subtask), max_iterations=iterations))
+        return await as_reported(self._react.work, replace(self._task(state, subtask), max_iterations=iterations))
 
-    def pattern(self, state: ResearchState) -> Pattern:
+    def _pattern(self, state: ResearchState) -> Pattern:
         """How this plan is worked off: as config says, or by complexity, dependencies and strategy."""
         settings = self._settings.execution
         if settings.pattern != "auto":
@@ -59,41 +60,27 @@ class Execute:
             settings.per_task_above,
         )
 
-    async def _scheduled(self, state: ResearchState, pattern: Pattern) -> list[AgentResult]:
+    async def _scheduled(self, state: ResearchState, pattern: Pattern, plan: Sequence[Subtask]) -> list[AgentResult]:
         """All subtasks: each starts when its dependencies have ended, and as many at once as the pattern allows."""
-        plan = state.plan.subtasks
-        try:
-            order = topological_order({task.id: task.dependencies for task in plan})
-        except ValueError as error:
-            raise AgentError(f"the plan cannot be worked off: {error}") from None
-        per_task = pattern == "react_per_task"
-        dependent = any(task.dependencies for task in plan)
-        in_order = pattern == "sequential" or (per_task and dependent)
-        tasks = [
-            self._task(state, task, state.plan.persona(place), simple=not per_task) for place, task in enumerate(plan)
-        ]
-        work = self._react.work if per_task else self._worker.work
-
-        async def one(task: Task) -> AgentResult:
-            return await self._one(work, task)
-
         needs = {task.id: () if pattern == "parallel" else task.dependencies for task in plan}
+        order, per_task = order_of(plan, needs), pattern == "react_per_task"
+        one_by_one = pattern == "sequential" or (per_task and any(needs.values()))
         if pattern == "sequential":
-            needs = {name: order[:place] for place, name in enumerate(order)}
-        at_once = 1 if in_order else self._settings.of("max_concurrent_agents")
-        return await scheduled(tasks, needs, one, at_once, order)
+            needs = {name: tuple(order[:place]) for place, name in enumerate(order)}
+        tasks = [
+            self._task(state, task, agent_role(state.plan.agent_types, place), simple=not per_task)
+            for place, task in enumerate(plan)
+        ]
+        at_once = 1 if one_by_one else self._settings.of("max_concurrent_agents")
+        return await scheduled(tasks, needs, self._react.work if per_task else self._worker.work, at_once, order)
 
     def _task(
         self, state: ResearchState, subtask: Subtask, persona: str = "researcher", *, simple: bool = False
     ) -> Task:
-        """A subtask with what its agent may use; the one forced tool call that does it, where one is planned."""
-        tools = self._tools(state, subtask)
-        planned = subtask.tool_parameters
-        forced = None
-        if simple and not subtask.dependencies and any(tool.name == planned.get("tool") for tool in tools):
-            query = {"query": subtask.description} if set(planned) == {"tool"} else {}
-            forced = {**query, **planned}
-        refined = state.refined
+        """A subtask with what its agent may use; a `simple` one is forced where a search is planned that does it."""
+        tools, refined = self._tools(state, subtask), state.refined
+        planned = subtask.tool_parameters if simple and subtask.task_type != "synthesis" else {}
+        tool = next((tool for tool in tools if tool.name == planned.get("tool") and searches(tool)), None)
         hints = search_line(refined.exact_queries, refined.official_domains, refined.disambiguation_terms)
         return Task(
             agent_id=subtask.id,
@@ -102,34 +89,49 @@ class Execute:
             tools=tools,
             area=subtask.parent_area,
             persona=persona,
-            forced=forced,
-            context={**state.context, "hints": hints, "question": state.query},
+            forced=None
+            if tool is None
+            else (tool, str(planned.get("query") or subtask.description.partition("\n")[0])),
+            context={**state.context, "hints": hints},
             max_iterations=self._settings.of("react_max_iterations"),
         )
 
     def _tools(self, state: ResearchState, subtask: Subtask) -> tuple[Tool, ...]:
-        """The research tools that the plan suggests; all searches and fetches too, where research is forced."""
+        """The research tools that the plan suggests; where research is forced, all that search or open pages."""
         tools = research_tools(state.data_sources)
-        wanted = set(subtask.suggested_tools)
-        return tuple(tool for tool in tools if self._settings.force_research or tool.name in wanted)
+        return tuple(tool for tool in tools if self._settings.force_research or tool.name in subtask.suggested_tools)
 
-    async def _one(self, work: Work, task: Task) -> AgentResult:
-        return await as_agent(task.agent_id, task.description, work(task), lambda result: result.response)
-
-    async def _forced_search(self, state: ResearchState) -> list[AgentResult]:
+    async def _forced_search(self, state: ResearchState, whole: Subtask) -> list[AgentResult]:
         """One search for the question, where no agent has found anything."""
-        task = self._task(state, Subtask(id="forced-search", description=state.refined.refined_query))
-        search = next((t for t in task.tools if kind_of(t.name) == "web_search" and "query" in fields(t)), None)
+        search = next(filter(searches, research_tools(state.data_sources)), None)
         if search is None:
             return []
         current().events.emit(Decision(name="forced_search", value=search.name, cause="no tool call succeeded"))
-        with nested_call(len(state.plan.subtasks), 0, None):
-            output, content = await call(search, {"query": state.refined.refined_query})
-        return [result_of(task, content if output.success else "", [output], None if output.success else content)]
+        task = replace(self._task(state, whole), agent_id="forced-search", forced=(search, whole.description))
+        with nested_call(len(state.plan.subtasks) + 1, 0, None):
+            return [await as_reported(self._worker.work, task)]
 
 
-def fields(tool: Tool) -> Mapping[str, object]:
-    return tool.parameters.model_fields
+async def as_reported(work: Work, task: Task) -> AgentResult:
+    """The agent's work between its events."""
+    return await as_agent(task.agent_id, task.description, work(task), lambda result: result.response)
+
+
+def searches(tool: Tool) -> bool:
+    """Whether a query is all that the tool needs."""
+    needed = [name for name, field in tool.parameters.model_fields.items() if field.is_required()]
+    return needed == ["query"]
+
+
+def order_of(plan: Sequence[Subtask], needs: Mapping[str, Sequence[str]]) -> list[str]:
+    """The ids of a plan's tasks, each after those that it needs. Raises AgentError that names what is wrong with it."""
+    twice = [name for name, times in Counter(task.id for task in plan).items() if times > 1]
+    if twice:
+        raise AgentError(f"the plan cannot be worked off: several subtasks have the id {', '.join(twice)}")
+    try:
+        return topological_order(needs)
+    except ValueError as error:
+        raise AgentError(f"the plan cannot be worked off: {error}") from None
 
 
 async def scheduled(
@@ -141,25 +143,25 @@ async def scheduled(
 ) -> list[AgentResult]:
     """Results in the order of `tasks`, which start in `order`.
 
-    A task waits for those that it needs, and takes one of `at_once` places only then. It is told the responses of
-    those that succeeded; one that failed holds nothing up. `needs` has no cycle, and `order` keeps to it.
+    A task waits for those that it needs, and takes one of `at_once` places only then. It is told what they answered;
+    one that failed holds nothing up. `needs` has no cycle, and `order` keeps to it. The first error ends the rest.
     """
     places = asyncio.Semaphore(at_once)
-    by_id = {task.agent_id: task for task in tasks}
-    index = {task.agent_id: number for number, task in enumerate(tasks)}
+    by_id = {task.agent_id: (place, task) for place, task in enumerate(tasks)}
     running: dict[str, asyncio.Task[AgentResult]] = {}
 
-    async def one(task: Task) -> AgentResult:
-        before = {name: await running[name] for name in needs[task.agent_id]}
-        known = {name: result.response for name, result in before.items() if result.success}
+    async def one(name: str) -> AgentResult:
+        place, task = by_id[name]
+        before = {need: await running[need] for need in needs[name]}
+        known = {need: found.response if found.success else "This task failed." for need, found in before.items()}
         async with places:
-            with nested_call(index[task.agent_id], 0, None):
-                return await work(replace(task, known=known))
+            with nested_call(place, 0, None):
+                return await as_reported(work, replace(task, known=known))
 
     try:
         for name in order:
-            running[name] = asyncio.ensure_future(one(by_id[name]))
-        return [await running[task.agent_id] for task in tasks]
+            running[name] = asyncio.ensure_future(one(name))
+        return await asyncio.gather(*(running[task.agent_id] for task in tasks))
     finally:
         for unfinished in running.values():
             unfinished.cancel()

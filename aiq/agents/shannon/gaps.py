@@ -1,60 +1,72 @@
-"""Stage 3.5, gap filling: areas that the report does not cover are searched for again, and the report rewritten."""
+"""Stage 3.5, gaps: areas that the report does not cover are found, searched for again, and the report rewritten."""
 
 from typing import Any
 
 from aiq.agents.shannon.cite import Cite
 from aiq.agents.shannon.execute import Execute
+from aiq.agents.shannon.gap_model import GapModel
 from aiq.agents.shannon.records import AgentResult, Subtask
-from aiq.agents.shannon.rules import detect_gaps, gap_queries
+from aiq.agents.shannon.rules import detect_gaps, extract_domain, gap_queries
 from aiq.agents.shannon.settings import ShannonSettings
 from aiq.agents.shannon.state import ResearchState
 from aiq.agents.shannon.synthesize import Synthesize
 from aiq.agents.toolkit.subagents import gather_ordered
-from aiq.core.events import Round
+from aiq.core.events import Decision, Round
+from aiq.core.prompts import Prompts
 from aiq.core.session import current
 
 
-class FillGaps:
-    def __init__(self, settings: ShannonSettings, execute: Execute, cite: Cite, synthesize: Synthesize) -> None:
+class Gaps:
+    def __init__(
+        self, settings: ShannonSettings, prompts: Prompts, execute: Execute, cite: Cite, synthesize: Synthesize
+    ) -> None:
         self._settings, self._execute, self._cite, self._synthesize = settings, execute, cite, synthesize
+        self._model = GapModel(settings.gaps, settings.verification.tier, prompts)
+        self._by_model = settings.gaps.evaluator == "model"
 
-    def detect(self, state: ResearchState) -> list[str]:
-        """The areas to search for now: none once the passes are used up, or where gap filling is off."""
-        settings = self._settings
-        if not settings.of("gap_filling_enabled"):
-            return []
-        if state.gap_iteration >= settings.of("gap_filling_max_iterations"):
-            return []
-        return detect_gaps(
-            state.written,
-            state.refined.research_areas,
-            settings.of("gap_filling_max_gaps"),
-            settings.of("gap_filling_check_citations"),
-            settings.gaps.min_citations,
-        )
+    async def find(self, state: ResearchState) -> dict[str, tuple[str, ...]]:
+        """What to search for now, areas or (of a model) queries: nothing once the passes are used up, or where off."""
+        settings, most = self._settings, self._settings.of("gap_filling_max_iterations")
+        if not settings.of("gap_filling_enabled") or state.gap_iteration >= most:
+            return {"gaps": ()}
+        if self._by_model:
+            found = await self._model.queries(state, most)
+        else:
+            check, least = settings.of("gap_filling_check_citations"), settings.gaps.min_citations
+            found = detect_gaps(state.written, state.sections, settings.of("gap_filling_max_gaps"), check, least)
+        detail = {"iteration": state.gap_iteration, "gaps": list(found)}
+        current().events.emit(Decision(name="gaps", value=len(found), cause=settings.gaps.evaluator, detail=detail))
+        return {"gaps": tuple(found)}
 
-    async def run(self, state: ResearchState) -> dict[str, Any]:
-        """One pass over the gaps found: searched, cited, written again."""
-        number = state.gap_iteration + 1
-        queries = gap_queries(state.gaps, state.query)
+    async def fill(self, state: ResearchState) -> dict[str, Any]:
+        """One pass over the gaps found: searched, cited, written again; a report that cannot be rewritten stays."""
+        number, known = state.gap_iteration + 1, [citation.url for citation in state.citations]
+        queries = list(state.gaps) if self._by_model else gap_queries(state.gaps, state.query)
+        found = await self._searched(state, queries, number)
+        update = {
+            "filled": (*found, *state.filled),
+            "gap_iteration": number,
+            "first_urls": state.first_urls or tuple(known),
+        }
+        filled = state.model_copy(update=update)
+        filled = filled.model_copy(update=(cited := await self._cite.run(filled)))
+        new = tuple(citation.url for citation in filled.citations if citation.url not in known)
+        current().events.emit(Round(number=number, queries=tuple(queries), new_sources=new))
+        if self._by_model and not self._worth_it(new, known):
+            return {"gap_iteration": number, "gaps": ()}
+        written = await self._synthesize.write(filled, tier=self._settings.gap_model_tier) if filled.citations else {}
+        return {**update, **cited, **written} if written else update
+
+    async def _searched(self, state: ResearchState, queries: list[str], number: int) -> list[AgentResult]:
         tasks = [
             Subtask(id=f"gap-{number}-{place}", description=query, parent_area=area)
             for place, (area, query) in enumerate(zip(state.gaps, queries, strict=True), start=1)
         ]
+        iterations = self._settings.gaps.max_iterations or self._settings.of("react_max_iterations", 3)
+        works = [lambda task=task: self._execute.react(state, task, iterations) for task in tasks]
+        return await gather_ordered(works, self._settings.gaps.at_once, number)
 
-        async def one(task: Subtask) -> AgentResult:
-            return await self._execute.react(state, task, self._settings.gaps.max_iterations)
-
-        works = [lambda task=task: one(task) for task in tasks]
-        found = await gather_ordered(works, self._settings.gaps.at_once, number)
-        known = {citation.url for citation in state.citations}
-        filled = state.model_copy(update={"filled": (*found, *state.filled), "gap_iteration": number})
-        filled = filled.model_copy(update=await self._cite.run(filled))
-        new = tuple(citation.url for citation in filled.citations if citation.url not in known)
-        event = Round(number=number, queries=tuple(queries), new_sources=new, gaps=state.gaps)
-        current().events.emit(event)
-        if filled.citations:
-            tier = self._settings.gap_model_tier or self._settings.synthesis_model_tier
-            filled = filled.model_copy(update=await self._synthesize.run(filled, tier))
-        changed = ("filled", "gap_iteration", "citations", "stats", "written")
-        return {name: getattr(filled, name) for name in changed} | {"gaps": tuple(self.detect(filled))}
+    def _worth_it(self, new: tuple[str, ...], known: list[str]) -> bool:
+        """Whether a pass has brought so many new pages, or one of a new domain."""
+        domains = {extract_domain(url) for url in new} - {extract_domain(url) for url in known}
+        return len(new) >= self._settings.gaps.new_urls or bool(domains)

@@ -35,7 +35,7 @@ def observations_similar(first: str, second: str) -> bool:
     if not 0.5 <= _length_ratio(first, second) <= 2.0:
         return False
     known, words = set(first.split()), second.split()
-    return sum(len(word.encode()) > 3 and word in known for word in words) > 0.7 * len(words)
+    return bool(words) and sum(len(word.encode()) > 3 and word in known for word in words) / len(words) > 0.7
 
 
 def react_should_stop(

@@ -1,14 +1,74 @@
-"""Stage -1, memory: what was said earlier in the conversation, the latest of it and the most like the question."""
+"""Stage -1, memory: earlier turns of the conversation, the latest ones and those most like the question."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from aiq.agents.shannon.calls import or_none, working_as
+from aiq.agents.shannon.rules import merge_memory
 from aiq.agents.shannon.settings import MemorySettings
-from aiq.agents.shannon.state import ResearchState
+from aiq.agents.shannon.state import Remembered, ResearchState
+from aiq.agents.toolkit.memory import Interaction, Memory
+from aiq.core.events import Decision
+from aiq.core.samples import Turn
+from aiq.core.session import Session, current
+
+AGENT = "memory"
+
+ROLE = "shannon.memory"
+"""Of the embedding model, where config names one."""
 
 
-class Remember:
+class Recall:
     def __init__(self, settings: MemorySettings) -> None:
         self._settings = settings
 
     async def run(self, state: ResearchState) -> dict[str, Any]:
-        return {}
+        """What prompts may show of the conversation; where nothing is remembered, the end of the history."""
+        if not self._settings.enabled:
+            return {}
+        found = None
+        if state.thread:
+            with working_as(AGENT):
+                found = await or_none(self._hierarchical(state.thread, state.query), "memory_skipped")
+        return {"memory": tuple(found or self._of_session(state.history))}
+
+    async def _hierarchical(self, thread: str, query: str) -> list[Remembered]:
+        """The latest interactions and those most like the query, each once."""
+        settings, memory = self._settings, self._memory(current())
+        recent = await memory.recent(thread, settings.recent)
+        similar = await memory.similar(thread, query, settings.similar, settings.threshold)
+        merged, counts = merge_memory(told(recent), told(similar), (), settings.most)
+        if merged:
+            decision = Decision(name="memory", value=len(merged), cause="hierarchical", detail=dict(counts))
+            current().events.emit(decision)
+        return [Remembered(query=item["query"], answer=item["answer"], origin=item["_source"]) for item in merged]
+
+    def _of_session(self, history: Sequence[Turn]) -> list[Remembered]:
+        found = in_pairs(history[-self._settings.history :])
+        if found:
+            current().events.emit(Decision(name="memory", value=len(found), cause="session"))
+        return found
+
+    async def keep(self, thread: str, query: str, answer: str, session: Session) -> None:
+        """Remember this turn for the next ones, where the conversation has a name."""
+        if self._settings.enabled and thread:
+            with working_as(AGENT):
+                await or_none(self._memory(session).remember(thread, query, answer, session.now), "memory_not_kept")
+
+    def _memory(self, session: Session) -> Memory:
+        return Memory(session, ROLE, self._settings.embedding_model)
+
+
+def told(turns: Sequence[Interaction]) -> list[dict[str, str]]:
+    return [turn.model_dump(include={"id", "query", "answer"}) for turn in turns]
+
+
+def in_pairs(history: Sequence[Turn]) -> list[Remembered]:
+    """A history as interactions: each question with the answer that follows it; a side that is missing is empty."""
+    found: list[Remembered] = []
+    for turn in history:
+        if turn.speaker == "user" or not found or found[-1].answer:
+            found.append(Remembered(query="", answer="", origin="session"))
+        side = "query" if turn.speaker == "user" else "answer"
+        found[-1] = found[-1].model_copy(update={side: turn.text})
+    return found

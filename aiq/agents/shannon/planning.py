@@ -1,12 +1,22 @@
 """Before agents work: the language, what refinement and decomposition mean, the order and the pattern of the work,
 models and strategies (specification 1.2 to 1.5, 1.7, 1.12, 1.17)."""
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from aiq.agents.shannon.records import Refinement, Subtask
+from aiq.agents.shannon.records import Subtask
+
+_STANDARD: Mapping[str, bool | int] = {
+    "enable_verification": True,
+    "max_concurrent_agents": 5,
+    "react_max_iterations": 3,
+    "gap_filling_enabled": True,
+    "gap_filling_max_gaps": 3,
+    "gap_filling_max_iterations": 2,
+    "gap_filling_check_citations": False,
+}
+_DEEP = {**_STANDARD, "gap_filling_check_citations": True}
 
 STRATEGIES: Mapping[str, Mapping[str, bool | int]] = {
     "quick": {
@@ -16,33 +26,9 @@ STRATEGIES: Mapping[str, Mapping[str, bool | int]] = {
         "gap_filling_enabled": False,
         "gap_filling_check_citations": False,
     },
-    "standard": {
-        "enable_verification": True,
-        "max_concurrent_agents": 5,
-        "react_max_iterations": 3,
-        "gap_filling_enabled": True,
-        "gap_filling_max_gaps": 3,
-        "gap_filling_max_iterations": 2,
-        "gap_filling_check_citations": False,
-    },
-    "deep": {
-        "enable_verification": True,
-        "max_concurrent_agents": 6,
-        "react_max_iterations": 4,
-        "gap_filling_enabled": True,
-        "gap_filling_max_gaps": 5,
-        "gap_filling_max_iterations": 2,
-        "gap_filling_check_citations": True,
-    },
-    "academic": {
-        "enable_verification": True,
-        "max_concurrent_agents": 8,
-        "react_max_iterations": 5,
-        "gap_filling_enabled": True,
-        "gap_filling_max_gaps": 10,
-        "gap_filling_max_iterations": 2,
-        "gap_filling_check_citations": True,
-    },
+    "standard": _STANDARD,
+    "deep": {**_DEEP, "max_concurrent_agents": 6, "react_max_iterations": 4, "gap_filling_max_gaps": 5},
+    "academic": {**_DEEP, "max_concurrent_agents": 8, "react_max_iterations": 5, "gap_filling_max_gaps": 10},
 }
 """Keys of the context that a strategy presets (specification 1.12)."""
 
@@ -66,32 +52,27 @@ _SCRIPTS = {
 _LETTERS = {"Spanish": "ñ¿¡", "French": "çàè", "German": "äöüß"}
 
 
-def detect_language(text: str, cjk_threshold: float = 0.3) -> str:
+def detect_language(
+    text: str, cjk_threshold: float = 0.3, *, ignore_urls: bool = False, han_by_kana: float | None = None
+) -> str:
     """The English name of a text's language, by the shares of scripts among its letters; English where none is sure.
 
     Of Latin letters only the ASCII ones count; after that single letters tell Spanish, French and German.
+    `han_by_kana`: Chinese characters for each kana, above which a text with kana is Chinese; None: it never is.
     """
+    text = re.sub(r"https?://\S+", "", text) if ignore_urls else text
     counts = {name: len(re.findall(f"[{ranges}]", text)) for name, ranges in _SCRIPTS.items()}
     total = sum(counts.values())
     if not total:
         return "English"
     if counts["han"] + counts["kana"] + counts["hangul"] > cjk_threshold * total:
-        return "Korean" if counts["hangul"] else "Japanese" if counts["kana"] else "Chinese"
+        chinese = not counts["kana"] or (han_by_kana is not None and counts["han"] > han_by_kana * counts["kana"])
+        return "Korean" if counts["hangul"] else "Chinese" if chinese else "Japanese"
     for script, language in (("cyrillic", "Russian"), ("arabic", "Arabic")):
         if counts[script] > 0.3 * total:
             return language
     lower = text.lower()
     return next((name for name, letters in _LETTERS.items() if any(one in lower for one in letters)), "English")
-
-
-def strip_fence(text: str) -> str:
-    """A reply without the code fence around it, which ends at the last fence."""
-    text = text.strip()
-    for fence in ("```json", "```"):
-        if text.startswith(fence):
-            inner, _, _ = text.removeprefix(fence).rpartition("```")
-            return (inner or text.removeprefix(fence)).strip()
-    return text
 
 
 def peel_quotes(text: str) -> str:
@@ -100,20 +81,6 @@ def peel_quotes(text: str) -> str:
     while len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
         text = text[1:-1].strip()
     return text
-
-
-def parse_refinement(reply: str, query: str) -> Refinement:
-    """What a reply in JSON says; of an entity without a name the first exact query is the name.
-
-    A reply that cannot be read leaves the query as it is, and as its only area.
-    """
-    try:
-        found = Refinement.model_validate(json.loads(strip_fence(reply)))
-    except ValueError:  # pydantic's too
-        failed = "Query refinement failed, using original query"
-        return Refinement(refined_query=query, research_areas=(query,), rationale=failed)
-    name = found.canonical_name.strip() or peel_quotes(next(iter(found.exact_queries), ""))
-    return found.model_copy(update={"canonical_name": name})
 
 
 def search_line(
@@ -156,6 +123,11 @@ def _repaired(task: Subtask, number: int) -> Subtask:
         "task_type": task.task_type or ("synthesis" if summing_up else ""),
     }
     return task.model_copy(update=changed)
+
+
+def agent_role(agent_types: Sequence[str], index: int) -> str:
+    """Of the task at a position, from 0."""
+    return (agent_types[index] if index < len(agent_types) else "") or "researcher"
 
 
 def topological_order(tasks: Mapping[str, Sequence[str]]) -> list[str]:
@@ -215,46 +187,9 @@ def model_tier(tier: str | None = None, complexity: float | None = None) -> str:
     return "small" if complexity < 0.3 else "medium" if complexity < 0.5 else "large"
 
 
-def _clamped(value: object, low: int, high: int, default: int) -> int:
-    """A number, cut to a whole one, within the range; the default for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:  # NaN
-        return default
-    return int(max(low, min(high, value)))
-
-
-def clamp_react_iterations(value: object, default: int = 5) -> int:
-    """2 to 8, for every ReAct loop (specification 1.18, row 27)."""
-    return _clamped(value, 2, 8, default)
-
-
-def clamp_concurrency(value: object, default: int = 5) -> int:
-    """1 to 20; a float that is not positive counts as none."""
-    return default if isinstance(value, float) and value <= 0 else _clamped(value, 1, 20, default)
-
-
-def clamp_gap_iterations(value: object, default: int = 2) -> int:
-    """1 to 5."""
-    return _clamped(value, 1, 5, default)
-
-
-def clamp_max_gaps(value: object, strategy: str) -> int:
-    """1 to 20; by default 5 for deep and 10 for academic research, else 3."""
-    return _clamped(value, 1, 20, {"deep": 5, "academic": 10}.get(strategy, 3))
-
-
 def strategy_preset(name: str) -> Mapping[str, bool | int]:
     """What a strategy sets of the context, none for "". Raises ValueError for one that does not exist."""
     name = name.strip().lower()
     if name and name not in STRATEGIES:
         raise ValueError(f"research_strategy={name}: one of {', '.join(STRATEGIES)}")
     return STRATEGIES.get(name, {})
-
-
-def gap_filling_enabled(value: object, strategy: str) -> bool:
-    """As the context says, else for every strategy but quick."""
-    return value if isinstance(value, bool) else strategy != "quick"
-
-
-def gap_checks_citations(value: object, strategy: str) -> bool:
-    """As the context says, else for deep and academic research."""
-    return value if isinstance(value, bool) else strategy in ("deep", "academic")

@@ -8,9 +8,9 @@ from aiq.core.base import Record
 
 
 class LenientRecord(Record):
-    """What a model wrote as JSON: fields that nobody asked for are no error."""
+    """What a model wrote as JSON: fields that nobody asked for are no error, nor are numbers for texts (ids)."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
 
 
 class Refinement(LenientRecord):
@@ -19,7 +19,6 @@ class Refinement(LenientRecord):
     refined_query: str
     research_areas: tuple[str, ...] = ()
     rationale: str = ""
-    detected_language: str = ""
     canonical_name: str = ""
     exact_queries: tuple[str, ...] = ()
     official_domains: tuple[str, ...] = ()
@@ -32,14 +31,10 @@ class Subtask(LenientRecord):
     id: str = ""
     description: str = ""
     dependencies: tuple[str, ...] = ()
-    estimated_tokens: int = 300
     task_type: str = ""
     parent_area: str = ""
     suggested_tools: tuple[str, ...] = ()
     tool_parameters: dict[str, JsonValue] = Field(default_factory=dict)
-    suggested_persona: str = ""
-    produces: tuple[str, ...] = ()
-    consumes: tuple[str, ...] = ()
 
 
 class ToolOutput(Record):

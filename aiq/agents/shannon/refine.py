@@ -12,39 +12,48 @@ from aiq.core.prompts import Prompts
 
 AGENT = "research-refiner"
 
+UNREAD = "Query refinement failed, using original query"
+
 
 class Refine:
-    def __init__(self, settings: RefineSettings, prompts: Prompts) -> None:
-        self._settings = settings
-        self._call = StructuredCall(
-            f"shannon.{settings.tier}.refiner",
-            Refinement,
-            prompts,
-            "refiner",
-            {"seconds": settings.timeout_seconds},
-            ask,
-        )
+    def __init__(self, settings: RefineSettings, prompts: Prompts, style: str) -> None:
+        self._settings, self._comprehensive = settings, style == "comprehensive"
+        options = {"seconds": settings.timeout_seconds}
+        self._call = StructuredCall(f"shannon.{settings.tier}.refiner", Refinement, prompts, "refiner", options, ask)
 
     async def run(self, state: ResearchState) -> dict[str, Any]:
-        """What was understood of the question; the question itself, its only area, where nothing could be read."""
-        language, query = detect_language(state.query), state.query
-        found = None
-        if self._settings.enabled:
-            asked = self._call.ask(query=query, limits=self._settings, language=language, **state.context)
-            with working_as(AGENT):
-                found = await or_none(asked, "refine_skipped")
-        return {"refined": self._read(found, query), "language": language}
+        """What was understood of the question.
 
-    def _read(self, found: Refinement | None, query: str) -> Refinement:
+        A reply that cannot be read leaves the question as it is, and as its only area; where nobody was asked, or
+        nobody replied, it has no areas either.
+        """
+        settings, query = self._settings, state.query
+        language = detect_language(
+            query, settings.cjk_share, ignore_urls=settings.ignore_urls, han_by_kana=settings.han_by_kana
+        )
+        refined = Refinement(refined_query=query)
+        if settings.enabled:
+            with working_as(AGENT):
+                refined = await or_none(self._refined(state, language), "refine_skipped") or refined
+        sections = refined.research_areas if self._comprehensive else ()
+        return {"refined": refined, "language": language, "sections": sections}
+
+    async def _refined(self, state: ResearchState, language: str) -> Refinement:
         """A reply within its bounds; of an entity without a name the first exact query is the name."""
+        query, settings = state.query, self._settings
+        found = await self._call.ask(query=query, limits=settings, language=language, **state.context)
         if found is None or not found.refined_query.strip():
-            failed = "Query refinement failed, using original query" if self._settings.enabled else ""
-            return Refinement(refined_query=query, research_areas=(query,), rationale=failed)
-        areas = dict.fromkeys(area.strip() for area in found.research_areas if area.strip())
+            return Refinement(refined_query=query, research_areas=(one_line(query),), rationale=UNREAD)
+        areas = dict.fromkeys(one_line(area) for area in found.research_areas if area.strip())
         name = found.canonical_name.strip() or peel_quotes(next(iter(found.exact_queries), ""))
         changed = {
-            "refined_query": found.refined_query.strip()[: self._settings.query_chars],
-            "research_areas": tuple(areas)[: self._settings.max_areas] or (query,),
+            "refined_query": found.refined_query.strip()[: settings.query_chars],
+            "research_areas": tuple(areas)[: settings.max_areas] or (one_line(query),),
             "canonical_name": name,
         }
         return found.model_copy(update=changed)
+
+
+def one_line(text: str) -> str:
+    """As a heading has it."""
+    return " ".join(text.split())

@@ -17,7 +17,7 @@ from aiq.core.samples import DataSources
 from aiq.core.settings import Count, Positive, Settings, Share
 
 Tier = Literal["small", "medium", "large"]
-Tokens = int
+Pattern = Literal["react", "react_per_task", "parallel", "hybrid", "sequential"]
 
 WITHOUT_STRATEGY: Mapping[str, Any] = {
     "enable_verification": False,
@@ -44,8 +44,7 @@ class MemorySettings(Settings):
 class CompressionSettings(Settings):
     enabled: bool = Field(description="summarise a long conversation before the research")
     messages: Count = Field(description="of the conversation, above which it may be compressed")
-    windows: Mapping[Tier, Count] = Field(description="tokens that a model of each tier takes")
-    window_share: Share = Field(description="of the window, above which it is compressed")
+    window_share: Share = Field(description="of the window that the tier's models have, from which it is compressed")
     target_share: Share = Field(description="of the window, that the summary may take")
     new_messages: int = Field(ge=0, description="messages since the last compression, at least")
     minutes: float = Field(ge=0, description="since the last compression, at least")
@@ -58,6 +57,11 @@ class RefineSettings(Settings):
     min_areas: Count = Field(description="research areas that are asked for, at least")
     max_areas: Count = Field(description="and at most")
     query_chars: Count = Field(description="of the refined query, at most")
+    cjk_share: Share = Field(description="of Chinese, Japanese and Korean letters, above which a query is in them")
+    ignore_urls: bool = Field(description="addresses do not count for the query's language")
+    han_by_kana: float | None = Field(
+        ge=0, description="Chinese characters for each kana, above which a query is Chinese; null: never"
+    )
     timeout_seconds: Positive = Field(description="of its model call")
 
 
@@ -66,12 +70,11 @@ class DecomposeSettings(Settings):
     temperature: float = Field(ge=0, le=2, description="of its model call")
     max_tokens: Count = Field(description="of its reply")
     timeout_seconds: Positive = Field(description="of its model call")
+    contracts: bool = Field(description="subtasks say what to bring, from where, in how many searches, and what not")
 
 
 class ExecutionSettings(Settings):
-    pattern: Literal["auto", "react", "parallel", "hybrid", "sequential"] = Field(
-        description="auto: by complexity and dependencies; else always this one"
-    )
+    pattern: Pattern | Literal["auto"] = Field(description="auto: by complexity and dependencies; else always this one")
     react_below: Share = Field(description="complexity below which one ReAct loop does all the research")
     per_task_above: Share = Field(description="complexity above which deep and academic research loop in each subtask")
     tool_rounds: Count = Field(description="replies with tool calls of one agent, before it has to answer")
@@ -92,12 +95,24 @@ class CollectionSettings(Settings):
     per_domain: Count = Field(description="of one domain")
     entity_threshold: Share = Field(description="score from which a citation is about the entity")
     entity_keep: int = Field(ge=0, description="citations that the entity filter leaves at least, where there are any")
+    least_text: int = Field(
+        ge=0, description="characters of text of an http(s) page that may be cited; 0: whatever tools bring"
+    )
+    prefer_fetched: bool = Field(description="of a page found and opened, title and text are those of the opened one")
+    short_alias: int = Field(ge=0, description="characters below which a name of the entity has to be a whole word")
+    least_left: int = Field(ge=0, description="citations that the entity filter must leave, or it is not applied")
+    least_share: Share = Field(description="the same as a share")
+    placement: Literal["inline", "after"] = Field(
+        description="inline: the synthesizer cites; after: an agent marks the finished report"
+    )
+    strict_marks: bool = Field(description="of placement=after: a mark must name its sentence's hash too")
     entity_filter: bool = Field(description="keep results and citations that name the entity of the question")
 
 
 class SynthesisSettings(Settings):
     max_results: Count = Field(description="results of agents in the prompt; those that fill gaps come on top")
     result_chars: Count = Field(description="of each result")
+    same_above: Share = Field(description="share of common words above which two results are one; 1: only equal ones")
     min_citations: Count = Field(description="inline citations that the report is asked for, where there are as many")
     words: Count = Field(description="of a report, at least")
     words_per_area: Count = Field(description="where that is more")
@@ -115,8 +130,18 @@ class SynthesisSettings(Settings):
 
 
 class GapSettings(Settings):
+    evaluator: Literal["rules", "model"] = Field(
+        description="who finds gaps: the rules of a section's form, or a model that is asked what is not covered"
+    )
+    confidence: Share = Field(description="of evaluator=model, from which nothing is searched for any more")
+    queries: Count = Field(description="of evaluator=model, in one pass")
+    new_urls: Count = Field(description="new pages of a pass, or a new domain, or it has brought nothing")
+    stop_urls: Count = Field(description="new pages of all passes after which evaluator=model stops")
+    stop_domains: Count = Field(description="new domains of all passes after which evaluator=model stops")
     min_citations: Count = Field(description="different citations of a section, where citations are checked")
-    max_iterations: Count = Field(ge=1, le=10, description="of the loop that searches for one gap")
+    max_iterations: int | None = Field(
+        ge=1, le=10, description="of the loop that searches for one gap; null: react_max_iterations, or 3"
+    )
     at_once: Count = Field(description="gaps that are searched for at the same time")
 
 
@@ -130,6 +155,9 @@ class ReflectionSettings(Settings):
 
 class VerificationSettings(Settings):
     tier: Tier = Field(description="of the model that finds and checks claims")
+    verdicts: bool = Field(
+        description="a claim is supported, unsupported or open by the citations nearest to it; false: by confidence"
+    )
     answer_chars: Count = Field(description="of the report that are searched for claims")
     max_claims: Count = Field(description="that are checked")
     max_citations: Count = Field(description="that each claim is checked against")
@@ -178,13 +206,10 @@ class ShannonSettings(Settings):
     reflection: ReflectionSettings = Field(description="quality of the report")
     verification: VerificationSettings = Field(description="claims of the report against the citations")
 
-    def of(self, name: str) -> Any:
-        """The value of a setting that may be null: its own, else the strategy's, else that without one."""
-        own = getattr(self, name)
-        if own is not None:
-            return own
-        preset = strategy_preset(self.research_strategy) if self.research_strategy else {}
-        return preset.get(name, WITHOUT_STRATEGY[name])
+    def of(self, name: str, otherwise: Any = None) -> Any:
+        """The value of a setting that may be null: its own, else the strategy's, else `otherwise` or without one."""
+        own, preset = getattr(self, name), strategy_preset(self.research_strategy or "")
+        return preset.get(name, otherwise or WITHOUT_STRATEGY[name]) if own is None else own
 
     def prompts(self) -> Prompts:
         """The templates in use. Raises ConfigError for a `prompts_dir` that does not fit."""

@@ -8,19 +8,13 @@ from aiq.agents.shannon.records import AgentResult, Citation, CitationStats, Ref
 from aiq.core.base import Record
 from aiq.core.samples import DataSources, Turn
 
-Pattern = Literal["react", "react_per_task", "parallel", "hybrid", "sequential"]
-
 
 class Plan(Record):
-    """The decomposition of a query. `complexity` is 0 to 1; `personas` are by subtask, where the model names them."""
+    """The decomposition of a query. `complexity` is 0 to 1; `agent_types` are by subtask, where a model names them."""
 
     complexity: float
     subtasks: tuple[Subtask, ...]
-    personas: tuple[str, ...] = ()
-
-    def persona(self, place: int) -> str:
-        """Of the agent that does the subtask at this place."""
-        return self.personas[place] if place < len(self.personas) else "researcher"
+    agent_types: tuple[str, ...] = ()
 
 
 class Remembered(Record):
@@ -28,7 +22,7 @@ class Remembered(Record):
 
     query: str
     answer: str
-    origin: Literal["recent", "semantic", "both", "session"]
+    origin: Literal["recent", "semantic", "summary", "session"]
 
 
 class Claim(Record):
@@ -53,8 +47,10 @@ class Verification(Record):
 class ResearchState(BaseModel):
     """One research, from the question to its report.
 
-    `results` are all that agents have found, `kept` those about the entity, `filled` those that gaps were searched
-    for with. `written` is the report without its list of sources, `partial` says why it may not be whole.
+    `sections` are the areas that the report must have one of, none for a concise one. `results` are all that agents
+    have found, `kept` those about the entity, `filled` those that gaps were searched for with; `first_urls` are the
+    pages cited before any was. `written` is the report without its list of sources, `cut_off` where the
+    token limit ended it.
     """
 
     query: str
@@ -66,6 +62,7 @@ class ResearchState(BaseModel):
     summary: str = ""
     refined: Refinement = Refinement(refined_query="")
     language: str = ""
+    sections: tuple[str, ...] = ()
     plan: Plan = Plan(complexity=0, subtasks=())
     results: tuple[AgentResult, ...] = ()
     kept: tuple[AgentResult, ...] = ()
@@ -74,6 +71,7 @@ class ResearchState(BaseModel):
     stats: CitationStats = CitationStats()
     written: str = ""
     cut_off: bool = False
+    first_urls: tuple[str, ...] = ()
     gaps: tuple[str, ...] = ()
     gap_iteration: int = 0
     quality: float | None = None

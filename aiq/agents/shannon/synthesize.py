@@ -3,75 +3,107 @@
 from collections.abc import Sequence
 from typing import Any
 
-from aiq.agents.shannon.calls import ask, or_none, working_as
+from aiq.agents.shannon.calls import ask, effective_limit, or_none, working_as
 from aiq.agents.shannon.records import AgentResult
 from aiq.agents.shannon.rules import (
     citation_lines,
+    continuation_budget,
+    continuation_excerpt,
+    continuation_margin,
+    count_inline_citations,
+    distinct,
     looks_complete,
     minimum_citations,
     needs_continuation,
     sanitize_output,
+    section_body,
+    select_evidence,
 )
-from aiq.agents.shannon.settings import SynthesisSettings, Tier
+from aiq.agents.shannon.settings import ShannonSettings, Tier
 from aiq.agents.shannon.state import ResearchState
 from aiq.core.errors import AgentError
 from aiq.core.events import Decision
 from aiq.core.models import Message, Reply
 from aiq.core.prompts import Prompts
+from aiq.core.replies import cut_by, why_no_answer
 from aiq.core.session import current
 
 AGENT = "synthesizer"
 
 
 class Synthesize:
-    def __init__(self, settings: SynthesisSettings, prompts: Prompts, style: str) -> None:
-        self._settings, self._prompts, self._comprehensive = settings, prompts, style == "comprehensive"
+    def __init__(self, settings: ShannonSettings, prompts: Prompts) -> None:
+        self._settings, self._tier, self._prompts = settings.synthesis, settings.synthesis_model_tier, prompts
+        self._comprehensive = settings.synthesis_style == "comprehensive"
 
-    async def run(self, state: ResearchState, tier: Tier, feedback: str = "") -> dict[str, Any]:
-        """The report as written, without a list of sources. `feedback`: what an earlier one lacks.
+    async def run(self, state: ResearchState) -> dict[str, Any]:
+        """The first report; where the model gives none, the results themselves, cleaned, one after the other.
 
-        Where the model fails, an earlier report stays; without one the results themselves are the report. Raises
-        AgentError where there are none either.
+        Raises AgentError where there are none either.
+        """
+        if written := await self.write(state):
+            return written
+        parts = [sanitize_output(result.response) for result in self._evidence(state)]
+        if not any(parts):
+            raise AgentError("there is no report: the synthesizer failed, and no agent has found anything")
+        return {"written": "\n\n".join(filter(None, parts))}
+
+    async def write(self, state: ResearchState, feedback: str = "", tier: Tier | None = None) -> dict[str, Any]:
+        """A report without its list of sources, and whether it was cut off; nothing where the model gives none.
+
+        `feedback`: what the one before lacks.
         """
         messages = [
             Message(role="system", content=self._prompts.render("synthesizer.j2")),
             Message(role="user", content=self._request(state, feedback)),
         ]
-        limit = self._limit(len(state.kept) + len(state.filled))
-        role = f"shannon.{tier}.synthesizer"
+        role = f"shannon.{tier or self._tier}.synthesizer"
+        limit = effective_limit(role, self._limit(len(state.kept) + len(state.filled)))
         with working_as(AGENT):
-            seconds = self._settings.timeout_seconds
-            reply = await or_none(ask(role, messages, max_tokens=limit, seconds=seconds), "synthesis_fallback")
-            if reply is None or not reply.text.strip():
-                return {"written": state.written or self._without_model(state)}
-            text = reply.text.strip()
-            if self._stopped_early(reply, text, limit, state.refined.research_areas):
-                text = await self._continued(role, messages, text, limit)
+            last = await or_none(self._reply(role, messages, limit), "no_synthesis")
+            if last is None:
+                return {}
+            text = last.text.strip()
+            if self._stopped_early(last, state, limit):
+                more = await or_none(self._rest(role, messages, text, limit), "no_continuation")
+                current().events.emit(Decision(name="continuation", value=more is not None, cause="it ended early"))
+                if more is not None:
+                    last, text = more, f"{text}\n\n{more.text.strip()}"
         current().keep_draft(text)
-        return {"written": text}
+        return {"written": text, "cut_off": cut_by(last.finish_reason) is not None}
 
-    def results_for(self, state: ResearchState) -> list[AgentResult]:
-        """What the prompt shows: results that fill gaps first, then the first `max_results` of the others."""
-        usable = [result for result in state.kept if result.success and result.response.strip()]
-        filled = [result for result in state.filled if result.success and result.response.strip()]
-        return filled + usable[: self._settings.max_results]
+    def uncovered(self, text: str, state: ResearchState) -> dict[str, str]:
+        """The sections of a report that fall short of the promised length and citations, and why.
+
+        There need be no more citations than there are sources.
+        """
+        characters = self._settings.area_chars
+        cited = minimum_citations(len(state.citations), self._settings.area_citations)
+        bodies = {area: section_body(text, area) or "" for area in state.sections}
+        return {
+            area: f"{len(body)} of {characters} characters, {count_inline_citations(body)} of {cited} citations"
+            for area, body in bodies.items()
+            if len(body) < characters or count_inline_citations(body) < cited
+        }
+
+    def _evidence(self, state: ResearchState) -> list[AgentResult]:
+        """What the prompt shows: results that fill gaps, which come on top, and the first of the others."""
+        settings, found = self._settings, distinct([*state.filled, *state.kept], self._settings.same_above)
+        return select_evidence(found, len(state.filled) + settings.max_results, settings.result_chars)
 
     def _request(self, state: ResearchState, feedback: str) -> str:
-        settings, most = self._settings, self._settings.result_chars
-        areas = state.refined.research_areas
-        shown = [(result.area or result.agent_id, cut(result.response, most)) for result in self.results_for(state)]
-        words = max(settings.words, settings.words_per_area * len(areas))
+        settings = self._settings
         return self._prompts.render(
             "synthesizer_request.j2",
             query=state.query,
-            areas=areas,
+            areas=state.sections,
             language=state.language,
             comprehensive=self._comprehensive,
-            words=words,
-            area_citations=settings.area_citations,
+            words=max(settings.words, settings.words_per_area * len(state.sections)),
+            area_citations=minimum_citations(len(state.citations), settings.area_citations),
             citations=citation_lines(state.citations),
             min_citations=minimum_citations(len(state.citations), settings.min_citations),
-            results=shown,
+            results=[(result.area or result.agent_id, result.response) for result in self._evidence(state)],
             feedback=feedback,
             previous=state.written if feedback else "",
             current_datetime=current().now.isoformat(),
@@ -84,39 +116,28 @@ class Synthesize:
         limit = settings.max_tokens + settings.tokens_per_result * results
         return max(limit, settings.comprehensive_tokens) if self._comprehensive else limit
 
-    def _stopped_early(self, reply: Reply, text: str, limit: int, areas: Sequence[str]) -> bool:
-        settings = self._settings
-        complete = looks_complete(text, areas, settings.area_chars, settings.area_citations)
-        used = reply.usage.output_tokens
-        return needs_continuation(reply.finish_reason or "", complete, limit, used, settings.continue_on_length)
+    async def _reply(self, role: str, messages: Sequence[Message], max_tokens: int) -> Reply:
+        """Raises AgentError for a reply that is no text."""
+        reply = await ask(role, messages, max_tokens=max_tokens, seconds=self._settings.timeout_seconds)
+        if why := why_no_answer(reply.text, current().replies):
+            raise AgentError(f"the synthesizer gave no report: {why}")
+        return reply
 
-    async def _continued(self, role: str, messages: Sequence[Message], text: str, limit: int) -> str:
-        """The text with one continuation, if the model gives one."""
+    def _stopped_early(self, reply: Reply, state: ResearchState, limit: int) -> bool:
         settings = self._settings
-        end = text[-settings.continuation_chars :]
+        cited = minimum_citations(len(state.citations), settings.area_citations)
+        return needs_continuation(
+            reply.finish_reason or "",
+            looks_complete(reply.text, state.sections, settings.area_chars, cited),
+            limit,
+            reply.usage.output_tokens,
+            settings.continue_on_length,
+            continuation_margin(limit, settings.margin_share, settings.margin_tokens),
+        )
+
+    async def _rest(self, role: str, messages: Sequence[Message], text: str, limit: int) -> Reply:
+        """The one continuation of a report, with all that the report was written from."""
+        end = continuation_excerpt(text, self._settings.continuation_chars)
         request = Message(role="user", content=self._prompts.render("continuation.j2", end=end))
-        tokens = min(limit // 2, settings.continuation_tokens)
-        more = await or_none(ask(role, [*messages[:1], request], max_tokens=tokens), "continuation_skipped")
-        added = more.text.strip() if more else ""
-        current().events.emit(Decision(name="continuation", value=bool(added), cause="the report ended early"))
-        return f"{text}\n\n{added}" if added else text
-
-    def _without_model(self, state: ResearchState) -> str:
-        """The results themselves, cleaned, one after the other."""
-        parts = [sanitize_output(result.response) for result in self.results_for(state)]
-        if not any(parts):
-            raise AgentError("there is no report: the synthesizer failed, and no agent has found anything")
-        return "\n\n".join(filter(None, parts))
-
-
-def covered(state: ResearchState, settings: SynthesisSettings) -> list[str]:
-    """The research areas whose sections have the length and the citations that the guarantee promises."""
-    return [
-        area
-        for area in state.refined.research_areas
-        if looks_complete(state.written.rstrip() + ".", [area], settings.area_chars, settings.area_citations)
-    ]
-
-
-def cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[:most] + "..."
+        budget = continuation_budget(limit, self._settings.continuation_tokens)
+        return await self._reply(role, [*messages, request], budget)

@@ -1,9 +1,11 @@
 """Claims of a report, and how far citations support them (specification 1.14)."""
 
+import re
 from collections.abc import Sequence
 from math import log2, sqrt
 
-from aiq.agents.shannon.records import VerificationSummary
+from aiq.agents.shannon.records import Citation, VerificationSummary
+from aiq.tools.ranking import PassageIndex
 
 
 def parse_claims(text: str, maximum: int = 10) -> list[str]:
@@ -38,6 +40,26 @@ def verify_claim(
         weight = sum(conflicts) + sum(supports)
         result *= 1 - 0.3 * sum(conflicts) / weight if weight else 0.8
     return max(0.0, min(1.0, result))
+
+
+def evidence_per_claim(claims: int, least: int = 3, most: int = 10, evaluations: int = 100) -> int:
+    """How many citations each claim is checked against, so that all claims take at most so many evaluations."""
+    return max(least, min(most, evaluations // max(1, claims)))
+
+
+def nearest(claim: str, citations: Sequence[Citation], k: int) -> list[int]:
+    """The places of the k citations nearest to a claim, by BM25 (k1 1.5, b 0.75) times credibility."""
+    index = PassageIndex([(one.title, one.snippet) for one in citations])
+    scores = {place: score for place, score, _ in index.search(claim, len(citations), 0)}
+    weighed = [scores.get(place, 0.0) * one.credibility for place, one in enumerate(citations)]
+    return sorted(range(len(citations)), key=lambda place: -weighed[place])[:k]
+
+
+def cited_first(report: str, citations: int, most: int) -> list[int]:
+    """Places of citations: those that the report cites, by number, then the others; at most so many."""
+    cited = sorted({int(number) - 1 for number in re.findall(r"\[([0-9]{1,3})\]", report)})
+    order = [place for place in cited if 0 <= place < citations]
+    return [*order, *(place for place in range(citations) if place not in order)][:most]
 
 
 def aggregate_verification(

@@ -1,10 +1,20 @@
 """Stage 6, verify: claims of the report against what the citations say."""
 
+from collections.abc import Sequence
+from typing import Literal
+
 from pydantic import Field
 
 from aiq.agents.shannon.calls import ask, or_none, working_as
 from aiq.agents.shannon.records import LenientRecord
-from aiq.agents.shannon.rules import aggregate_verification, parse_claims, verify_claim
+from aiq.agents.shannon.rules import (
+    aggregate_verification,
+    cited_first,
+    evidence_per_claim,
+    nearest,
+    parse_claims,
+    verify_claim,
+)
 from aiq.agents.shannon.settings import VerificationSettings
 from aiq.agents.shannon.state import Claim, ResearchState, Verification
 from aiq.agents.toolkit.structured import StructuredCall
@@ -16,63 +26,94 @@ from aiq.core.session import current
 
 AGENT = "claim-verifier"
 
-NO_VERDICT = 0.5
-"""Confidence of a claim whose check failed or could not be read (specification 1.14)."""
+AT_ONCE = 5
+"""Claims that are checked at the same time."""
+
+UNKNOWN = 0.5
+"""Confidence of a claim, and of a report, whose check failed or could not be read (specification 1.14)."""
 
 
 class Support(LenientRecord):
-    """What the model is asked for: numbers of citations, and how sure it is."""
+    """What the model is asked for: numbers of citations, from 1, and how sure it is."""
 
     supporting: tuple[int, ...] = ()
     conflicting: tuple[int, ...] = ()
-    confidence: float = Field(0.5, ge=0, le=1)
+    confidence: float = Field(UNKNOWN, ge=0, le=1)
+
+    def weighed(self, credibilities: Sequence[float]) -> float:
+        """The claim's confidence, by the credibilities of all citations that were shown."""
+        supporting, conflicting = ([number - 1 for number in side] for side in (self.supporting, self.conflicting))
+        return verify_claim(supporting, conflicting, self.confidence, credibilities)
+
+
+class Verdict(LenientRecord):
+    """What the model is asked for where claims get one of three verdicts."""
+
+    verdict: Literal["supported", "unsupported", "insufficient"]
+    supporting: tuple[int, ...] = ()
+    conflicting: tuple[int, ...] = ()
+
+    def weighed(self, credibilities: Sequence[float]) -> float:
+        """The claim's confidence: what the verdict stands for."""
+        return {"supported": 1.0, "insufficient": UNKNOWN, "unsupported": 0.0}[self.verdict]
 
 
 class Verify:
     def __init__(self, settings: VerificationSettings, prompts: Prompts) -> None:
         self._settings, self._prompts = settings, prompts
-        role = f"shannon.{settings.tier}.verifier"
-        self._call = StructuredCall(role, Support, prompts, "verifier", {"temperature": 0}, ask)
+        tier, options = settings.tier, {"temperature": 0}
+        self._support = StructuredCall(f"shannon.{tier}.verifier", Support, prompts, "verifier", options, ask)
+        self._verdict = StructuredCall(f"shannon.{tier}.verdict", Verdict, prompts, "verdict", options, ask)
 
     async def run(self, state: ResearchState) -> dict[str, Verification | None]:
-        """Each claim with its confidence, and the whole; nothing where the report cites nothing."""
+        """Each claim with its confidence, and the whole; nothing where there are no citations."""
         if not state.citations:
             return {"verification": None}
         with working_as(AGENT):
-            texts = await or_none(self._claims(state), "verification_skipped") or []
-            works = [lambda text=text: self._checked(text, state) for text in texts]
-            claims = await gather_ordered(works, 5, 0)
-        found = aggregate_verification([claim.confidence for claim in claims])
-        conflicts = tuple(c.text for c in claims if c.supporting and c.conflicting)
-        unsupported = tuple(claims[place].text for place in found.unsupported)
+            texts = await or_none(self._claims(state.written), "verification_skipped")
+        if texts is None:
+            return {"verification": Verification(overall=UNKNOWN, supported=0)}
+        works = [lambda at=at, text=text: self._checked(at, text, len(texts), state) for at, text in enumerate(texts)]
+        claims = tuple(await gather_ordered(works, AT_ONCE, 0))
+        confidences = [claim.confidence for claim in claims]
+        found = aggregate_verification(confidences, self._settings.supported_from, self._settings.unsupported_below)
         verification = Verification(
             overall=found.overall,
             supported=found.supported,
-            claims=tuple(claims),
-            unsupported=unsupported,
-            conflicts=conflicts,
+            claims=claims,
+            unsupported=tuple(claims[place].text for place in found.unsupported),
+            conflicts=tuple(claim.text for claim in claims if claim.supporting and claim.conflicting),
         )
-        detail = {"claims": found.claims, "supported": found.supported, "conflicts": len(conflicts)}
+        detail = {"claims": found.claims, "supported": found.supported, "conflicts": len(verification.conflicts)}
         current().events.emit(Decision(name="verification", value=found.overall, cause="", detail=detail))
         return {"verification": verification}
 
-    async def _claims(self, state: ResearchState) -> list[str]:
-        report = state.written[: self._settings.answer_chars]
-        request = self._prompts.render("claims.j2", report=report, most=self._settings.max_claims)
-        role = f"shannon.{self._settings.tier}.claims"
-        reply = await ask(role, [Message(role="user", content=request)], temperature=0)
-        return parse_claims(reply.text, self._settings.max_claims)
+    async def _claims(self, report: str) -> list[str]:
+        settings = self._settings
+        request = self._prompts.render("claims.j2", report=report[: settings.answer_chars], most=settings.max_claims)
+        reply = await ask(f"shannon.{settings.tier}.claims", [Message(role="user", content=request)], temperature=0)
+        return parse_claims(reply.text, settings.max_claims)
 
-    async def _checked(self, text: str, state: ResearchState) -> Claim:
-        shown = state.citations[: self._settings.max_citations]
-        citations = [
-            {"number": number, "title": one.title or one.source, "text": one.snippet[: self._settings.snippet_chars]}
-            for number, one in enumerate(shown, start=1)
+    async def _checked(self, number: int, text: str, claims: int, state: ResearchState) -> Claim:
+        """A claim with its confidence. Each is an agent of its own, so that none waits for another's budget."""
+        settings, call = self._settings, self._verdict if self._settings.verdicts else self._support
+        shown = [
+            {"number": place + 1, "title": one.title or one.source, "text": one.snippet[: settings.snippet_chars]}
+            for place in self._places(text, claims, state)
+            for one in [state.citations[place]]
         ]
-        found = await or_none(self._call.ask(claim=text, citations=citations), "claim_not_checked")
+        with working_as(f"{AGENT}-{number + 1}"):
+            found = await or_none(call.ask(claim=text, citations=shown), "claim_not_checked")
         if found is None:
-            return Claim(text=text, confidence=NO_VERDICT)
-        supporting, conflicting = ([n - 1 for n in numbers] for numbers in (found.supporting, found.conflicting))
-        credibilities = [one.credibility for one in shown]
-        confidence = verify_claim(supporting, conflicting, found.confidence, credibilities)
+            return Claim(text=text, confidence=UNKNOWN)
+        confidence = found.weighed([one.credibility for one in state.citations[: settings.max_citations]])
         return Claim(text=text, supporting=found.supporting, conflicting=found.conflicting, confidence=confidence)
+
+    def _places(self, claim: str, claims: int, state: ResearchState) -> list[int]:
+        """Of the citations that a claim is checked against: the first, or for a verdict, the nearest of those cited."""
+        every, most = len(state.citations), self._settings.max_citations
+        if not self._settings.verdicts:
+            return list(range(every))[:most]
+        cited = cited_first(state.written, every, most)
+        near = nearest(claim, [state.citations[place] for place in cited], evidence_per_claim(claims))
+        return [cited[place] for place in near]

@@ -1,4 +1,4 @@
-"""An agent of the workflow: answers one task with the help of tools, or runs the one tool call that was planned."""
+"""An agent of the workflow: answers one task with the help of tools, or runs the one search that was planned for it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -7,9 +7,10 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from aiq.agents.shannon.calls import BudgetSpent, ask, books, working_as
+from aiq.agents.shannon.calls import ask, bear, books, working_as
 from aiq.agents.shannon.records import AgentResult, ToolOutput
-from aiq.core.errors import ModelError, ToolError
+from aiq.core.errors import AgentError, ModelError, ToolError
+from aiq.core.events import Recovery
 from aiq.core.models import Message, Reply
 from aiq.core.prompts import Prompts
 from aiq.core.session import current, nested_call
@@ -19,8 +20,8 @@ from aiq.core.tools import FETCH, Tool, ToolResult, definition
 
 @dataclass(frozen=True)
 class Task:
-    """What an agent is to do. `known`: results of tasks that it builds on, by their ids. `forced`: arguments of the
-    one tool call that does it, with the tool's name under `tool`; None: a model decides."""
+    """What an agent is to do. `known`: results of tasks that it builds on, by their ids. `forced`: the search that does
+    it, a tool and its query; None: a model decides. `context` is what prompts show beside the task."""
 
     agent_id: str
     description: str
@@ -29,13 +30,25 @@ class Task:
     area: str = ""
     persona: str = "researcher"
     known: Mapping[str, str] = field(default_factory=dict)
-    forced: Mapping[str, JsonValue] | None = None
+    forced: tuple[Tool, str] | None = None
     context: Mapping[str, Any] = field(default_factory=dict)
     max_iterations: int = 1
 
+    def result(self, response: str, outputs: Sequence[ToolOutput], error: str | None = None) -> AgentResult:
+        """What came of it. An agent that failed still has a result, where its tools brought what to go on with."""
+        return AgentResult(
+            agent_id=self.agent_id,
+            area=self.area,
+            response=response,
+            tools_used=tuple(dict.fromkeys(output.tool for output in outputs)),
+            tool_outputs=tuple(outputs),
+            success=error is None or bool(response.strip()),
+            error=error,
+        )
+
 
 class Worker:
-    """Serves all tasks of all samples at once."""
+    """Serves all tasks of all samples at once. `rounds`: replies with tool calls, before an agent has to answer."""
 
     def __init__(self, prompts: Prompts, rounds: int) -> None:
         self._prompts, self._rounds = prompts, rounds
@@ -43,64 +56,67 @@ class Worker:
     async def work(self, task: Task) -> AgentResult:
         """What came of the task; a failure is a result with its `error`. Raises LimitReached, RunAborted."""
         with working_as(task.agent_id):
-            if task.forced is not None:
-                return await self._forced(task, dict(task.forced))
-            return await self._asked(task)
+            return await (self._asked(task) if task.forced is None else self._forced(task, *task.forced))
 
-    async def _forced(self, task: Task, arguments: dict[str, JsonValue]) -> AgentResult:
-        """The planned call, at no token: its content is the response."""
-        name = str(arguments.pop("tool"))
-        output, content = await call(next(tool for tool in task.tools if tool.name == name), arguments)
-        books().add(task.agent_id, tool=name)
-        return result_of(task, content if output.success else "", [output], None if output.success else content)
+    async def _forced(self, task: Task, tool: Tool, query: str) -> AgentResult:
+        """The planned search, at no token: its content is the response."""
+        books().record_tool(tool.name)
+        output, content = await call(tool, {"query": query})
+        return task.result(content, [output]) if output.success else task.result("", [output], content)
 
     async def _asked(self, task: Task) -> AgentResult:
+        outputs: list[ToolOutput] = []
+        brought: list[str] = []
+        try:
+            text = await self._conversation(task, outputs, brought)
+        except (AgentError, ModelError) as error:
+            bear(error, "agent_cut_short")
+            return task.result("\n\n".join(brought), outputs, str(error))
+        return task.result(text if text.strip() else "\n\n".join(brought), outputs)
+
+    async def _conversation(self, task: Task, outputs: list[ToolOutput], brought: list[str]) -> str:
+        """The agent's answer; what its tools did goes into `outputs`, their content into `brought`."""
         messages = [
             Message(
                 role="system", content=self._prompts.render("researcher.j2", persona=task.persona, rounds=self._rounds)
             ),
             Message(role="user", content=self._prompts.render("researcher_request.j2", task=task, **now())),
         ]
-        outputs: list[ToolOutput] = []
-        try:
-            for turn in range(self._rounds + 1):
-                offered = task.tools if turn < self._rounds else ()
-                reply = await ask(
-                    f"shannon.{task.tier}.researcher", messages, tools=[definition(tool) for tool in offered]
-                )
-                if not reply.tool_calls or not offered:
-                    return result_of(task, reply.text, outputs)
-                messages += [reply.message, *await self._calls(reply, task.tools, turn, outputs)]
-        except (ModelError, BudgetSpent) as error:
-            if isinstance(error, ModelError) and error.never_answered:
-                raise
-            return result_of(task, "", outputs, str(error))
-        raise AssertionError("the last reply is offered no tools")
+        role, offered = f"shannon.{task.tier}.researcher", [definition(tool) for tool in task.tools]
+        for turn in range(self._rounds):
+            reply = await ask(role, messages, tools=offered)
+            if not reply.tool_calls:
+                return reply.text
+            messages += [reply.message, *await self._calls(reply, task.tools, turn, outputs, brought)]
+        return (await ask(role, messages)).text
 
-    async def _calls(self, reply: Reply, tools: Sequence[Tool], turn: int, outputs: list[ToolOutput]) -> list[Message]:
+    async def _calls(
+        self, reply: Reply, tools: Sequence[Tool], turn: int, outputs: list[ToolOutput], brought: list[str]
+    ) -> list[Message]:
         """The tools' answers to a reply, in the order of its calls."""
-        by_name = {tool.name: tool for tool in tools}
-        answers = []
+        by_name, answers = {tool.name: tool for tool in tools}, []
         for index, made in enumerate(reply.tool_calls):
-            with nested_call(turn, index, None):
-                tool = by_name.get(made.name)
-                output, content = await call(tool, made.arguments, made.id, made.name)
-            outputs.append(output)
+            if tool := by_name.get(made.name):
+                with nested_call(turn, index, None):
+                    output, content = await call(tool, made.arguments, made.id)
+                outputs.append(output)
+                brought += [content] if output.success else []
+            else:
+                content = f"Error: there is no tool '{made.name}'; there are: {', '.join(by_name) or 'none'}"
+                current().events.emit(Recovery(what="unknown_tool", detail=made.name))
             answers.append(Message(role="tool", content=content, tool_call_id=made.id))
         return answers
 
 
-async def call(
-    tool: Tool | None, arguments: Mapping[str, Any] | str, call_id: str | None = None, name: str = ""
-) -> tuple[ToolOutput, str]:
+async def call(tool: Tool, arguments: Mapping[str, Any] | str, call_id: str | None = None) -> tuple[ToolOutput, str]:
     """A tool call as a record for the citations, and its content for the model; a ToolError is the content."""
-    name = tool.name if tool else name
+    kind = kind_of(tool.name)
     try:
-        result = await current().call_tool(name, arguments, call_id)
+        result = await current().call_tool(tool.name, arguments, call_id)
     except ToolError as error:
-        return ToolOutput(tool=kind_of(name), success=False, output=str(error)), f"Error: {error}"
-    found = json.dumps(found_in(name, result), ensure_ascii=False)
-    return ToolOutput(tool=kind_of(name), success=True, output=found), result.content
+        return ToolOutput(tool=kind, success=False, output=str(error)), f"Error: {error}"
+    found = json.dumps(found_in(tool.name, result), ensure_ascii=False)
+    return ToolOutput(tool=kind, success=True, output=found), result.content
 
 
 def kind_of(name: str) -> str:
@@ -111,15 +127,17 @@ def kind_of(name: str) -> str:
 def found_in(name: str, result: ToolResult) -> JsonValue:
     """The sources of a result in the shape that the specification's tools give them."""
     if name == FETCH:
-        page = result.sources[-1] if result.sources else None
-        return page and {"url": page.address, "title": page.title, "content": page.text, "published_date": dated(page)}
+        if not result.sources:
+            return None
+        page = result.sources[-1]  # after a redirect, the address that was asked for
+        return {"url": page.address, "title": page.title, "content": page.text, "published_date": dated(page)}
     return [
         {
             "url": source.address,
             "title": source.title,
             "text": source.text,
             "published_date": dated(source),
-            **({} if (score := getattr(source, "relevance", None)) is None else {"score": score}),
+            **({} if source.relevance is None else {"score": source.relevance}),
         }
         for source in result.sources
         if source.address
@@ -134,15 +152,3 @@ def dated(source: Source) -> str:
 
 def now() -> dict[str, str]:
     return {"current_datetime": current().now.isoformat()}
-
-
-def result_of(task: Task, response: str, outputs: Sequence[ToolOutput], error: str | None = None) -> AgentResult:
-    return AgentResult(
-        agent_id=task.agent_id,
-        area=task.area,
-        response=response,
-        tools_used=tuple(dict.fromkeys(output.tool for output in outputs)),
-        tool_outputs=tuple(outputs),
-        success=error is None,
-        error=error,
-    )

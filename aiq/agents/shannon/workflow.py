@@ -1,9 +1,9 @@
-"""The order of the stages: memory, compress, refine, decompose, execute, entity filter, cite, synthesize, fill gaps
-(as long as there are any), reflect, verify."""
+"""The order of the stages: memory, compress, refine, decompose, execute, entity filter, cite, synthesize, gaps (for as
+long as there are any), reflect, and by config: place citations, verify."""
 
 from collections.abc import Awaitable, Callable
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -13,8 +13,9 @@ from aiq.agents.shannon.compress import Compress
 from aiq.agents.shannon.decompose import Decompose
 from aiq.agents.shannon.entity_filter import EntityFilter
 from aiq.agents.shannon.execute import Execute
-from aiq.agents.shannon.gaps import FillGaps
-from aiq.agents.shannon.memory import Remember
+from aiq.agents.shannon.gaps import Gaps
+from aiq.agents.shannon.memory import Recall
+from aiq.agents.shannon.placing import Place
 from aiq.agents.shannon.refine import Refine
 from aiq.agents.shannon.reflect import Reflect
 from aiq.agents.shannon.settings import ShannonSettings
@@ -26,64 +27,58 @@ from aiq.core.prompts import Prompts
 from aiq.core.session import current, nested_call
 
 Graph = CompiledStateGraph[ResearchState, Any, Any, Any]
-Stage = Callable[[ResearchState], Awaitable[dict[str, Any]]]
+Stage = Callable[[ResearchState], Awaitable[Any]]
 
 
 class Workflow:
     """Its graph is compiled once and serves all samples at once."""
 
     def __init__(self, settings: ShannonSettings, prompts: Prompts) -> None:
-        execute, cite = Execute(settings, prompts), Cite(settings.citations)
-        synthesize = Synthesize(settings.synthesis, prompts, settings.synthesis_style)
-        gaps = FillGaps(settings, execute, cite, synthesize)
-        reflect = Reflect(settings, prompts, synthesize)
-
-        async def write(state: ResearchState) -> dict[str, Any]:
-            written = await synthesize.run(state, settings.synthesis_model_tier)
-            found = gaps.detect(state.model_copy(update=written))
-            return {**written, "gaps": tuple(found)}
-
-        self.memory = Remember(settings.memory)
-        self._stages: dict[str, Stage] = {
+        execute, cite, self.synthesize = (
+            Execute(settings, prompts),
+            Cite(settings.citations),
+            Synthesize(settings, prompts),
+        )
+        gaps = Gaps(settings, prompts, execute, cite, self.synthesize)
+        self.memory = Recall(settings.memory)
+        research: dict[str, Stage] = {
             "memory": self.memory.run,
             "compress": Compress(settings.compression, prompts).run,
-            "refine": Refine(settings.refine, prompts).run,
+            "refine": Refine(settings.refine, prompts, settings.synthesis_style).run,
             "decompose": Decompose(settings.decompose, prompts).run,
             "execute": execute.run,
             "entity_filter": EntityFilter(settings.citations).run,
             "cite": cite.run,
-            "synthesize": write,
-            "fill_gaps": gaps.run,
-            "reflect": reflect.run,
-            "verify": Verify(settings.verification, prompts).run,
+            "synthesize": self.synthesize.run,
+            "find_gaps": gaps.find,
         }
-        self._verifies = settings.of("enable_verification")
-        self.graph = self._compile()
+        review: dict[str, Stage] = {"reflect": Reflect(settings, prompts, self.synthesize).run}
+        if settings.citations.placement == "after":
+            review["place_citations"] = Place(
+                settings.synthesis_model_tier, prompts, strict=settings.citations.strict_marks
+            ).run
+        if settings.of("enable_verification"):
+            review["verify"] = Verify(settings.verification, prompts).run
 
-    def _compile(self) -> Graph:
         graph = StateGraph(ResearchState)
-        for place, (name, stage) in enumerate(self._stages.items()):
+        for place, (name, stage) in enumerate({**research, "fill_gaps": gaps.fill, **review}.items()):
             graph.add_node(name, _as_node(name, place, stage))
-        straight = ("memory", "compress", "refine", "decompose", "execute", "entity_filter", "cite", "synthesize")
-        graph.add_edge(START, "memory")
-        for before, after in pairwise(straight):
+        for before, after in [*pairwise([START, *research]), *pairwise([*review, END])]:
             graph.add_edge(before, after)
-        graph.add_conditional_edges("synthesize", after_writing)
-        graph.add_conditional_edges("fill_gaps", after_writing)
-        graph.add_conditional_edges("reflect", lambda state: "verify" if self._verifies else END, ["verify", END])
-        graph.add_edge("verify", END)
-        return graph.compile(checkpointer=False)
+        graph.add_conditional_edges("find_gaps", _if_gaps("fill_gaps"), ["fill_gaps", "reflect"])
+        graph.add_conditional_edges("fill_gaps", _if_gaps("find_gaps"), ["find_gaps", "reflect"])
+        self.graph: Graph = graph.compile(checkpointer=False)
 
 
-def after_writing(state: ResearchState) -> Literal["fill_gaps", "reflect"]:
-    """Gaps are filled for as long as `FillGaps.detect` finds any."""
-    return "fill_gaps" if state.gaps else "reflect"
+def _if_gaps(stage: str) -> Callable[[ResearchState], str]:
+    """On to this stage as long as there are gaps to fill, else to reflection."""
+    return lambda state: stage if state.gaps else "reflect"
 
 
 def _as_node(name: str, place: int, stage: Stage) -> Any:
     """A stage with its event; its sources are numbered in the order of the stages."""
 
-    async def node(state: ResearchState) -> dict[str, Any]:
+    async def node(state: ResearchState) -> Any:
         current().events.emit(StageChanged(stage=name))
         with nested_call(place, state.gap_iteration, None):
             return await stage(state)

@@ -1,6 +1,5 @@
 """What the material says to a question: the value that answers, the sentences that show it, what is missing."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -13,9 +12,8 @@ from aiq.offline.engine.evidence import Evidence, Material, distinct, is_stateme
 from aiq.offline.engine.lookup import SURE, Finding, Lookup, key
 from aiq.offline.engine.question import parse
 from aiq.offline.engine.read import Source
-from aiq.offline.engine.text import name_spans
 
-__all__ = ["Answer", "Evidence", "answer", "in_context", "rank"]
+__all__ = ["Answer", "Evidence", "answer", "rank"]
 
 _BEAM, _MOST_HOPS = 3, 4
 """How many values of a hop are followed, and how many hops."""
@@ -43,13 +41,10 @@ class Answer:
     confidence: float = 0.0
 
 
-def answer(
-    question: str, sources: Sequence[Source], now: date | None = None, *, asked: Sequence[str] = (), context: str = ""
-) -> Answer:
-    """The answer that the sources give. `asked`: queries already sent, never proposed again. `context`: the earlier
-    turns of the conversation, to which words such as "its" may refer. With no sources, `missing` holds first queries.
+def answer(question: str, sources: Sequence[Source], now: date | None = None, *, asked: Sequence[str] = ()) -> Answer:
+    """The answer that the sources give. `asked`: queries already sent, never proposed again. With no sources, `missing`
+    holds first queries.
     """
-    question = in_context(question, context) if context else question
     look = Lookup(Material(sources), question, asked, now)
     found = _follow(rewritten(question), look)
     best = max(found, key=lambda f: f.confidence)
@@ -85,22 +80,3 @@ def _follow(question: str, look: Lookup, depth: int = 0) -> list[Finding]:
                 for f in _follow(text, look, depth + 1)
             ]
     return found
-
-
-_REFERRING = re.compile(
-    r"\b(?:he|she|they|it|his|her|its|their|him|them|there|that (?:city|town|company|person|place|one))\b",
-    re.IGNORECASE,
-)
-
-
-def in_context(question: str, context: str) -> str:
-    """The question, if it names nothing itself, with a word such as "its" replaced by the last name said earlier."""
-    earlier = name_spans(context)
-    if not earlier or name_spans(question):
-        return question
-    name = earlier[-1].text
-
-    def put(match: re.Match[str]) -> str:
-        return name + ("'s" if match.group().lower() in ("his", "her", "its", "their") else "")
-
-    return _REFERRING.sub(put, question, count=1)

@@ -129,8 +129,7 @@ class _Chooser:
     @cached_property
     def found(self) -> Answer:
         here = self.situation
-        context = "\n".join(text for _, text in here.history)
-        return answer(self.task, here.sources, here.now, asked=self.asked, context=context)
+        return answer(self.task, here.sources, here.now, asked=self.asked)
 
     @cached_property
     def _sure(self) -> bool:

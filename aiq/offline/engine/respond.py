@@ -8,6 +8,7 @@ from aiq.offline.engine.dialect import dialect
 from aiq.offline.engine.fill import Unsupported
 from aiq.offline.engine.follow import follow
 from aiq.offline.engine.read import read
+from aiq.offline.engine.refer import standalone
 from aiq.offline.engine.write import write
 
 
@@ -17,6 +18,7 @@ def respond(request: ChatRequest) -> ChatReply:
     Where the tools stand in the prompt, calls and the last reply are written as text in the form that it shows.
     """
     situation = read(request)
+    situation = replace(situation, task=standalone(situation.task, situation.history))
     orders = follow(situation)
     spoken = dialect(request)
     if spoken:

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from aiq.offline.engine import dates, research
-from aiq.offline.engine.answer import Answer, Evidence, answer, in_context, rank
+from aiq.offline.engine.answer import Answer, Evidence, answer, rank
 from aiq.offline.engine.fields import measure_of, tone
 from aiq.offline.engine.question import parse
 from aiq.offline.engine.read import Situation, Source
@@ -165,7 +165,7 @@ class Weighing:
     @cached_property
     def found(self) -> Answer:
         """The reader's answer to the task."""
-        return self.reads(self.task, context="\n".join(t for _, t in self.situation.history), asked=self.asked)
+        return self.reads(self.task, asked=self.asked)
 
     @cached_property
     def ranked(self) -> list[Evidence]:
@@ -180,7 +180,7 @@ class Weighing:
     @property
     def restated(self) -> str:
         """The task in one line that needs no earlier turn; of a long one its subject and parts, as far as there is room."""
-        told = in_context(" ".join(self.task.split()), "\n".join(text for _, text in self.situation.history))
+        told = " ".join(self.task.split())
         for facet in self.facets if len(told) > _LINE else ():
             short = f"{self.topic.title}: {facet}" if len(told) > _LINE else f"{told}; {facet}"
             told = short if len(short) <= _LINE or len(told) > _LINE else told

@@ -104,11 +104,10 @@ def _answered(situation: Situation, orders: Orders) -> str:
 def _found(situation: Situation, orders: Orders) -> Answer:
     """What the reader finds: where the oldest evidence counts, in the oldest dated source that answers. Where results
     of others' work answer otherwise, who had seen more, what most of them say."""
-    context = "\n".join(text for _, text in situation.history)
     aged = sorted((s for s in situation.sources if s.day and orders.oldest), key=lambda s: str(s.day))
     found = Answer("none")
     for sources in [*([source] for source in aged), situation.sources]:
-        found = answer(situation.task, sources, situation.now, context=context)
+        found = answer(situation.task, sources, situation.now)
         if found.kind == "value" and found.confidence >= DOUBT:
             break
     if situation.answers and found.value not in [value for _, value in situation.answers]:

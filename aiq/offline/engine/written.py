@@ -54,6 +54,12 @@ def sources(text: str, outer: Source) -> list[Source]:
     return [replace(outer, text=LINK.sub(r"\1", text), title=title, day=day)]
 
 
+def prose(text: str) -> str:
+    """A text without its reference list and marks."""
+    heading = next(reversed(list(_REFERENCES.finditer(text))), None)
+    return re.sub(rf"[ \t]*{_MARKS}", "", text[: heading.start()] if heading else text).strip()
+
+
 def findings(text: str) -> list[Source]:
     """Prose with marks such as [1] and a list of what they mean: a source for each, with the sentences that cite it."""
     heading = next(reversed(list(_REFERENCES.finditer(text))), None)

@@ -4,16 +4,13 @@ https://platform.openai.com/docs/api-reference/embeddings/create
 """
 
 import base64
-import math
 import struct
-import zlib
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from aiq.offline.protocol.chat_request import tokens
 from aiq.offline.protocol.validation import ApiError, check
-from aiq.tools.ranking import tokens as terms
+from aiq.tools.embedding import embedding
 
 DIMENSIONS = 1536
 """A vector's length where the request names none."""
@@ -21,15 +18,9 @@ DIMENSIONS = 1536
 INPUT_TOKENS = 8192
 """The most tokens of one text."""
 
-_STEM_CHARS = 6
-"""Words count by this beginning: a stemmer good enough for nearness, in any alphabet."""
-
-Embedded = str | list[int]
-"""One text, or its token ids."""
-
 
 def embeddings(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer's JSON. Token ids are hashed as they are: such texts are near each other, but not near words.
+    """The answer's JSON. Token ids count as words: such texts are near each other, but not near what they stand for.
 
     Raises ApiError where the request is malformed, or a text empty or too long.
     """
@@ -43,7 +34,8 @@ def embeddings(values: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(text, str):
             check(text, "string|array of integer", f"input[{index}]")
         counts.append(tokens(text) if isinstance(text, str) else len(text))
-        vector: Any = embedding(text, asked.get("dimensions", DIMENSIONS))
+        words = text if isinstance(text, str) else " ".join(map(str, text))
+        vector: Any = embedding(words, asked.get("dimensions", DIMENSIONS))
         if asked.get("encoding_format") == "base64":
             vector = base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
         data.append({"object": "embedding", "index": index, "embedding": vector})
@@ -52,16 +44,3 @@ def embeddings(values: Mapping[str, Any]) -> dict[str, Any]:
         raise ApiError(message, "input", "context_length_exceeded")
     usage = {"prompt_tokens": sum(counts), "total_tokens": sum(counts)}
     return {"object": "list", "data": data, "model": asked["model"], "usage": usage}
-
-
-def embedding(text: Embedded, dimensions: int = DIMENSIONS) -> list[float]:
-    """A vector of length 1: each word adds 1 + ln(count) to, or takes it from, the entry that its hash names."""
-    words = [word[:_STEM_CHARS] for word in terms(text)] if isinstance(text, str) else map(str, text)
-    vector = [0.0] * dimensions
-    for word, count in Counter(words).items():
-        number = zlib.crc32(word.encode())
-        vector[(number >> 1) % dimensions] += (1 + math.log(count)) * (1 if number & 1 else -1)
-    length = math.hypot(*vector)
-    if length == 0:  # no word at all, or words that cancel out
-        return [1.0, *vector[1:]]
-    return [value / length for value in vector]

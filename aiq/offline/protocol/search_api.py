@@ -39,8 +39,8 @@ class SearchApi:
         for hit in hits:
             page = self._corpus.page(hit.url) if asked.get("include_raw_content") else None
             result = {"url": hit.url, "title": hit.title, "content": hit.text, "raw_content": page and page.text}
-            score = {"score": round(hit.score / hits[0].score, 6)}
-            results.append({**result, **score, **({"published_date": hit.published} if hit.published else {})})
+            dated = {"published_date": hit.published} if hit.published else {}
+            results.append({**result, "score": hit.relevance, **dated})
         sentence = _SENTENCE.search(hits[0].text) if hits and asked.get("include_answer") else None
         answer = sentence.group().strip() if sentence else None
         found = {"query": asked["query"], "follow_up_questions": None, "answer": answer, "images": []}

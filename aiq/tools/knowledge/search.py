@@ -91,7 +91,14 @@ class KnowledgeSearch:
         hits = pages.search(arguments.query, self._settings.max_results, self._settings.max_content_length)
         blocks = [f"Found {len(hits)} relevant document(s):", *(_block(n, hit) for n, hit in enumerate(hits, start=1))]
         sources = tuple(
-            Source(citation_key=hit.citation_key, title=hit.title, text=hit.text, tool=self.name) for hit in hits
+            Source(
+                citation_key=hit.citation_key,
+                title=hit.title,
+                text=hit.text,
+                relevance=round(hit.score, 6),
+                tool=self.name,
+            )
+            for hit in hits
         )
         return ToolResult(content="\n\n".join(blocks), sources=sources)
 

@@ -13,7 +13,7 @@ from aiq.core.settings import Settings
 from aiq.llm.http import URL, AsyncClient, InvalidURL
 from aiq.llm.models import read_key
 from aiq.tools.api import ApiClient
-from aiq.tools.search import Found, SearchHit, SearchProvider
+from aiq.tools.search import Found, SearchHit, SearchProvider, relevance_of
 
 _QUERY: Final = "{query}"
 
@@ -29,6 +29,9 @@ class FieldNames(Settings):
     content: str | None = Field(description="the text shown of it")
     score: str | None = Field(description="a number: the results are sorted by it, the greatest first")
     date: str | None = Field(description="when it was published, in any form")
+    relevance: str | None = Field(  # null in manifests of older versions, which lack it
+        default=None, description="how well it fits, a number from 0 to 1; any other is left out"
+    )
 
 
 class JsonSearchSettings(Settings):
@@ -94,10 +97,10 @@ class JsonSearch(SearchProvider):
         return Found(hits=tuple(self._hit(result) for result in results[:max_results]))
 
     def _hit(self, result: Any) -> SearchHit:
-        url, title, text, date = (
-            _text(result, name) for name in self._options.fields.model_dump(exclude={"score"}).values()
-        )
-        return SearchHit(url=url, title=title, text=text, published=date or None)
+        names = self._options.fields
+        url, title, text, date = (_text(result, name) for name in (names.url, names.title, names.content, names.date))
+        relevance = relevance_of(_at(result, names.relevance))
+        return SearchHit(url=url, title=title, text=text, published=date or None, relevance=relevance)
 
 
 def _filled(template: Any, places: Mapping[str, Any]) -> Any:

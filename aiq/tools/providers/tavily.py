@@ -3,13 +3,13 @@
 The API's own synthesised answer is asked for only where `search.include_answer` says so, because it names no source.
 """
 
-from pydantic import BaseModel
+from pydantic import BaseModel, JsonValue
 
 from aiq.core.run_settings import SearchSettings
 from aiq.llm.http import AsyncClient
 from aiq.llm.models import read_key
 from aiq.tools.api import ApiClient
-from aiq.tools.search import Found, SearchHit, SearchProvider
+from aiq.tools.search import Found, SearchHit, SearchProvider, relevance_of
 
 BASE_URL = "https://api.tavily.com"
 
@@ -19,6 +19,7 @@ class TavilyResult(BaseModel):
     title: str | None = None
     content: str | None = None
     published_date: str | None = None
+    score: JsonValue = None
 
 
 class TavilyAnswer(BaseModel):
@@ -41,7 +42,13 @@ class TavilySearch(SearchProvider):
     async def search(self, query: str, max_results: int) -> Found:
         answer = await self._api.post({"query": query, **self._options, "max_results": max_results}, TavilyAnswer)
         hits = (
-            SearchHit(url=r.url, title=r.title or "", text=r.content or "", published=r.published_date)
+            SearchHit(
+                url=r.url,
+                title=r.title or "",
+                text=r.content or "",
+                published=r.published_date,
+                relevance=relevance_of(r.score),
+            )
             for r in answer.results[:max_results]
             if r.url.strip()
         )

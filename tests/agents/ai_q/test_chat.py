@@ -7,8 +7,9 @@ import pytest
 from aiq.agents.ai_q.agent import REJECTED
 from aiq.core.events import Approval, Decision, ReportWritten, StageChanged
 from aiq.core.run_settings import CitationSettings
-from aiq.core.samples import Document, Question, Turn
+from aiq.core.samples import Document, Question, Sample, Turn
 from aiq.core.session import RejectingUser
+from aiq.experiment.attempt import run_attempt
 from aiq.offline.chat import ChatReply, ChatRequest
 from tests.agents.conftest import agent, on_bench
 from tests.agents.replies import ADMITS, APPROVAL, MADE_UP, SHORT, TASK, chat, results, search
@@ -146,6 +147,24 @@ async def test_history_gives_a_follow_up_its_context_and_is_trimmed() -> None:
     assert "assistant 4" not in asked  # would be first, and the first is always the user's
     texts = [message.text for message in bench.endpoint.of("aiq.shallow_researcher")[0].messages[1:]]
     assert texts == ["user 5", "assistant 5", "And its mayor?"]
+
+
+@pytest.mark.parametrize("entry", ["chat", "shallow"])
+async def test_turns_of_one_attempt_are_one_conversation(entry: str) -> None:
+    """The chat remembers by its thread, a researcher alone by the history: either is shown each turn once."""
+    sample = Sample(id="s1", question=Question(text="And its river?"), turns=("Who is the mayor?",))
+    asked_agent: Any = agent(entry=entry)
+    async with on_bench(chat(), memory="run.1.1") as bench:
+        row = await run_attempt(asked_agent, sample, bench.session, lambda row: None)
+    assert (row.status, row.route, len(row.turns)) == ("completed", "shallow", 1)
+    assert row.turns[0].report == row.report == SHORT
+    asked = bench.endpoint.of("aiq.shallow_researcher")[-2]
+    assert [(message.role, message.text) for message in asked.messages[1:]] == [
+        ("user", "Who is the mayor?"),
+        ("assistant", SHORT),
+        ("user", "And its river?"),
+    ]
+    assert [source.url for source in row.sources] == ["https://pages.test/orlune"]
 
 
 async def test_sources_of_an_escalated_route_are_in_the_order_of_its_stages() -> None:

@@ -16,7 +16,6 @@ from benchmarks.closed_world.entities import World
 from benchmarks.closed_world.facts import build_world
 from benchmarks.closed_world.pages import Page
 
-EVENTS = 240
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -41,9 +40,9 @@ class Made:
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """The shipped datasets, and events besides, by a process of its own whose hashes differ from ours."""
+    """The shipped datasets, by a process of its own whose hashes differ from ours."""
     folder = tmp_path_factory.mktemp("world")
-    command = [sys.executable, "-m", "benchmarks.closed_world", "--out", str(folder), "--events", str(EVENTS)]
+    command = [sys.executable, "-m", "benchmarks.closed_world", "--out", str(folder)]
     environment = {**os.environ, "PYTHONHASHSEED": "7"}
     done = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True)
     return Made(folder, done.stdout)

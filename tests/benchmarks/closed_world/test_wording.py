@@ -36,9 +36,9 @@ def test_a_phrase_takes_no_possessive_and_a_clause_stands_at_the_end(world: Worl
 def test_a_second_question_says_which_of_two_it_means(world: World) -> None:
     company, city = (world.regions[0].of(kind)[0] for kind in ("company", "city"))
     founded = world.fact(company, "founded")
-    assert all("company" in follow(founded, Draw(number), beside=city) for number in range(50))
+    assert all("company" in follow(founded, Draw(number), beside=[city]) for number in range(50))
     mayor = world.fact(city, "mayor")
-    assert "And who is its mayor?" in {follow(mayor, Draw(number), beside=company) for number in range(50)}
+    assert "And who is its mayor?" in {follow(mayor, Draw(number), beside=[company]) for number in range(50)}
 
 
 @pytest.mark.parametrize(

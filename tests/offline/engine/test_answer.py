@@ -87,11 +87,6 @@ def test_a_comparison_asks_for_each_thing() -> None:
     assert all(any(tower in query for query in missing) for tower in ("Alder", "Birch"))
 
 
-def test_a_pronoun_refers_to_the_conversation() -> None:
-    told = "Who wrote The Tin Orchard? Mara Venn."
-    assert answer("In which year was she born?", sources("Mara Venn"), NOW, context=told).value == "1970"
-
-
 def test_the_order_of_the_sources_decides_nothing() -> None:
     shuffled = random.Random(4).sample(sources(), len(PAGES))
     assert answer(VILLAGE, shuffled, NOW).value == answer(VILLAGE, sources(), NOW).value

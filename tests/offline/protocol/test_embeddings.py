@@ -1,14 +1,9 @@
 """The stock `openai` client's `embeddings` against the offline stack."""
 
-import math
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from openai import OpenAI
-
-from aiq.offline.protocol.embeddings import embedding
 
 
 def near(a: Sequence[float], b: Sequence[float]) -> float:
@@ -40,22 +35,3 @@ def test_token_ids(client: OpenAI) -> None:
     assert one.data[0].embedding == first
     assert one.usage.prompt_tokens == 3
     assert near(first, second) > near(first, third) + 0.3
-
-
-@pytest.mark.parametrize(
-    ("text", "similar", "other"),
-    [
-        ("Who founded the company?", "The founder of the companies", "Rainfall in the northern hills"),
-        ("The mayor resigned in 2024", "In 2024 the mayor has resigned", "A museum opened by the river"),
-        ("研究所的所长是林岚", "林岚是研究所所长", "北部山区的降雨量"),
-    ],
-)
-def test_texts_of_the_same_words_are_near(text: str, similar: str, other: str) -> None:
-    assert near(embedding(text), embedding(similar)) > near(embedding(text), embedding(other)) + 0.2
-
-
-@given(st.text(), st.integers(1, 50))
-def test_every_vector_has_length_one(text: str, dimensions: int) -> None:
-    vector = embedding(text, dimensions)
-    assert len(vector) == dimensions
-    assert math.isclose(near(vector, vector), 1, rel_tol=1e-9)

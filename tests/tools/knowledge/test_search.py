@@ -79,6 +79,7 @@ async def test_results_are_as_the_format_has_them_and_each_page_is_a_source(
         ("report.pdf, p.2", "Halden Works Report", None),
         ("notes.md", "Notes on Halden", None),
     ]
+    assert [f"{s.relevance:.2f}" for s in session.sources.all()] == scores
     assert session.sources.all()[0].text == "The auditor of Halden Works is Mara Tolvane."
     report = "It is Mara Tolvane [1]. And more [2].\n\n## References\n[1] report.pdf, p.2\n[2] report.pdf, p.9"
     exact = verify(report, session.sources.all(), configured(CitationSettings, pages="exact"))

@@ -1,0 +1,108 @@
+"""Citations after writing: once the report is finished, an agent says which sentence each citation supports."""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+
+from pydantic import Field
+
+from aiq.agents.shannon.calls import ask, or_none, working_as
+from aiq.agents.shannon.records import LenientRecord
+from aiq.agents.shannon.rules import citation_lines
+from aiq.agents.shannon.state import ResearchState
+from aiq.agents.toolkit.structured import StructuredCall
+from aiq.core.events import Decision
+from aiq.core.models import Message
+from aiq.core.prompts import Prompts
+from aiq.core.session import current
+
+AGENT = "citation-agent"
+
+MOST_CHANGED = 0.15
+"""Share of a report's text that may differ where the model marks it itself (specification, later improvements)."""
+
+_SENTENCE = re.compile(r"(?<=[.!?。！？])(?:\s+|(?<=[。！？]))")
+_MARK = re.compile(r"\s*\[\d{1,3}\]")
+
+
+class Mark(LenientRecord):
+    sentence: int = Field(description="the number of the sentence")
+    citation: int = Field(description="the number of the citation that supports it")
+    hash: str = Field("", description="the six characters after the sentence's number")
+
+
+class Marks(LenientRecord):
+    """What the model is asked for."""
+
+    marks: tuple[Mark, ...]
+
+
+class Place:
+    def __init__(self, tier: str, prompts: Prompts, *, strict: bool) -> None:
+        """`strict`: a mark's hash must be that of its sentence or of a neighbour; else the number alone counts."""
+        self._strict, self._prompts = strict, prompts
+        self._call = StructuredCall(f"shannon.{tier}.citer", Marks, prompts, "citer", complete=ask)
+
+    async def run(self, state: ResearchState) -> dict[str, str]:
+        """The report with its marks; as it was where none could be placed."""
+        if not state.citations:
+            return {}
+        lines, sentences = citation_lines(state.citations), numbered(state.written)
+        shown = [f"{n} {digest(text)} {text}" for n, text in enumerate(sentences, start=1)]
+        snippets = [f"{line}\n{one.snippet}" for line, one in zip(lines, state.citations, strict=True)]
+        with working_as(AGENT):
+            found = await or_none(self._call.ask(sentences=shown, citations=snippets), "citations_not_placed")
+        marks = [(m.sentence, m.citation, m.hash) for m in found.marks] if found else []
+        written, placed = placed_marks(state.written, marks, len(lines), strict=self._strict)
+        if not placed:
+            written = await self._inline(state.written, snippets)
+            placed = len(_MARK.findall(written))
+        current().events.emit(Decision(name="citations_placed", value=placed, cause=f"{len(marks)} marks planned"))
+        return {"written": written}
+
+    async def _inline(self, report: str, citations: Sequence[str]) -> str:
+        """The report as the model repeats it with marks, if it repeats it."""
+        request = self._prompts.render("citer_inline.j2", report=report, citations=citations)
+        with working_as(AGENT):
+            reply = await or_none(ask(self._call.role, [Message(role="user", content=request)]), "citations_not_placed")
+        return reply.text.strip() if reply and same_text(report, reply.text) else report
+
+
+def numbered(text: str) -> list[str]:
+    """The sentences of a text that can bear a mark: neither headings nor rows of a table."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("#", "|"))]
+    return [sentence for line in lines for sentence in _SENTENCE.split(line.strip()) if sentence.strip()]
+
+
+def digest(sentence: str) -> str:
+    """Six hex digits of a sentence's MD5, by which a plan that counts wrongly is noticed."""
+    return hashlib.md5(sentence.encode(), usedforsecurity=False).hexdigest()[:6]
+
+
+def placed_marks(
+    text: str, marks: Sequence[tuple[int, int, str]], citations: int, *, strict: bool = False
+) -> tuple[str, int]:
+    """The text with `[n]` after the sentences that marks (sentence, citation, hash) name, and how many were placed.
+
+    Numbers count from 1; those out of range are left out. `strict`: see `Place`; the neighbour whose hash fits counts.
+    """
+    sentences = numbered(text)
+    chosen: dict[int, list[int]] = {}
+    for sentence, citation, told in marks:
+        near = [n for n in (sentence, sentence - 1, sentence + 1) if 1 <= n <= len(sentences)]
+        fits = [n for n in near if digest(sentences[n - 1]) == told] if strict else near[: sentence in near]
+        if fits and 1 <= citation <= citations and citation not in chosen.setdefault(fits[0], []):
+            chosen[fits[0]].append(citation)
+    position, out = 0, []
+    for number, words in enumerate(sentences, start=1):
+        end = text.index(words, position) + len(words)
+        out.append(text[position:end] + "".join(f" [{n}]" for n in sorted(chosen.get(number, ()))))
+        position = end
+    return "".join([*out, text[position:]]), sum(map(len, chosen.values()))
+
+
+def same_text(before: str, after: str, most: float = MOST_CHANGED) -> bool:
+    """Whether two reports say the same but for their marks: less than `most` of the text differs."""
+    first, second = (_MARK.sub("", text).split() for text in (before, after))
+    return 1 - SequenceMatcher(a=first, b=second, autojunk=False).ratio() < most

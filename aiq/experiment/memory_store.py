@@ -1,0 +1,91 @@
+"""Where a run keeps what its agents remember of conversations: LangGraph's SQLite store, opened when one first asks.
+
+With `checkpointer=sqlite` it is in the checkpointer's file; else in a temporary database of the run.
+"""
+
+import asyncio
+import importlib
+import logging
+import sqlite3
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import Any
+
+import aiosqlite
+
+from aiq.core.files import resolve
+from aiq.core.run_settings import CheckpointerSettings
+
+BUSY_SECONDS = 30.0  # a write waits so long for another process's in the same SQLite file
+
+TEMPORARY = ""
+"""SQLite's name of a database in memory that it moves to a file of its own where it grows, and then deletes."""
+
+_log = logging.getLogger(__name__)
+
+
+@asynccontextmanager
+async def lent_store(settings: CheckpointerSettings) -> AsyncIterator[Callable[[], Awaitable[Any]]]:
+    """What opens the run's store, once: an agent that remembers nothing costs no import and makes no table."""
+    async with AsyncExitStack() as opened:
+        lock, stores = asyncio.Lock(), list[Any]()
+
+        async def store() -> Any:
+            async with lock:
+                if not stores:
+                    stores.append(await opened.enter_async_context(_open(settings)))
+                return stores[0]
+
+        yield store
+
+
+@asynccontextmanager
+async def _open(settings: CheckpointerSettings) -> AsyncIterator[Any]:
+    """All calls wait in a thread of the connection's, and the import in another, not in the event loop."""
+    from aiq.agents.toolkit.memory import INDEX
+
+    if settings.kind == "postgres":  # its vectors need an extension of the server, and all of them one length
+        _log.warning("checkpointer=postgres: what agents remember ends with the run; checkpointer=sqlite keeps it")
+    library = await asyncio.to_thread(importlib.import_module, "langgraph.store.sqlite.aio")
+    path = resolve(str(settings.path)) if settings.kind == "sqlite" else TEMPORARY
+
+    def connect() -> sqlite3.Connection:
+        return sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+
+    async with _Connection(connect, iter_chunk_size=64) as connection:
+        store, end = library.AsyncSqliteStore(connection, index=INDEX), time.monotonic() + BUSY_SECONDS
+        while not store.is_setup:
+            try:
+                await store.setup()
+            except (sqlite3.OperationalError, sqlite3.IntegrityError):  # another process makes the same tables
+                if time.monotonic() > end:
+                    raise
+                await asyncio.sleep(0.05)
+        yield store
+
+
+class _Connection(aiosqlite.Connection):
+    """A connection that has the store's one vector function also where Python's SQLite loads no extension.
+
+    Some builds of Python leave loading out (pyenv's, macOS's); elsewhere the function is that of `sqlite-vec`.
+    """
+
+    async def enable_load_extension(self, value: bool) -> None:
+        with suppress(AttributeError):
+            await super().enable_load_extension(value)
+
+    async def load_extension(self, path: str) -> None:
+        try:
+            await super().load_extension(path)
+        except (AttributeError, sqlite3.OperationalError):
+            await self.create_function("vec_distance_cosine", 2, cosine_distance, deterministic=True)
+
+
+def cosine_distance(one: bytes, other: bytes) -> float | None:
+    """1 less the cosine of two vectors of 32-bit numbers, as `sqlite-vec` has it; None where one is zero."""
+    import numpy as np
+
+    x, y = (np.frombuffer(data, dtype="<f4").astype(float) for data in (one, other))
+    length = float(np.linalg.norm(x) * np.linalg.norm(y))
+    return 1 - float(x @ y) / length if length else None

@@ -1,0 +1,206 @@
+"""Aggregate and exhaustive questions over a collection, judged against exact truth; asks no model.
+
+`events.numbers`: the share of the numbers asked for that the report states beside their labels. `events.precision` and
+`events.recall`: of the events named, by title or id, those asked for, and the other way round. `events.coverage`: the
+share of all that is needed, numbers and events.
+
+A number belongs to the label nearest to it in its sentence, words between them counted and marks and conjunctions
+more; as many labels as numbers, all of one before all of the other, are paired in turn. In a table it belongs to the
+label of its row, else to that of its column. A sentence without a label has that of what is above it. A number is right
+if it is the true one rounded to the digits it has. Where one number is asked for, it needs no label. Case, emphasis and
+thousands separators do not count, and the reference list is no statement; negations are not understood, and a right
+statement counts whatever else is stated.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from pydantic import Field, JsonValue
+
+from aiq.citations.passages import without_citations
+from aiq.core.files import Files, read_rows, resolve
+from aiq.core.reports import Metric, Report, Score
+from aiq.core.samples import Expected, NeededNumber, Sample
+from aiq.core.session import Session
+from aiq.core.settings import Settings
+from aiq.judges.base import Found, Judge, scores_of
+from aiq.judges.world import normal, passages
+
+_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_PERCENT = re.compile(r"%|\bper ?cent\b|\bshares?\b")
+_NUMBER = re.compile(rf"(?<![\w.])(?:\d+(?:\.\d+)?|{'|'.join(_WORDS)})(?!\w)(\s*(?:%|per ?cent\b))?")
+_COSTS = ((re.compile(r"[,;]"), 3), (re.compile(r"\band\b|\bwhile\b"), 2), (re.compile(r"\w+"), 1))
+_NOTICES = ("sections", "facts", "numbers", "nonsense")
+
+
+class EventsSettings(Settings):
+    events: str = Field(description="the collection, JSONL, whose titles and ids are looked for")
+    id: str = Field(description="the field with an event's id")
+    title: str = Field(description="the field with its title")
+
+
+class Stated(NamedTuple):
+    """A number as it is written, with the position of its label; `percent`: whether it is one, None where unclear."""
+
+    label: int
+    number: str
+    percent: bool | None
+
+    def means(self, needed: NeededNumber) -> bool:
+        """Whether it is the needed number, rounded to as many decimals as are written."""
+        value = str(_WORDS.index(self.number)) if self.number in _WORDS else self.number
+        decimals = len(value.partition(".")[2])
+        near = abs(float(value) - needed.value) <= 0.5 * 10**-decimals + 1e-9
+        return near and self.percent in (None, needed.percent)
+
+
+def stated(report: str, needed: Sequence[NeededNumber]) -> set[int]:
+    """The positions of the needed numbers that a report states."""
+    labels = {normal(label): place for place, number in enumerate(needed) for label in number.labels}
+    body = without_citations(report)
+    tables = [found[0] for found in re.finditer(r"(?:^[ \t]*\|.*\n?)+", body, re.MULTILINE)]
+    prose = re.sub(r"^[ \t]*\|.*\n?", "\n", body, flags=re.MULTILINE)
+    found = [*_of_prose(prose, labels), *(one for table in tables for one in _of_table(table, labels))]
+    return {one.label for one in found if one.means(needed[one.label])}
+
+
+class _Place(NamedTuple):
+    start: int
+    end: int
+    label: int
+
+
+def _labels(text: str, labels: Mapping[str, int]) -> list[_Place]:
+    """Where labels are in a text, the longest ones first; without labels there is one of everything."""
+    spelled = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
+    pattern = re.compile(rf"(?<!\w)(?:{spelled})(?!\w)") if labels else re.compile("^")
+    return [_Place(*found.span(), labels.get(found[0], 0)) for found in pattern.finditer(text)]
+
+
+def _numbers(text: str, places: Sequence[_Place]) -> list[re.Match[str]]:
+    """The numbers of a text that are no part of a label."""
+    found = _NUMBER.finditer(text)
+    return [number for number in found if not any(place.start <= number.start() < place.end for place in places)]
+
+
+def _of_prose(text: str, labels: Mapping[str, int]) -> Iterator[Stated]:
+    for sentence, above in passages(text):
+        said, context = normal(sentence), normal(above)
+        places = _labels(said, labels)
+        numbers, outer = _numbers(said, places), [] if places else _labels(context, labels)[-1:]
+        is_share = bool(_PERCENT.search(f"{context} {said}"))
+        for number, place in _paired(said, numbers, places or outer):
+            yield Stated(place.label, number[0].split()[0].rstrip("%"), _kind(number, is_share))
+
+
+def _paired(
+    text: str, numbers: Sequence[re.Match[str]], places: Sequence[_Place]
+) -> Iterator[tuple[re.Match[str], _Place]]:
+    """Each number with its label."""
+    if not places or not numbers:
+        return
+    apart = numbers[-1].end() <= places[0].start or places[-1].end <= numbers[0].start()
+    if apart and len(places) == len(numbers):
+        yield from zip(numbers, places, strict=True)
+        return
+    for number in numbers:
+        far = [_distance(text, number, place) for place in places]
+        yield number, places[far.index(min(far))]
+
+
+def _distance(text: str, number: re.Match[str], place: _Place) -> int:
+    between = text[place.end : number.start()] if place.end <= number.start() else text[number.end() : place.start]
+    return sum(cost * len(pattern.findall(between)) for pattern, cost in _COSTS)
+
+
+def _kind(number: re.Match[str], is_share: bool) -> bool | None:
+    """Whether a number is a percentage: by its sign; one without may be, where shares are spoken of."""
+    return True if number[1] else None if is_share else False
+
+
+def _of_table(table: str, labels: Mapping[str, int]) -> Iterator[Stated]:
+    rows = [[normal(cell) for cell in line.strip().strip("|").split("|")] for line in table.splitlines()]
+    heads = rows[0]
+    for row in rows[1:]:
+        places = [place for cell in row for place in _labels(cell, labels)]
+        own = {place.label for place in places}
+        for head, cell in zip(heads, row, strict=False):
+            column = _labels(head, labels) if labels and len(own) != 1 else []
+            label = next(iter(own)) if len(own) == 1 else column[0].label if len(column) == 1 else None
+            for number in _numbers(cell, _labels(cell, labels) if labels else []):
+                if label is not None:
+                    yield Stated(label, number[0].split()[0].rstrip("%"), _kind(number, bool(_PERCENT.search(head))))
+
+
+class Events(Judge):
+    """Numbers and sets against the truth; `aiq.judges.events` says how. The detail lists what is missing or wrong."""
+
+    Settings = EventsSettings
+    metrics = (
+        Metric.share("events.coverage", notices=_NOTICES),
+        Metric.share("events.numbers", notices=_NOTICES),
+        Metric.share("events.precision", worst=None, notices=()),
+        Metric.share("events.recall", notices=_NOTICES),
+    )
+
+    def check(self, samples: Sequence[Sample]) -> None:
+        if any(sample.truth and sample.truth.expected for sample in samples):
+            _ = self._names
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        """The id of each title and id in words, the longest first. Raises DatasetError."""
+        columns = (self.settings.id, self.settings.title)
+        rows = read_rows(Files(), resolve(self.settings.events), "judge.events.events", columns)
+        names = {_in_words(row.required(column)): row.required(columns[0]) for row in rows for column in columns}
+        return dict(sorted(names.items(), key=lambda item: (-len(item[0]), item[0])))
+
+    def metrics_for(self, sample: Sample) -> tuple[Metric, ...]:
+        """Those of numbers or of sets, as the question asks."""
+        expected = sample.truth and sample.truth.expected
+        if not expected:
+            return ()
+        whole, numbers, *sets = self.metrics
+        return (whole, *([numbers] if expected.numbers else []), *(sets if expected.items else []))
+
+    async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
+        expected = sample.truth and sample.truth.expected
+        if not expected:
+            return scores_of(self.metrics, ["the dataset has no expected answer for this sample"] * len(self.metrics))
+        right = stated(report.text, expected.numbers) if expected.numbers else set[int]()
+        named, wanted = self._named(report.text) if expected.items else set[str](), set(expected.items)
+        missing = ["".join(one.labels[:1]) for place, one in enumerate(expected.numbers) if place not in right]
+        detail: dict[str, JsonValue] = {
+            "numbers_missing": [*missing],
+            "events_missing": [*sorted(wanted - named)],
+            "events_wrong": [*sorted(named - wanted)],
+        }
+        return scores_of(self.metrics, _found(expected, len(right), named), detail)
+
+    def _named(self, report: str) -> set[str]:
+        """The ids of the events named outside the reference list; a title within a longer one does not count."""
+        text, found = f" {_in_words(without_citations(report))} ", set()
+        for name, key in self._names.items():
+            if f" {name} " in text:
+                found.add(key)
+                text = text.replace(f" {name} ", " | ")
+        return found
+
+
+def _found(expected: Expected, right: int, named: set[str]) -> list[Found]:
+    """The values in the order of the metrics."""
+    hits, needed = len(named & set(expected.items)), len(expected.items)
+    no_numbers, no_set = "the question asks for no numbers", "the question asks for no set"
+    precision: Found = hits / len(named) if named else "the report names no event"
+    return [
+        (right + hits) / (len(expected.numbers) + needed),
+        right / len(expected.numbers) if expected.numbers else no_numbers,
+        precision if needed else no_set,
+        hits / needed if needed else no_set,
+    ]
+
+
+def _in_words(text: str) -> str:
+    return " ".join(re.findall(r"\w+", normal(text)))

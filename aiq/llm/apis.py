@@ -1,0 +1,135 @@
+"""The two APIs by which models are asked, chat completions and embeddings: what requests carry, what an answer is.
+
+All else (role, limits, retries, books, cassettes) is the same for both.
+"""
+
+import base64
+import binascii
+import json
+import math
+import struct
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple, Protocol
+
+from aiq.core.llm_settings import LlmSettings
+from aiq.llm.http import Request
+from aiq.llm.quirks import adapted, in_openais_form
+
+
+class Answer(NamedTuple):
+    """An answer that is one. `whole`: as the caller gets it; `message`: what the model said, as events have it."""
+
+    whole: dict[str, Any]
+    message: dict[str, Any]
+    finish_reason: object = None
+
+
+class Api(Protocol):
+    """One of the APIs. `path` is what the address of its requests ends with; `writes`: whether answers are text."""
+
+    path: str
+    writes: bool
+
+    def request(self, body: Mapping[str, Any], settings: LlmSettings, role: str | None, seed: int) -> dict[str, Any]:
+        """The body as the endpoint wants it. `role`: whose options of config go along, None for no one's."""
+
+    def messages(self, body: Mapping[str, Any]) -> Any:
+        """What was asked, as events have it."""
+
+    def read(self, answer: Any, body: Mapping[str, Any]) -> Answer:
+        """The answer to this body. Raises ValueError, which says what is missing, where it is none."""
+
+
+class Chat:
+    """https://platform.openai.com/docs/api-reference/chat/create"""
+
+    path, writes = "/chat/completions", True
+
+    def request(self, body: Mapping[str, Any], settings: LlmSettings, role: str | None, seed: int) -> dict[str, Any]:
+        """With the temperature and token limit of config where it states none, the role's extra body, and the seed."""
+        asked = dict(body)
+        if role is not None:
+            setup: Any = settings.setup(role)
+            limit = None if "max_tokens" in body else setup["max_tokens"]
+            options = {"temperature": setup["temperature"], "max_completion_tokens": limit}
+            given = {name: value for name, value in options.items() if value is not None}
+            asked = {**given, **body, **setup["extra_body"]}
+        return adapted({**asked, "seed": seed}, settings.quirks)
+
+    def messages(self, body: Mapping[str, Any]) -> Any:
+        return body.get("messages")
+
+    def read(self, answer: Any, body: Mapping[str, Any]) -> Answer:
+        try:
+            first, *others = answer["choices"]
+            message, finish_reason = in_openais_form(first["message"], body["messages"]), first.get("finish_reason")
+        except (LookupError, TypeError, AttributeError, ValueError):
+            raise ValueError("an answer without choices") from None
+        return Answer({**answer, "choices": [{**first, "message": message}, *others]}, message, finish_reason)
+
+
+class Embeddings:
+    """https://platform.openai.com/docs/api-reference/embeddings/create
+
+    A vector depends on its text and model alone, so requests carry no seed; temperature, token limit and
+    `llm.extra_body` are of chat completions. Events have how many vectors came instead of their numbers.
+    """
+
+    path, writes = "/embeddings", False
+
+    def request(self, body: Mapping[str, Any], settings: LlmSettings, role: str | None, seed: int) -> dict[str, Any]:
+        return {**body, **(settings.role(role).extra_body if role is not None else {})}
+
+    def messages(self, body: Mapping[str, Any]) -> Any:
+        texts = (text if isinstance(text, str) else json.dumps(text) for text in _texts(body))
+        return [{"role": "user", "content": text} for text in texts]
+
+    def read(self, answer: Any, body: Mapping[str, Any]) -> Answer:
+        found = vectors(answer, len(_texts(body)))
+        return Answer(answer, {"content": f"{len(found)} vectors of {len(found[0])} numbers"})
+
+
+def _texts(body: Mapping[str, Any]) -> list[Any]:
+    """The texts of a request, each a string or its token ids."""
+    given = body.get("input")
+    one = not isinstance(given, list) or (bool(given) and all(isinstance(part, int) for part in given))
+    return [given] if one else list(given or ())
+
+
+def vectors(answer: Any, count: int) -> list[list[float]]:
+    """The embeddings of `count` texts in their order, given as numbers or packed in base64.
+
+    Raises ValueError, which says what came, unless there are as many, of one length, and of finite numbers.
+    """
+    try:
+        entries = sorted(answer["data"], key=lambda entry: entry.get("index", 0))
+        found = [_numbers(entry["embedding"]) for entry in entries]
+    except (LookupError, TypeError, AttributeError, ValueError, struct.error):
+        raise ValueError("an answer without embeddings") from None
+    lengths = dict.fromkeys(map(len, found))
+    if len(found) != count:
+        raise ValueError(f"an answer with {len(found)} embeddings for {count} texts")
+    if len(lengths) != 1 or 0 in lengths:
+        raise ValueError(f"an answer with embeddings of {' and '.join(map(str, lengths))} numbers")
+    if not all(math.isfinite(number) for vector in found for number in vector):
+        raise ValueError("an answer with a number in an embedding that is not finite")
+    return found
+
+
+def _numbers(embedding: Any) -> list[float]:
+    if not isinstance(embedding, str):
+        return [float(number) for number in embedding]
+    try:
+        packed = base64.b64decode(embedding, validate=True)
+    except binascii.Error:
+        raise ValueError("no base64") from None
+    return list(struct.unpack(f"<{len(packed) // 4}f", packed))
+
+
+APIS: Final[Sequence[Api]] = (Chat(), Embeddings())
+
+
+def api_of(request: Request) -> Api | None:
+    """By which API this request asks a model (and so is paid for, counted and limited); None: it asks none."""
+    asked = (api for api in APIS if request.url.path.endswith(api.path))
+    return next(asked, None) if request.method == "POST" else None

@@ -1,0 +1,146 @@
+"""What a question of a conversation refers to: "And who is its mayor?" reads as one that names what it means.
+
+Names said before are told apart by what is known of them: the answer to "who" is a person, "Orl Film Festival" is a
+festival. A question for an earlier answer ("what did you say first?") reads as the question that it answered.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from aiq.offline.engine.analysis import PARTICLES
+from aiq.offline.engine.answer import answer
+from aiq.offline.engine.lexicon import alike, kind_of
+from aiq.offline.engine.question import parse
+from aiq.offline.engine.research import is_question
+from aiq.offline.engine.source import Source
+from aiq.offline.engine.text import is_chinese, name_spans, names, stems
+from aiq.offline.engine.written import prose
+
+_THINGS = ("person", "place", "organisation", "work", "thing")
+_PERSON = "he|she|they|his|her|their|him|them"
+_REFERRING = re.compile(
+    rf"\b(?:(?P<person>{_PERSON})|(?P<place>there)(?! (?:is|are|was|were)\b)|(?P<it>its?)"
+    r"|(?P<det>this|that|the) (?P<noun>[a-z]+)(?! (?:of|that|which|who|where)\b))\b",
+    re.IGNORECASE,
+)
+_REFERRING_IN_CHINESE = re.compile(
+    rf"(?:(?P<person>[他她])|(?P<it>它|其(?![他中余])))们?|[这那该此](?=(?P<noun>[^\W{''.join(sorted(PARTICLES))}]{{1,4}}))"
+)
+_POSSESSIVE = ("his", "her", "its", "their")
+_RECALLS = re.compile(
+    r"\b(?:did|have|had) you\b[^.?]{0,40}\b(?:say|said|answer|answered|tell|told|name|named|mention|mentioned|reply)\b"
+    r"|\byou (?:said|answered|told|named|mentioned|replied)\b|\byour (?:\w+ ){0,2}(?:answer|reply|response)\b"
+    r"|你.{0,14}(?:回答|提到|说过|说的|告诉)",
+    re.IGNORECASE,
+)
+_ORDINALS = (r"\bfirst\b|第一|最初", r"\bsecond\b|第二", r"\bthird\b|第三")
+_LATEST = re.compile(r"\b(?:last|latest|previous|just)\b|上一|刚才", re.IGNORECASE)
+
+
+class Turn(NamedTuple):
+    """An earlier question, read by itself, and what was answered."""
+
+    question: str
+    reply: str
+
+
+class Named(NamedTuple):
+    """Something that was named. `kind` (see `lexicon.kind_of`), `head`: the noun that it was asked for by; or ""."""
+
+    name: str
+    kind: str = ""
+    head: str = ""
+
+
+@lru_cache(maxsize=512)
+def standalone(task: str, history: tuple[tuple[str, str], ...]) -> str:
+    """The task as it reads without the history, (role, text) each; a task that is no short question stays as it is."""
+    if not history or not is_question(task):
+        return task
+    if _RECALLS.search(task):
+        turns = _turns(history)
+        return _recalled(task, turns).question if turns else task
+    if _mentions(task):
+        return _resolved(task, _turns(history))
+    return task
+
+
+def _turns(history: Sequence[tuple[str, str]]) -> list[Turn]:
+    turns: list[Turn] = []
+    for role, text in history:
+        if role == "user":
+            turns.append(Turn(_resolved(text, turns) if _mentions(text) else text, ""))
+        elif turns:
+            turns[-1] = turns[-1]._replace(reply=prose(text))
+    return turns
+
+
+def _recalled(task: str, turns: Sequence[Turn]) -> Turn:
+    """The turn that a question for an earlier answer means: by its number, else by the words that both have."""
+    place = next((n for n, word in enumerate(_ORDINALS) if re.search(word, task, re.IGNORECASE)), None)
+    if place is not None and place < len(turns):
+        return turns[place]
+    if _LATEST.search(task):
+        return turns[-1]
+    return max(reversed(turns), key=lambda turn: len(stems(task) & stems(turn.question)))
+
+
+def _mentions(text: str) -> list[tuple[re.Match[str], str, str]]:
+    """What refers to something said before, with the noun and the kind of thing that it is; none where names are."""
+    if is_chinese(text):
+        return [(match, *found) for match in _REFERRING_IN_CHINESE.finditer(text) if (found := _meant(match))]
+    return [] if name_spans(text) else [(m, *found) for m in _REFERRING.finditer(text) if (found := _meant(m))]
+
+
+def _meant(match: re.Match[str]) -> tuple[str, str] | None:
+    """Noun and kind; None for a noun that points at nothing: "the mayor" is asked for, "that runs" is a verb."""
+    if (noun := match["noun"]) is None:
+        return "", next((kind for kind in ("person", "place") if match.groupdict().get(kind)), "")
+    for end in range(len(noun), 0, -1) if is_chinese(noun) else [len(noun)]:
+        kind = kind_of(noun[:end])
+        if kind in _THINGS and not (kind == "person" and match.groupdict().get("det", "").lower() == "the"):
+            return noun[:end], kind
+    return None
+
+
+def _resolved(text: str, turns: Sequence[Turn]) -> str:
+    """The text with the name that its first reference means, where one fits."""
+    known = list(_named(turns))
+    for match, noun, kind in _mentions(text):
+        best = max(known, key=lambda one: _fit(one, noun, kind, bool(match["it"])), default=None)
+        if best and _fit(best, noun, kind, bool(match["it"])):
+            end = match.end() + len(noun) if is_chinese(text) else match.end()
+            before = "in " if match.groupdict().get("place") else ""
+            owned = "'s" if match.group().lower() in _POSSESSIVE else ""
+            return f"{text[: match.start()]}{before}{best.name}{owned}{text[end:]}"
+    return text
+
+
+def _named(turns: Sequence[Turn]) -> Iterator[Named]:
+    """What was named, the latest first: the answer of a turn before what its question is about."""
+    for question, reply in reversed(turns):
+        ask = parse(question)
+        if reply and ask.kind not in ("date", "number", "age", "yes", "reason"):
+            found = answer(question, [Source(reply)])
+            new = (name for name in names(reply) if name not in question)  # of a reply that is no sentence
+            if value := found.value if found.kind == "value" else next(new, ""):
+                yield Named(value, ask.kind if ask.kind in _THINGS else "", ask.head)
+        for name in ask.names or names(reply):
+            kind = kind_of(name if is_chinese(name) else name.split()[-1])
+            yield Named(name, kind if kind in _THINGS else "")
+
+
+def _fit(named: Named, noun: str, kind: str, it: bool) -> int:
+    """How well a name fits a reference: 0 not at all, 1 asked for by another noun, 2 as far as is known, 3 by its kind,
+    4 by the noun in it."""
+    if noun and noun.lower() in named.name.lower():
+        return 4
+    if it:
+        return 0 if named.kind == "person" else 2
+    if named.kind and kind and named.kind != kind:
+        return 0
+    if kind != "person" and named.head and noun and not alike(noun, named.head):
+        return 1
+    return 3 if named.kind else 2

@@ -1,0 +1,241 @@
+"""One MCP server: a session that all samples of a run share, made again when the server has ended.
+
+What the SDK opens must be left by the task that entered it, so each connection has a task of its own.
+"""
+
+import asyncio
+import logging
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from contextvars import Context, copy_context
+from typing import IO, Any, Final, TextIO, cast
+
+from mcp import Client, MCPError
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, CallToolResult, Implementation, Tool
+from pydantic import ValidationError
+
+from aiq import __version__
+from aiq.cassettes.guard import aside
+from aiq.core.concurrency import holding
+from aiq.core.errors import AiqError, ConfigError, RunAborted, ToolError, ToolErrorKind
+from aiq.core.tool_settings import McpServerSettings
+from aiq.llm.http import SEND_ERRORS, AsyncClient, Limits, Timeout, failure_text
+from aiq.llm.route import NetworkTransport
+
+MOST_BYTES: Final = 16 * 2**20
+"""Of one event of a stream over HTTP: far above what a model can read of a result."""
+
+_TAIL: Final = 4000  # characters that a server wrote to stderr last, in which is looked for why it ended
+_LOGGERS: Final = ("mcp", "client")
+_SILENT: Final = logging.NullHandler()
+
+
+class McpServer:
+    """A server by its settings, all of whose times and sizes are set.
+
+    Connections are not the run's client's: headers are for one server, and a stream that a server holds open would take
+    one of `llm.max_connections`. Nor are they recorded: calls are, at the tool's boundary, over stdio and HTTP alike.
+    """
+
+    def __init__(self, name: str, settings: McpServerSettings) -> None:
+        self.name, self.settings = name, settings
+        self.setting = f"tools.mcp.{name}"
+        self._connecting = asyncio.Lock()
+        self._connections: list[_Connection] = []
+        self._stderr: IO[str] = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115  closed by `close`
+        with holding(aside, Counter[str]()):
+            self._context = copy_context()  # that of no sample, whoever connects anew
+        for logger in _LOGGERS:  # of what is odd about a server's messages users hear in errors
+            logging.getLogger(logger).addHandler(_SILENT)
+
+    async def tools(self) -> list[Tool]:
+        """What it lists, page by page. Raises ConfigError or RunAborted, one line, where it cannot be reached."""
+        try:
+            return (await self._connected()).tools
+        except AiqError:
+            raise
+        except TimeoutError:
+            late = (
+                f"has not listed its tools within {self.settings.connect_seconds:g} s ({self.setting}.connect_seconds)"
+            )
+            raise RunAborted(f"{self.setting}: {self._place} {late}{self._last_words()}") from None
+        except OSError as error:
+            raise ConfigError(f"{self.setting}: {self._place} cannot be started: {error}") from None
+        except Exception as error:
+            raise RunAborted(f"{self.setting}: {self._place}: {_words(error)}{self._last_words()}") from None
+
+    async def call(self, tool: str, arguments: dict[str, Any]) -> CallToolResult:
+        """What the tool gives. Raises ToolError: timeout, invalid_arguments, malformed, http, failed.
+
+        When a server has ended, the next call starts or reaches it anew; the one during which it ended is not made
+        again, because nobody knows what it has done.
+        """
+        try:
+            return await self._called(tool, arguments)
+        except AiqError:
+            raise
+        except Exception as error:
+            raise self._failure(tool, error) from None
+
+    async def _called(self, tool: str, arguments: dict[str, Any], *, again: bool = True) -> CallToolResult:
+        try:
+            connection = await self._connected()
+        except TimeoutError:
+            raise ConnectionError(f"it cannot be reached within {self.settings.connect_seconds:g} s") from None
+        try:
+            async with asyncio.timeout(self.settings.timeout_seconds):
+                return await connection.client.call_tool(tool, arguments)
+        except MCPError as error:
+            # of a session that it does not know, a server says so in words and a code of its own
+            forgotten = self.settings.url is not None and "session" in error.message.lower()
+            if forgotten or error.code == CONNECTION_CLOSED:
+                connection.leave(closes=self.settings.url is None)  # over HTTP calls of others may go on
+            if not (forgotten and again):
+                raise
+        return await self._called(tool, arguments, again=False)  # what is not known has not been carried out
+
+    async def close(self) -> None:
+        """End all that was opened; a server that does not end by itself is killed. Raises nothing."""
+        for connection in self._connections:
+            connection.leave()
+        await asyncio.gather(*(connection.task for connection in self._connections), return_exceptions=True)
+        self._stderr.close()
+
+    async def _connected(self) -> "_Connection":
+        """The connection, made where there is none. Raises what the SDK raises."""
+        async with self._connecting:
+            if not self._connections or self._connections[-1].ended:
+                seconds = self.settings.connect_seconds
+                self._connections.append(_Connection(self._open, seconds, self._context.copy()))
+            connection = self._connections[-1]
+        await connection.opened()
+        return connection
+
+    async def _open(self, stack: AsyncExitStack) -> Client:
+        settings = self.settings
+        if settings.command is not None:
+            program, *words = settings.command
+            env = {name: self._variable(name, "env") for name in settings.env}
+            server = StdioServerParameters(command=program, args=words, env=env, cwd=settings.cwd)
+            transport = stdio_client(server, errlog=cast(TextIO, self._stderr))
+        else:
+            assert settings.url is not None
+            headers = {name: self._header(name, variable) for name, variable in settings.headers_env.items()}
+            timeout = Timeout(None, connect=settings.connect_seconds)
+            http = AsyncClient(transport=NetworkTransport(Limits()), headers=headers, timeout=timeout)
+            await stack.enter_async_context(http)
+            transport = streamable_http_client(settings.url, http_client=http, max_sse_event_size=MOST_BYTES)
+        about = Implementation(name="aiq", version=__version__)
+        return await stack.enter_async_context(Client(transport, client_info=about, cache=None))
+
+    def _header(self, name: str, variable: str) -> str:
+        """A token alone is a bearer token."""
+        value = self._variable(variable, f"headers_env.{name}")
+        if not value.isascii() or not value.isprintable():
+            raise ConfigError(f"{self.setting}.headers_env.{name}={variable}: no header can have its value")
+        return f"Bearer {value}" if name.lower() == "authorization" and " " not in value else value
+
+    def _variable(self, name: str, setting: str) -> str:
+        if not (value := os.environ.get(name, "").strip()):
+            raise ConfigError(f"{self.setting}.{setting}: the environment variable {name} is not set; export it")
+        return value
+
+    def _failure(self, tool: str, error: Exception) -> ToolError:
+        """The error for whoever called the tool. What the server wrote to stderr is not for models."""
+        server, kind, text = f"{tool}: the MCP server {self.name}", ToolErrorKind.FAILED, f"{tool}: {_words(error)}"
+        away = ToolErrorKind.HTTP if self.settings.url else ToolErrorKind.FAILED
+        match error:
+            case TimeoutError():
+                kind = ToolErrorKind.TIMEOUT
+                text = f"{server} gave no answer within {self.settings.timeout_seconds:g} s"
+            case MCPError(code=code) if code == INVALID_PARAMS:
+                kind = ToolErrorKind.INVALID_ARGUMENTS
+            case MCPError(code=code) if code == CONNECTION_CLOSED:
+                kind, text = away, f"{server} ended during the call; another call reaches it anew"
+            case ValidationError() | RuntimeError():
+                kind = ToolErrorKind.MALFORMED
+                text = f"{server} gave what is no result of a tool: {_words(error)}"
+            case _ if isinstance(error, (OSError, EOFError, *SEND_ERRORS)):
+                kind, text = away, f"{server} is away: {_words(error)}"
+        return ToolError(kind, text)
+
+    @property
+    def _place(self) -> str:
+        return self.settings.url or " ".join(self.settings.command or ())
+
+    def _last_words(self) -> str:
+        """The last line of stderr that speaks of an error, or the last one."""
+        size = self._stderr.seek(0, os.SEEK_END)
+        self._stderr.seek(max(0, size - _TAIL))
+        lines = [" ".join(line.split()) for line in self._stderr.read().splitlines() if line.strip()]
+        telling = [line for line in lines if "error" in line.lower()] or lines
+        return "".join(f"; it says: {line[:300]}" for line in telling[-1:])
+
+
+class _Connection:
+    """A task that opens a connection, holds it, and closes it when it is left.
+
+    Once it is open, `client` and `tools` are there: what the server lists, without which the SDK checks no result.
+    """
+
+    client: Client
+    tools: list[Tool]
+
+    def __init__(
+        self, opens: Callable[[AsyncExitStack], Awaitable[Client]], seconds: float | None, context: Context
+    ) -> None:
+        self._opening: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._left, self._closing = False, asyncio.Event()
+        self.task = asyncio.create_task(self._hold(opens, seconds), context=context)
+
+    async def opened(self) -> None:
+        """Wait for that. Raises what its opening has failed with, TimeoutError after its `seconds`."""
+        await asyncio.wait([self._opening, self.task], return_when=asyncio.FIRST_COMPLETED)
+        if not self._opening.done():
+            raise self.task.exception() or EOFError("the server ended")
+
+    @property
+    def ended(self) -> bool:
+        return self._left or self.task.done()
+
+    def leave(self, *, closes: bool = True) -> None:
+        """Let no further call use it; with `closes`, close it."""
+        self._left = True
+        if closes:
+            self._closing.set()
+        if closes and not self._opening.done():
+            self.task.cancel()
+
+    async def _hold(self, opens: Callable[[AsyncExitStack], Awaitable[Client]], seconds: float | None) -> None:
+        """Raises the first of the errors that the SDK's tasks have ended in."""
+        try:
+            async with AsyncExitStack() as stack:
+                async with asyncio.timeout(seconds):
+                    self.client = await opens(stack)
+                    self.tools = await _listed(self.client)
+                self._opening.set_result(None)
+                await self._closing.wait()
+        except Exception as error:
+            while isinstance(error, ExceptionGroup):
+                error = error.exceptions[0]
+            raise error from None
+
+
+async def _listed(client: Client) -> list[Tool]:
+    page = await client.list_tools()
+    found = [*page.tools]
+    while page.next_cursor is not None:
+        page = await client.list_tools(cursor=page.next_cursor)
+        found += page.tools
+    return found
+
+
+def _words(error: Exception) -> str:
+    """An error in one line."""
+    said = failure_text(error) if isinstance(error, SEND_ERRORS) else str(error) or type(error).__name__
+    return " ".join(said.split())[:500]

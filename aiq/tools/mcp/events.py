@@ -1,0 +1,357 @@
+"""The call `analyze_events`: its arguments, the query that they mean for a collection's fields, and the answer.
+
+No engine is known here: every engine takes a `Query` and gives an `Answer`. Contract: specification 4.9 and 4.5.
+"""
+
+import json
+import re
+from calendar import monthrange
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, Protocol, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+
+from aiq.core.base import Record
+from aiq.core.errors import ToolError, ToolErrorKind
+from aiq.core.plugins import near
+from aiq.core.settings import Settings
+
+Interval = Literal["year", "quarter", "month", "week", "day"]
+_INTERVALS: tuple[Interval, ...] = get_args(Interval)
+_PERIODS = ("year", "quarter", "month", "day")
+_DAY = re.compile(r"([1-9]\d{3})(?:-(?:Q([1-4])|(\d\d)(?:-(\d\d)(?:[T ].*)?)?))?")
+_BOUNDS = ("gt", "gte", "lt", "lte")
+MOST_DOCUMENTS = 100
+"""Of one page (specification 4.9)."""
+
+Scalar = str | int | float
+Path = Annotated[str, Field(pattern=r"^\w[\w@-]*(\.\w[\w@-]*)*$")]
+Paths = Mapping[Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")], Path]
+
+
+class EventFields(Settings):
+    """Where a document has what: paths such as `venue.city`; in `keywords`, `numbers` and `dates` by a call's name."""
+
+    id: Path = Field(description="path of the id; documents with the same id are counted as one event")
+    title: Path = Field(description="path of the title")
+    url: Path | None = Field(description="path of the address; null: addresses are doc://ID")
+    text: tuple[Path, ...] = Field(min_length=1, description="paths that a full-text query looks into")
+    keywords: Paths = Field(description="fields to filter and group by, by name")
+    numbers: Paths = Field(description="fields to filter by range, by name")
+    dates: Paths = Field(min_length=1, description="dates in ISO form, by name; the first one orders the documents")
+
+    @property
+    def date(self) -> str:
+        """The name of the date that orders documents and that periods (`year`, `month`, ...) are of."""
+        return next(iter(self.dates))
+
+    @property
+    def paths(self) -> dict[str, str]:
+        """All that can be filtered by: its path by its name."""
+        return {"id": self.id, **self.keywords, **self.numbers, **self.dates}
+
+
+class AnalyzeEvents(BaseModel):
+    """Arguments of the tool; a JSON object may also come as text."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    query: str = Field(default="", description="full-text search: events whose text has all of these words")
+    filters: Mapping[str, Any] | str | None = Field(
+        default=None, description='JSON object of field and value, or list of values: {"country": "India"}'
+    )
+    range_filters: Mapping[str, Any] | str | None = Field(
+        default=None, description='JSON object of field and bounds (gt, gte, lt, lte): {"attendance": {"gte": 500}}'
+    )
+    group_by: str | None = Field(
+        default=None, description="count by a field, or by several, one within the other: country,year"
+    )
+    date_histogram: Mapping[str, Any] | str | None = Field(
+        default=None,
+        description='count by period: year, quarter, month, week or day, or {"field": "...", "interval": "month"}',
+    )
+    top_n: int = Field(default=20, ge=1, le=1000, description="most frequent buckets of the first field of group_by")
+    top_n_per_group: int = Field(default=5, ge=1, le=1000, description="buckets of each further field within a bucket")
+    samples_per_bucket: int = Field(default=0, ge=0, le=100, description="documents shown with each innermost bucket")
+    page_size: Annotated[int, BeforeValidator(lambda size: _clamped(size))] = Field(
+        default=10, description=f"documents of a page; brought into 1 to {MOST_DOCUMENTS}"
+    )
+    search_after: Sequence[Any] | str | None = Field(
+        default=None, description="pagination.search_after of the page before, for the next page"
+    )
+    pit_id: str | None = Field(
+        default=None, description="pagination.pit_id of the page before: what is added meanwhile is left out"
+    )
+
+
+def _clamped(size: Any) -> Any:
+    return min(max(size, 1), MOST_DOCUMENTS) if isinstance(size, int) else size
+
+
+class Level(Record):
+    """What buckets are made by: a field's values, or the periods of a date."""
+
+    field: str
+    interval: Interval | None = None
+
+
+class Condition(Record):
+    """A field has one of `values`, or lies within one of `spans` (bounds by `gt`, `gte`, `lt`, `lte`)."""
+
+    field: str
+    values: tuple[Scalar, ...] = ()
+    spans: tuple[Mapping[str, Scalar], ...] = ()
+
+
+class Query(Record):
+    """An `analyze_events` call, checked; `after`: the sort values of the last document of the page before."""
+
+    text: str
+    conditions: tuple[Condition, ...]
+    group_by: tuple[Level, ...]
+    histogram: Level | None
+    top_n: int
+    top_n_per_group: int
+    samples: int
+    page_size: int
+    after: tuple[Scalar, ...] | None
+    pit: str | None
+
+
+Document = dict[str, JsonValue]
+
+
+class Bucket(Record):
+    """`count`: distinct ids; `doc_count`: documents. `buckets`: those of the next field."""
+
+    key: Scalar
+    count: int
+    doc_count: int
+    samples: tuple[Document, ...] = ()
+    buckets: tuple["Bucket", ...] = ()
+
+
+class Groups(Record):
+    """`other_doc_count`: documents in none of the buckets: beyond the top ones, or without a value."""
+
+    field: str
+    interval: Interval | None = None
+    buckets: tuple[Bucket, ...]
+    other_doc_count: int
+
+
+class Aggregations(Record):
+    """Present as far as asked for."""
+
+    group_by: Groups | None = None
+    date_histogram: Groups | None = None
+
+
+class DataContext(Record):
+    """What the filters and the query select, whatever the page shows."""
+
+    unique_ids_matched: int
+    documents_matched: int
+
+
+class Pagination(Record):
+    """`search_after`: a JSON list as text, to be given back for the next page; null where there is none."""
+
+    total_hits: int
+    search_after: str | None
+    pit_id: str | None
+    has_more: bool
+    page_size: int
+
+
+class Answer(Record):
+    """The structured content of a call; documents in the order of date and arrival, each with `id` and `url`."""
+
+    documents: tuple[Document, ...]
+    aggregations: Aggregations
+    data_context: DataContext
+    pagination: Pagination
+
+
+class Engine(Protocol):
+    """Answers queries over one collection."""
+
+    fields: EventFields
+
+    async def analyze(self, query: Query) -> Answer:
+        """Raises ToolError."""
+
+    async def bounds(self, field: str) -> tuple[Scalar | None, Scalar | None]:
+        """The least and the greatest value of a number or date; None of an empty collection. Raises ToolError."""
+
+
+def query_of(call: AnalyzeEvents, fields: EventFields) -> Query:
+    """What a call means. Raises ToolError, one line that says how to write it."""
+    filters = _json(call.filters, "filters", dict, '{"country": "India"}') or {}
+    ranges = _json(call.range_filters, "range_filters", dict, '{"attendance": {"gte": 500}}') or {}
+    after = _json(call.search_after, "search_after", list, '["2024-03-09", 17], as pagination.search_after has it')
+    if after is not None and not all(isinstance(part, str | int | float) for part in after):
+        raise wrong("search_after is none of ours; give back pagination.search_after of the page before")
+    names = [name.strip() for name in (call.group_by or "").split(",") if name.strip()]
+    return Query(
+        text=call.query,
+        conditions=(
+            *(_equal(name, value, fields) for name, value in filters.items()),
+            *(_within(name, value, fields) for name, value in ranges.items()),
+        ),
+        group_by=tuple(_level(name, fields) for name in names),
+        histogram=_histogram(call.date_histogram, fields),
+        top_n=call.top_n,
+        top_n_per_group=call.top_n_per_group,
+        samples=call.samples_per_bucket,
+        page_size=call.page_size,
+        after=None if after is None else tuple(after),
+        pit=call.pit_id or None,
+    )
+
+
+def answer(
+    query: Query,
+    totals: tuple[int, int],
+    page: Sequence[Document],
+    after: Sequence[Scalar] | None,
+    pit: str | None,
+    groups: Sequence[Bucket],
+    periods: Sequence[Bucket],
+) -> Answer:
+    """`totals`: documents and events that match; `after`: the sort values of the last document, if more follow."""
+    documents, events = totals
+
+    def counted(field: str, interval: Interval | None, buckets: Sequence[Bucket]) -> Groups:
+        other = documents - sum(bucket.doc_count for bucket in buckets)
+        return Groups(field=field, interval=interval, buckets=tuple(buckets), other_doc_count=other)
+
+    names, histogram = [level.interval or level.field for level in query.group_by], query.histogram
+    return Answer(
+        documents=tuple(page),
+        aggregations=Aggregations(
+            group_by=counted(",".join(names), None, groups) if names else None,
+            date_histogram=counted(histogram.field, histogram.interval, periods) if histogram else None,
+        ),
+        data_context=DataContext(unique_ids_matched=events, documents_matched=documents),
+        pagination=Pagination(
+            total_hits=documents,
+            search_after=None if after is None else json.dumps(after),
+            pit_id=pit,
+            has_more=after is not None,
+            page_size=query.page_size,
+        ),
+    )
+
+
+def shown(document: Document, fields: EventFields) -> Document:
+    """A document as answers have it, `id`, `title` and `url` first."""
+    found = str(at(document, fields.id))
+    url = at(document, fields.url) if fields.url else None
+    return {"id": found, "title": at(document, fields.title), "url": url or f"doc://{found}", **document}
+
+
+def at(document: JsonValue, path: str) -> JsonValue:
+    """The value at a path such as `venue.city`, the key of that name coming first; None where there is none."""
+    if not isinstance(document, dict) or path in document:
+        return document.get(path) if isinstance(document, dict) else None
+    head, _, rest = path.partition(".")
+    return at(document.get(head), rest) if rest else None
+
+
+def keyword(value: JsonValue) -> str:
+    """A value as it is filtered and grouped by."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def wrong(message: str) -> ToolError:
+    """A mistake in the arguments."""
+    return ToolError(ToolErrorKind.INVALID_ARGUMENTS, message)
+
+
+def _json(value: Any, name: str, kind: type, example: str) -> Any:
+    """A value that may be given as JSON text."""
+    if isinstance(value, str):
+        if not value.strip():
+            return None
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError) as error:
+            raise wrong(f"{name} is not valid JSON ({error}); write it like {example}") from None
+    if value is not None and not isinstance(value, kind):
+        raise wrong(f"{name} is no JSON {'object' if kind is dict else 'list'}; write it like {example}")
+    return value
+
+
+def _known(name: str, names: Sequence[str], of: str) -> str:
+    if name not in names:
+        raise wrong(f"{of}: there is no field {name!r}{near(name, names)}; there are: {', '.join(names)}")
+    return name
+
+
+def _equal(name: str, value: Any, fields: EventFields) -> Condition:
+    """A filter by a value or several; a period (`year`: 2024) is a range of the date."""
+    values = value if isinstance(value, list) else [value]
+    if not values or any(isinstance(one, dict | list) or one is None for one in values):
+        raise wrong(f"filters: {name} needs a value or a list of values, not {json.dumps(value)}")
+    if name in fields.dates or (name in _PERIODS and name not in fields.paths):
+        spans = tuple(dict(zip(("gte", "lte"), _days(one, f"filters: {name}"), strict=True)) for one in values)
+        return Condition(field=name if name in fields.dates else fields.date, spans=spans)
+    _known(name, [*fields.paths, *_PERIODS], "filters")
+    if name in fields.numbers:
+        return Condition(field=name, values=tuple(_number(one, f"filters: {name}") for one in values))
+    return Condition(field=name, values=tuple(map(keyword, values)))
+
+
+def _within(name: str, bounds: Any, fields: EventFields) -> Condition:
+    """A filter by range; a bound of a date may be a year, a quarter or a month, all of which is then meant."""
+    if name in _PERIODS and name not in fields.numbers:
+        name = fields.date
+    _known(name, [*fields.numbers, *fields.dates], "range_filters")
+    if not isinstance(bounds, dict) or not bounds or not set(bounds) <= {*_BOUNDS}:
+        raise wrong(f'range_filters: {name} needs bounds, some of {", ".join(_BOUNDS)}, as {{"gte": ...}}')
+    of = f"range_filters: {name}"
+    if name in fields.numbers:
+        return Condition(field=name, spans=({bound: _number(value, of) for bound, value in bounds.items()},))
+    return Condition(field=name, spans=({bound: _days(bounds[bound], of)[bound in ("gt", "lte")] for bound in bounds},))
+
+
+def _number(value: Any, of: str) -> float:
+    try:
+        return value if isinstance(value, int | float) and not isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        raise wrong(f"{of} is a number, not {value!r}") from None
+
+
+def _days(value: Any, of: str) -> tuple[str, str]:
+    """The first and last day of a year, quarter, month or day."""
+    found = _DAY.fullmatch(str(value).strip())
+    year, quarter, month, day = found.groups() if found else ("", None, None, None)
+    if not found or (month and not 1 <= int(month) <= 12):
+        raise wrong(f"{of} is a date such as 2024, 2024-Q1, 2024-03 or 2024-03-09, not {value!r}")
+    if day:
+        return f"{year}-{month}-{day}", f"{year}-{month}-{day}"
+    first = int(month or (3 * int(quarter) - 2 if quarter else 1))
+    last = int(month or (first + 2 if quarter else 12))
+    return f"{year}-{first:02}-01", f"{year}-{last:02}-{monthrange(int(year), last)[1]}"
+
+
+def _level(name: str, fields: EventFields) -> Level:
+    if name in _INTERVALS and name not in fields.keywords:
+        return Level(field=fields.date, interval=name)
+    return Level(field=_known(name, [*fields.keywords, *_INTERVALS], "group_by"))
+
+
+def _histogram(value: Mapping[str, Any] | str | None, fields: EventFields) -> Level | None:
+    """A bare interval is one of the first date."""
+    if isinstance(value, str) and re.fullmatch(r"\s*\w+\s*", value):
+        value = {"interval": value.strip()}
+    example = '"month", or {"field": "FIELD", "interval": "month"}'
+    found = _json(value, "date_histogram", dict, example)
+    if found is None:
+        return None
+    interval = found.get("interval", found.get("calendar_interval"))
+    if interval not in _INTERVALS:
+        raise wrong(f"date_histogram: the interval {interval!r} is none of {', '.join(_INTERVALS)}; write {example}")
+    field = _known(str(found.get("field", fields.date)), list(fields.dates), "date_histogram")
+    return Level(field=field, interval=interval)

@@ -1,0 +1,270 @@
+"""Events in SQLite: one narrow table to count and sort, the documents beside it, and a full-text index.
+
+Documents are only added, and each gets the next `seq`. SQLite lets one writer in at a time, who takes its numbers
+within its transaction, so whoever sees a number sees all smaller ones. A point in time is therefore a number: a scan
+that leaves out what is above it sees the same documents on every page, whatever is added meanwhile.
+"""
+# ruff: noqa: S608  columns are quoted names of fields, which are words; values are parameters
+
+import gzip
+import json
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import anyio.to_thread
+
+from aiq.core.errors import ConfigError, DatasetError
+from aiq.core.files import Row, jsonl_rows
+from aiq.tools.mcp.events import (
+    Answer,
+    Bucket,
+    Condition,
+    Document,
+    EventFields,
+    Interval,
+    Level,
+    Query,
+    Scalar,
+    answer,
+    at,
+    keyword,
+    shown,
+    wrong,
+)
+
+_PERIOD: Mapping[Interval, str] = {
+    "year": "substr({}, 1, 4)",
+    "quarter": "substr({0}, 1, 4) || '-Q' || ((substr({0}, 6, 2) + 2) / 3)",
+    "month": "substr({}, 1, 7)",
+    "week": "date({}, '-6 days', 'weekday 1')",
+    "day": "{}",
+}
+"""Of a day; a week is called after its Monday."""
+_OPERATORS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
+
+Where = tuple[str, tuple[Scalar, ...]]
+"""A condition in SQL and its values."""
+Keys = tuple[Scalar, ...]
+"""The keys of a bucket and of those around it."""
+
+
+class SqliteEvents:
+    """A collection in memory, or in a file that other processes may add to."""
+
+    def __init__(self, fields: EventFields, db: str | Path = ":memory:") -> None:
+        """Raises ConfigError for a file that is no collection with these fields."""
+        self.fields = fields
+        self._lock = Lock()
+        columns = ", ".join(f"{_column(name)} {'REAL' if name in fields.numbers else 'TEXT'}" for name in fields.paths)
+        try:
+            self._db = sqlite3.connect(db, check_same_thread=False, isolation_level=None, timeout=60)
+            self._db.executescript(f"""
+                PRAGMA journal_mode = WAL;
+                BEGIN IMMEDIATE;
+                CREATE TABLE IF NOT EXISTS made (fields TEXT);
+                CREATE TABLE IF NOT EXISTS event (seq INTEGER PRIMARY KEY AUTOINCREMENT, {columns});
+                CREATE TABLE IF NOT EXISTS document (seq INTEGER PRIMARY KEY, body TEXT NOT NULL);
+                CREATE VIRTUAL TABLE IF NOT EXISTS word USING fts5(text, content='', tokenize='porter unicode61');
+                COMMIT;
+            """)
+            given = fields.model_dump_json()
+            self._db.execute("INSERT INTO made SELECT ? WHERE NOT EXISTS (SELECT 1 FROM made)", (given,))
+            if self._all("SELECT fields FROM made", ()) != [(given,)]:
+                raise ConfigError(f"events.db={db} was made with other events.fields; delete it, or name another file")
+            for name, indexed in (("by_date", f"{_column(fields.date)}, seq"), ("by_id", _column("id"))):
+                self._db.execute(f"CREATE INDEX IF NOT EXISTS {name} ON event ({indexed})")
+        except sqlite3.Error as error:
+            raise ConfigError(f"events.db={db} cannot be used ({error}); name another file") from None
+        self._totals = lru_cache(256)(self._count)  # at a point in time they do not change
+
+    def close(self) -> None:
+        self._db.close()
+
+    def add(self, rows: Iterable[Row]) -> int:
+        """Adds the documents whose ids were not there before, all or none; how many. Raises DatasetError."""
+        columns = ", ".join(map(_column, self.fields.paths))
+        with self._lock, self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            before: int = self._db.execute("SELECT coalesce(max(seq), 0) FROM event").fetchone()[0]
+            added = 0
+            for row in rows:
+                document = dict(row.values)
+                cells = [self._cell(document, name, row.where) for name in self.fields.paths]
+                new = self._db.execute(
+                    f"INSERT INTO event ({columns}) SELECT {_marks(cells)} "
+                    f"WHERE NOT EXISTS (SELECT 1 FROM event WHERE {_column('id')} = ? AND seq <= ?)",
+                    (*cells, cells[0], before),
+                )
+                if new.rowcount:
+                    added += 1
+                    found = (at(document, path) for path in self.fields.text)
+                    text = "\n".join(keyword(value) for value in found if value is not None)
+                    body = json.dumps(document, ensure_ascii=False)
+                    self._db.execute("INSERT INTO document VALUES (?, ?)", (new.lastrowid, body))
+                    self._db.execute("INSERT INTO word (rowid, text) VALUES (?, ?)", (new.lastrowid, text))
+        return added
+
+    def _cell(self, document: Document, name: str, where: str) -> Scalar | None:
+        """A document's value of a field: numbers as they are, of dates the day, everything else as text."""
+        path, is_date = self.fields.paths[name], name in self.fields.dates
+        value = at(document, path)
+        if isinstance(value, list | dict):
+            raise DatasetError(f"{where}: {path} is no single value; leave it out of events.fields")
+        if value is None or value == "":
+            if name in ("id", self.fields.date):
+                raise DatasetError(f"{where}: no {path}; every event needs one")
+            return None
+        if name in self.fields.numbers:
+            if isinstance(value, str | bool):
+                raise DatasetError(f"{where}: {path} is no number")
+            return value
+        text = keyword(value)
+        if is_date and not re.match(r"\d{4}-\d\d-\d\d", text):
+            raise DatasetError(f"{where}: {path} is no date of the form 2025-03-09")
+        return text[:10] if is_date else text
+
+    async def analyze(self, query: Query) -> Answer:
+        return await anyio.to_thread.run_sync(self._analyze, query)
+
+    async def bounds(self, field: str) -> tuple[Scalar | None, Scalar | None]:
+        least, greatest = self._all(f"SELECT min({_column(field)}), max({_column(field)}) FROM event", ())[0]
+        return least, greatest
+
+    def _analyze(self, query: Query) -> Answer:
+        pit = query.pit or str(self._all("SELECT coalesce(max(seq), 0) FROM event", ())[0][0])
+        if not pit.isdecimal():
+            raise wrong("pit_id is none of this collection; give back pagination.pit_id of a page, or leave it out")
+        conditions = [_condition(one) for one in query.conditions]
+        where = _all_of([*conditions, *_words(query.text), ("seq <= ?", (int(pit),))])
+        page, after = self._page(where, query)
+        groups = self._buckets(where, query.group_by, query, query.samples) if query.group_by else ()
+        periods = self._buckets(where, (query.histogram,), query, 0) if query.histogram else ()
+        return answer(query, self._totals(where), page, after, pit, groups, periods)
+
+    def _count(self, where: Where) -> tuple[int, int]:
+        """Documents and events."""
+        counts = f"COUNT(*), COUNT(DISTINCT {_column('id')})"
+        documents, events = self._all(f"SELECT {counts} FROM event WHERE {where[0]}", where[1])[0]
+        return documents, events
+
+    def _page(self, where: Where, query: Query) -> tuple[list[Document], tuple[Scalar, ...] | None]:
+        """The documents after `query.after`, and where the next page begins; one more is read to know."""
+        date = _column(self.fields.date)
+        if query.after is not None:
+            if [type(part) for part in query.after] != [str, int]:
+                raise wrong("search_after is none of this collection; give back pagination.search_after of a page")
+            where = _all_of([where, (f"({date}, seq) > (?, ?)", query.after)])
+        found = self._all(
+            f"SELECT {date}, seq FROM event WHERE {where[0]} ORDER BY {date}, seq LIMIT {query.page_size + 1}", where[1]
+        )
+        page = found[: query.page_size]
+        return self._documents([seq for _, seq in page]), page[-1] if len(found) > len(page) else None
+
+    def _documents(self, seqs: Sequence[int]) -> list[Document]:
+        rows = self._all(f"SELECT seq, body FROM document WHERE seq IN ({_marks(seqs)})", seqs)
+        bodies = dict(rows)
+        return [shown(json.loads(bodies[seq]), self.fields) for seq in seqs]
+
+    def _buckets(self, where: Where, levels: Sequence[Level], query: Query, samples: int) -> tuple[Bucket, ...]:
+        """The most frequent values of the first level, or its periods in order; in each those of the next level."""
+        keys = [_key(level) for level in levels]
+        tables = [self._table(where, keys[: depth + 1]) for depth in range(len(keys))]
+        firsts = self._firsts(where, keys, samples) if samples else {}
+
+        def below(path: Keys) -> tuple[Bucket, ...]:
+            level, innermost = levels[len(path)], len(path) + 1 == len(levels)
+            rows = sorted(tables[len(path)].get(path, ()))
+            if not level.interval:
+                rows = sorted(rows, key=lambda row: -row[1])[: query.top_n_per_group if path else query.top_n]
+            return tuple(
+                Bucket(
+                    key=key,
+                    count=events,
+                    doc_count=documents,
+                    samples=tuple(self._documents(firsts.get((*path, key), ()))) if innermost else (),
+                    buckets=() if innermost else below((*path, key)),
+                )
+                for key, events, documents in rows
+            )
+
+        return below(())
+
+    def _table(self, where: Where, keys: Sequence[str]) -> dict[Keys, list[tuple[Scalar, int, int]]]:
+        """Key, events and documents of each bucket of the last key, by the keys around it."""
+        found: dict[Keys, list[tuple[Scalar, int, int]]] = {}
+        there, order = " AND ".join(f"{key} IS NOT NULL" for key in keys), ", ".join(keys)
+        for *path, key, events, documents in self._all(
+            f"SELECT {order}, COUNT(DISTINCT {_column('id')}), COUNT(*) FROM event "
+            f"WHERE {where[0]} AND {there} GROUP BY {order}",
+            where[1],
+        ):
+            found.setdefault(tuple(path), []).append((key, events, documents))
+        return found
+
+    def _firsts(self, where: Where, keys: Sequence[str], count: int) -> dict[Keys, list[int]]:
+        """The first documents of each bucket."""
+        found: dict[Keys, list[int]] = {}
+        order = ", ".join(keys)
+        place = f"ROW_NUMBER() OVER (PARTITION BY {order} ORDER BY {_column(self.fields.date)}, seq) AS place"
+        numbered = f"SELECT {order}, seq, {place} FROM event WHERE {where[0]}"
+        for *path, seq, _ in self._all(f"SELECT * FROM ({numbered}) WHERE place <= {count} ORDER BY place", where[1]):
+            found.setdefault(tuple(path), []).append(seq)
+        return found
+
+    def _all(self, sql: str, values: Sequence[Scalar]) -> list[Any]:
+        with self._lock:
+            return self._db.execute(sql, values).fetchall()
+
+
+def read_events(path: Path) -> Iterator[Row]:
+    """The rows of a JSONL file, gzipped or not, one after the other. Raises DatasetError."""
+    try:
+        with path.open("rb") as file:
+            is_packed = file.read(2) == b"\x1f\x8b"
+        with (gzip.open if is_packed else open)(path, "rt", encoding="utf-8") as lines:
+            for number, line in enumerate(lines, start=1):
+                yield from jsonl_rows(line, f"{path}, line {number}")
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise DatasetError(f"{path} cannot be read ({error}); check events.events") from None
+
+
+def _condition(condition: Condition) -> Where:
+    column = _column(condition.field)
+    if condition.values:
+        return f"{column} IN ({_marks(condition.values)})", condition.values
+    spans = [
+        _all_of([(f"{column} {_OPERATORS[bound]} ?", (value,)) for bound, value in span.items()])
+        for span in condition.spans
+    ]
+    return f"({' OR '.join(sql for sql, _ in spans)})", tuple(value for _, values in spans for value in values)
+
+
+def _words(query: str) -> Iterator[Where]:
+    """Documents with all words of a query, if there is one."""
+    if query.strip():
+        words = " ".join(f'"{word}"' for word in re.findall(r"\w+", query))
+        if not words:
+            raise wrong(f"query={query!r} has no word to look for")
+        yield "seq IN (SELECT rowid FROM word WHERE word MATCH ?)", (words,)
+
+
+def _all_of(conditions: Iterable[Where]) -> Where:
+    given = list(conditions)
+    return " AND ".join(sql for sql, _ in given), tuple(value for _, values in given for value in values)
+
+
+def _key(level: Level) -> str:
+    return _PERIOD[level.interval].format(_column(level.field)) if level.interval else _column(level.field)
+
+
+def _column(name: str) -> str:
+    return f'"f_{name}"'
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))

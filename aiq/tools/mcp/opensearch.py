@@ -1,0 +1,211 @@
+"""Events in OpenSearch: a query in its DSL, and the answer read; a scan goes through a point in time.
+
+Documents come in the order of date and id, so of several documents with the same date and id a page may lose some.
+Distinct events are counted by `cardinality`, which is exact up to about 40,000 and close above. A point in time waits
+`keep_alive_seconds` for the next page, and is given back after the last one.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
+
+from pydantic import BaseModel, Field
+
+from aiq.core.errors import ToolErrorKind
+from aiq.core.settings import Count, Endpoint, Positive, Settings
+from aiq.llm.http import AsyncClient
+from aiq.tools.api import ApiClient
+from aiq.tools.mcp.events import (
+    Answer,
+    Bucket,
+    Condition,
+    Document,
+    EventFields,
+    Interval,
+    Level,
+    Query,
+    Scalar,
+    answer,
+    shown,
+)
+
+_FORMATS: Mapping[Interval, str] = {
+    "year": "yyyy",
+    "quarter": "yyyy-'Q'q",
+    "month": "yyyy-MM",
+    "week": "yyyy-MM-dd",
+    "day": "yyyy-MM-dd",
+}
+_MOST_EXACT = 40_000  # the greatest precision_threshold
+_IDS = "ids"
+
+
+class OpenSearchSettings(Settings):
+    """Section `events.opensearch`: a server that holds the collection instead of SQLite."""
+
+    url: Endpoint | None = Field(description="its address; null: the collection is in SQLite")
+    index: str = Field(pattern=r"^[^\s/?#]+$", description="index, alias or pattern")
+    keyword_suffix: str = Field(description="of paths to filter and group by; .keyword for dynamic mappings")
+    api_key_env: str | None = Field(description="the environment variable with the value of the Authorization header")
+    keep_alive_seconds: Count = Field(description="how long a point in time waits for the next page")
+    timeout_seconds: Positive = Field(description="of one request")
+
+
+class _Total(BaseModel):
+    value: int
+
+
+class _Hit(BaseModel):
+    source: Document = Field(alias="_source")
+    sort: list[Scalar]
+
+
+class _Hits(BaseModel):
+    total: _Total
+    hits: list[_Hit]
+
+
+class _Shards(BaseModel):
+    failed: int
+
+
+class _Found(BaseModel):
+    """The answer to a search, as far as it is read."""
+
+    timed_out: bool
+    shards: _Shards = Field(alias="_shards")
+    hits: _Hits
+    aggregations: dict[str, Any] = {}
+    pit_id: str | None = None
+
+
+class _PointInTime(BaseModel):
+    pit_id: str
+
+
+class _Deleted(BaseModel):
+    pits: list[Any]
+
+
+class OpenSearchEvents:
+    """A collection that an OpenSearch server (2.4 or later) holds."""
+
+    def __init__(self, fields: EventFields, settings: OpenSearchSettings, client: AsyncClient, key: str) -> None:
+        self.fields, self._settings = fields, settings
+        self._base = f"{settings.url}".rstrip("/")
+        headers = {"authorization": key} if key else {}
+        failure = f"OpenSearch at {self._base}: {{}}"
+        self._api = ApiClient(client, self._base, settings.timeout_seconds, failure, headers, key)
+
+    async def analyze(self, query: Query) -> Answer:
+        keep = f"{self._settings.keep_alive_seconds}s"
+        pit = query.pit or await self._point_in_time(keep)
+        order = [{self.fields.paths[self.fields.date]: "asc"}, {self._path("id"): "asc"}]
+        body: dict[str, Any] = {
+            "size": query.page_size + 1,  # one more, to know whether more follow
+            "query": {"bool": {"filter": [*map(self._condition, query.conditions), *self._words(query.text)]}},
+            "pit": {"id": pit, "keep_alive": keep},
+            "sort": order,
+            "track_total_hits": True,
+            "aggs": {_IDS: self._distinct()},
+        }
+        if query.after is not None:
+            body["search_after"] = list(query.after)
+        if query.group_by:
+            body["aggs"]["group_by"] = self._counted(query.group_by, query, order, query.samples)
+        if query.histogram:
+            body["aggs"]["date_histogram"] = self._counted((query.histogram,), query, order, 0)
+        found = await self._search(f"{self._base}/_search", body)
+        pit, page = found.pit_id or pit, found.hits.hits[: query.page_size]
+        after = page[-1].sort if len(found.hits.hits) > len(page) else None
+        if after is None:
+            await self._api.send("DELETE", f"{self._base}/_search/point_in_time", {"pit_id": [pit]}, _Deleted)
+        return answer(
+            query,
+            (found.hits.total.value, found.aggregations[_IDS]["value"]),
+            [shown(hit.source, self.fields) for hit in page],
+            after,
+            None if after is None else pit,
+            self._read(found.aggregations.get("group_by"), query.group_by),
+            self._read(found.aggregations.get("date_histogram"), [query.histogram] if query.histogram else []),
+        )
+
+    async def bounds(self, field: str) -> tuple[Scalar | None, Scalar | None]:
+        ends = {name: {name: {"field": self._path(field)}} for name in ("min", "max")}
+        found = await self._search(f"{self._base}/{quote(self._settings.index)}/_search", {"size": 0, "aggs": ends})
+        least, greatest = (found.aggregations[name]["value"] for name in ends)
+        if field in self.fields.dates:
+            least, greatest = (
+                value and f"{datetime.fromtimestamp(value / 1000, UTC):%Y-%m-%d}" for value in (least, greatest)
+            )
+        return least, greatest
+
+    async def _point_in_time(self, keep: str) -> str:
+        url = f"{self._base}/{quote(self._settings.index)}/_search/point_in_time?keep_alive={keep}"
+        return (await self._api.send("POST", url, None, _PointInTime)).pit_id
+
+    async def _search(self, url: str, body: Mapping[str, Any]) -> _Found:
+        """Raises ToolError, also for an answer of which a part is missing: its counts would be wrong."""
+        found = await self._api.send("POST", url, body, _Found)
+        if found.timed_out or found.shards.failed:
+            raise self._api.error(
+                ToolErrorKind.HTTP, f"incomplete: {found.shards.failed} shards failed, or time was out"
+            )
+        return found
+
+    def _path(self, name: str) -> str:
+        """Where the index has what is filtered, sorted and grouped by."""
+        is_keyword = name == "id" or name in self.fields.keywords
+        return self.fields.paths[name] + (self._settings.keyword_suffix if is_keyword else "")
+
+    def _condition(self, condition: Condition) -> dict[str, Any]:
+        path, is_date = self._path(condition.field), condition.field in self.fields.dates
+        if condition.values:
+            return {"terms": {path: list(condition.values)}}
+        # ||/d rounds a bound to the whole day
+        spans = [
+            {"range": {path: {bound: f"{value}||/d" if is_date else value for bound, value in span.items()}}}
+            for span in condition.spans
+        ]
+        return spans[0] if len(spans) == 1 else {"bool": {"should": spans, "minimum_should_match": 1}}
+
+    def _words(self, text: str) -> list[dict[str, Any]]:
+        fields = list(self.fields.text)
+        found = {"query": text, "fields": fields, "type": "cross_fields", "operator": "and"}
+        return [{"multi_match": found}] if text.strip() else []
+
+    def _distinct(self) -> dict[str, Any]:
+        return {"cardinality": {"field": self._path("id"), "precision_threshold": _MOST_EXACT}}
+
+    def _counted(self, levels: Sequence[Level], query: Query, order: Sequence[Any], samples: int) -> dict[str, Any]:
+        """The aggregation of the first level, with those of the others in it."""
+        level, *inner = levels
+        below: dict[str, Any] = {_IDS: self._distinct()}
+        if inner:
+            below["below"] = self._counted(inner, query, order, samples)
+        elif samples:
+            below["samples"] = {"top_hits": {"size": samples, "sort": order}}
+        if level.interval:
+            form = {"calendar_interval": level.interval, "format": _FORMATS[level.interval], "min_doc_count": 1}
+            return {"date_histogram": {"field": self._path(level.field), **form}, "aggs": below}
+        top = query.top_n if levels[0] is query.group_by[0] else query.top_n_per_group
+        most = {"size": top, "order": [{_IDS: "desc"}, {"_key": "asc"}]}
+        return {"terms": {"field": self._path(level.field), **most}, "aggs": below}
+
+    def _read(self, found: Mapping[str, Any] | None, levels: Sequence[Level]) -> list[Bucket]:
+        if found is None:
+            return []
+        return [
+            Bucket(
+                key=bucket["key_as_string"] if levels[0].interval else bucket["key"],
+                count=bucket[_IDS]["value"],
+                doc_count=bucket["doc_count"],
+                samples=tuple(
+                    shown(hit["_source"], self.fields)
+                    for hit in bucket.get("samples", {}).get("hits", {}).get("hits", ())
+                ),
+                buckets=tuple(self._read(bucket.get("below"), levels[1:])),
+            )
+            for bucket in found["buckets"]
+        ]

@@ -1,0 +1,170 @@
+"""What an MCP tool gave, as text for a model and as sources: resources, and URLs that are values in JSON."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+from urllib.parse import unquote
+
+from mcp_types import (
+    AudioContent,
+    BlobResourceContents,
+    CallToolResult,
+    ContentBlock,
+    EmbeddedResource,
+    ImageContent,
+    ResourceLink,
+    TextContent,
+)
+
+from aiq.citations.links import addresses
+from aiq.core.errors import ToolError, ToolErrorKind
+from aiq.core.sources import Source
+from aiq.core.tools import ToolResult
+from aiq.tools.blocks import document, harmless, one_line, safe_url
+from aiq.tools.deny import DenyList
+
+_WEB: Final = re.compile(r"https?://\S+", re.IGNORECASE)
+_AFTER_PATH: Final = re.compile(r"[?#]")
+_PARAGRAPHS: Final = re.compile(r"\n\s*\n")
+
+
+class Reading:
+    """One result of `tool`, read once. `max_chars`: of its text, and of the text of each source.
+
+    `urls_in_text`: whether URLs in texts that are no JSON are sources too. Pages that `deny` lists are left out: as
+    resources, and in JSON each object that has such a URL.
+    """
+
+    def __init__(self, tool: str, max_chars: int, deny: DenyList, *, urls_in_text: bool) -> None:
+        self._tool, self._max_chars, self._deny, self._urls_in_text = tool, max_chars, deny, urls_in_text
+        self._sources: dict[str, Source] = {}
+        self._denied = 0
+
+    def result(self, given: CallToolResult) -> ToolResult:
+        """Raises ToolError (`failed`) where the tool says that it failed."""
+        if given.is_error:
+            why = one_line(" ".join(_texts(given))) or "it failed and does not say why"
+            raise ToolError(ToolErrorKind.FAILED, f"{self._tool}: {self._cut(why)}")
+        shown = self._shown(given)
+        seen = shown[: self._max_chars]
+        sources = self._sources.values() if seen == shown else [s for s in self._sources.values() if s.address in seen]
+        return ToolResult(content=self._cut(shown), sources=tuple(sources), denied=self._denied)
+
+    def _shown(self, given: CallToolResult) -> str:
+        """The content's blocks, and the structured content where their texts do not say all of it."""
+        data = self._allowed(given.structured_content)
+        self._declare(data, {})
+        repeated = self._denied > 0  # by texts, which are to say what structured content does
+        blocks = [block for block in given.content if not (repeated and isinstance(block, TextContent))]
+        parts = [text for block in blocks if (text := self._block(block))]
+        if data is not None and (repeated or not _says("\n".join(_texts(given)), data)):
+            parts.append(harmless(json.dumps(data, ensure_ascii=False)))
+        return "\n\n".join(parts)
+
+    def _block(self, block: ContentBlock) -> str:
+        match block:
+            case TextContent(text=text):
+                return self._text(text)
+            case ImageContent() | AudioContent():
+                return f"[{block.type}, {block.mime_type}: not shown]"
+            case ResourceLink():
+                return self._resource(block.uri, block.title or block.name, block.description or "")
+            case EmbeddedResource(resource=held):
+                binary = (
+                    f"[{held.mime_type or 'binary data'}: not shown]" if isinstance(held, BlobResourceContents) else ""
+                )
+                return self._resource(held.uri, "", getattr(held, "text", ""), binary)
+
+    def _text(self, text: str) -> str:
+        """A text; one that is JSON is read as structured content is."""
+        data = _json(text)
+        if isinstance(data, dict | list):
+            allowed = self._allowed(data)
+            self._declare(allowed, {})
+            return harmless(text if allowed == data else json.dumps(allowed, ensure_ascii=False))
+        for paragraph in _PARAGRAPHS.split(text) if self._urls_in_text else ():
+            for url in addresses(paragraph):
+                self._add(url, "", paragraph)
+        return harmless(text)
+
+    def _resource(self, uri: str, title: str, text: str, instead: str = "") -> str:
+        """A resource as a block; the last part of its address names it where it has no title, and a file always."""
+        if self._denies(uri):
+            self._denied += 1
+            return ""
+        name = unquote(_AFTER_PATH.split(uri)[0].rstrip("/").rpartition("/")[2])
+        key = name if uri.lower().startswith("file:") and name else uri
+        self._add(key, title or name or uri, text)
+        return document(safe_url(key), title or name or uri, text or instead)
+
+    def _allowed(self, data: Any) -> Any:
+        """JSON without denied pages."""
+        if self._denies(data) or (isinstance(data, Mapping) and any(map(self._denies, data.values()))):
+            self._denied += 1
+            return None
+        if isinstance(data, Mapping):
+            return {name: self._allowed(value) for name, value in data.items()}
+        if isinstance(data, list):
+            items = [(item, self._allowed(item)) for item in data]
+            return [allowed for item, allowed in items if item is None or allowed is not None]
+        return data
+
+    def _declare(self, data: Any, holder: Mapping[str, Any]) -> None:
+        """Make each URL that is a value a source, with title and text of the object that holds it.
+
+        The title is its `title` or `name`, the text its longest string.
+        """
+        if isinstance(data, Mapping | list):
+            for value in data.values() if isinstance(data, Mapping) else data:
+                self._declare(value, data if isinstance(data, Mapping) else holder)
+        elif _is_url(data):
+            named = [holder[name] for name in ("title", "name") if isinstance(holder.get(name), str)]
+            texts = [value for value in holder.values() if isinstance(value, str) and not _is_url(value)]
+            self._add(data, "".join(named[:1]), max(texts, key=len, default=""))
+
+    def _add(self, address: str, title: str, text: str) -> None:
+        """Declare a source, by its URL, or by its key where it is not of the web; the first of an address counts."""
+        safe = safe_url(address)
+        place = {"url": safe} if _is_url(address) else {"citation_key": safe}
+        source = Source(**place, title=one_line(title), text=text[: self._max_chars], tool=self._tool)
+        if not self._denies(address):
+            self._sources.setdefault(safe, source)
+
+    def _denies(self, value: object) -> bool:
+        return isinstance(value, str) and _is_url(value) and self._deny.has(value)
+
+    def _cut(self, text: str) -> str:
+        if len(text) <= self._max_chars:
+            return text
+        return f"{text[: self._max_chars]}\n[cut: the first {self._max_chars} of {len(text)} characters]"
+
+
+def _texts(given: CallToolResult) -> list[str]:
+    return [block.text for block in given.content if isinstance(block, TextContent)]
+
+
+def _is_url(value: object) -> bool:
+    return isinstance(value, str) and _WEB.fullmatch(value) is not None
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _says(text: str, data: Any) -> bool:
+    """Whether a text has every string and number of the data, as it is or as JSON spells it."""
+    return all(any(form in text for form in forms) for forms in _spelled(data))
+
+
+def _spelled(data: Any) -> Iterator[tuple[str, ...]]:
+    if isinstance(data, Mapping | list):
+        for value in data.values() if isinstance(data, Mapping) else data:
+            yield from _spelled(value)
+    elif isinstance(data, str):
+        yield data, json.dumps(data, ensure_ascii=False)[1:-1], json.dumps(data)[1:-1]
+    elif isinstance(data, int | float) and not isinstance(data, bool):
+        yield (json.dumps(data),)

@@ -1,0 +1,115 @@
+"""What the events server costs at 100,000 events: `python -m benchmarks.performance.events [--quick]`.
+
+Promises are ratios: with ten times the events a count and a scan take at most 25 times as long, and a scan keeps
+nothing. Exits with 1 where one is broken. Seconds are of the processor, and for orientation.
+"""
+
+import argparse
+import asyncio
+import resource
+import sys
+import tracemalloc
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter, process_time
+from typing import Any
+
+from aiq.core.files import Row
+from aiq.core.plugins import validate
+from aiq.experiment.compose import compose_apart
+from aiq.tools.mcp.events import AnalyzeEvents, Answer, query_of
+from aiq.tools.mcp.events_server import EventsSettings
+from aiq.tools.mcp.events_sqlite import SqliteEvents
+from benchmarks.closed_world.events import make_events
+from benchmarks.closed_world.facts import build_world
+
+_FIELDS = validate(EventsSettings, compose_apart("events", "default", ()), "events").fields
+_CALLS: dict[str, dict[str, Any]] = {
+    "count by one field": {"group_by": "event_theme"},
+    "count by three fields": {"group_by": "country,event_theme,year", "samples_per_bucket": 2},
+    "count by month": {"date_histogram": "month"},
+    "filter and count": {"filters": {"country": "India"}, "group_by": "city"},
+    "words": {"query": "sign language"},
+}
+
+
+def rows(count: int) -> Iterator[Row]:
+    """So many events: those of a small collection again and again, with ids of their own."""
+    made = [known.event.model_dump() for known in make_events(build_world(0, english=8, chinese=4), min(count, 5000))]
+    for number in range(count):
+        event = made[number % len(made)]
+        yield Row(f"event {number}", {**event, "event_id": f"ev-{number}", "title": f"{event['title']} {number}"})
+
+
+def seconds(run: Callable[[], object], times: int = 3) -> float:
+    """The least processor time of some runs."""
+    found = []
+    for _ in range(times):
+        began = process_time()
+        run()
+        found.append(process_time() - began)
+    return min(found)
+
+
+def ask(engine: SqliteEvents, **arguments: Any) -> Answer:
+    return asyncio.run(engine.analyze(query_of(AnalyzeEvents(**arguments), _FIELDS)))
+
+
+async def scan(engine: SqliteEvents, peaks: list[int]) -> int:
+    """Pages of 100 to the end; in `peaks` the memory in use, in bytes, after each page."""
+    seen, where = 0, dict[str, Any]()
+    while True:
+        page = await engine.analyze(query_of(AnalyzeEvents(page_size=100, **where), _FIELDS))
+        seen += len(page.documents)
+        peaks.append(tracemalloc.get_traced_memory()[0] if tracemalloc.is_tracing() else 0)
+        if not page.pagination.has_more:
+            return seen
+        where = {"search_after": page.pagination.search_after, "pit_id": page.pagination.pit_id}
+
+
+def measured(count: int, folder: Path) -> dict[str, float]:
+    """Processor seconds by what was done, and the growth of memory over a scan in MB."""
+    events = list(rows(count)) if count <= 10_000 else rows(count)
+    engine, found = SqliteEvents(_FIELDS, folder / f"{count}.db"), dict[str, float]()
+    found["load"] = seconds(lambda: engine.add(events), times=1)
+    for name, call in _CALLS.items():
+        found[name] = seconds(lambda call=call: ask(engine, page_size=1, **call))  # type: ignore[misc]
+    began = perf_counter()
+    found["scan by 100"] = seconds(lambda: asyncio.run(scan(engine, [])), times=1)
+    found["scan by 100, by the clock"] = perf_counter() - began
+    tracemalloc.start()
+    peaks: list[int] = []
+    assert asyncio.run(scan(engine, peaks)) == count
+    tracemalloc.stop()
+    found["memory kept by a scan, MB"] = (peaks[-1] - peaks[min(5, len(peaks) - 1)]) / 2**20
+    engine.close()
+    return found
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.performance.events", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="does it run? small sizes, no promises")
+    quick = parser.parse_args(arguments).quick
+    small, large = (200, 2_000) if quick else (10_000, 100_000)
+    with TemporaryDirectory() as folder:
+        few, many = measured(small, Path(folder)), measured(large, Path(folder))
+    print(f"{'':<28}{small:>10,}{large:>10,}{'ratio':>8}")
+    for name in many:
+        print(f"{name:<28}{few[name]:>10.3f}{many[name]:>10.3f}{many[name] / max(few[name], 1e-6):>8.1f}")
+    print(
+        f"{'greatest resident set, MB':<28}{'':>10}{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:>10.0f}"
+    )
+    promises = {
+        "ten times the events, at most 25 times as long": all(
+            many[name] < 25 * few[name] for name in (*_CALLS, "load", "scan by 100")
+        ),
+        "a scan keeps less than 1 MB": many["memory kept by a scan, MB"] < 1,
+    }
+    for promise, is_kept in promises.items():
+        print(f"{'kept  ' if is_kept else 'BROKEN'} {promise}")
+    return 0 if quick or all(promises.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

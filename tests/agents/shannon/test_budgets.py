@@ -1,0 +1,97 @@
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aiq.agents.shannon.rules import (
+    compression_target,
+    compression_threshold,
+    context_window,
+    estimate_tokens,
+    merge_memory,
+    needs_compression,
+    split_tokens,
+)
+
+
+@pytest.mark.parametrize(
+    ("total", "split"), [(0, (0, 0)), (1, (0, 1)), (5, (3, 2)), (7, (4, 3)), (10, (6, 4)), (999, (599, 400))]
+)
+def test_a_total_is_split_in_60_to_40(total: int, split: tuple[int, int]) -> None:
+    assert split_tokens(total) == split
+
+
+@given(st.integers(0, 10**9))
+def test_a_split_loses_no_token(total: int) -> None:
+    assert sum(split_tokens(total)) == total
+    assert split_tokens(total)[0] == int(total * 0.6)  # as refine states it
+
+
+@pytest.mark.parametrize(
+    ("messages", "tokens"),
+    [([], 0), ([""], 5), (["user: hello"], 7), (["abc", "abc"], 11), (["中文"], 6), (["字"] * 4, 23)],
+)
+def test_tokens_are_a_quarter_of_all_bytes_and_five_a_message(messages: list[str], tokens: int) -> None:
+    assert estimate_tokens(messages) == tokens
+
+
+@pytest.mark.parametrize(
+    ("tier", "window", "threshold", "target"),
+    [
+        ("small", 8000, 6000, 3000),
+        ("medium", 32000, 24000, 12000),
+        ("large", 128000, 96000, 48000),
+        ("xlarge", 200000, 150000, 75000),
+        ("other", 8000, 6000, 3000),
+    ],
+)
+def test_the_windows_of_tiers(tier: str, window: int, threshold: int, target: int) -> None:
+    assert (context_window(tier), compression_threshold(tier), compression_target(tier)) == (window, threshold, target)
+
+
+@pytest.mark.parametrize(
+    ("session", "messages", "tokens", "new", "minutes", "reason"),
+    [
+        ("s", 21, 6000, 0, None, ""),
+        ("", 21, 6000, 0, None, "Too few messages"),
+        ("s", 20, 6000, 0, None, "Too few messages"),
+        ("s", 21, 5999, 0, None, "Below token threshold"),
+        ("s", 40, 6000, 20, 30.0, ""),
+        ("s", 40, 6000, 19, 30.0, "Rate limited"),
+        ("s", 40, 6000, 20, 29.9, "Rate limited"),
+    ],
+)
+def test_when_a_conversation_is_compressed(
+    session: str, messages: int, tokens: int, new: int, minutes: float | None, reason: str
+) -> None:
+    assert needs_compression(session, messages, tokens, "small", new, minutes) == (not reason, reason)
+
+
+def test_the_numbers_of_compression_are_parameters() -> None:
+    assert needs_compression("s", 3, 800, "small", 1, 2, above=2, share=0.1, pause_messages=1, pause_minutes=2) == (
+        True,
+        "",
+    )
+
+
+def test_memories_are_merged_by_kind_without_duplicates() -> None:
+    recent: list[dict[str, Any]] = [{"id": "1", "answer": "a"}, {"answer": "x" * 100 + "y"}]
+    semantic: list[dict[str, Any]] = [{"point_id": "p"}, {"id": 1}, {"answer": "x" * 100 + "z"}]
+    merged, counts = merge_memory(recent, semantic, [{"point_id": "p"}, {"point_id": "q"}])
+    assert merged == [
+        {"id": "1", "answer": "a", "_source": "recent"},
+        {"answer": "x" * 100 + "y", "_source": "recent"},
+        {"point_id": "p", "_source": "semantic"},
+        {"point_id": "q", "_source": "summary"},
+    ]
+    assert counts == {"recent": 2, "semantic": 1, "summary": 1, "duplicate": 3}
+    assert "_source" not in recent[0]
+
+
+def test_merged_memories_are_cut() -> None:
+    recent, semantic, summaries = ([{"id": f"{kind}{n}"} for n in range(5)] for kind in "rsu")
+    merged, counts = merge_memory(recent, semantic, summaries)
+    assert [one["id"] for one in merged] == [f"{kind}{n}" for kind in "rs" for n in range(5)]
+    assert counts == {"recent": 5, "semantic": 5, "summary": 5, "duplicate": 0}
+    assert merge_memory([], [], []) == ([], {"recent": 0, "semantic": 0, "summary": 0, "duplicate": 0})

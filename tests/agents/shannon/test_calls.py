@@ -1,0 +1,171 @@
+"""The books of a research: one record an exchange, totals that add up, budgets that stop."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from aiq.agents.shannon.calls import Books, bear, bookkeeping, or_none, working_as
+from aiq.core.errors import AgentError, LimitReached, ModelError, RunAborted
+from aiq.core.models import Message
+from aiq.core.usage import Usage, account
+from tests.agents.shannon.runs import (
+    AREAS,
+    QUICK,
+    Said,
+    completion,
+    in_order,
+    part_of,
+    plan,
+    report,
+    research,
+    researches,
+    subtask,
+)
+from tests.sessions import make_session
+
+FORCED = plan(subtask("one", suggested_tools=["web_search_tool"]), subtask("two"))
+
+
+def agents(records: list[dict[str, Any]]) -> dict[str, int]:
+    return dict(Counter(record["agent_id"] for record in records))
+
+
+async def test_each_call_is_recorded_once_under_its_agent_and_step() -> None:
+    ran = await research()
+    assert agents(ran.records) == {
+        "research-refiner": 1,
+        "decomposer": 1,
+        "one": 2,  # a reply with a search, and the answer
+        "two": 2,
+        "synthesizer": 1,
+        "claim-verifier": 1,
+        "claim-verifier-1": 1,
+        "claim-verifier-2": 1,
+    }
+    keys = [(record["agent_id"], record["step"]) for record in ran.records]
+    assert keys == sorted(set(keys))
+    assert [record["step"] for record in ran.records if record["agent_id"] == "one"] == [1, 2]
+    assert len(ran.records) == len(ran.bench.endpoint.requests)
+
+
+TWICE = in_order(500, "a thought, not JSON", {"refined_query": "Q", "research_areas": list(AREAS)})
+
+
+@pytest.mark.parametrize(
+    ("parts", "settings", "question"),
+    [
+        ({}, {}, {}),
+        ({"refiner": "no JSON"}, {}, {}),  # repaired, in vain
+        ({"refiner": TWICE}, {}, {}),  # a failed send, and a repair that helps
+        ({"synthesizer": report("Origins")}, {}, {}),  # gaps are filled, the report rewritten
+        ({"synthesizer": completion("Orlune lies", tokens=49990)}, QUICK, {}),  # continued
+        ({"claims": 500, "researcher": 500}, {}, {}),
+        ({"decomposer": FORCED}, {"budget_agent_max": 3000}, {}),
+        ({}, {"memory": {"embedding_model": "embedder"}}, {"thread_id": "t"}),
+    ],
+)
+async def test_totals_are_sums_of_records_and_equal_what_the_session_booked(
+    parts: dict[str, Said], settings: dict[str, Any], question: dict[str, Any]
+) -> None:
+    ran = await research(parts, settings, question)
+    booked = ran.bench.session.usage.total().total_tokens
+    tokens = sum(record.get("input_tokens", 0) + record.get("output_tokens", 0) for record in ran.records)
+    assert tokens == booked == ran.extras["usage"]["tokens"]
+    assert [(one.value, one.cause) for one in ran.decided("tokens_add_up")] == [(True, "")]
+
+
+async def test_an_answer_that_was_paid_for_and_not_usable_is_recorded_too() -> None:
+    unusable = {**completion("x", tokens=7), "choices": []}
+    ran = await research({"synthesizer": in_order(unusable, report(*AREAS))}, QUICK)
+    assert [record["output_tokens"] for record in ran.records if record["agent_id"] == "synthesizer"][:1] == [7]
+    assert [one.value for one in ran.decided("tokens_add_up")] == [True]
+
+
+async def test_embeddings_are_recorded_under_the_memory() -> None:
+    settings = {"memory": {"embedding_model": "embedder"}}
+    ran = await research({}, settings, before=("What of the river?",))
+    embedded = [record for record in ran.records if record["agent_id"] == "memory"]
+    assert [(record["role"], record["input_tokens"]) for record in embedded] == [("shannon.memory", 3)] * 2
+
+
+@pytest.mark.parametrize(("zero_tokens", "records"), [(True, [{"agent_id": "one", "step": 1}]), (False, [])])
+async def test_a_forced_search_asks_no_model_and_is_recorded_where_that_is_set(
+    zero_tokens: bool, records: list[dict[str, Any]]
+) -> None:
+    ran = await research({"decomposer": FORCED}, {**QUICK, "record_zero_token": zero_tokens})
+    assert len(ran.asked("researcher")) == 2  # of the other subtask
+    assert ran.bench.search.queries[0] == "find out one"
+    kept = [record for record in ran.records if record["agent_id"] == "one"]
+    assert kept == [{**record, "tool": "web_search_tool"} for record in records]
+    assert [one.value for one in ran.decided("tokens_add_up")] == [True]
+
+
+def endless(request: Any) -> Any:
+    """Searches for as long as it is offered tools."""
+    return researches(request.model_copy(update={"messages": request.messages[:2]}) if request.tools else request)
+
+
+@pytest.mark.parametrize("pattern", ["parallel", "hybrid", "sequential", "react", "react_per_task"])
+async def test_no_agent_uses_more_than_its_budget_whatever_the_pattern(pattern: str) -> None:
+    settings = {**QUICK, "execution": {"pattern": pattern, "tool_rounds": 20}, "react_max_iterations": 8}
+    parts: dict[str, Said] = {"researcher": endless, "reasoner": "Search for Orlune " + "and more " * 40}
+    wasted = await research(parts, settings, found="{query} is well described. " * 20)
+    budget = 4000
+    ran = await research(parts, {**settings, "budget_agent_max": budget}, found="{query} is well described. " * 20)
+    used, unlimited = Counter[str](), Counter[str]()
+    for counter, records in ((used, ran.records), (unlimited, wasted.records)):
+        for record in records:
+            counter[record["agent_id"]] += record.get("input_tokens", 0) + record.get("output_tokens", 0)
+    assert max(unlimited.values()) > 1.5 * budget
+    assert 0.5 * budget < max(used.values()) <= 1.2 * budget  # requests are estimated by a quarter of their bytes
+    assert "well described" in ran.prompt("synthesizer")  # what the stopped agents had found
+
+
+async def test_the_last_reply_of_a_budget_is_cut_to_what_is_left() -> None:
+    ran = await research({"researcher": "word " * 5000}, {**QUICK, "budget_agent_max": 2000})
+    limits = {part_of(one): one.token_limit or 0 for one in ran.bench.endpoint.requests}
+    assert 0 < limits["researcher"] < 2000
+    spent = [record for record in ran.records if record["agent_id"] == "one"]
+    assert [record["output_tokens"] for record in spent] == [limits["researcher"]]
+    assert limits["synthesizer"] < 2000  # in place of agent.synthesis.comprehensive_tokens
+
+
+async def test_the_token_limit_that_config_has_for_a_role_is_kept() -> None:
+    roles = {"shannon.medium": {"max_tokens": 700}}
+    ran = await research({}, QUICK, llm={"roles": roles})
+    assert ran.asked("synthesizer")[0].token_limit == 700
+    assert (await research({}, QUICK)).asked("synthesizer")[0].token_limit == 50000
+
+
+def test_books_count_for_each_agent_by_itself() -> None:
+    books = Books(make_session(), budget=100)
+    with bookkeeping(books):
+        for agent, tokens in (("a", 30), ("a", 20), ("b", 10)):
+            with working_as(agent):
+                account.get().record("x.role", Usage(calls=1, input_tokens=tokens))  # type: ignore[union-attr]
+        asked = [Message(role="user", content="four" * 5)]
+        with working_as("a"):
+            assert books.left(asked) == 100 - 50 - 10
+            with pytest.raises(AgentError, match=r"agent\.budget_agent_max=100: a has used 50 tokens"):
+                books.left([Message(role="user", content="x" * 400)])
+        with working_as("b"):
+            assert books.left(asked, [{"description": "a tool that takes many words"}]) < 100 - 10 - 10
+    assert account.get() is None
+    books.record("x.role", Usage(calls=1))  # refused: no model saw it
+    assert len(books.records) == 3
+
+
+async def test_only_failures_of_agents_and_endpoints_are_borne() -> None:
+    async def fails(error: Exception) -> None:
+        raise error
+
+    with make_session().bind():
+        for borne in (AgentError("x"), ModelError("x")):
+            assert await or_none(fails(borne), "what") is None
+        never = ModelError("x", never_answered=True)
+        for error in (never, LimitReached("limits.run_usd", 1), RunAborted("x"), ValueError("x")):
+            with pytest.raises(type(error)):
+                await or_none(fails(error), "what")
+        with pytest.raises(ModelError):
+            bear(never, "what")

@@ -1,0 +1,350 @@
+import json
+import tomllib
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import JsonValue
+
+from aiq.agents.shannon import citations
+from aiq.agents.shannon.records import AgentResult, Citation, CitationStats, ToolOutput
+from aiq.agents.shannon.rules import (
+    citation_line,
+    citation_lines,
+    citation_stats,
+    clean_title,
+    clip,
+    collect_citations,
+    credibility_score,
+    deduplicate,
+    enforce_diversity,
+    extract_citations,
+    quality_score,
+    rank_citations,
+)
+
+NOW = datetime(2026, 1, 31, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("domain", "score"),
+    [
+        ("mit.edu", 0.85),
+        ("cdc.gov", 0.80),
+        ("ox.ac.uk", 0.85),
+        ("sydney.edu.au", 0.85),
+        ("pubmed.ncbi.nlm.nih.gov", 0.80),  # the suffix comes first
+        ("arxiv.org", 0.85),
+        ("export.arxiv.org", 0.85),
+        ("notarxiv.org", 0.60),
+        ("bbc.co.uk", 0.75),
+        ("edition.cnn.com", 0.70),
+        ("docs.github.com", 0.75),
+        ("abcnews.go.com", 0.70),
+        ("go.com", 0.60),
+        ("techcrunch.com", 0.70),
+        ("someone.medium.com", 0.65),
+        ("en.wikipedia.org", 0.70),
+        ("X.com", 0.50),
+        ("netflix.com", 0.60),
+        ("news.ycombinator.com", 0.55),
+        ("gov", 0.60),
+        ("", 0.60),
+    ],
+)
+def test_credibility_is_by_suffix_then_by_group(domain: str, score: float) -> None:
+    assert credibility_score(domain) == score
+
+
+def test_every_domain_of_the_table_has_the_score_of_its_group_or_suffix() -> None:
+    table = tomllib.loads(Path(citations.__file__).with_name("credibility.toml").read_text(encoding="utf-8"))
+    sizes = {group["name"]: (group["score"], len(group["domains"])) for group in table["groups"]}
+    assert sizes == {
+        "academic": (0.85, 18),
+        "news_tier1": (0.75, 13),
+        "news_tier2": (0.70, 10),
+        "tech_documentation": (0.75, 12),
+        "tech_news": (0.70, 8),
+        "tech_community": (0.65, 4),
+        "reference": (0.70, 4),
+        "social_media": (0.50, 8),
+        "forums": (0.55, 4),
+    }
+    for group in table["groups"]:
+        for domain in group["domains"]:
+            assert credibility_score(domain) == (0.80 if domain.endswith(".gov") else group["score"])
+
+
+@pytest.mark.parametrize(
+    ("relevance", "age", "has_title", "has_snippet", "score"),
+    [
+        (1.0, None, True, True, 0.827),
+        (1.0, 0 * DAY, True, True, 1.0),
+        (0.5, 0 * DAY, True, True, 0.75),
+        (0.5, 7 * DAY - timedelta(seconds=1), False, False, 0.35 + 0.3 + 0.033),
+        (0.5, 7 * DAY, False, False, 0.35 + 0.21 + 0.033),
+        (0.5, 30 * DAY, False, False, 0.35 + 0.12 + 0.033),
+        (0.5, 90 * DAY, False, False, 0.35 + 0.06 + 0.033),
+        (0.5, -400 * DAY, False, False, 0.35 + 0.3 + 0.033),
+        (0.5, None, True, False, 0.35 + 0.06 + 0.033),
+        (0.5, None, False, True, 0.35 + 0.06 + 0.034),
+        (0.0, None, False, False, 0.06),
+        (2.0, None, False, False, 1.0),
+    ],
+)
+def test_quality(relevance: float, age: timedelta | None, has_title: bool, has_snippet: bool, score: float) -> None:
+    published = None if age is None else NOW - age
+    assert quality_score(relevance, published, has_title, has_snippet, NOW) == pytest.approx(score, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "clipped"), [("abc", 3, "abc"), ("abcd", 3, "abc..."), ("中文字", 2, "中文..."), ("", 0, "")]
+)
+def test_clipping_counts_characters(text: str, limit: int, clipped: str) -> None:
+    assert clip(text, limit) == clipped
+
+
+@pytest.mark.parametrize(
+    ("title", "url", "source", "clean"),
+    [
+        ("  A title\n", "https://a.example", "a.example", "A title"),
+        ("", "https://a.example", "a.example", ""),
+        ("reCAPTCHA", "https://a.example", "a.example", "reCAPTCHA"),
+        (" Paper ", "https://arxiv.org/abs/2301.00001", "arxiv.org", "Paper"),
+        ("", "https://arxiv.org/abs/2301.00001v2", "arxiv.org", "arXiv:2301.00001v2"),
+        (" ", "https://www.arxiv.org/pdf/2301.00001.pdf?download=1#page=2", "arxiv.org", "arXiv:2301.00001"),
+        ("Checking reCAPTCHA", "https://arxiv.org/abs/hep-th/9901001/", "arxiv.org", "arXiv:9901001"),
+        ("", "https://arxiv.org/", "arxiv.org", "arXiv"),
+        ("", "https://export.arxiv.org/abs/2301.00001", "export.arxiv.org", ""),
+    ],
+)
+def test_titles(title: str, url: str, source: str, clean: str) -> None:
+    assert clean_title(title, url, source) == clean
+
+
+def found(
+    tool: str, output: JsonValue, response: str = "", success: bool = True, agent_id: str = "a"
+) -> list[Citation]:
+    used = ToolOutput(tool=tool, success=success, output=output)
+    return extract_citations([AgentResult(agent_id=agent_id, response=response, tool_outputs=(used,))], NOW)
+
+
+HIT: dict[str, Any] = {
+    "url": "https://www.Example.com/a?ref=1",
+    "title": " A ",
+    "text": "text",
+    "snippet": "snippet",
+    "score": 0.9,
+    "published_date": "2026-01-30T12:00:00Z",
+    "category": "news",
+}
+
+
+@pytest.mark.parametrize(
+    "output",
+    [[HIT], {"results": [HIT]}, json.dumps([HIT]), json.dumps({"results": [HIT]}), [HIT, "text", {"title": "x"}]],
+)
+def test_a_search_brings_its_hits_in_every_shape(output: JsonValue) -> None:
+    assert found("web_search", output) == [
+        Citation(
+            url="https://www.Example.com/a?ref=1",
+            title="A",
+            source="example.com",
+            snippet="text",
+            published=datetime(2026, 1, 30, 12, tzinfo=UTC),
+            relevance=0.9,
+            quality=quality_score(0.9, datetime(2026, 1, 30, 12, tzinfo=UTC), True, True, NOW),
+            credibility=0.6,
+            agent_id="a",
+            tool_source="web_search",
+            source_type="news",
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    "output", ["no JSON", "{", 3, None, {"results": "x"}, {"hits": [HIT]}, [{"url": 3}, {"url": ""}]]
+)
+def test_what_is_no_list_of_hits_brings_none(output: JsonValue) -> None:
+    assert found("web_search", output) == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "field", "value"),
+    [
+        ({"score": None}, "relevance", 0.5),
+        ({"score": "0.9"}, "relevance", 0.5),
+        ({"score": 1}, "relevance", 1.0),
+        ({"score": 0}, "relevance", 0.0),
+        ({"text": ""}, "snippet", "snippet"),
+        ({"text": None, "snippet": None}, "snippet", ""),
+        ({"title": None}, "title", ""),
+        ({"category": None}, "source_type", ""),
+        (
+            {"published_date": "2026-01-30T12:00:00.123456789+02:00"},
+            "published",
+            datetime(2026, 1, 30, 10, 0, 0, 123456, UTC),
+        ),
+        ({"published_date": "2026-01-30"}, "published", None),
+        ({"published_date": "2026-01-30T12:00:00"}, "published", None),
+        ({"published_date": "2026-02-31T12:00:00Z"}, "published", None),
+        ({"published_date": "30 January 2026"}, "published", None),
+    ],
+)
+def test_the_fields_of_a_hit(changed: dict[str, Any], field: str, value: object) -> None:
+    assert getattr(found("web_search", [{**HIT, **changed}])[0], field) == value
+
+
+def test_failed_calls_other_tools_and_missing_agents() -> None:
+    assert found("web_search", [HIT], success=False) == found("calculator", [HIT]) == []
+    assert found("web_search", [HIT], agent_id="")[0].agent_id == "unknown"
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_a_fetched_page_has_a_fixed_relevance_and_the_beginning_of_its_content(as_text: bool) -> None:
+    page: JsonValue = {"url": "https://a.example/", "title": "A", "content": "中" * 201, "score": 0.1}
+    [citation] = found("web_fetch", json.dumps(page) if as_text else page)
+    assert (citation.relevance, citation.snippet, citation.tool_source) == (0.8, "中" * 200 + "...", "web_fetch")
+    assert found("web_fetch", [page]) == found("web_fetch", "a page") == []
+
+
+def test_a_response_counts_only_where_tools_brought_nothing() -> None:
+    named = "See https://other.example/b."
+    assert [one.source for one in found("web_search", [HIT], named)] == ["example.com"]
+    assert [one.source for one in found("web_search", [], named)] == ["other.example"]
+    listed = json.dumps([HIT])
+    assert [(one.relevance, one.tool_source) for one in found("web_search", [], listed)] == [(0.9, "response")]
+    assert [one.relevance for one in found("web_search", [], json.dumps([{"link": "https://c.example/"}]))] == [0.4]
+
+
+def test_urls_of_plain_text_are_trimmed_and_counted_once() -> None:
+    text = "(https://a.example/x), <https://b.example/y>; again https://a.example/x. [z](https://c.example/z)"
+    cited = found("web_search", [], text)
+    assert [one.url for one in cited] == ["https://a.example/x", "https://b.example/y", "https://c.example/z"]
+    assert {(one.title, one.relevance, one.tool_source) for one in cited} == {("", 0.4, "response")}
+
+
+def test_a_url_of_plain_text_has_what_stands_around_it() -> None:
+    [near] = found("web_search", [], "a" * 130 + " https://x.example/ " + "b" * 130)
+    assert near.snippet == clip("a" * 119 + " https://x.example/ " + "b" * 119, 220)
+    assert len(near.snippet) == 223
+    [short] = found("web_search", [], "Look at https://x.example/ now")
+    assert short.snippet == "Look at https://x.example/ now"
+
+
+def cited(url: str, **fields: Any) -> Citation:
+    return Citation(url=url, **{"source": url.split("/")[2], "quality": 0.5, **fields})
+
+
+def test_duplicates_become_the_first_with_the_best_of_all() -> None:
+    first = cited("https://www.a.example/x/?utm_source=y", quality=0.4, credibility=0.7, relevance=0.2, agent_id="one")
+    second = cited("https://b.example/", agent_id="two")
+    third = cited(
+        "HTTPS://a.example/x#part", quality=0.6, credibility=0.5, relevance=0.9, title="T", snippet="S", published=NOW
+    )
+    merged, other = deduplicate([first, second, third, cited("https://a.example/x", title="later")])
+    changed = {"quality": 0.6, "relevance": 0.9, "title": "T", "snippet": "S", "published": NOW}
+    assert merged == first.model_copy(update=changed)
+    assert other == second
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "kept"),
+    [
+        ("https://doi.org/10.1000/ABC", "https://publisher.example/10.1000/abc", 1),
+        ("https://a.example/?doi=10.1000/x", "https://dx.doi.org/10.1000/x", 1),
+        ("http://a.example/", "https://a.example/", 2),
+        ("https://a.example/X", "https://a.example/x", 2),
+        ("https://a.example/?b=1&a=2", "https://a.example/?a=2&b=1", 1),
+        ("https://a.example", "https://a.example/", 2),
+    ],
+)
+def test_what_is_a_duplicate(one: str, two: str, kept: int) -> None:
+    assert len(deduplicate([cited(one), cited(two)])) == kept
+
+
+def test_ranks_are_by_quality_times_credibility_and_keep_the_order_of_equals() -> None:
+    scores = [(0.5, 0.6), (0.6, 0.5), (0.9, 0.9), (0.5, 0.6)]
+    listed = [cited(f"https://a.example/{n}", quality=q, credibility=c) for n, (q, c) in enumerate(scores)]
+    assert [one.url[-1] for one in rank_citations(listed)] == ["2", "0", "1", "3"]
+
+
+def test_statistics() -> None:
+    listed = [cited("https://a.example/1", quality=0.2, credibility=0.4), cited("https://a.example/2", quality=0.4)]
+    listed.append(cited("https://www.a.example/3", quality=0.6, credibility=0.5))
+    stats = citation_stats(listed)
+    assert (stats.total, stats.unique_domains) == (3, 2)
+    assert stats.mean_quality == pytest.approx(0.4)
+    assert stats.mean_credibility == pytest.approx(0.5)
+    assert stats.diversity == pytest.approx(2 / 3)
+    assert citation_stats([]) == CitationStats(total=0, mean_quality=0, mean_credibility=0, diversity=0)
+
+
+def searched(*urls: str) -> AgentResult:
+    output: JsonValue = [{"url": url, "title": url, "score": 0.9} for url in urls]
+    return AgentResult(
+        agent_id="a", response="", tool_outputs=(ToolOutput(tool="web_search", success=True, output=output),)
+    )
+
+
+def test_collection_ranks_before_it_cuts() -> None:
+    many = searched(*(f"https://site{n}.example/" for n in range(20)))
+    best = searched(
+        "https://nature.com/1", "https://nature.com/1#again", *(f"https://nature.com/{n}" for n in range(2, 6))
+    )
+    kept, stats = collect_citations([many, best], NOW)
+    assert [one.url for one in kept[:4]] == [f"https://nature.com/{n}" for n in (1, 2, 3)] + ["https://site0.example/"]
+    assert (len(kept), stats) == (15, citation_stats(kept))
+    assert len(collect_citations([many, best], NOW, 0)[0]) == len(collect_citations([many, best], NOW, -1)[0]) == 15
+    assert len(collect_citations([many, best], NOW, 100)[0]) == 23
+    assert len(collect_citations([many, best], NOW, 100, 50)[0]) == 25
+    assert collect_citations([], NOW) == ([], CitationStats())
+
+
+CITATIONS = st.lists(
+    st.builds(
+        lambda host, page, quality, credibility: cited(
+            f"https://{host}.example/{page}", quality=quality, credibility=credibility
+        ),
+        st.sampled_from("abc"),
+        st.integers(0, 9),
+        st.floats(0, 1),
+        st.floats(0, 1),
+    ),
+    max_size=30,
+)
+
+
+@given(CITATIONS, st.integers(1, 4))
+def test_diversity_is_never_exceeded_and_keeps_the_order(listed: list[Citation], per_domain: int) -> None:
+    kept = enforce_diversity(listed, per_domain)
+    sources = [one.source for one in kept]
+    assert all(sources.count(source) <= per_domain for source in sources)
+    assert all(sources.count(s) == min(per_domain, [one.source for one in listed].count(s)) for s in set(sources))
+    places = [next(i for i, one in enumerate(listed) if one is kept_one) for kept_one in kept]
+    assert places == sorted(places)
+
+
+@given(CITATIONS)
+def test_ranking_what_is_ranked_changes_nothing_and_duplicates_are_gone_at_once(listed: list[Citation]) -> None:
+    ranked = rank_citations(listed)
+    assert rank_citations(ranked) == ranked
+    unique = deduplicate(listed)
+    assert deduplicate(unique) == unique
+    assert [one.url for one in unique] == list(dict.fromkeys(one.url for one in listed))
+
+
+@pytest.mark.parametrize(
+    ("fields", "line"),
+    [
+        ({"title": "T", "published": NOW}, "[3] T (https://a.example/x) - a.example, 2026-01-31"),
+        ({}, "[3] a.example (https://a.example/x) - a.example"),
+    ],
+)
+def test_the_line_of_a_citation(fields: dict[str, Any], line: str) -> None:
+    assert citation_line(3, cited("https://a.example/x", **fields)) == line
+    assert citation_lines([cited("https://a.example/x", **fields)] * 3)[2] == line

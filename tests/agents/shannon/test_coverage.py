@@ -1,0 +1,283 @@
+import pytest
+
+from aiq.agents.shannon.coverage import DANGLING, GAP_PHRASES
+from aiq.agents.shannon.records import AgentResult
+from aiq.agents.shannon.rules import (
+    continuation_budget,
+    continuation_excerpt,
+    continuation_margin,
+    count_inline_citations,
+    detect_gaps,
+    format_report,
+    gap_queries,
+    gap_reason,
+    looks_complete,
+    minimum_citations,
+    needs_continuation,
+    reflection_score,
+    reflects_again,
+    sanitize_output,
+    section_body,
+    select_evidence,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "body"),
+    [
+        ("### Costs\nBody.\n\n### Risks\nOther.", "Body."),
+        ("### Costs\nBody.\n## Limits\nX\n### Risks\n", "Body."),  # whichever comes first
+        ("### Costs\nBody.\n#### Detail\nMore.\n# Title\nEnd.", "Body.\n#### Detail\nMore.\n# Title\nEnd."),
+        ("Intro\n###  COSTS \t\r\nBody.", "Body."),
+        ("### Costs\n### Risks\nOther.", ""),
+        ("### Costs", ""),
+        ("### Costs and more\nBody.", None),
+        ("#### Costs\nBody.", None),
+        ("## Costs\nBody.", None),
+        ("See ### Costs\nBody.", None),
+        ("###Costs\nBody.", None),
+        ("", None),
+    ],
+)
+def test_the_section_of_an_area(text: str, body: str | None) -> None:
+    assert section_body(text, " Costs ") == body
+
+
+def test_an_area_is_no_pattern() -> None:
+    assert section_body("### C++ (2026)?\nBody.", "C++ (2026)?") == "Body."
+    assert section_body("### Caaa\nBody.", "Ca*") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("A [1] and [2], again [1].", 2),
+        ("[1][22][4444]", 3),
+        ("[a] [1, 2] [] [-1] [١]", 0),
+        ("[1](https://a.example)", 1),
+        ("[01] [1]", 2),
+        ("", 0),
+    ],
+)
+def test_inline_citations_are_counted_once(text: str, number: int) -> None:
+    assert count_inline_citations(text) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "complete"),
+    [
+        *((f"The end{mark}", True) for mark in ".!?。！？"),
+        ('He said "the end."', True),
+        ("「終わり。」", True),
+        ("(The end.)", True),
+        ("The end. [1][23]", True),
+        ('"The end." [1] \n', True),
+        ("The end [1].", True),
+        ("The end", False),
+        ("The end)", False),  # the bracket alone ends nothing
+        ("The end [1]", False),
+        ("The end:", False),
+        ("The end、", False),
+        ("- [Source](https://a.example)", False),
+        ("", False),
+        (" \n", False),
+        ("[1]", False),
+        *((f"It is large {word}.", False) for word in sorted(DANGLING)),
+        ("It is large, HOWEVER [3].", False),
+        ("It is large and...", False),
+        ("It is grand.", True),
+        ("and", False),
+        (".", True),
+    ],
+)
+def test_a_complete_text_ends_in_a_sentence(text: str, complete: bool) -> None:
+    assert looks_complete(text, []) is complete
+
+
+def section(area: str, characters: int, cited: str = "[1] [2]") -> str:
+    return f"### {area}\n{cited}{'x' * (characters - len(cited) - 1)}.\n\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "complete"),
+    [
+        (section("A", 600) + section("B", 600), True),
+        (section("B", 600) + section("A", 600), True),
+        (section("A", 600) + section("B", 599), False),
+        (section("A", 600) + section("B", 600, "[1] [1]"), False),
+        (section("A", 600), False),
+        (section("A", 600) + section("b", 600), True),
+        (section("A", 600) + section("B and C", 600), False),
+        (section("A", 600) + "### B\n[1] " + "字" * 595 + "。[2]", True),  # characters, and citations after the end
+        (section("A", 600).replace("###", "####") + section("B", 600), False),
+    ],
+)
+def test_a_complete_report_covers_every_area(text: str, complete: bool) -> None:
+    assert looks_complete(text, ["A", "B"]) is complete
+
+
+def test_lengths_and_citations_are_parameters() -> None:
+    text = section("A", 100, "[1]")
+    assert looks_complete(text, ["A"], 100, 1)
+    assert not looks_complete(text, ["A"], 101, 1)
+    assert not looks_complete(text, ["A"], 100, 2)
+
+
+@pytest.mark.parametrize("phrase", GAP_PHRASES)
+def test_a_section_may_say_itself_that_it_is_a_gap(phrase: str) -> None:
+    text = f"### A\nThere is {phrase.upper()} on this [1] [2]."
+    assert gap_reason(text, "A", False) == f"says: {phrase}"
+    assert detect_gaps(text, ["A"], 3, False) == ["A"]
+
+
+@pytest.mark.parametrize(
+    ("text", "check", "least", "reason"),
+    [
+        ("## A\nBody [1] [2].", False, 2, "no section"),
+        ("### A\nBody.", False, 2, ""),
+        ("### A\n", False, 2, ""),
+        ("### A\nBody [1] [1].", True, 2, "cites 1 of 2"),
+        ("### A\nBody [1] [2].", True, 2, ""),
+        ("### A\nBody [1].", True, 1, ""),
+        ("### A\nBody.\n### B\nInsufficient data.", False, 2, ""),
+    ],
+)
+def test_why_an_area_is_a_gap(text: str, check: bool, least: int, reason: str) -> None:
+    assert gap_reason(text, "A", check, least) == reason
+
+
+def test_gaps_are_in_the_order_of_areas_and_no_more_than_allowed() -> None:
+    text = "### C\nBody [1].\n### A\nBody [1] [2]."
+    assert detect_gaps(text, ["D", "C", "B", "A"], 20, True) == ["D", "C", "B"]
+    assert detect_gaps(text, ["D", "C", "B", "A"], 2, False) == ["D", "B"]
+    assert detect_gaps(text, ["D", "C", "B", "A"], 1, True) == ["D"]
+    assert detect_gaps(text, [], 3, True) == []
+
+
+def test_a_gap_is_searched_for_beside_the_question() -> None:
+    assert gap_queries(["Costs", "Risks"], "Is it safe?") == [
+        "Find detailed information about: Costs (related to: Is it safe?)",
+        "Find detailed information about: Risks (related to: Is it safe?)",
+    ]
+
+
+@pytest.mark.parametrize(("available", "least"), [(0, 0), (1, 1), (2, 2), (3, 3), (5, 5), (6, 6), (40, 6)])
+def test_no_more_citations_are_asked_for_than_there_are(available: int, least: int) -> None:
+    assert minimum_citations(available) == least
+
+
+def test_evidence_is_the_first_results_that_say_anything() -> None:
+    said = [AgentResult(agent_id=str(n), response="字" * (3999 + n)) for n in range(8)]
+    silent = [AgentResult(agent_id="x", response=" \n"), AgentResult(agent_id="y", response="x", success=False)]
+    shown = select_evidence([*silent, *said])
+    assert [one.agent_id for one in shown] == list("012345")
+    assert [one.response for one in shown[:3]] == ["字" * 3999, "字" * 4000, "字" * 4000 + "..."]
+    assert [one.response for one in select_evidence(said, 1, 2)] == ["字字..."]
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("A.\n\n## Sources\n[1] x\n- y\n", "A."),
+        ("A.\n### SOURCES:\nx\n## Next\nB.", "A.\n## Next\nB."),
+        ("A.\n## Sources\nx\n#### Next\nB.", "A.\n#### Next\nB."),
+        ("A.\n## Sources of error\nB.", "A.\n## Sources of error\nB."),
+        ("A.\nhttps://a.example/x\nB.", "A.\nB."),
+        ("A.\n[12] https://a.example/x more\nB.", "A.\nB."),
+        ("A.\n  - https://a.example/x\n* http://b.example\n• http://c.example\nB.", "A.\nB."),
+        ("A.\n- https://a.example/x says so\nB.", "A.\n- https://a.example/x says so\nB."),
+        ("See https://a.example/x", "See https://a.example/x"),
+        ("[1] A title", "[1] A title"),
+        ("\n\nA.\n\nB.\n", "A.\n\nB."),
+        ("", ""),
+    ],
+)
+def test_an_agents_answer_is_cleaned_of_sources(text: str, clean: str) -> None:
+    assert sanitize_output(text) == clean
+
+
+LINES = ["[2] B (https://b.example) - b.example", "[10] J (j) - j", "[1] A (https://a.example) - a.example, 2026-01-31"]
+
+
+def test_the_sources_of_a_report_say_whether_it_cites_them() -> None:
+    assert format_report("\nText [1], [0] and [10][1234].\n", LINES) == (
+        "Text [1], [0] and [10][1234].\n\n## Sources\n"
+        "[1] A (https://a.example) - a.example, 2026-01-31 - Used inline\n"
+        "[2] B (https://b.example) - b.example - Additional source\n"
+        "[10] J (j) - j - Used inline"
+    )
+
+
+@pytest.mark.parametrize(
+    ("report", "body"),
+    [
+        ("Text.\n\n## Sources\nold", "Text."),
+        ("Text.\n## SOURCES\nold", "Text."),
+        ("Text.\n## Sources of error\nMany.", "Text."),
+        ("A.\n## Sources\nold\n## More\nB.\n## sources\nold", "A.\n## Sources\nold\n## More\nB."),
+        ("A.\n### Sources\nold", "A.\n#"),  # as the original has it
+        ("Text.", "Text."),
+    ],
+)
+def test_an_old_list_of_sources_is_cut_off(report: str, body: str) -> None:
+    assert format_report(report, []) == body
+    assert format_report(report, LINES).startswith(f"{body}\n\n## Sources\n[1] A")
+
+
+def test_numbers_in_the_old_list_count_as_cited_and_blank_reports_stay() -> None:
+    assert "[2] B (https://b.example) - b.example - Used inline" in format_report("Text.\n## Sources\n[2] B", LINES)
+    assert format_report(" \n", LINES) == " \n"
+    assert format_report("Text.", ["no number", ""]) == "Text."
+
+
+@pytest.mark.parametrize(("limit", "margin"), [(0, 0), (3, 0), (400, 100), (1199, 299), (1200, 300), (50000, 300)])
+def test_the_margin_is_a_quarter_and_at_most_300_tokens(limit: int, margin: int) -> None:
+    assert continuation_margin(limit) == margin
+
+
+@pytest.mark.parametrize(
+    ("reason", "complete", "limit", "used", "fires"),
+    [
+        ("stop", False, 4000, 3701, True),
+        ("stop", False, 4000, 3700, False),  # the margin itself is room enough
+        ("stop", True, 4000, 3999, False),
+        ("stop", False, 400, 301, True),
+        ("stop", False, 400, 300, False),
+        ("stop", False, 400, 500, True),
+        ("length", False, 4000, 4000, False),
+        ("tool_calls", False, 4000, 4000, False),
+        ("", False, 4000, 4000, False),
+    ],
+)
+def test_a_continuation_wants_a_report_that_stopped_for_lack_of_room(
+    reason: str, complete: bool, limit: int, used: int, fires: bool
+) -> None:
+    assert needs_continuation(reason, complete, limit, used) is fires
+
+
+def test_a_report_cut_off_is_continued_where_that_is_set() -> None:
+    assert needs_continuation("length", False, 4000, 4000, True)
+    assert not needs_continuation("length", True, 4000, 4000, True)
+    assert needs_continuation("stop", False, 4000, 3000, margin=1001)
+
+
+def test_what_a_continuation_sees_and_may_write() -> None:
+    assert continuation_excerpt("字" * 3 + "x" * 1999) == "字" + "x" * 1999
+    assert continuation_excerpt("short") == "short"
+    assert [continuation_budget(limit) for limit in (1001, 8192, 50000)] == [500, 4096, 4096]
+
+
+@pytest.mark.parametrize(
+    ("text", "score"),
+    [("", 0.3), ("1234567", 0.3), (" 1234567 \n", 0.3), ("12345678", 0.85), ("字字字", 0.85), ("字字", 0.3)],
+)
+def test_only_a_report_of_less_than_eight_bytes_is_bad(text: str, score: float) -> None:
+    assert reflection_score(text) == score
+
+
+@pytest.mark.parametrize(
+    ("score", "retries", "most", "again"),
+    [(0.79, 0, 2, True), (0.79, 1, 2, False), (0.8, 0, 2, False), (0.1, 0, 1, False), (0.1, 1, 3, True)],
+)
+def test_two_retries_are_one_new_report(score: float, retries: int, most: int, again: bool) -> None:
+    assert reflects_again(score, retries, max_retries=most) is again

@@ -1,0 +1,101 @@
+from typing import Any
+
+import pytest
+
+from aiq.agents.shannon.records import AgentResult, Citation
+from aiq.agents.shannon.rules import entity_matches, filter_by_entity, filter_results
+
+
+@pytest.mark.parametrize(
+    ("text", "aliases", "domains", "matches"),
+    [
+        ("About ACME Corp.", ["Acme Corp"], [], True),
+        ("About Acme.", ["Acme Corp"], [], False),
+        ("About Acme.", ['"Acme"'], [], True),
+        ("About Acme.", [" 'Acme' "], [], True),
+        ("See docs.acme.com/x", [], ["https://www.Acme.com"], True),
+        ("See acme.com", [], ["acme.com/"], False),  # a slash stays
+        ("netflix.com", [], ["x.com"], True),  # part of a word
+        ("anything", ["", " ", '""'], [" ", ""], False),
+        ("", ["acme"], ["acme.com"], False),
+    ],
+)
+def test_a_text_names_an_entity(text: str, aliases: list[str], domains: list[str], matches: bool) -> None:
+    assert entity_matches(text, aliases, domains) is matches
+
+
+def result(response: str, *tools: str) -> AgentResult:
+    return AgentResult(agent_id=response, response=response, tools_used=tools)
+
+
+def test_results_that_used_tools_have_to_name_the_entity() -> None:
+    about, other, thought = result("Acme", "web_search"), result("Apex", "web_search"), result("So")
+    every = [about, other, thought]
+    assert filter_results(every, "Acme", [], []) == [about, thought]
+    assert filter_results(every, "Acme Corp", ['"Apex"'], []) == [other, thought]
+    assert filter_results(every, " ", ['"Apex"'], ["acme.com"]) == every
+    assert filter_results([other], "Acme", [], []) == [other]
+    assert filter_results([], "Acme", [], []) == []
+
+
+def cited(url: str, **fields: Any) -> Citation:
+    return Citation(url=url, **{"source": url.split("/")[2], "quality": 0.5, "credibility": 0.6, **fields})
+
+
+def kept(citations: list[Citation], *domains: str, queries: tuple[str, ...] = (), **numbers: Any) -> list[str]:
+    found = filter_by_entity(citations, "Acme", queries, domains, **{"min_keep": 0, **numbers})
+    return [one.url for one in found]
+
+
+@pytest.mark.parametrize(
+    ("url", "fields", "queries", "domains", "stays"),
+    [
+        ("https://acme.com/a", {}, [], [], True),
+        ("https://other.example/ACME-wins", {}, [], [], True),
+        ("https://other.example/a", {"title": "All about acme"}, [], [], True),
+        ("https://other.example/a", {"snippet": "ACME"}, [], [], True),
+        ("https://other.example/a", {"source": "acme"}, [], [], True),
+        ("https://other.example/a", {}, [], [], False),
+        ("https://other.example/a", {"title": "Apex"}, ['"Apex"'], [], True),
+        ("https://docs.owner.com/a", {}, [], ["https://www.Owner.com"], True),
+        ("https://owner.com/a", {}, [], ["docs.owner.com"], True),
+        ("https://notowner.com/a", {}, [], ["owner.com"], False),
+        ("https://owner.com.evil.net/a", {}, [], ["owner.com"], False),
+        ("https://archive.example/owner.com", {}, [], ["owner.com"], False),
+        ("https://two.co.uk/", {}, [], ["one.co.uk"], False),
+        ("https://code.example.com/owner/x", {}, [], ["example.com/owner"], True),
+        ("https://example.com/owner?x=1", {}, [], ["example.com/owner/"], True),
+        ("https://example.com/owners", {}, [], ["example.com/owner"], False),
+        ("https://other.example/a", {}, [], ["", " "], False),
+    ],
+)
+def test_any_single_match_is_enough(
+    url: str, fields: dict[str, Any], queries: list[str], domains: list[str], stays: bool
+) -> None:
+    assert kept([cited(url, **fields)], *domains, queries=tuple(queries)) == ([url] if stays else [])
+
+
+def test_official_pages_come_first_and_ignore_the_threshold() -> None:
+    listed = [
+        cited("https://b.example/acme", title="Acme"),
+        cited("https://owner.com/x"),
+        cited("https://c.example/acme"),
+    ]
+    assert kept(listed, "owner.com") == ["https://owner.com/x", "https://b.example/acme", "https://c.example/acme"]
+    assert kept(listed, "owner.com", threshold=0.7) == ["https://owner.com/x", "https://b.example/acme"]
+    assert kept(listed, "owner.com", threshold=1.1) == ["https://owner.com/x"]
+
+
+def test_too_few_are_filled_up_by_score() -> None:
+    rest = [cited(f"https://s{n}.example/", quality=n / 10) for n in range(1, 9)]
+    names_it = cited("https://b.example/", title="Acme")
+    best_first = [f"https://s{n}.example/" for n in range(8, 1, -1)]
+    assert kept([*rest, names_it], min_keep=8) == ["https://b.example/", *best_first]
+    assert kept([*rest, names_it], min_keep=9, threshold=0.5)[0] == "https://b.example/"  # 0.3 + 0.4
+    assert kept([names_it, names_it], min_keep=8) == ["https://b.example/"] * 2
+
+
+def test_without_an_entity_nothing_changes() -> None:
+    listed = [cited("https://b.example/")]
+    assert filter_by_entity(listed, " ", ["b"], ["b.example"]) == listed
+    assert filter_by_entity([], "Acme", [], []) == []

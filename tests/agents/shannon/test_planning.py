@@ -1,0 +1,233 @@
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aiq.agents.shannon.planning import SYNTHESIS_WORDS
+from aiq.agents.shannon.records import Subtask
+from aiq.agents.shannon.rules import (
+    agent_role,
+    detect_language,
+    model_tier,
+    peel_quotes,
+    repair_subtasks,
+    route_pattern,
+    search_line,
+    strategy_preset,
+    topological_order,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("What is it?", "English"),
+        ("量子计算是什么", "Chinese"),
+        ("量子コンピュータとは", "Japanese"),
+        ("量子와 コンピュータ 양자", "Korean"),  # any Hangul comes first
+        ("ﾃｽﾄ", "Japanese"),
+        ("Explain 量子 abcd", "English"),
+        ("abcdefg 量子力", "English"),  # three of ten is not more than 0.3
+        ("abcdef 量子力", "Chinese"),
+        ("Что это такое", "Russian"),
+        ("abcdefg где", "English"),
+        ("abcdef где", "Russian"),
+        ("ما هذا", "Arabic"),
+        ("¿Qué es?", "Spanish"),
+        ("El AÑO", "Spanish"),
+        ("Ça va ñ", "Spanish"),
+        ("Voilà", "French"),
+        ("Où est le café", "English"),  # neither letter is among those that tell
+        ("über", "German"),
+        ("STRAẞE", "German"),
+        ("", "English"),
+        ("123 !?", "English"),
+        ("¿?", "English"),  # nothing that counts
+        ("ーーー", "English"),  # a mark that scripts share
+    ],
+)
+def test_the_language_of_a_question(text: str, language: str) -> None:
+    assert detect_language(text) == language
+
+
+def test_the_share_of_chinese_is_a_parameter() -> None:
+    assert detect_language("abcdefg 量子", 0.15) == "Chinese"
+
+
+@pytest.mark.parametrize(
+    ("text", "peeled"),
+    [
+        ('"Acme"', "Acme"),
+        ("\"'Acme'\"", "Acme"),
+        (' "Acme" ', "Acme"),
+        ('"Acme', '"Acme'),
+        ("\"Acme'", "\"Acme'"),
+        ('""', ""),
+        ('"', '"'),
+        ("Acme", "Acme"),
+        ("", ""),
+    ],
+)
+def test_pairs_of_quotes_are_peeled(text: str, peeled: str) -> None:
+    assert peel_quotes(text) == peeled
+
+
+@pytest.mark.parametrize(
+    ("exact", "domains", "terms", "line"),
+    [
+        (['"A"', '"B"'], [], [], '"A" OR "B"'),
+        (
+            ['"A"'],
+            ["a.example", "b.example"],
+            ["x", "y"],
+            '"A"; prefer domains (site:a.example OR site:b.example); add disambiguation: x, y',
+        ),
+        ([], ["a.example"], [], "prefer domains (site:a.example)"),
+        ([], [], [], ""),
+    ],
+)
+def test_the_line_to_search_with(exact: list[str], domains: list[str], terms: list[str], line: str) -> None:
+    assert search_line(exact, domains, terms) == line
+
+
+def test_the_role_of_a_task() -> None:
+    assert [agent_role(["analyst", ""], index) for index in range(3)] == ["analyst", "researcher", "researcher"]
+
+
+def test_no_subtasks_are_one_where_the_query_is_not_simple() -> None:
+    assert repair_subtasks([], "q" * 300, 0.3) == [Subtask(id="task-1", description="q" * 200)]
+    assert repair_subtasks([], "q", 0.29) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "changed"),
+    [
+        ({}, {"id": "task-2"}),
+        ({"id": "x"}, {}),
+        ({"id": "x", "suggested_tools": ("a", "b")}, {"tool_parameters": {"tool": "a"}}),
+        (
+            {"id": "x", "suggested_tools": ("a",), "tool_parameters": {"query": "q"}},
+            {"tool_parameters": {"query": "q", "tool": "a"}},
+        ),
+        ({"id": "x", "suggested_tools": ("a",), "tool_parameters": {"tool": "b"}}, {}),
+        (
+            {"id": "x", "suggested_tools": ("a",), "tool_parameters": {"tool": "b"}, "dependencies": ("y",)},
+            {"tool_parameters": {}},
+        ),
+        ({"id": "x", "tool_parameters": {"tool": "b"}, "dependencies": ("y",)}, {}),
+        *(
+            ({"id": "x", "description": f"Then {word.upper()} it"}, {"task_type": "synthesis"})
+            for word in SYNTHESIS_WORDS
+        ),
+        ({"id": "x", "description": "Summarize", "task_type": "research"}, {}),
+        ({"id": "x", "description": "Search"}, {}),
+    ],
+)
+def test_subtasks_are_repaired(given: dict[str, Any], changed: dict[str, Any]) -> None:
+    first, task = Subtask(id="first"), Subtask(**given)
+    assert repair_subtasks([first, task], "q", 0.1) == [first, Subtask(**{**given, **changed})]
+
+
+@pytest.mark.parametrize(
+    ("tasks", "order"),
+    [
+        ({}, []),
+        ({"a": [], "b": []}, ["a", "b"]),
+        ({"b": ["a"], "a": []}, ["a", "b"]),
+        ({"c": ["a", "b"], "b": [], "d": ["a"], "a": []}, ["b", "a", "c", "d"]),
+        ({"a": [], "d": ["b", "c"], "c": ["a"], "b": ["a", "a"]}, ["a", "c", "b", "d"]),
+    ],
+)
+def test_tasks_are_ordered_by_what_they_need(tasks: dict[str, list[str]], order: list[str]) -> None:
+    assert topological_order(tasks) == order
+
+
+@pytest.mark.parametrize(
+    ("tasks", "message"),
+    [
+        ({"a": ["b"], "b": ["a"]}, "in a circle: a -> b -> a"),
+        ({"a": ["a"]}, "in a circle: a -> a"),
+        ({"r": [], "x": ["r", "y"], "y": ["z"], "z": ["y"]}, "in a circle: y -> z -> y"),
+        ({"a": ["q"], "b": ["a", "p"]}, "that do not exist: a needs q, b needs p"),
+    ],
+)
+def test_a_plan_without_an_order_is_refused(tasks: dict[str, list[str]], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        topological_order(tasks)
+
+
+@given(
+    st.integers(0, 8).flatmap(
+        lambda n: st.tuples(*(st.lists(st.integers(0, max(0, i - 1)), max_size=3) for i in range(n)))
+    )
+)
+def test_an_order_respects_all_dependencies(drawn: tuple[list[int], ...]) -> None:
+    tasks = {str(i): [str(need) for need in needs if need < i] for i, needs in enumerate(drawn)}
+    turned = dict(reversed(tasks.items()))
+    for each in (tasks, turned):
+        order = topological_order(each)
+        assert sorted(order) == sorted(each)
+        assert all(order.index(need) < order.index(task) for task, needs in each.items() for need in needs)
+
+
+@pytest.mark.parametrize(
+    ("complexity", "subtasks", "per_task", "strategy", "dependencies", "pattern"),
+    [
+        (0.49, 5, True, "deep", True, "react"),  # per task is ignored
+        (0.9, 1, True, "deep", False, "react"),
+        (0.9, 0, False, "", False, "react"),
+        (0.5, 2, True, "", False, "react_per_task"),
+        (0.5, 2, True, "", True, "react_per_task"),
+        (0.71, 2, False, "deep", True, "react_per_task"),
+        (0.71, 2, False, "academic", False, "react_per_task"),
+        (0.7, 2, False, "deep", False, "parallel"),
+        (0.7, 2, False, "academic", True, "hybrid"),
+        (0.9, 2, False, "standard", False, "parallel"),
+        (0.9, 2, False, "quick", True, "hybrid"),
+        (0.5, 2, False, "", True, "hybrid"),
+    ],
+)
+def test_the_pattern_of_a_plan(
+    complexity: float, subtasks: int, per_task: bool, strategy: str, dependencies: bool, pattern: str
+) -> None:
+    assert route_pattern(complexity, subtasks, per_task, strategy, dependencies) == pattern
+
+
+@pytest.mark.parametrize(
+    ("tier", "complexity", "chosen"),
+    [
+        ("large", 0.1, "large"),
+        ("", 0.29, "small"),
+        (None, 0.3, "medium"),
+        (None, 0.49, "medium"),
+        (None, 0.5, "large"),
+        (None, 0.0, "small"),
+        (None, None, "medium"),
+    ],
+)
+def test_the_tier_of_a_model(tier: str | None, complexity: float | None, chosen: str) -> None:
+    assert model_tier(tier, complexity) == chosen
+
+
+PRESETS = [
+    ("quick", False, 3, 2, False, None, None, False),
+    ("standard", True, 5, 3, True, 3, 2, False),
+    ("deep", True, 6, 4, True, 5, 2, True),
+    ("academic", True, 8, 5, True, 10, 2, True),
+]
+
+
+@pytest.mark.parametrize("row", PRESETS, ids=[row[0] for row in PRESETS])
+def test_a_strategy_presets_the_context(row: tuple[Any, ...]) -> None:
+    name, *values = row
+    keys = ["enable_verification", "max_concurrent_agents", "react_max_iterations", "gap_filling_enabled"]
+    keys += ["gap_filling_max_gaps", "gap_filling_max_iterations", "gap_filling_check_citations"]
+    stated = {key: value for key, value in zip(keys, values, strict=True) if value is not None}
+    assert strategy_preset(f" {name.upper()}\n") == stated
+
+
+def test_no_strategy_presets_nothing_and_another_is_refused() -> None:
+    assert strategy_preset("") == strategy_preset(" ") == {}
+    with pytest.raises(ValueError, match="research_strategy=fast: one of quick, standard, deep, academic"):
+        strategy_preset("Fast")

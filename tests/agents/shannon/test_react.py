@@ -1,0 +1,138 @@
+"""The ReAct loop: when it stops, what it remembers, what is left of it when its model fails."""
+
+from typing import Any
+
+import pytest
+
+from tests.agents.replies import results, search
+from tests.agents.shannon.runs import QUICK, Ran, Said, in_order, research, task_of
+
+
+def acting(*said: str) -> Said:
+    """Each action searches and then says the next of these; the last again and again."""
+    answers = in_order(*said)
+    return lambda request: answers(request) if results(request) else search(task_of(request).splitlines()[-1])
+
+
+async def loop(
+    reasoner: Said = "Search on.", said: Said = "nothing yet", iterations: int = 8, more: Any = None, **execution: Any
+) -> Ran:
+    settings = {**QUICK, "react_max_iterations": iterations, "execution": {"pattern": "react", **execution}}
+    return await research(
+        {"reasoner": reasoner, "researcher": said, "summarizer": "In short.", **(more or {})}, settings
+    )
+
+
+def observed(ran: Ran, part: str, number: int = -1) -> list[str]:
+    text = ran.asked(part)[number].messages[1].text
+    return [one.partition("</observation>")[0].strip() for one in text.split("<observation>")[1:]]
+
+
+DIFFERENT = ["alpha", "beta " * 9, "gamma " * 30, "delta " * 99, "epsilon " * 300, "zeta " * 900, "eta " * 2700, "x"]
+"""Observations of which no two are alike."""
+
+
+@pytest.mark.parametrize(
+    ("reasoner", "said", "execution", "actions", "cause"),
+    [
+        ("Nothing is left: task complete", acting("x"), {}, 0, "the reasoner says so"),  # before any action
+        (in_order("Search.", "I am done."), acting(*DIFFERENT), {}, 1, "the reasoner says so"),
+        ("I am done.", acting(*DIFFERENT), {"min_iterations": 3}, 3, "the reasoner says so"),
+        ("I am done.", acting(*DIFFERENT), {"needs_evidence": True}, 1, "the reasoner says so"),
+        ("I am done.", "from memory", {"needs_evidence": True}, 8, None),  # no tool was used: it may not stop
+        ("Search.", acting("I found it"), {}, 2, "observations say so"),  # never after the first
+        ("Search.", acting("alpha beta gamma", "other"), {}, 3, "observations say so"),  # two alike
+        ("Search.", acting("I found it"), {"min_iterations": 5}, 5, "observations say so"),
+        ("Search.", acting(*DIFFERENT), {}, 8, None),
+    ],
+)
+async def test_a_loop_stops(
+    reasoner: Said, said: Said, execution: dict[str, Any], actions: int, cause: str | None
+) -> None:
+    ran = await loop(reasoner, said, **execution)
+    assert len([one for one in ran.asked("researcher") if not results(one)]) == actions
+    stopped = ran.decided("react_stopped")
+    assert [(one.cause, one.detail["iterations"]) for one in stopped] == [(cause, actions)] * bool(cause)
+    assert "In short." in ran.prompt("synthesizer")
+    assert len(ran.asked("summarizer")) == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "per_loop"),
+    [
+        ({}, 3),  # standard
+        ({"research_strategy": "quick"}, 2),
+        ({"research_strategy": "deep"}, 4),
+        ({"research_strategy": "academic"}, 5),
+        ({"research_strategy": None}, 5),
+        ({"research_strategy": "quick", "react_max_iterations": 7}, 7),
+    ],
+)
+@pytest.mark.parametrize("pattern", ["react", "react_per_task"])
+async def test_a_loop_has_the_iterations_of_its_strategy(settings: dict[str, Any], per_loop: int, pattern: str) -> None:
+    parts: dict[str, Said] = {
+        "reasoner": "Search on.",
+        "researcher": acting(*DIFFERENT),
+        "decomposer": {"subtasks": []},
+    }
+    ran = await research(parts, {**QUICK, **settings, "execution": {"pattern": pattern}})
+    assert len(ran.asked("reasoner")) == per_loop
+
+
+async def test_a_reasoning_step_sees_the_latest_observations_and_the_summary_all_that_are_kept() -> None:
+    ran = await loop(said=acting(*DIFFERENT), iterations=6, max_observations=4)
+    assert [len(observed(ran, "reasoner", n)) for n in range(6)] == [0, 1, 2, 3, 3, 3]
+    assert observed(ran, "reasoner")[0].startswith("Action result: gamma")
+    kept = observed(ran, "summarizer")
+    assert kept[0] == "[2 older observations truncated]"  # the note before counts as one, as in the original
+    assert [one.split()[2] for one in kept[1:]] == ["delta", "epsilon", "zeta"]
+    wide = await loop(said=acting(*DIFFERENT), iterations=4, observation_window=1)
+    assert [len(observed(wide, "reasoner", n)) for n in range(4)] == [0, 1, 1, 1]
+
+
+async def test_thoughts_and_actions_are_kept_up_to_a_number() -> None:
+    thoughts = in_order("Think 1.", "Think 2.", "Think 3.", "Think 4.")
+    ran = await loop(thoughts, acting(*DIFFERENT), iterations=4, max_thoughts=3, max_actions=2)
+    request = ran.asked("summarizer")[0].messages[1].text
+    assert [f"Think {n}." in request for n in (1, 2, 3, 4)] == [False, True, True, True]
+    actions = ran.asked("reasoner")[3].messages[1].text.split("Actions so far:")[1].split("Latest")[0]
+    assert [f"Think {n}." in actions for n in (1, 2, 3)] == [False, True, True]
+
+
+async def test_an_action_that_fails_is_observed_and_brings_no_result() -> None:
+    ran = await loop(said=in_order(500), iterations=2)
+    assert observed(ran, "reasoner")[0].startswith("Error: shannon.")
+    assert ran.recovered == ["agent_cut_short", "agent_cut_short"]
+    blank = await loop(said="  ", iterations=2)
+    assert observed(blank, "summarizer") == []
+
+
+async def test_what_the_actions_brought_is_left_where_nobody_sums_up() -> None:
+    ran = await loop(said=acting("alpha", "beta " * 9), iterations=2, more={"summarizer": 500})
+    shown = ran.prompt("synthesizer")
+    assert "alpha" in shown
+    assert "beta beta" in shown
+    assert ran.extras["citations"]["total"] == 1
+    silent = await loop(said=acting("alpha"), iterations=2, more={"summarizer": " "})
+    assert "alpha" in silent.prompt("synthesizer")
+
+
+async def test_a_loop_ends_with_its_summary_where_the_reasoner_fails() -> None:
+    ran = await loop(in_order("Search.", 500), acting("alpha"))
+    assert ran.recovered == ["react_reasoner"]
+    assert len(ran.asked("researcher")) == 2
+    assert "In short." in ran.prompt("synthesizer")
+
+
+@pytest.mark.parametrize(("share", "told"), [(0, 0), (0.3, 3), (1, 3)])
+async def test_a_loop_that_opens_few_pages_is_told_so_after_three_searches(share: float, told: int) -> None:
+    ran = await loop(said=acting(*DIFFERENT), iterations=6, fetch_share=share)
+    first = [one for one in ran.asked("researcher") if not results(one)]
+    assert sum("open the most promising pages" in task_of(one) for one in first) == told
+
+
+async def test_an_action_has_the_task_the_thought_and_its_tools() -> None:
+    ran = await loop("Search for the mill.", acting("alpha"), iterations=2)
+    asked = ran.asked("researcher")[0]
+    assert task_of(asked) == "Describe the town of Orlune\n\nNext action: Search for the mill."
+    assert [tool.function.name for tool in asked.tools] == ["web_search_tool"]

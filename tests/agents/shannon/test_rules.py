@@ -1,0 +1,22 @@
+from inspect import getmembers, isfunction
+from types import ModuleType
+
+import pytest
+
+from aiq.agents.shannon import budgets, citations, coverage, entities, loops, planning, rules, urls, verification
+
+FILES = (budgets, citations, coverage, entities, loops, planning, urls, verification)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.__name__.rpartition(".")[2])
+def test_every_documented_function_is_a_rule(file: ModuleType) -> None:
+    own = {name: one for name, one in getmembers(file, isfunction) if one.__module__ == file.__name__}
+    public = {name for name in own if not name.startswith("_")} - {"parse"}
+    assert public
+    assert public <= set(rules.__all__)
+    assert all(own[name].__doc__ for name in public)
+
+
+def test_every_rule_is_there_once() -> None:
+    assert len(set(rules.__all__)) == len(rules.__all__)
+    assert all(callable(getattr(rules, name)) for name in rules.__all__)

@@ -1,0 +1,161 @@
+"""The order of the stages, its conditional edges, and what each stage does when its model fails."""
+
+from typing import Any
+
+import pytest
+
+from aiq.agents.shannon.agent import ShannonAgent
+from aiq.agents.shannon.settings import ShannonSettings
+from aiq.core.errors import AgentError, LimitReached, ModelError, RunAborted
+from aiq.core.events import Decision
+from aiq.core.usage import Limits
+from aiq.offline.chat import ChatReply
+from tests.agents.replies import results
+from tests.agents.shannon.runs import AREAS, QUICK, Said, in_order, plan, report, research, researches, subtask
+from tests.settings import configured
+
+BEFORE = ["memory", "compress", "refine", "decompose", "execute", "entity_filter", "cite", "synthesize", "find_gaps"]
+GAP = report(AREAS[0])
+PASS = ["fill_gaps", "find_gaps"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "parts", "after"),
+    [
+        ({}, {}, ["reflect", "verify"]),
+        ({"enable_verification": False}, {}, ["reflect"]),
+        ({"research_strategy": "quick"}, {"synthesizer": GAP}, ["reflect"]),
+        ({"gap_filling_max_iterations": 1}, {"synthesizer": GAP}, [*PASS, "reflect", "verify"]),
+        ({}, {"synthesizer": GAP}, [*PASS, *PASS, "reflect", "verify"]),
+        ({}, {"synthesizer": in_order(GAP, report(*AREAS))}, [*PASS, "reflect", "verify"]),
+        ({"gap_filling_max_iterations": 5}, {"synthesizer": GAP}, [*PASS * 5, "reflect", "verify"]),
+        ({"citations": {"placement": "after"}}, {"citer": {"marks": []}}, ["reflect", "place_citations", "verify"]),
+        ({"synthesis_style": "concise"}, {"synthesizer": "Orlune is a town [1]."}, ["reflect", "verify"]),
+    ],
+)
+async def test_the_order_of_the_stages(settings: dict[str, Any], parts: dict[str, Said], after: list[str]) -> None:
+    ran = await research({"citer": {"marks": []}, **parts}, {"reflection": {"evaluator": "constant"}, **settings})
+    assert ran.stages == [*BEFORE, *after]
+    assert ran.report.extras["gap_iterations"] == after.count("fill_gaps")
+
+
+def test_the_graph_is_drawn_as_it_runs() -> None:
+    (drawing,) = ShannonAgent(configured(ShannonSettings)).graphs(models=None)  # type: ignore[arg-type]
+    edges = {(edge.source, edge.target): edge.conditional for edge in drawing.graph.get_graph().edges}
+    straight = [*zip(["__start__", *BEFORE], BEFORE, strict=False), ("reflect", "verify"), ("verify", "__end__")]
+    gaps = [(a, b) for a, b in [("find_gaps", "fill_gaps"), ("fill_gaps", "find_gaps")]]
+    assert edges == dict.fromkeys(straight, False) | dict.fromkeys(
+        [*gaps, ("find_gaps", "reflect"), ("fill_gaps", "reflect")], True
+    )
+
+
+BY_MODEL = {"gaps": {"evaluator": "model"}, "reflection": {"evaluator": "model"}}
+LONG = {"compression": {"messages": 1, "window_share": 0}}
+HISTORY = [{"speaker": "user", "text": "Hello"}, {"speaker": "assistant", "text": "Good day"}]
+ALONE = {"decomposer": plan(complexity=0.1)}
+
+
+@pytest.mark.parametrize(
+    ("part", "settings", "recovered"),
+    [
+        ("compressor", LONG, ["compression_skipped"]),
+        ("refiner", {}, ["refine_skipped"]),
+        ("researcher", {}, ["agent_cut_short", "agent_cut_short"]),
+        ("synthesizer", QUICK, ["no_synthesis"]),
+        ("coverage", BY_MODEL, ["coverage_unknown"]),
+        ("evaluator", {**QUICK, **BY_MODEL}, ["reflection_skipped"]),
+        ("claims", {}, ["verification_skipped"]),
+        ("verifier", {}, ["claim_not_checked", "claim_not_checked"]),
+        ("reasoner", {"execution": {"pattern": "react"}}, ["react_reasoner"]),
+        ("summarizer", {"execution": {"pattern": "react"}}, ["react_summarizer"]),
+        ("citer", {"citations": {"placement": "after"}}, ["citations_not_placed"]),
+    ],
+)
+async def test_a_stage_whose_model_fails_does_without(
+    part: str, settings: dict[str, Any], recovered: list[str]
+) -> None:
+    parts = {"coverage": {"coverage": 1, "confidence": 1}, "evaluator": {"score": 1}, "citer_inline": "x", part: 500}
+    ran = await research(parts, settings, {"history": HISTORY})
+    assert ran.recovered[: len(recovered)] == recovered
+    assert ran.report.text.strip()
+    assert [decision.value for decision in ran.decided("tokens_add_up")] == [True]
+
+
+async def test_without_a_plan_there_is_no_research() -> None:
+    with pytest.raises(ModelError, match=r"shannon\.small\.decomposer.*failed after 2 attempts"):
+        await research({"decomposer": 500})
+    with pytest.raises(AgentError, match="the query could not be decomposed"):
+        await research({"decomposer": "I cannot do that"})
+
+
+async def test_a_limit_ends_the_research_wherever_it_is_reached() -> None:
+    everything = {**LONG, **BY_MODEL, "citations": {"placement": "after"}}
+    parts: dict[str, Said] = {
+        "coverage": {"coverage": 0.1, "queries": ["Orlune's trade"]},
+        "evaluator": {"score": 0.1, "feedback": "more"},
+        "citer": {"marks": [{"sentence": 1, "citation": 1}]},
+    }
+    whole = await research(parts, everything, {"history": HISTORY})
+    calls = len(whole.bench.endpoint.requests)
+    assert calls > 15
+    for most in range(1, calls):
+        with pytest.raises(LimitReached, match=f"limits.sample_model_calls={most} reached"):
+            await research(parts, everything, {"history": HISTORY}, limits=configured(Limits, sample_model_calls=most))
+
+
+TIERS = {"refine": {"tier": "large"}, "decompose": {"tier": "large"}, "model_tier": "large"}
+
+
+@pytest.mark.parametrize(
+    ("section", "part", "settings"),
+    [
+        ("refiner", "refiner", {}),
+        ("researcher", "researcher", {}),
+        ("reasoner", "reasoner", {"execution": {"pattern": "react"}}),
+        ("synthesizer", "synthesizer", {}),
+        ("coverage", "coverage", BY_MODEL),
+        ("evaluator", "evaluator", {**QUICK, **BY_MODEL}),
+        ("claims", "claims", {}),
+        ("verifier", "verifier", {}),
+        ("compressor", "compressor", LONG),
+    ],
+)
+async def test_a_set_up_that_never_worked_ends_the_run(section: str, part: str, settings: dict[str, Any]) -> None:
+    """A model of its own that answers nothing but a refusal."""
+    tier = {"synthesizer": "medium", "compressor": "medium", "researcher": "large", "reasoner": "large"}
+    roles = {f"shannon.{tier.get(part, 'small')}.{section}": {"model": "wrong"}}
+    parts: dict[str, Said] = {"coverage": {"coverage": 1, "confidence": 1}, "evaluator": {"score": 1}, part: 400}
+    with pytest.raises(ModelError, match="has not answered once") as raised:
+        await research(parts, settings, {"history": HISTORY}, llm={"roles": roles})
+    assert raised.value.never_answered
+    with pytest.raises(RunAborted):
+        await research({**parts, part: 401}, settings, {"history": HISTORY}, llm={"roles": roles})
+
+
+@pytest.mark.parametrize("style", ["comprehensive", "concise"])
+async def test_the_same_research_at_any_concurrency_and_order_of_answers(style: str) -> None:
+    subtasks = [subtask("a"), subtask("b"), subtask("c", "a"), subtask("d", "b", "a"), subtask("e")]
+    seen = []
+    for order, at_once in ((0, 1), (1, 1), (2, 3), (5, 8), (7, 20)):
+        parts: dict[str, Said] = {
+            "decomposer": plan(*subtasks, complexity=0.9),
+            "synthesizer": in_order(GAP, GAP, report(*AREAS)),
+            "verifier": lambda request: {"supporting": [1], "confidence": len(request.messages[-1].text) % 7 / 7},
+        }
+        settings = {"max_concurrent_agents": at_once, "research_strategy": "deep", "synthesis_style": style}
+        ran = await research(parts, {**settings, "gaps": {"at_once": at_once}}, order=order)
+        sources = [source.address for source in ran.bench.session.sources.all()]
+        prompts = sorted(message.text for asked in ran.bench.endpoint.requests for message in asked.messages)
+        told = sorted((one.name, str(one.value), str(one.detail)) for one in ran.bench.logged(Decision))
+        seen.append((ran.report.model_dump(), sources, prompts, told))
+    assert all(one == seen[0] for one in seen[1:])
+
+
+async def test_a_blank_report_is_an_error_and_never_a_traceback() -> None:
+    def silent(request: Any) -> ChatReply:
+        return ChatReply(text="") if results(request) else researches(request)
+
+    with pytest.raises(AgentError, match="no agent has found anything"):
+        await research({"synthesizer": 500, "researcher": 500}, {**QUICK, "execution": {"force_search": False}})
+    ran = await research({"synthesizer": "", "researcher": silent}, QUICK)  # what tools brought is left
+    assert ran.report.text.count("is well described") == 2

@@ -1,0 +1,58 @@
+"""How MCP servers are named in the settings of a run, and what is said of a setting that is wrong."""
+
+from pathlib import Path
+
+import pytest
+
+import aiq
+from aiq.core.errors import ConfigError
+
+
+def test_servers_are_named_on_the_command_line_and_have_what_all_have() -> None:
+    tools = aiq.settings(
+        "tools.mcp.files.command=[npx,-y,@scope/server-files,--port,8000]",
+        "tools.mcp.files.timeout_seconds=5",
+        "tools.mcp.web.url=http://127.0.0.1:9/mcp",
+        "tools.mcp.web.headers_env.Authorization=MY_TOKEN",
+        "tools.max_chars=500",
+    ).tools
+    files, web = tools.of("files"), tools.of("web")
+    assert files.command == ("npx", "-y", "@scope/server-files", "--port", "8000")
+    assert (files.timeout_seconds, web.timeout_seconds) == (5, tools.timeout_seconds)
+    assert (files.max_chars, files.connect_seconds) == (500, tools.connect_seconds)
+    assert web.headers_env == {"Authorization": "MY_TOKEN"}
+
+
+def test_an_option_of_the_group_tool_can_name_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    option = tmp_path / "conf/tool/notes.yaml"
+    option.parent.mkdir(parents=True)
+    option.write_text("# @package tools.mcp.notes\n# Our notes\ncommand: [python, notes.py]\nprefix: notes_\n")
+    settings = aiq.settings("tool=[notes]", "tools.mcp.notes.max_chars=9")
+    assert settings.tool == {}
+    assert settings.tools.mcp["notes"].command == ("python", "notes.py")
+    assert (settings.tools.of("notes").prefix, settings.tools.of("notes").max_chars) == ("notes_", 9)
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (["tools.mcp.a.prefix=b"], r"name either its command, \[PROGRAM, \.\.\.\], or its url"),
+        (["tools.mcp.a.command=[x]", "tools.mcp.a.url=http://h/mcp"], "name either its command"),
+        (["tools.mcp.a.command=[]"], "at least 1 item"),
+        (["tools.mcp.a.command='npx -y x'"], r"write a list of words: \[npx, -y, PACKAGE\]"),
+        (["tools.mcp.a.url='http://h/mcp?key=1'"], "name the key's variable in api_key_env or headers_env"),
+        (["tools.mcp.a.url=http://h/mcp", "tools.mcp.a.cwd=/"], "env and cwd go with command"),
+        (["tools.mcp.a.command=[x]", "tools.mcp.a.headers_env.A=B"], "headers_env goes with url"),
+        (
+            ["tools.mcp.a.comand=[x]"],
+            r"tools\.mcp\.a\.comand: there is no such setting; did you mean tools\.mcp\.a\.com",
+        ),
+        (["tools.mcp.a.command=[x]", "tools.mcp.a.max_chars=0"], r"tools\.mcp\.a\.max_chars=0"),
+        (["tools.mcp.a.command=[x]", "tools.mcp.a.prefix=a/"], r"tools\.mcp\.a\.prefix='a/'"),
+    ],
+)
+def test_a_wrong_setting_is_one_line(given: list[str], why: str) -> None:
+    with pytest.raises(ConfigError, match=why) as raised:
+        aiq.settings(*given)
+    assert "\n" not in str(raised.value)

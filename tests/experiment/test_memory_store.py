@@ -1,0 +1,87 @@
+"""The store of memories as a run opens it: once, when it is asked for; with and without SQLite's extensions."""
+
+import asyncio
+import importlib
+import logging
+import math
+import sqlite3
+import struct
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aiq.core.run_settings import CheckpointerSettings
+from aiq.experiment.memory_store import cosine_distance, lent_store
+from tests.settings import configured
+
+LOADS = hasattr(sqlite3.Connection, "enable_load_extension")
+
+
+def packed(*numbers: float) -> bytes:
+    return struct.pack(f"<{len(numbers)}f", *numbers)
+
+
+def settings(tmp_path: Path, **given: Any) -> CheckpointerSettings:
+    return configured(CheckpointerSettings, **{"kind": "sqlite", "path": str(tmp_path / "c.db"), **given})
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "distance"),
+    [((1, 0), (2, 0), 0), ((1, 0), (0, 1), 1), ((1, 2), (-1, -2), 2), ((3, 4), (4, 3), 1 - 24 / 25)],
+)
+def test_the_distance_is_one_less_the_cosine(one: Any, other: Any, distance: float) -> None:
+    assert cosine_distance(packed(*one), packed(*other)) == pytest.approx(distance, abs=1e-12)
+
+
+def test_a_vector_of_zeros_is_at_no_distance() -> None:
+    assert cosine_distance(packed(0, 0), packed(1, 0)) is None
+
+
+@pytest.mark.skipif(not LOADS, reason="this Python's SQLite loads no extensions")
+def test_our_distance_is_that_of_the_extension() -> None:
+    sqlite_vec: Any = importlib.import_module("sqlite_vec")
+    with sqlite3.connect(":memory:") as database:
+        database.enable_load_extension(True)
+        sqlite_vec.load(database)
+        for seed in range(1, 20):
+            one, other = (packed(*(math.sin(seed * k * n) for n in range(64))) for k in (1, 2))
+            ((theirs,),) = database.execute("SELECT vec_distance_cosine(?, ?)", (one, other)).fetchall()
+            assert cosine_distance(one, other) == pytest.approx(theirs, abs=1e-6)
+
+
+async def test_nothing_is_opened_until_somebody_remembers_and_then_once(tmp_path: Path) -> None:
+    before = threading.active_count()
+    async with lent_store(settings(tmp_path)) as store:
+        assert not (tmp_path / "c.db").exists()
+        assert threading.active_count() == before
+        stores = await asyncio.gather(*(store() for _ in range(5)))
+        assert len({id(each) for each in stores}) == 1
+        await stores[0].aput(("a",), "k", {"v": 1}, index=False)
+        assert (await stores[0].aget(("a",), "k")).value == {"v": 1}
+    assert (tmp_path / "c.db").exists()
+
+
+async def test_several_processes_may_make_its_tables_at_once(tmp_path: Path) -> None:
+    async def one(number: int) -> int:
+        async with lent_store(settings(tmp_path)) as store:
+            await (await store()).aput(("a",), str(number), {"v": number}, index=False)
+            return number
+
+    assert await asyncio.gather(*map(one, range(6))) == list(range(6))
+    async with lent_store(settings(tmp_path)) as store:
+        assert len(await (await store()).asearch(("a",), limit=10)) == 6
+
+
+async def test_postgres_keeps_no_memories_and_a_run_that_has_some_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with lent_store(settings(tmp_path, kind="postgres", dsn_env="AIQ_TEST_DSN")) as store:
+        assert caplog.records == []
+        await store()
+        await store()
+        await (await store()).aput(("a",), "k", {"v": 1}, index=False)
+    warnings = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert warnings == ["checkpointer=postgres: what agents remember ends with the run; checkpointer=sqlite keeps it"]
+    assert not (tmp_path / "c.db").exists()

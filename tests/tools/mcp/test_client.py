@@ -1,0 +1,162 @@
+"""One server: sessions over stdio and HTTP, what is said of failures, and what happens when it ends."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp_types import CallToolResult, TextContent
+
+from aiq.core.errors import ConfigError, RunAborted, ToolError, ToolErrorKind
+from aiq.tools.mcp.client import McpServer
+from tests.tools.conftest import serving
+from tests.tools.mcp import server as real
+from tests.tools.mcp.conftest import over_http
+
+pytestmark = pytest.mark.slow
+
+MakeServer = Callable[..., McpServer]
+
+
+def said(result: CallToolResult) -> str:
+    (block,) = result.content
+    assert isinstance(block, TextContent)
+    return block.text
+
+
+async def error_of(server: McpServer, tool: str, **arguments: Any) -> tuple[ToolErrorKind, str]:
+    with pytest.raises(ToolError) as raised:
+        await server.call(tool, arguments)
+    return raised.value.kind, str(raised.value)
+
+
+async def test_tools_are_listed_page_by_page_and_failures_are_typed(make_server: MakeServer) -> None:
+    server = make_server("--pages", "3", timeout_seconds=30)
+    assert [tool.name for tool in await server.tools()] == list(real.TOOLS)
+    assert said(await server.call("noise", {})) == "call 1"
+    assert await error_of(server, "refuse") == (ToolErrorKind.INVALID_ARGUMENTS, "refuse: text is no query")
+    kind, why = await error_of(server, "malformed")
+    assert (kind, why.partition(":")[0]) == (ToolErrorKind.MALFORMED, "malformed")
+    assert "'warm' is not of type 'number'" in why
+    counted = await asyncio.gather(*(server.call("count", {}) for _ in range(5)))
+    assert sorted(map(said, counted)) == [f"call {number}" for number in range(4, 9)]
+
+
+async def test_a_call_that_takes_too_long_is_given_up_and_the_server_goes_on(make_server: MakeServer) -> None:
+    server = make_server("sleep", "count", timeout_seconds=1)
+    await server.tools()
+    slow, quick = await asyncio.gather(error_of(server, "sleep"), server.call("count", {}))
+    assert slow == (ToolErrorKind.TIMEOUT, "sleep: the MCP server notes gave no answer within 1 s")
+    assert said(quick) == "call 2"
+    assert said(await server.call("count", {})) == "call 3"
+
+
+async def test_a_server_that_ends_fails_the_calls_under_way_and_is_started_by_the_next(make_server: MakeServer) -> None:
+    server = make_server()
+    first = json.loads(said(await server.call("environment", {})))[-1]
+    ended = "the MCP server notes ended during the call; another call reaches it anew"
+    under_way = [error_of(server, "sleep"), error_of(server, "die")]
+    assert await asyncio.gather(*under_way) == [
+        (ToolErrorKind.FAILED, f"sleep: {ended}"),
+        (ToolErrorKind.FAILED, f"die: {ended}"),
+    ]
+    assert sorted(map(said, await asyncio.gather(*(server.call("count", {}) for _ in range(2))))) == [
+        "call 1",
+        "call 2",
+    ]
+    second = json.loads(said(await server.call("environment", {})))[-1]
+    await server.close()
+    for pid in {first, second}:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+    assert first != second
+
+
+async def test_a_server_gets_the_variables_that_are_named_and_its_folder(
+    make_server: MakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIVEN", "with spaces")
+    monkeypatch.setenv("NOT_GIVEN", "secret")
+    server = make_server("environment", env=["GIVEN"], cwd=str(tmp_path))
+    given, kept, folder, _ = json.loads(said(await server.call("environment", {})))
+    assert (given, kept, folder) == ("with spaces", None, str(tmp_path))
+
+
+BREAKS = "import sys; sys.exit('Error: the database is locked')"
+
+
+@pytest.mark.parametrize(
+    ("settings", "kind", "why"),
+    [
+        ({"command": ["no-such-program"]}, ConfigError, "no-such-program cannot be started: .*No such file"),
+        ({"command": [sys.executable, "-c", BREAKS]}, RunAborted, "Connection closed; it says: Error: the database is"),
+        (
+            {"command": ["sleep", "60"], "connect_seconds": 0.3},
+            RunAborted,
+            "sleep 60 has not listed its tools within 0.3",
+        ),
+        ({"command": ["cat"], "env": ["NOT_SET"]}, ConfigError, r"notes\.env: the environment variable NOT_SET is not"),
+        ({"url": "http://127.0.0.1:9/mcp"}, RunAborted, "http://127.0.0.1:9/mcp: All connection attempts failed"),
+    ],
+)
+async def test_a_server_that_cannot_be_used_is_one_line(
+    make_server: MakeServer, settings: dict[str, Any], kind: type[Exception], why: str
+) -> None:
+    server = make_server(**settings)
+    with pytest.raises(kind, match=why) as raised:
+        await server.tools()
+    assert str(raised.value).startswith("tools.mcp.notes")
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("old", [False, True])
+async def test_over_http_a_server_is_reached_anew_after_it_was_away(
+    make_server: MakeServer, free_port: int, *, old: bool
+) -> None:
+    arguments = ["--old"] if old else []
+    with over_http(free_port, *arguments) as url:
+        server = make_server(url=url)
+        assert [tool.name for tool in await server.tools()] == list(real.TOOLS)
+        counted = await asyncio.gather(*(server.call("count", {}) for _ in range(5)))
+        assert sorted(map(said, counted)) == [f"call {number}" for number in range(1, 6)]
+        kind, why = await error_of(server, "die")
+        assert (kind, why[:26]) == (ToolErrorKind.HTTP, "die: the MCP server notes ")
+    kind, why = await error_of(server, "count")
+    assert kind == ToolErrorKind.HTTP
+    with over_http(free_port, *arguments):
+        assert said(await server.call("count", {})) == "call 1"
+    with over_http(free_port, *arguments):  # where nobody noticed that it was away
+        assert said(await server.call("count", {})) == "call 1"
+
+
+@pytest.mark.parametrize(
+    ("header", "value", "sent"),
+    [
+        ("Authorization", "token-1", "Bearer token-1"),
+        ("authorization", "Basic abc", "Basic abc"),
+        ("X-Api-Key", "token-1", "token-1"),
+    ],
+)
+async def test_headers_come_from_the_environment(
+    make_server: MakeServer, monkeypatch: pytest.MonkeyPatch, header: str, value: str, sent: str
+) -> None:
+    monkeypatch.setenv("MY_TOKEN", value)
+    seen = set()
+    app = real.make_server(["count"], 1).streamable_http_app()
+
+    async def noted(scope: Any, receive: Any, send: Any) -> None:
+        seen.update(v.decode() for k, v in scope.get("headers", ()) if k.decode() == header.lower())
+        await app(scope, receive, send)
+
+    with serving(noted, lifespan="on") as port:  # type: ignore[arg-type]
+        server = make_server(url=f"http://127.0.0.1:{port}/mcp", headers_env={header: "MY_TOKEN"})
+        await server.tools()
+        await server.close()
+    assert seen == {sent}
+    monkeypatch.setenv("MY_TOKEN", "two\nlines")
+    with pytest.raises(ConfigError, match=rf"notes\.headers_env\.{header}=MY_TOKEN: no header can have its value"):
+        await make_server(url="http://127.0.0.1:9/mcp", headers_env={header: "MY_TOKEN"}).tools()

@@ -1,0 +1,225 @@
+"""Events in SQLite: counts and pages as a plain loop over the file has them, and what a scan sees of other writers."""
+
+import asyncio
+import gzip
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aiq.core.errors import ConfigError, DatasetError, ToolError
+from aiq.tools.mcp.events_sqlite import SqliteEvents, read_events
+from tests.tools.mcp.collections import EVENTS, FIELDS, NESTED, asked, nested, rows, scan, shipped_engine
+
+ENGINE = shipped_engine()
+INDIA = [event for event in EVENTS if event["country"] == "India"]
+
+
+async def test_the_example_165_events_of_one_country_by_theme() -> None:
+    found = await asked(ENGINE, filters='{"country":"India"}', group_by="event_theme")
+    assert found.aggregations.group_by
+    buckets = {bucket.key: (bucket.count, bucket.doc_count) for bucket in found.aggregations.group_by.buckets}
+    assert buckets == {
+        theme: (count, count)
+        for theme, count in {"AI": 50, "Cloud": 40, "Security": 30, "Data": 20, "Fintech": 15, "Robotics": 10}.items()
+    }
+    assert list(buckets) == ["AI", "Cloud", "Security", "Data", "Fintech", "Robotics"]
+    assert found.data_context.unique_ids_matched == found.pagination.total_hits == 165
+    assert (len(found.documents), found.pagination.has_more, found.pagination.page_size) == (10, True, 10)
+
+
+@pytest.mark.parametrize("size", [1, 7, 33, 55, 100])
+async def test_a_scan_brings_every_event_once_in_order_and_no_empty_page(size: int) -> None:
+    """55 and 33 divide 165: the last page is full, and yet it is known to be the last."""
+    pages = await scan(ENGINE, size, filters={"country": "India"})
+    assert [document["event_id"] for page in pages for document in page.documents] == [one["event_id"] for one in INDIA]
+    assert len(pages) == -(-165 // size)
+    assert {page.pagination.total_hits for page in pages} == {165}
+    assert (pages[-1].pagination.has_more, pages[-1].pagination.search_after) == (False, None)
+
+
+async def test_groups_within_groups_with_samples_of_the_innermost() -> None:
+    found = await asked(ENGINE, group_by="country,event_theme,year", top_n=2, top_n_per_group=3, samples_per_bucket=2)
+    groups = found.aggregations.group_by
+    assert groups
+    counts = Counter((one["country"], one["event_theme"], one["event_date"][:4]) for one in EVENTS)
+    assert [bucket.key for bucket in groups.buckets] == ["India", "Germany"]
+    assert groups.other_doc_count == 600 - 165 - 120
+    assert [bucket.key for bucket in groups.buckets[1].buckets] == ["Robotics", "Security", "Cloud"]
+    for country in groups.buckets:
+        for theme in country.buckets:
+            assert not theme.samples
+            years = {year.key: year.count for year in theme.buckets}
+            assert list(years) == ["2023", "2024", "2025"]
+            assert years == {year: counts[str(country.key), str(theme.key), str(year)] for year in years}
+            key = (country.key, theme.key, "2024")
+            first = [one for one in EVENTS if (one["country"], one["event_theme"], one["event_date"][:4]) == key][:2]
+            assert [sample["event_id"] for sample in theme.buckets[1].samples] == [one["event_id"] for one in first]
+
+
+@pytest.mark.parametrize(
+    ("interval", "keys"),
+    [
+        ("year", {"2023", "2024", "2025"}),
+        ("quarter", {f"{year}-Q{part}" for year in (2023, 2024, 2025) for part in (1, 2, 3, 4)}),
+        ("month", {one["event_date"][:7] for one in EVENTS}),
+        ("day", {one["event_date"] for one in EVENTS}),
+    ],
+)
+async def test_periods_in_their_order(interval: str, keys: set[str]) -> None:
+    found = await asked(ENGINE, date_histogram={"field": "event_date", "interval": interval})
+    periods = found.aggregations.date_histogram
+    assert periods
+    assert [bucket.key for bucket in periods.buckets] == sorted(keys)
+    assert sum(bucket.count for bucket in periods.buckets) == 600
+
+
+async def test_a_week_is_called_after_its_monday() -> None:
+    engine = SqliteEvents(NESTED)
+    engine.add(rows(nested(day, day) for day in ("2024-03-03", "2024-03-04", "2024-03-10", "2024-03-11")))
+    found = (await asked(engine, date_histogram="week")).aggregations.date_histogram
+    assert found
+    assert [(bucket.key, bucket.count) for bucket in found.buckets] == [
+        ("2024-02-26", 1),
+        ("2024-03-04", 2),
+        ("2024-03-11", 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "count"),
+    [
+        (
+            {"filters": {"country": ["India", "Kenya"], "year": 2024}},
+            lambda e: e["country"] in ("India", "Kenya") and "2024" in e["event_date"],
+        ),
+        ({"range_filters": {"attendance": {"gt": 500, "lte": 1000}}}, lambda e: 500 < e["attendance"] <= 1000),
+        (
+            {"range_filters": {"event_date": {"gt": "2024-03", "lt": "2025"}}},
+            lambda e: "2024-03-31" < e["event_date"] < "2025",
+        ),
+        (
+            {"query": "Sign LANGUAGE interpreters"},
+            lambda e: all(word in e["summary"].lower() for word in ("sign", "langu", "interpret")),
+        ),
+        (
+            {"query": "robots", "filters": {"event_theme": "Robotics"}},
+            lambda e: e["event_theme"] == "Robotics" and "robot" in (e["title"] + e["summary"]).lower(),
+        ),
+        ({"filters": {"country": "Utopia"}}, lambda e: False),
+    ],
+)
+async def test_what_filters_select(arguments: dict[str, Any], count: Any) -> None:
+    found = await asked(ENGINE, **arguments)
+    assert found.data_context.documents_matched == sum(map(count, EVENTS))
+
+
+async def test_other_shapes_several_documents_of_an_event_and_absent_values() -> None:
+    engine = SqliteEvents(NESTED)
+    documents = [
+        nested("a", "2024-05-01T18:30:00Z", text="glass making", online=True),
+        nested("b", "2024-05-02", country=None, seats=None),
+        nested("c", "2023-01-01", country="Kenya"),
+        nested("a", "2024-05-03", text="glass", announced="2024-01-09"),
+    ]
+    assert engine.add(rows(documents)) == 4
+    assert engine.add(rows([*documents, nested("d", "2025-01-01", country="")])) == 1
+    found = await asked(engine, group_by="country,online", page_size=5)
+    assert (found.data_context.unique_ids_matched, found.data_context.documents_matched) == (4, 5)
+    assert [(one["id"], one["title"], one["url"]) for one in found.documents][:2] == [
+        ("c", "Event c", "doc://c"),
+        ("a", "Event a", "doc://a"),
+    ]
+    groups = found.aggregations.group_by
+    assert groups
+    assert [(one.key, one.count, one.doc_count) for one in groups.buckets] == [("India", 1, 2), ("Kenya", 1, 1)]
+    assert {one.key for one in groups.buckets[0].buckets} == {"true", "false"}
+    assert groups.other_doc_count == 2
+    assert (await asked(engine, query="glass")).data_context.documents_matched == 2
+    assert (await asked(engine, range_filters={"held": {"lte": "2024-05-01"}})).data_context.documents_matched == 2
+    assert await engine.bounds("seats") == (10, 10)
+    announced = (await asked(engine, date_histogram={"field": "announced", "interval": "year"})).aggregations
+    assert announced.date_histogram
+    assert (len(announced.date_histogram.buckets), announced.date_histogram.other_doc_count) == (1, 4)
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        ({**nested("a", "2024-01-01"), "ref": None}, "document 1: no ref; every event needs one"),
+        (nested("a", ""), r"no when\.start"),
+        (nested("a", "5 May"), r"when\.start is no date of the form"),
+        (nested("a", "2024-01-01", seats="ten"), r"venue\.seats is no number"),
+        (nested("a", "2024-01-01", country=["India"]), r"venue\.country is no single value"),
+    ],
+)
+async def test_a_document_that_does_not_fit_is_named_and_nothing_is_added(document: Any, said: str) -> None:
+    engine = SqliteEvents(NESTED)
+    engine.add(rows([nested("z", "2020-01-01")]))
+    with pytest.raises(DatasetError, match=said):
+        engine.add(rows([document, nested("b", "2024-01-01")]))
+    assert (await asked(engine)).data_context.documents_matched == 1
+
+
+async def test_positions_of_others_are_refused() -> None:
+    for wrong in ({"search_after": '["PAG090"]'}, {"pit_id": "o463"}, {"query": "?!"}):
+        with pytest.raises(ToolError, match=r"give back|no word"):
+            await asked(ENGINE, **wrong)
+
+
+def test_files(tmp_path: Path) -> None:
+    packed = tmp_path / "events.jsonl.gz"
+    packed.write_bytes(gzip.compress(b'{"a": 1}\n\n{"a": 2}\n'))
+    assert [row.values["a"] for row in read_events(packed)] == [1, 2]
+    torn = tmp_path / "torn.jsonl"
+    torn.write_text('{"a": 1}\n{"a"')
+    with pytest.raises(DatasetError, match=r"torn\.jsonl, line 2.*not valid JSON"):
+        list(read_events(torn))
+    with pytest.raises(ConfigError, match="cannot be used"):
+        SqliteEvents(FIELDS, torn)
+    SqliteEvents(FIELDS, tmp_path / "events.db").close()
+    with pytest.raises(ConfigError, match=r"events\.db was made with other events\.fields"):
+        SqliteEvents(NESTED, tmp_path / "events.db")
+
+
+WRITER = """
+import sys
+from tests.tools.mcp.collections import NESTED, nested, rows
+from aiq.tools.mcp.events_sqlite import SqliteEvents
+engine = SqliteEvents(NESTED, sys.argv[1])
+for number in range(int(sys.argv[2])):
+    day = f"20{10 + number % 20}-0{1 + number % 9}-1{number % 10}"
+    engine.add(rows([nested(f"new-{number}", day), nested(f"also-{number}", "2015-06-15")]))
+    print(number, flush=True)
+"""
+
+
+@pytest.mark.slow
+async def test_a_scan_beside_a_writer_loses_and_repeats_nothing(tmp_path: Path) -> None:
+    """Another process adds events before, at and behind the position of the scan, while it goes on."""
+    db = tmp_path / "events.db"
+    engine = SqliteEvents(NESTED, db)
+    there = [nested(f"old-{number:04}", f"20{10 + number % 20}-0{1 + number % 9}-15") for number in range(1000)]
+    engine.add(rows(there))
+    command = [sys.executable, "-c", WRITER, str(db), "100"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:  # noqa: ASYNC220
+        assert writer.stdout
+        writer.stdout.readline()  # it has begun
+        seen: list[list[str]] = []
+        while writer.poll() is None:
+            pages = await scan(engine, 25)
+            ids = [str(document["id"]) for page in pages for document in page.documents]
+            assert len(ids) == len(set(ids)) == pages[0].pagination.total_hits == pages[-1].pagination.total_hits
+            seen.append(ids)
+            await asyncio.to_thread(writer.stdout.readline)
+    assert len(seen) > 1, "the writer was too quick for two scans"
+    for ids in seen:
+        assert {one["ref"] for one in there} <= set(ids)
+        added = {int(one.partition("-")[2]) for one in ids if one.startswith("new")}
+        assert added == set(range(len(added)))  # all that came before the scan, nothing of what came later
+    assert len(seen[0]) < len(seen[-1])
+    assert json.loads((await asked(engine)).pagination.pit_id or "") == 1200

@@ -1,0 +1,207 @@
+"""From settings to the tools of a run: names, arguments, what agents get of them, and what is recorded."""
+
+import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aiq.agents.toolkit.langchain import as_langchain
+from aiq.cassettes.recorder import CassetteMiss, Recorder
+from aiq.cassettes.redact import Redactor
+from aiq.core.errors import ConfigError, ToolError, ToolErrorKind, UserError
+from aiq.core.run_settings import CassetteSettings
+from aiq.core.samples import SampleKey
+from aiq.core.session import Session
+from aiq.core.tools import Toolbox
+from aiq.llm.http import AsyncClient
+from aiq.tools.mcp.servers import arguments_of, open_servers
+from aiq.tools.toolbox import build_web, open_toolbox
+from tests.settings import against_offline
+from tests.tools.conftest import serving
+from tests.tools.mcp.server import calls, make_server
+
+CANARY = "Canary-5ecret-4711"
+TOOLS = ["look_up", "records", "long", "fail", "count", "odd/name.v2"]
+
+Sessions = Callable[..., Session]
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    app = make_server(TOOLS, 2).streamable_http_app()
+    with serving(app, lifespan="on") as port:
+        yield f"http://127.0.0.1:{port}/mcp"
+
+
+def recorder(mode: str = "off", folder: Path = Path("cassettes")) -> Recorder:
+    return Recorder(CassetteSettings(mode=mode, dir=None, ignored=()), folder, Redactor([CANARY]))  # type: ignore[arg-type]
+
+
+@asynccontextmanager
+async def toolbox(
+    client: AsyncClient, held: Recorder | None = None, **servers: dict[str, Any]
+) -> AsyncIterator[Toolbox]:
+    settings = against_offline(tools={"mcp": servers}, web={"deny": ["denied.example"]})
+    async with open_toolbox(settings, build_web(settings, client), client, held or recorder()) as tools:
+        yield tools
+
+
+async def test_tools_of_servers_are_tools_of_the_run(url: str, run_client: AsyncClient, a_session: Sessions) -> None:
+    notes: dict[str, Any] = {"url": url}
+    few: dict[str, Any] = {"url": url, "tools": ["count", "odd/name.v2"], "prefix": "b_", "data_source": "numbers"}
+    async with toolbox(run_client, notes=notes, few=few) as tools:
+        mine = [tool for tool in tools.select(None) if tools.origin(tool.name).startswith("tools.mcp")]
+        assert [(tool.name, tool.data_source, tools.origin(tool.name)) for tool in mine] == [
+            *((name.replace("/", "_").replace(".", "_"), "notes", "tools.mcp.notes") for name in TOOLS),
+            *((f"b_{name}", "numbers", "tools.mcp.few") for name in ("count", "odd_name_v2")),
+        ]
+        assert [tool.name for tool in tools.select(("numbers",))] == ["b_count", "b_odd_name_v2", "think"]
+        (offered,) = (d for d in tools.definitions(("notes",)) if d["function"]["name"] == "look_up")
+        assert offered["function"]["description"] == "Look up a query in our notes."
+        parameters = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+        assert offered["function"]["parameters"] == parameters
+        assert tools.get("odd_name_v2").parameters.model_json_schema()["properties"] == {}
+        session = a_session(*mine)
+        found = await session.call_tool("look_up", {"text": "March"})
+        assert [source.call_id for source in session.sources.all()] == ["call-0"] * 4
+        assert found.sources[0].citation_key == "notes://2026/march"
+        first, second = [(await session.call_tool(name, {})).content for name in ("odd_name_v2", "b_odd_name_v2")]
+        assert first != second
+        with pytest.raises(ToolError, match=r"denied\.example/a may not be read") as raised:
+            await session.call_tool("look_up", {"text": "https://denied.example/a"})
+        assert raised.value.kind == ToolErrorKind.DENIED
+        assert session.outages == {}
+        with pytest.raises(ToolError, match="fail: the index is locked"):
+            await session.call_tool("fail", {})
+        assert session.outages == {"fail": "fail: the index is locked"}
+
+
+async def test_langchain_calls_them_through_the_session(url: str, run_client: AsyncClient, a_session: Sessions) -> None:
+    async with toolbox(run_client, notes={"url": url}) as tools:
+        with a_session(*tools.select(None)).bind() as session:
+            tool = as_langchain(tools.get("long"))
+            assert tool.args == {"n": {"type": "integer"}}
+            assert await tool.ainvoke({"n": 3}) == "xxx"
+            assert (await tool.ainvoke({"n": "three"})).startswith("Error: long: n: 'three' is not of type 'integer'")
+            assert session.tool_outcomes["long"] == {"ok": 1, "invalid_arguments": 1}
+
+
+@pytest.mark.parametrize(
+    ("servers", "why"),
+    [
+        (
+            {"a": {"tools": ["count"]}, "b": {}},
+            r"two tools are called 'count' \(of tools\.mcp\.a and tools\.mcp\.b\); set tools\.mcp\.b\.prefix",
+        ),
+        (
+            {
+                "a": {"tools": ["count", "long"], "prefix": "fetch_page"},
+                "b": {"tools": ["long"], "prefix": "fetch_page"},
+            },
+            r"'fetch_pagelong' \(of tools\.mcp\.a and tools\.mcp\.b\)",
+        ),
+        ({"a": {"tools": ["cuont"]}}, r"tools\.mcp\.a\.tools: the server has no tool 'cuont'; there are: look_up, rec"),
+    ],
+)
+async def test_names_that_clash_or_are_not_there_end_the_run_before_it_begins(
+    url: str, run_client: AsyncClient, servers: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(ConfigError, match=why):
+        async with toolbox(run_client, **{name: {"url": url, **given} for name, given in servers.items()}):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("schema", "given", "why"),
+    [
+        ({"properties": {"n": {"type": "integer"}}, "required": ["n"]}, {}, "'n' is a required property"),
+        ({"properties": {"a": {"items": {"enum": [1]}}}}, {"a": [1, 2]}, r"a\.1: 2 is not one of \[1\]"),
+        ({"additionalProperties": False}, {"x": 1}, "'x' was unexpected"),
+        (
+            {"properties": {"n": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"type": "null"}}},
+            {"n": 1},
+            "n: 1 is not of type",
+        ),
+        ({"properties": {"n": {"$ref": "https://schemas.example/n"}}}, {"n": 1}, None),  # is not fetched
+        ({"type": "no such type"}, {"n": 1}, None),
+        ({}, {"model_config": 1, "self": 2, "schema": 3, "_x": None}, None),
+    ],
+)
+def test_arguments_are_checked_by_the_schema_that_the_model_was_shown(
+    schema: dict[str, Any], given: dict[str, Any], why: str | None
+) -> None:
+    arguments = arguments_of(schema)
+    assert arguments.model_json_schema() == schema
+    if why is None:
+        assert arguments.model_validate(given).model_dump(mode="json") == given
+    else:
+        with pytest.raises(ValueError, match=why):
+            arguments.model_validate(given)
+
+
+async def test_a_replay_has_the_tools_that_were_recorded_and_reaches_no_server(
+    url: str, run_client: AsyncClient, a_session: Sessions, tmp_path: Path
+) -> None:
+    seen, folder = [], tmp_path / "cassettes"
+    for mode, place in (("record", url), ("replay", "http://127.0.0.1:9/mcp"), ("auto", "http://127.0.0.1:9/mcp")):
+        held = recorder(mode, folder)
+        async with toolbox(run_client, held, notes={"url": place}) as tools:
+            with held.lent("agent", SampleKey("s1", 1)):
+                seen.append((tools.definitions(), await work(a_session(*tools.select(None)))))
+            held.finish()
+        assert held.close() == []
+    assert CANARY not in json.dumps(seen[0][1])
+    assert seen[0] == seen[1] == seen[2]
+
+
+async def work(session: Session) -> list[Any]:
+    """What calls come to: results, failures of the tool, of the arguments."""
+    seen: list[Any] = []
+    told: dict[str, Any] = {"text": f"March {CANARY}"}
+    for name, given in [("count", {}), ("look_up", told), ("fail", {}), ("long", {"n": "x"}), ("count", {})]:
+        try:
+            seen.append((await session.call_tool(name, given)).model_dump())
+        except ToolError as error:
+            seen.append((error.kind, str(error)))
+    return [*seen, [source.address for source in session.sources.all()], session.tool_outcomes, session.outages]
+
+
+async def test_what_is_not_recorded_is_asked_for_in_auto_and_missed_in_a_replay(
+    url: str, run_client: AsyncClient, a_session: Sessions, tmp_path: Path
+) -> None:
+    folder = tmp_path / "cassettes"
+    for mode in ("record", "auto"):
+        before = calls[0]
+        held = recorder(mode, folder)
+        async with toolbox(run_client, held, notes={"url": url}) as tools:
+            with held.lent("agent", SampleKey(mode, 1)):
+                await a_session(*tools.select(None)).call_tool("count", {})
+        held.close()
+        assert calls[0] == before + 1
+    held = recorder("replay", folder)
+    async with toolbox(run_client, held, notes={"url": url}) as tools:
+        missed = pytest.raises(CassetteMiss, match="not recorded: TOOL tool:///records")
+        with missed, held.lent("agent", SampleKey("record", 1)):
+            await a_session(*tools.select(None)).call_tool("records", {})
+    with pytest.raises(UserError, match=r"tools\.mcp\.other: the recording has no such server"):
+        async with toolbox(run_client, held, other={"url": url}):
+            pass
+    held.close()
+
+
+async def test_a_server_that_fails_ends_the_others_that_were_started(url: str) -> None:
+    settings = against_offline(tools={"mcp": {"good": {"url": url}, "bad": {"command": ["no-such-program"]}}})
+    with pytest.raises(ConfigError, match=r"tools\.mcp\.bad"):
+        async with open_servers(settings, recorder()):
+            pass
+
+
+@pytest.mark.slow
+def test_without_servers_nothing_of_the_sdk_is_loaded() -> None:
+    code = "import aiq.experiment.resources, aiq.tools.toolbox, aiq.commands.tools, sys; sys.exit('mcp' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,66 @@
+"""The lexical embedding: what it finds near, and that the numbers are the same everywhere."""
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aiq.tools.embedding import DIMENSIONS, embedding
+
+PAIRS = [json.loads(line) for line in Path(__file__).with_suffix(".jsonl").read_text(encoding="utf-8").splitlines()]
+"""Questions in English and Chinese: the same one in other words, or one of the same form about something else."""
+
+THRESHOLD = 0.75
+"""The specification's, made for embeddings of a model."""
+
+
+def near(one: str, other: str) -> float:
+    return sum(x * y for x, y in zip(embedding(one), embedding(other), strict=True))
+
+
+def found(pairs: list[tuple[str, str]]) -> int:
+    return sum(near(*pair) >= THRESHOLD for pair in pairs)
+
+
+def test_the_threshold_of_the_specification_parts_paraphrases_from_the_unrelated() -> None:
+    """About half of the paraphrases are found, and nothing that is about something else in other words."""
+    of = {kind: [(p["one"], p["other"]) for p in PAIRS if p["kind"] == kind] for kind in {p["kind"] for p in PAIRS}}
+    same, others = of["paraphrase"], of["another subject"]
+    unrelated = [(one, same[(i + 7) % len(same)][1]) for i, (one, _) in enumerate(same)]
+    assert (len(same), found(same)) == (60, 28)
+    assert (len(others), found(others)) == (20, 7)  # words tell a question's form, and so little of its subject
+    assert max(near(*pair) for pair in unrelated) < 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "similar", "other"),
+    [
+        ("Who founded the company?", "The founder of the companies", "Rainfall in the northern hills"),
+        ("The mayor resigned in 2024", "In 2024 the mayor has resigned", "A museum opened by the river"),
+        ("研究所的所长是林岚", "林岚是研究所所长", "北部山区的降雨量"),
+        ("photosynthesis", "photosyntesis", "philosophy"),
+    ],
+)
+def test_texts_of_the_same_words_are_near(text: str, similar: str, other: str) -> None:
+    assert near(text, similar) > near(text, other) + 0.2
+
+
+@given(st.text(), st.integers(1, 50))
+def test_every_vector_has_length_one(text: str, dimensions: int) -> None:
+    vector = embedding(text, dimensions)
+    assert len(vector) == dimensions
+    assert math.isclose(math.hypot(*vector), 1, rel_tol=1e-9)
+
+
+def test_another_process_embeds_alike() -> None:
+    text = "How deep is Lake Baikal? 贝加尔湖"
+    script = f"from aiq.tools.embedding import embedding; print(embedding({text!r}))"
+    printed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    vector = embedding(text)
+    assert json.loads(printed) == vector
+    assert len(vector) == DIMENSIONS
