@@ -110,7 +110,7 @@ def _found(situation: Situation, orders: Orders) -> Answer:
         found = answer(situation.task, sources, situation.now)
         if found.kind == "value" and found.confidence >= DOUBT:
             break
-    if situation.answers and found.value not in [value for _, value in situation.answers]:
+    if situation.answers and found.value not in [said.text for said in situation.answers]:
         kind, value = max(situation.answers, key=situation.answers.count)
         ranked = rank(f"{situation.task} {value}", situation.sources, situation.now)
         found = Answer(kind, value, tuple(e for e in ranked if value in e.sentence)[:2], (), SURE)

@@ -33,10 +33,6 @@ _REFERENCES = re.compile(
 _ENTRY = re.compile(r"(?m)^\s*(?:[-*]\s+)?(?:\[\^?|【)?(\d+)(?:\]|】|[.)])[:：]?\s*(\S.*)$")
 _INLINE = re.compile(rf"([(（]{URL.pattern}(?:, [\d-]+)?[)）][.。!?！？]?)\s+(?=\S)")
 """An address after a statement, where another one follows."""
-_REFERENCE = re.compile(
-    rf"\s*[\[【(]?(?P<n>\d{{1,3}})[\]】).:：]+\s*(?P<title>\S[^\n]{{0,300}}?)[\s(（<:：|–—-]+(?P<url>{URL.pattern})[)）>]*"
-    r"(?P<rest>[^\n]{0,100})"
-)
 _CITED_AS = re.compile(r"(?i)\W{0,4}(?:citation(?: key)?|cite as|引用)\W{0,3}[:：]\s*(\S.*?)\s*$")
 _MARKS = r"[\[【]\^?\d+(?:\s*[,，、]\s*\d+)*[\]】]"
 
@@ -77,19 +73,6 @@ def findings(text: str) -> list[Source]:
         )
         found.append(Source("\n".join(cited), key, name or rest or key, day_of(name)))
     return [source for source in found if source.text]
-
-
-def references(text: str) -> dict[int, Source]:
-    """What the numbers of a list of references mean: of a text that is nothing but numbered titles and addresses."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    found = [match for line in lines if (match := _REFERENCE.fullmatch(line))]
-    dated = {
-        int(match["n"]): (match, *(day_of(part, exact=True) for part in match["rest"].split(",")[-1:]))
-        for match in found
-    }
-    return (
-        {n: Source("", m["url"], m["title"], day) for n, (m, day) in dated.items()} if len(found) == len(lines) else {}
-    )
 
 
 def _split(line: str) -> tuple[str, str, str]:
