@@ -112,7 +112,8 @@ _VALUES |= {"single": 1, "once": 1, "twice": 2, "thrice": 3}
 _WORD = "|".join(sorted((word for word in _VALUES if word.isascii()), key=len, reverse=True))
 _NUMBER = rf"(?:\d(?:[\d,]*\d)?(?![A-Za-z\d\]]|\.\d)|\b(?:{_WORD})\b|[零一二三四五六七八九十两])"
 _FIGURE = re.compile(
-    rf"(?<![A-Za-z\d.\[^])(?<![A-Za-z][-_])(?P<a>{_NUMBER})(?:(?:\s*(?:to|or|and|-|–|到|至|或)\s*| \w+ or )(?P<b>{_NUMBER}))?",
+    rf"(?<![A-Za-z\d.\[^])(?<![A-Za-z][-_])(?P<a>{_NUMBER})"
+    rf"(?:(?:\s*(?:to|or|and|-|–|到|至|或)\s*| \w+ or )(?P<b>{_NUMBER}))?",
     re.IGNORECASE,
 )
 _OFTEN = frozenset(("once", "twice", "thrice"))

@@ -11,13 +11,13 @@ ACTION = re.compile(r"(?i)(?P<next>next|下一).*(?:action|step|行动)$|(?:thou
 _WORK = re.compile(r"(?i)(?:result|observation|finding|answer)s?$|结果$|发现$")
 """Labels of what came of others' work."""
 _REFERENCE = re.compile(
-    rf"\s*[\[【(]?(?P<n>\d{{1,3}})[\]】).:：]+\s*(?P<title>\S[^\n]{{0,300}}?)[\s(（<:：|–—-]+(?P<url>{URL.pattern})[)）>]*"
-    r"(?P<rest>[^\n]{0,100})"
+    rf"\s*[\[【(]?(?P<n>\d{{1,3}})[\]】).:：]+\s*(?P<title>\S[^\n]{{0,300}}?)[\s(（<:：|–—-]+"
+    rf"(?P<url>{URL.pattern})[)）>]*(?P<rest>[^\n]{{0,100}})"
 )
 _ANSWERED = re.compile(
     r"(?i)(?P<head>\s*(?:#[^\n]*\n)?)(?:[\w ]{1,20}: )?"
-    r"(?:(?:the answer is|(?:according to the sources, )?it is|the sources say:|答案是|根据资料，是)\s*(?P<value>[^\n]{1,300}?)"
-    r"|(?:the premise of the question does not hold\.|问题的前提不成立。)\s*(?P<premise>[^\n]{1,300}?))"
+    r"(?:(?:the answer is|(?:according to the sources, )?it is|the sources say:|答案是|根据资料，是)\s*"
+    r"(?P<value>[^\n]{1,300}?)|(?:the premise of the question does not hold\.|问题的前提不成立。)\s*(?P<premise>[^\n]{1,300}?))"
     r"\s*(?:[(（\[][^\n()（）]*[)）\]])*[.。](?=\s|$|(?<=。))"
 )
 

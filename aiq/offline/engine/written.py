@@ -13,8 +13,8 @@ _LABEL = re.compile(
     rf"(?i)\W{{0,4}}(?:(?P<field>{_ADDRESS}|(?:relevance )?score|content type|rank|page(?=\W*\d))"
     r"|(?P<title>(?:page )?(?:title|name)|headline|page|标题)"
     r"|(?P<day>(?:last )?(?:published|updated|date|posted)(?: on| at| date)?|日期|发布(?:时间|日期)?|更新(?:时间)?)"
-    r"|content|snippet|summary|text|description|body|excerpt|highlights?|passage|(?:\w+ )?(?:result|observation)|内容|摘要"
-    r"|正文)\W{0,3}[:：]\W*"
+    r"|content|snippet|summary|text|description|body|excerpt|highlights?|passage|(?:\w+ )?(?:result|observation)|内容"
+    r"|摘要|正文)\W{0,3}[:：]\W*"
 )
 _UPDATED = re.compile(
     r"(?i)(?:updated|published|posted|date|更新|发布)(?: on| at|于|时间|日期)?\W{0,3}(?=\w{0,9}\.? ?\d)(.{6,24})"
