@@ -61,6 +61,7 @@ RUNS: Mapping[str, Sequence[str]] = {
     "hostile_mini": ("experiment=hostile_pages",),
     "documents_mini": ("experiment=documents_qa",),
     "conversation_mini": ("experiment=full_freshqa", "dataset=conversation_mini"),
+    "turns_mini": ("experiment=full_freshqa", "dataset=turns_mini"),
     "meta": (
         "experiment=full_freshqa",
         "agent=ai_q_chat",

@@ -19,11 +19,13 @@ from aiq.core.run_settings import RunSettings, SweepSettings
 from aiq.core.tool_settings import McpServerSettings
 from aiq.experiment.compose import config_of_options
 from aiq.site.settings import in_yaml, section
+from aiq.tools.mcp.events_server import EventsSettings
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 _TABLE = re.compile(r"(<!-- settings: ([^\n]*?): ([\w.]+) -->\n)(.*?)(<!-- end of settings -->)", re.DOTALL)
 
 _APART: Mapping[str, type[BaseModel]] = {
+    "events": EventsSettings,
     "gate": GateSettings,
     "sweep": SweepSettings,
     "tools.mcp.NAME": McpServerSettings,

@@ -2,6 +2,7 @@
 
 import ipaddress
 import json
+import pickle
 import re
 import socket
 import subprocess
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hydra._internal.config_repository import ConfigRepository
+from hydra.core.object_type import ObjectType
 from hypothesis import HealthCheck, settings
 
 from aiq.offline.launch import OfflineStack, page_files
@@ -79,6 +82,31 @@ def one_stack() -> Iterator[None]:
     patch.undo()
     for running, _ in shared.values():
         next(running, None)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def config_files_are_read_once() -> Iterator[None]:
+    """Hydra parses a config file again only when it has changed; that would be half of what a small run costs.
+
+    It changes what it is given, so it is given a copy.
+    """
+    real = ConfigRepository.load_config
+    known: dict[tuple[str, str, bytes | None], bytes] = {}
+
+    def load_config(self: ConfigRepository, config_path: str) -> Any:
+        source = self._find_object_source(config_path, ObjectType.CONFIG)
+        if source is None:
+            return None
+        file = Path(source.path, f"{config_path}.yaml")
+        key = source.path, config_path, file.read_bytes() if file.is_file() else None
+        if key not in known:
+            known[key] = pickle.dumps(real(self, config_path))
+        return pickle.loads(known[key])
+
+    patch = pytest.MonkeyPatch()
+    patch.setattr(ConfigRepository, "load_config", load_config)
+    yield
+    patch.undo()
 
 
 def port_of_stack(pages: Path, *options: str) -> Iterator[int]:

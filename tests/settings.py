@@ -67,7 +67,7 @@ def _of_class(kind: type[BaseModel]) -> Mapping[str, Any]:
 def _by_class() -> Mapping[type[BaseModel], Mapping[str, Any]]:
     found: dict[type[BaseModel], Mapping[str, Any]] = {}
     config = config_of_options([])
-    config |= {group: config_of_options([f"{group}=_base"])[group] for group in ("llm", "search", "web", "dataset")}
+    config |= {group: config_of_options([], f"{group}/_base")[group] for group in ("llm", "search", "web", "dataset")}
     config["search"]["corpus"] = config["dataset"]["path"] = None
     for kind, values in [*_sections(RunSettings, config), *_plugins()]:
         found.setdefault(kind, values)
@@ -85,6 +85,6 @@ def _sections(kind: type[BaseModel], values: Mapping[str, Any]) -> Iterator[tupl
 def _plugins() -> Iterator[tuple[type[BaseModel], Mapping[str, Any]]]:
     for group in ("agent", "judge", "dataset"):
         for option in options(group):
-            below = config_of_options([f"judge=[{option}]" if group == "judge" else f"{group}={option}"])[group]
+            below = config_of_options([], f"{group}/{option}")[group]
             for plugin in below.values() if group == "judge" else [below]:
                 yield from _sections(load(plugin["target"], group).Settings, plugin)

@@ -23,6 +23,7 @@ import pytest
 from aiq.__main__ import main
 from aiq.analysis.official import RACE_FIGURES
 from aiq.core.files import shipped
+from aiq.experiment.grid import split
 from tests.conftest import blocks
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -32,6 +33,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NOT_RUN: Mapping[str, str] = {
     r"scripts/test": "runs this test",
     r"export |pip |uv ": "is about the machine",
+    r"aiq mcp events": "serves until its client goes; tests/tools/mcp/test_events_server.py starts it",
     r"aiq offline": "serves until Ctrl-C; tests/offline/test_launch.py starts it",
     r"aiq doctor .*llm=": "tries an endpoint, and needs it and its key",
     r"python -m benchmarks\.closed_world --out benchmarks": "writes into the checkout; tests/benchmarks compares it",
@@ -200,10 +202,19 @@ def test_every_command_of_a_page_works(
 
 
 def _composed(command: str) -> int:
-    """The settings of a command that is not run, where it has some."""
+    """The settings of a command that is not run, where it has some; of a sweep so many points as try every value."""
     given = [word for word in shlex.split(command) if re.match(r"[\w.]+=", word) and not command.startswith("export")]
+    if not given:
+        return 0
     experiment = [] if any(word.startswith("experiment=") for word in given) else ["experiment=full_freshqa"]
-    return main(["run", *(["-m"] if " -m " in command else []), "--cfg", *experiment, *given]) if given else 0
+    if " -m " not in command:
+        return main(["run", "--cfg", *experiment, *given])
+    codes, tried = [0], set[tuple[str, str]]()
+    for point in split(given).points:
+        if not tried.issuperset(point.axes.items()):
+            codes.append(main(["run", "--cfg", *point.overrides]))
+            tried.update(point.axes.items())
+    return max(codes)
 
 
 def _carried_out(command: str, monkeypatch: pytest.MonkeyPatch) -> int:

@@ -158,6 +158,14 @@ class ReportWritten(Event):
     route: str
 
 
+class ReportChunk(Event):
+    """A part of a report while its model writes it, not verified yet; `start` counts characters, 0 begins anew."""
+
+    type: Literal["report_chunk"] = "report_chunk"
+    text: str
+    start: int
+
+
 class EventLog:
     """Numbers events and hands each to `write` (one JSON line a call); keeps none of them."""
 

@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,20 @@ def fence(text: object, label: str) -> str:
     return f"<{label}>\n{body}\n</{label}>"
 
 
+@cache
+def _environment(folders: tuple[Path, ...]) -> jinja2.Environment:
+    """The templates of these folders, each compiled when it is first used and after its file has changed."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folders),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,  # noqa: S701  prompts are plain text; untrusted text goes through `fence`
+    )
+    environment.filters["fence"] = fence
+    return environment
+
+
 class Prompts:
     """The templates of one folder, and of a second one (`variants`) that replaces some of them by name.
 
@@ -30,14 +45,7 @@ class Prompts:
     """
 
     def __init__(self, folder: Path, variants: Path | None = None, setting: str = "prompts_dir") -> None:
-        self._environment = jinja2.Environment(
-            loader=jinja2.FileSystemLoader([folder] if variants is None else [variants, folder]),
-            undefined=jinja2.StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            autoescape=False,  # noqa: S701  prompts are plain text; untrusted text goes through `fence`
-        )
-        self._environment.filters["fence"] = fence
+        self._environment = _environment((folder,) if variants is None else (variants, folder))
         self._names = sorted(path.name for path in folder.glob("*.j2"))
         if variants is not None:
             self._check(folder, variants, setting)

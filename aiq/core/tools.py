@@ -48,8 +48,14 @@ class Tool(Protocol):
 
 def definition(tool: Tool) -> "ChatCompletionToolParam":
     """The tool as chat completions take it."""
-    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters.model_json_schema()}
-    return {"type": "function", "function": function}
+    return {
+        "type": "function",
+        "function": {
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": tool.parameters.model_json_schema(),
+        },
+    }
 
 
 class Toolbox:

@@ -48,8 +48,8 @@ class Grid:
 def split(overrides: Sequence[str]) -> Grid:
     """The points that the strategy begins with, in the order of the grid, whose last axis varies fastest.
 
-    They are all but for `ablation`, `random` and `optuna`. An axis of the config counts unless its setting is typed, be it with one
-    value. Raises ConfigError.
+    They are all but for `ablation`, `random` and `optuna`. An axis of the config counts unless its setting is typed, be
+    it with one value. Raises ConfigError.
     """
     typed = [override.get_key_element() for override in parse(overrides)]
     config = compose([choice[0] for choice in _choices(overrides)])

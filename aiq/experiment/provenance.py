@@ -31,6 +31,9 @@ def new_manifest(plan: "RunPlan", run_id: str) -> Manifest:
     """A manifest of status `running`."""
     settings, dataset = plan.settings, plan.dataset
     config = settings.model_dump(mode="json")
+    left_out = (
+        _NOT_HASHED if settings.tools.mcp else (*_NOT_HASHED, "tools")
+    )  # limits of servers that there are none of
     manifest = Manifest(
         run_id=run_id,
         experiment=settings.name,
@@ -40,7 +43,7 @@ def new_manifest(plan: "RunPlan", run_id: str) -> Manifest:
         overrides=plan.overrides,
         options=plan.options,
         hashes=Hashes(
-            config=digest_of({key: value for key, value in config.items() if key not in _NOT_HASHED}),
+            config=digest_of({key: value for key, value in config.items() if key not in left_out}),
             agent=agent_digest(plan),
             judges={},
             prompts=prompts_of(plan),

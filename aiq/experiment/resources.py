@@ -9,14 +9,17 @@ import importlib
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from aiq.cassettes.guard import aside
 from aiq.cassettes.recorder import Recorder
 from aiq.core import plugins
+from aiq.core.concurrency import holding
 from aiq.core.errors import ConfigError, RunAborted
 from aiq.core.files import resolve
 from aiq.core.llm_settings import LlmSettings
@@ -238,5 +241,6 @@ def _load_libraries(web: str) -> None:
         libraries += ["langchain_openai", "tiktoken"]
     if web != "corpus":
         libraries.append("trafilatura")
-    for library in libraries:
-        importlib.import_module(library)
+    with holding(aside, Counter[str]()):  # urllib3 makes a socket, and leaves it at that, to see which there are
+        for library in libraries:
+            importlib.import_module(library)

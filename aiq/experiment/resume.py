@@ -4,9 +4,9 @@ In manifests of older versions a setting that lacks comes from the shipped optio
 """
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import reduce
+from functools import cache, reduce
 from operator import getitem
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from aiq.datasets import Dataset
 
 _ABSENT: Final = object()
+Composed = Callable[[tuple[str, ...]], dict[str, Any]]
+"""What overrides compose to, each asked for once: many settings may lack."""
 ALLOWED: Final = ("runner.*", "limits.*", "cassette.*", "llm.base_url", "intervals")
 """What a resumed run may set anew: none of these can change a finished attempt or score."""
 
@@ -109,17 +111,17 @@ def brought_up_to_date(manifest: Manifest) -> tuple[Manifest, list[str]]:
     config: dict[str, Any] = copy.deepcopy(dict(manifest.config))
     plugins = {place: config.get(place) for place in ("agent", "dataset")}
     plugins |= {f"judge.{name}": plugin for name, plugin in (config.get("judge") or {}).items()}
-    notes = []
+    notes, composed = [], cache(config_of_options)
     for place, plugin in plugins.items():
         if isinstance(plugin, dict):
-            notes += _mend_plugin(plugin, place, manifest.options.get(place))
+            notes += _mend_plugin(plugin, place, manifest.options.get(place), composed)
     for path in _lacking(RunSettings, config):
         group = str(path[0])
-        notes += _fill(config, path, _configs(group, manifest.options.get(group)), "")
+        notes += _fill(config, path, _configs(group, manifest.options.get(group), composed), "")
     return (manifest.model_copy(update={"config": config}) if notes else manifest), notes
 
 
-def _mend_plugin(plugin: dict[str, Any], place: str, option: str | None) -> list[str]:
+def _mend_plugin(plugin: dict[str, Any], place: str, option: str | None, composed: Composed) -> list[str]:
     """Gives a plugin the class that its option names now, and the settings that its class did not have then."""
     group, notes, then = place.partition(".")[0], [], plugin["target"]
     try:
@@ -127,14 +129,14 @@ def _mend_plugin(plugin: dict[str, Any], place: str, option: str | None) -> list
     except ConfigError:
         if option not in options(group):
             return []  # make_plan says what is wrong
-        now = _at(next(_configs(group, option)), (*place.split("."), "target"))
+        now = _at(next(_configs(group, option, composed)), (*place.split("."), "target"))
         if not isinstance(now, str):
             return []
         plugin["target"], kind = now, load(now, place)
         notes.append(f"{place}.target: {then} is now {now}, as {group}={option} has it")
     known = {name: value for name, value in plugin.items() if name in kind.Settings.model_fields}
     for path in _lacking(kind.Settings, known):
-        notes += _fill(plugin, path, _plugins(place, plugin["target"], option, path[0]), f"{place}.")
+        notes += _fill(plugin, path, _plugins(place, plugin["target"], option, path[0], composed), f"{place}.")
     return notes
 
 
@@ -147,23 +149,23 @@ def _lacking(model: type[BaseModel], values: Mapping[str, Any]) -> list[tuple[in
     return []
 
 
-def _configs(group: str, option: str | None) -> Iterator[dict[str, Any]]:
+def _configs(group: str, option: str | None, composed: Composed) -> Iterator[dict[str, Any]]:
     """Configs to take a setting from: with the recorded option, the base of its group, each option, by default."""
     names = filter(None, dict.fromkeys([option, "_base", *options(group)])) if group in groups() else ()
-    chosen_ones = [*([f"{group}=[{name}]" if group in LISTS else f"{group}={name}"] for name in names), []]
+    chosen_ones = [*((f"{group}=[{name}]" if group in LISTS else f"{group}={name}",) for name in names), ()]
     if group in LISTS and option is None:  # what nobody chose is not taken up now
-        chosen_ones.insert(0, [])
+        chosen_ones.insert(0, ())
     for chosen in chosen_ones:
         with suppress(HydraException):  # no such option
-            yield config_of_options(chosen)
+            yield composed(chosen)
 
 
-def _plugins(place: str, target: str, option: str | None, name: int | str) -> Iterator[Any]:
+def _plugins(place: str, target: str, option: str | None, name: int | str, composed: Composed) -> Iterator[Any]:
     """Sections to take a setting from: options of the class, then of classes that inherit it from the same one."""
     group = place.partition(".")[0]
     owners = {base for base in load(target, place).Settings.__mro__ if name in vars(base).get("__annotations__", {})}
     for own in (True, False):
-        for config in _configs(group, option):
+        for config in _configs(group, option, composed):
             below = config.get(group, {})
             for section in below.values() if group in LISTS else [below]:
                 other = section.get("target")

@@ -4,12 +4,12 @@
 `events.recall`: of the events named, by title or id, those asked for, and the other way round. `events.coverage`: the
 share of all that is needed, numbers and events.
 
-A number belongs to the label nearest to it in its sentence, words between them counted and marks and conjunctions
-more; as many labels as numbers, all of one before all of the other, are paired in turn. In a table it belongs to the
-label of its row, else to that of its column. A sentence without a label has that of what is above it. A number is right
-if it is the true one rounded to the digits it has. Where one number is asked for, it needs no label. Case, emphasis and
-thousands separators do not count, and the reference list is no statement; negations are not understood, and a right
-statement counts whatever else is stated.
+In a sentence, as many labels as numbers, in turn or all of one before all of the other, are paired in their order;
+else a number belongs to the nearest label, words between them counted and marks and conjunctions more. In a table it
+belongs to the label of its row, else to that of its column. A sentence without a label has that of what is above it. A
+number is right if it is the true one rounded to the digits it has. Where one number is asked for, it needs no label.
+Case, emphasis and thousands separators do not count, and the reference list is no statement; negations are not
+understood, and a right statement counts whatever else is stated.
 """
 
 import re
@@ -98,16 +98,16 @@ def _of_prose(text: str, labels: Mapping[str, int]) -> Iterator[Stated]:
 def _paired(
     text: str, numbers: Sequence[re.Match[str]], places: Sequence[_Place]
 ) -> Iterator[tuple[re.Match[str], _Place]]:
-    """Each number with its label."""
-    if not places or not numbers:
-        return
-    apart = numbers[-1].end() <= places[0].start or places[-1].end <= numbers[0].start()
-    if apart and len(places) == len(numbers):
-        yield from zip(numbers, places, strict=True)
-        return
-    for number in numbers:
-        far = [_distance(text, number, place) for place in places]
-        yield number, places[far.index(min(far))]
+    """Each number with its label; percentages are apart from other numbers."""
+    for is_share in (False, True):
+        alike = [number for number in numbers if bool(number[1]) is is_share]
+        order = sorted([(number.start(), "n") for number in alike] + [(place.start, "l") for place in places])
+        if re.fullmatch(r"(nl)+|(ln)+|n+l+|l+n+", "".join(kind for _, kind in order)) and len(alike) == len(places):
+            yield from zip(alike, places, strict=True)
+            continue
+        for number in alike if places else ():
+            far = [_distance(text, number, place) for place in places]
+            yield number, places[far.index(min(far))]
 
 
 def _distance(text: str, number: re.Match[str], place: _Place) -> int:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -42,23 +43,33 @@ def write_page(folder: RunFolder, order: Sequence[SampleKey] = ()) -> Path:
         good = row.answered and not any(score.status == "error" for score in scores)
         return good and not row.partial, places.get(row.key, len(places)), natural(row.sample_id), row.epoch
 
-    templates = environment()
-    cells = (number, interval, dollars, noise_cells, bar, rounded, score_value, score_note, citations, missing_metrics)
-    templates.filters |= {"markdown": render, "json": _json, **{cell.__name__: cell for cell in cells}}
-    page = templates.get_template("run.html.j2").render(
-        manifest=manifest,
-        summary=summary,
-        attempts=sorted(((row, scores[key]) for key, row in samples.items()), key=place),
-        reliability=reliabilities(folder, summary.metrics)[0],
-        notes=[*notes(summary), *replay_note(manifest)],
-        judge_failures=list(judge_failures(summary)),
-        nothing_scored=NOTHING_SCORED,
-        noise_headings=NOISE_HEADINGS,
-        style=style("style.css"),
-        script=(TEMPLATES / "filter.js").read_text(encoding="utf-8"),
+    page = (
+        _templates()
+        .get_template("run.html.j2")
+        .render(
+            manifest=manifest,
+            summary=summary,
+            attempts=sorted(((row, scores[key]) for key, row in samples.items()), key=place),
+            reliability=reliabilities(folder, summary.metrics)[0],
+            notes=[*notes(summary), *replay_note(manifest)],
+            judge_failures=list(judge_failures(summary)),
+            nothing_scored=NOTHING_SCORED,
+            noise_headings=NOISE_HEADINGS,
+            style=style("style.css"),
+            script=(TEMPLATES / "filter.js").read_text(encoding="utf-8"),
+        )
     )
     write_whole(folder.page_path, page)
     return folder.page_path
+
+
+@cache
+def _templates() -> Any:
+    """Compiled once for all runs of a sweep."""
+    templates = environment()
+    cells = (number, interval, dollars, noise_cells, bar, rounded, score_value, score_note, citations, missing_metrics)
+    templates.filters |= {"markdown": render, "json": _json, **{cell.__name__: cell for cell in cells}}
+    return templates
 
 
 def bar(estimate: Estimate, ends: tuple[float, float] | None) -> Mapping[str, str] | None:

@@ -44,7 +44,8 @@ def _lines(config: Mapping[str, Any], kind: type[BaseModel] | None, values: Any,
         if isinstance(value, Mapping) and value:
             yield f"{indent}{in_yaml(name)}:", meaning
             below = values.get(name) if isinstance(values, Mapping) else getattr(values, name, None)
-            yield from _lines(value, section(field), below, indent + "  ")
+            inner = section(field) or (type(below) if isinstance(below, BaseModel) else None)
+            yield from _lines(value, inner, below, indent + "  ")
         else:
             yield f"{indent}{in_yaml(name)}: {in_yaml(value)}", meaning
 

@@ -26,7 +26,7 @@ from aiq.llm.http import AsyncBaseTransport, Request, Response
 from aiq.llm.models import RunModels
 from aiq.llm.transport import open_client
 from aiq.offline.chat import ChatReply, ChatRequest
-from aiq.offline.protocol.chat_completions import completion
+from aiq.offline.protocol.chat_completions import completion, stream_completion
 from aiq.offline.protocol.chat_request import digest_of, read_chat
 from aiq.offline.protocol.validation import read_json
 from aiq.tools.blocks import document
@@ -45,7 +45,8 @@ def fenced(request: ChatRequest, label: str) -> str | None:
 
 
 class Endpoint(AsyncBaseTransport):
-    """Chat completions whose replies `script` gives; a number is an HTTP status, an object the whole completion.
+    """Chat completions whose replies `script` gives; a number is an HTTP status (with a text: what it says), an object
+    the whole completion.
 
     Keeps what it was asked, and how many seconds it had.
     """
@@ -63,11 +64,15 @@ class Endpoint(AsyncBaseTransport):
         self.requests.append(asked)
         self.seconds.append(request.extensions["timeout"]["read"])
         reply: Any = self.script(asked)
-        if isinstance(reply, int):
-            return Response(reply, json={"error": {"message": f"status {reply}"}}, request=request)
+        if isinstance(reply, int | tuple):
+            status, said = reply if isinstance(reply, tuple) else (reply, f"status {reply}")
+            return Response(status, json={"error": {"message": said}}, request=request)
         if isinstance(reply, dict):
             return Response(200, json=reply, request=request)
-        return Response(200, json=completion(asked, [reply], digest_of(values, role)), request=request)
+        whole = completion(asked, [reply], digest_of(values, role))
+        if values.get("stream"):
+            return Response(200, text=stream_completion(whole, usage=True), request=request)
+        return Response(200, json=whole, request=request)
 
     def of(self, role: str) -> list[ChatRequest]:
         return [request for request in self.requests if request.role == role]

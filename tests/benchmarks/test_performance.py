@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.performance import bootstrap, cassettes
+from benchmarks.performance import bootstrap, cassettes, events
 
 
 @pytest.mark.slow
@@ -15,3 +15,9 @@ def test_replays_are_measured_beside_vcrpy(capsys: pytest.CaptureFixture[str]) -
 def test_resamples_are_those_of_a_plain_loop(capsys: pytest.CaptureFixture[str]) -> None:
     assert bootstrap.main(["--quick"]) == 0
     assert "times as fast" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_events_are_counted_and_scanned(capsys: pytest.CaptureFixture[str]) -> None:
+    assert events.main(["--quick"]) == 0
+    assert "scan by 100" in capsys.readouterr().out

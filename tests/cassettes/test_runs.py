@@ -124,6 +124,15 @@ def test_what_judges_share_comes_again_whichever_sample_asks_first(deep: Path, m
     assert rows(second) == [row for row in whole if json.loads(row)["sample_id"] == "9"]
 
 
+@pytest.mark.usefixtures("elsewhere")
+def test_libraries_that_a_replay_loads_by_itself_may_look_which_sockets_there_are() -> None:
+    Path("plain.py").write_text("async def answer(question, session):\n    return 'Nobody knows.'\n")
+    given = ("experiment=shallow_freshqa", "limit=1", "agent=python", "agent.function=plain:answer")
+    recorded = run(*given, "cassette=record")
+    for replayed in replays(*given):  # in a process that has not loaded them
+        assert rows(replayed) == rows(recorded)
+
+
 FAULTS = "offline.faults={http_500: 0.3, http_429: 0.2, cut_connection: 0.2, malformed_tool_call: 0.3}"
 
 

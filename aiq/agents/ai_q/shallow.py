@@ -95,7 +95,8 @@ class ShallowResearcher:
 
     def _system(self, state: ShallowResearchAgentState, tools: Sequence[Tool]) -> str:
         listed = listing(tools) if state.tools_info is None else state.tools_info
-        web = {t.name for t in tools if t.data_source == "web" and "query" in t.parameters.model_fields}
+        schemas = {t.name: t.parameters.model_json_schema() for t in tools if t.data_source == "web"}
+        web = {name for name, schema in schemas.items() if "query" in schema.get("properties", ())}
         return self._prompts.render(
             "shallow_researcher.j2",
             tools=listed,

@@ -2,15 +2,20 @@
 
 from datetime import datetime
 
-from pydantic import ConfigDict, Field, JsonValue
+from pydantic import ConfigDict, Field, JsonValue, model_validator
 
 from aiq.core.base import Record
 
 
 class LenientRecord(Record):
-    """What a model wrote as JSON: fields that nobody asked for are no error, nor are numbers for texts (ids)."""
+    """What a model wrote as JSON: null is a field left out; other fields and numbers for texts (ids) are no error."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, value: object) -> object:
+        return {name: one for name, one in value.items() if one is not None} if isinstance(value, dict) else value
 
 
 class Refinement(LenientRecord):

@@ -33,8 +33,8 @@ class StructuredCall(Generic[ModelT]):
     """A question to a role that is answered by an object of type `answer`, whose class names the schema.
 
     Of its three templates the system prompt is called as the role is; `NAME_request.j2` is given `current_datetime`
-    and what is asked, `NAME_repair.j2` the `bad_reply`. `options` go to `complete`, which is the session's
-    `Models.complete` unless the agent has one that keeps books of its own.
+    and what is asked, `NAME_repair.j2` (or the one that `repair` names) the `bad_reply`. `options` go to `complete`,
+    which is the session's `Models.complete` unless the agent has one that keeps books of its own.
     """
 
     role: str
@@ -43,6 +43,7 @@ class StructuredCall(Generic[ModelT]):
     name: str
     options: Mapping[str, Any] = field(default_factory=dict)
     complete: Callable[..., Awaitable[Reply]] | None = None
+    repair: str = ""
 
     async def ask(self, **variables: Any) -> ModelT | None:
         """The answer, None if a repair call did not help. Raises ModelError, LimitReached, RunAborted."""
@@ -52,7 +53,7 @@ class StructuredCall(Generic[ModelT]):
         text = await self._complete(Message(role="system", content=system), Message(role="user", content=request))
         found = read_object(text, self.answer)
         if found is None:
-            repair = render(f"{self.name}_repair.j2", bad_reply=text[:REPAIR_CHARACTERS])
+            repair = render(self.repair or f"{self.name}_repair.j2", bad_reply=text[:REPAIR_CHARACTERS])
             found = read_object(await self._complete(Message(role="user", content=repair)), self.answer)
             done = "repaired" if found else "not repaired"
             session.events.emit(Recovery(what=f"unparsable_{self.answer.__name__.lower()}", detail=done))
@@ -64,12 +65,25 @@ class StructuredCall(Generic[ModelT]):
 
 
 def schema_of(model: type[BaseModel]) -> Mapping[str, JsonValue]:
-    """The `json_schema` of a completion: every field required, as strict structured output wants it."""
+    """The `json_schema` of a completion: every field required, as strict structured output wants it.
+
+    It is strict unless an object in it has fields that the schema does not name.
+    """
     schema = model.model_json_schema()
     for part in (schema, *schema.get("$defs", {}).values()):
         if "properties" in part:
             part |= {"required": list(part["properties"]), "additionalProperties": False}
-    return {"name": model.__name__.lower(), "strict": True, "schema": schema}
+    return {"name": model.__name__.lower(), "strict": not _is_open(schema), "schema": schema}
+
+
+def _is_open(part: Any) -> bool:
+    """Whether a schema, or one in it, is that of an object with any fields."""
+    if isinstance(part, list):
+        return any(map(_is_open, part))
+    if not isinstance(part, dict):
+        return False
+    own = part.get("type") == "object" and part.get("additionalProperties", True) is not False
+    return own or any(map(_is_open, part.values()))
 
 
 def read_object(text: str, model: type[ModelT]) -> ModelT | None:

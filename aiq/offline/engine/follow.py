@@ -178,9 +178,10 @@ def follow(situation: Situation) -> Orders:
     """The orders that stand in the situation's instructions and, before them, in the task."""
     told = f"{situation.task}\n\n{_FORM.sub(' ', _WORKED.sub(' ', ends(situation.instructions)))}"
     orders = replace(Orders(language=situation.language, numbers=situation.numbers), **_ordered(told))
-    listed = {} if orders.cite == "numbered" else {"reference_heading": None}
-    numbered = orders.numbers and orders.cite in ("numbered", "link")
-    return replace(orders, cite="numbered", **listed) if numbered else orders
+    if not (orders.numbers and orders.cite in ("numbered", "link")):
+        return orders
+    heading = orders.reference_heading if orders.cite == "numbered" else None
+    return replace(orders, cite="numbered", reference_heading=heading)
 
 
 @lru_cache(maxsize=256)

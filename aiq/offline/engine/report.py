@@ -59,7 +59,7 @@ class _Report:
         self.topic = research.topic(situation.task)
         self.headings = situation.headings
         titles = [head.lstrip("# ") for head, after in pairwise([*self.headings, ""]) if not _above(head, after)]
-        titles = titles or orders.sections or situation.sections or research.outline(self.topic)
+        titles = titles or [*(orders.sections or situation.sections or research.outline(self.topic))]
         barred = [name.lstrip("# ") for name in orders.barred]
         self.body = [t for t in titles if not (t in barred or research.CONCLUSION.search(t) or _LIMITS.search(t))]
         self.told = [(b.text.partition("\n")[0].strip("#* :"), b.text) for b in situation.blocks]

@@ -213,10 +213,10 @@ class Weighing:
 
     @cached_property
     def gaps(self) -> list[str]:
-        """What is open: the draft's faults, else the question that is not answered, or the facets without evidence."""
+        """What is open: the draft's faults, else what the answer still needs, or the facets without evidence."""
         if self.draft:
             return self.faults
-        unanswered = [self.task] if self.is_question and self.found.kind == "none" else []
+        unanswered = [*self.found.missing, self.task][:1] if self.is_question and self.found.kind == "none" else []
         return unanswered or [self.framed("nothing", facet) for facet in self.open_facets]
 
     @cached_property

@@ -62,6 +62,8 @@ def write(situation: Situation, orders: Orders) -> str:
     if research.is_small_talk(situation.task):
         return small_talk(situation.task)
     told = "\n".join([situation.instructions, *(b.label for b in situation.blocks if " " in b.label)])
+    for section in orders.sections:  # a report may have one that is called so
+        told = told.replace(section, " ")
     if SUMS_UP.search(told) and situation.sources and not (situation.steps or situation.headings):
         return _summary(situation, orders)
     if _LISTS.search(told) and situation.sources and not situation.steps:

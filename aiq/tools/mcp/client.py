@@ -6,6 +6,7 @@ What the SDK opens must be left by the task that entered it, so each connection 
 import asyncio
 import logging
 import os
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -45,7 +46,6 @@ class McpServer:
     def __init__(self, name: str, settings: McpServerSettings) -> None:
         self.name, self.settings = name, settings
         self.setting = f"tools.mcp.{name}"
-        self._connecting = asyncio.Lock()
         self._connections: list[_Connection] = []
         self._stderr: IO[str] = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115  closed by `close`
         with holding(aside, Counter[str]()):
@@ -60,27 +60,25 @@ class McpServer:
         except AiqError:
             raise
         except TimeoutError:
-            late = (
-                f"has not listed its tools within {self.settings.connect_seconds:g} s ({self.setting}.connect_seconds)"
-            )
+            late = f"has not listed its tools within {self.settings.connect_seconds:g} s (connect_seconds)"
             raise RunAborted(f"{self.setting}: {self._place} {late}{self._last_words()}") from None
         except OSError as error:
             raise ConfigError(f"{self.setting}: {self._place} cannot be started: {error}") from None
         except Exception as error:
             raise RunAborted(f"{self.setting}: {self._place}: {_words(error)}{self._last_words()}") from None
 
-    async def call(self, tool: str, arguments: dict[str, Any]) -> CallToolResult:
-        """What the tool gives. Raises ToolError: timeout, invalid_arguments, malformed, http, failed.
+    async def call(self, tool: str, arguments: dict[str, Any], named: str) -> CallToolResult:
+        """What the tool, which models know by the name `named`, gives.
 
-        When a server has ended, the next call starts or reaches it anew; the one during which it ended is not made
-        again, because nobody knows what it has done.
+        Raises ToolError: timeout, invalid_arguments, malformed, http, failed. When a server has ended, the next call
+        starts or reaches it anew; the one during which it ended is not made again: nobody knows what it has done.
         """
         try:
             return await self._called(tool, arguments)
         except AiqError:
             raise
         except Exception as error:
-            raise self._failure(tool, error) from None
+            raise self._failure(named, error) from None
 
     async def _called(self, tool: str, arguments: dict[str, Any], *, again: bool = True) -> CallToolResult:
         try:
@@ -108,11 +106,9 @@ class McpServer:
 
     async def _connected(self) -> "_Connection":
         """The connection, made where there is none. Raises what the SDK raises."""
-        async with self._connecting:
-            if not self._connections or self._connections[-1].ended:
-                seconds = self.settings.connect_seconds
-                self._connections.append(_Connection(self._open, seconds, self._context.copy()))
-            connection = self._connections[-1]
+        if not self._connections or self._connections[-1].ended:
+            self._connections.append(_Connection(self._open, self.settings.connect_seconds, self._context.copy()))
+        connection = self._connections[-1]
         await connection.opened()
         return connection
 
@@ -120,6 +116,8 @@ class McpServer:
         settings = self.settings
         if settings.command is not None:
             program, *words = settings.command
+            if program == "aiq":  # this one, which need not be on the PATH
+                program, words = sys.executable, ["-m", "aiq", *words]
             env = {name: self._variable(name, "env") for name in settings.env}
             server = StdioServerParameters(command=program, args=words, env=env, cwd=settings.cwd)
             transport = stdio_client(server, errlog=cast(TextIO, self._stderr))
@@ -227,12 +225,13 @@ class _Connection:
 
 
 async def _listed(client: Client) -> list[Tool]:
+    """All pages, without the tools that only run as tasks (protocol of 2025-11-25), which the SDK cannot call."""
     page = await client.list_tools()
     found = [*page.tools]
     while page.next_cursor is not None:
         page = await client.list_tools(cursor=page.next_cursor)
         found += page.tools
-    return found
+    return [tool for tool in found if tool.execution is None or tool.execution.task_support != "required"]
 
 
 def _words(error: Exception) -> str:

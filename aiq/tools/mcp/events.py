@@ -9,7 +9,7 @@ from calendar import monthrange
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Protocol, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from aiq.core.base import Record
 from aiq.core.errors import ToolError, ToolErrorKind
@@ -73,7 +73,7 @@ class AnalyzeEvents(BaseModel):
     top_n: int = Field(default=20, ge=1, le=1000, description="most frequent buckets of the first field of group_by")
     top_n_per_group: int = Field(default=5, ge=1, le=1000, description="buckets of each further field within a bucket")
     samples_per_bucket: int = Field(default=0, ge=0, le=100, description="documents shown with each innermost bucket")
-    page_size: Annotated[int, BeforeValidator(lambda size: _clamped(size))] = Field(
+    page_size: Annotated[int, AfterValidator(lambda size: min(max(size, 1), MOST_DOCUMENTS))] = Field(
         default=10, description=f"documents of a page; brought into 1 to {MOST_DOCUMENTS}"
     )
     search_after: Sequence[Any] | str | None = Field(
@@ -83,9 +83,10 @@ class AnalyzeEvents(BaseModel):
         default=None, description="pagination.pit_id of the page before: what is added meanwhile is left out"
     )
 
-
-def _clamped(size: Any) -> Any:
-    return min(max(size, 1), MOST_DOCUMENTS) if isinstance(size, int) else size
+    @model_validator(mode="before")
+    @classmethod
+    def _null_is_absent(cls, given: Any) -> Any:
+        return {name: value for name, value in given.items() if value is not None} if isinstance(given, dict) else given
 
 
 class Level(Record):
@@ -104,18 +105,13 @@ class Condition(Record):
 
 
 class Query(Record):
-    """An `analyze_events` call, checked; `after`: the sort values of the last document of the page before."""
+    """A call, read and checked; `after`: the sort values of the last document of the page before."""
 
-    text: str
+    call: AnalyzeEvents
     conditions: tuple[Condition, ...]
     group_by: tuple[Level, ...]
     histogram: Level | None
-    top_n: int
-    top_n_per_group: int
-    samples: int
-    page_size: int
     after: tuple[Scalar, ...] | None
-    pit: str | None
 
 
 Document = dict[str, JsonValue]
@@ -194,19 +190,14 @@ def query_of(call: AnalyzeEvents, fields: EventFields) -> Query:
         raise wrong("search_after is none of ours; give back pagination.search_after of the page before")
     names = [name.strip() for name in (call.group_by or "").split(",") if name.strip()]
     return Query(
-        text=call.query,
+        call=call,
         conditions=(
             *(_equal(name, value, fields) for name, value in filters.items()),
             *(_within(name, value, fields) for name, value in ranges.items()),
         ),
         group_by=tuple(_level(name, fields) for name in names),
         histogram=_histogram(call.date_histogram, fields),
-        top_n=call.top_n,
-        top_n_per_group=call.top_n_per_group,
-        samples=call.samples_per_bucket,
-        page_size=call.page_size,
         after=None if after is None else tuple(after),
-        pit=call.pit_id or None,
     )
 
 
@@ -239,7 +230,7 @@ def answer(
             search_after=None if after is None else json.dumps(after),
             pit_id=pit,
             has_more=after is not None,
-            page_size=query.page_size,
+            page_size=query.call.page_size,
         ),
     )
 

@@ -188,10 +188,8 @@ async def serve_http(server: "Server[Any]", port: int) -> None:
     """Streamable HTTP on loopback until interrupted; says on stderr where. Raises ConfigError for a port in use."""
     import uvicorn
 
-    listening = socket.socket()
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listening.bind((_HOST, port))
+        listening = socket.create_server((_HOST, port))
     except (OSError, OverflowError) as error:
         raise ConfigError(f"--http {port}: {error}; name a free port, or 0 for any") from None
     print(f"http://{_HOST}:{listening.getsockname()[1]}/mcp (Ctrl-C ends it)", file=sys.stderr, flush=True)

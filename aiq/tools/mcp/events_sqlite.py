@@ -21,6 +21,7 @@ import anyio.to_thread
 from aiq.core.errors import ConfigError, DatasetError
 from aiq.core.files import Row, jsonl_rows
 from aiq.tools.mcp.events import (
+    AnalyzeEvents,
     Answer,
     Bucket,
     Condition,
@@ -136,15 +137,19 @@ class SqliteEvents:
         return least, greatest
 
     def _analyze(self, query: Query) -> Answer:
-        pit = query.pit or str(self._all("SELECT coalesce(max(seq), 0) FROM event", ())[0][0])
-        if not pit.isdecimal():
-            raise wrong("pit_id is none of this collection; give back pagination.pit_id of a page, or leave it out")
+        pit: int = self._all("SELECT coalesce(max(seq), 0) FROM event", ())[0][0]
+        if given := query.call.pit_id:
+            if not given.isdecimal():
+                raise wrong("pit_id is none of this collection; give back pagination.pit_id of a page, or leave it out")
+            pit = min(pit, int(given))
         conditions = [_condition(one) for one in query.conditions]
-        where = _all_of([*conditions, *_words(query.text), ("seq <= ?", (int(pit),))])
+        where = _all_of([*conditions, *_words(query.call.query), ("seq <= ?", (pit,))])
         page, after = self._page(where, query)
-        groups = self._buckets(where, query.group_by, query, query.samples) if query.group_by else ()
-        periods = self._buckets(where, (query.histogram,), query, 0) if query.histogram else ()
-        return answer(query, self._totals(where), page, after, pit, groups, periods)
+        groups = (
+            self._buckets(where, query.group_by, query.call, query.call.samples_per_bucket) if query.group_by else ()
+        )
+        periods = self._buckets(where, (query.histogram,), query.call, 0) if query.histogram else ()
+        return answer(query, self._totals(where), page, after, str(pit), groups, periods)
 
     def _count(self, where: Where) -> tuple[int, int]:
         """Documents and events."""
@@ -154,15 +159,15 @@ class SqliteEvents:
 
     def _page(self, where: Where, query: Query) -> tuple[list[Document], tuple[Scalar, ...] | None]:
         """The documents after `query.after`, and where the next page begins; one more is read to know."""
-        date = _column(self.fields.date)
+        date, size = _column(self.fields.date), query.call.page_size
         if query.after is not None:
             if [type(part) for part in query.after] != [str, int]:
                 raise wrong("search_after is none of this collection; give back pagination.search_after of a page")
             where = _all_of([where, (f"({date}, seq) > (?, ?)", query.after)])
         found = self._all(
-            f"SELECT {date}, seq FROM event WHERE {where[0]} ORDER BY {date}, seq LIMIT {query.page_size + 1}", where[1]
+            f"SELECT {date}, seq FROM event WHERE {where[0]} ORDER BY {date}, seq LIMIT {size + 1}", where[1]
         )
-        page = found[: query.page_size]
+        page = found[:size]
         return self._documents([seq for _, seq in page]), page[-1] if len(found) > len(page) else None
 
     def _documents(self, seqs: Sequence[int]) -> list[Document]:
@@ -170,7 +175,7 @@ class SqliteEvents:
         bodies = dict(rows)
         return [shown(json.loads(bodies[seq]), self.fields) for seq in seqs]
 
-    def _buckets(self, where: Where, levels: Sequence[Level], query: Query, samples: int) -> tuple[Bucket, ...]:
+    def _buckets(self, where: Where, levels: Sequence[Level], call: AnalyzeEvents, samples: int) -> tuple[Bucket, ...]:
         """The most frequent values of the first level, or its periods in order; in each those of the next level."""
         keys = [_key(level) for level in levels]
         tables = [self._table(where, keys[: depth + 1]) for depth in range(len(keys))]
@@ -180,7 +185,7 @@ class SqliteEvents:
             level, innermost = levels[len(path)], len(path) + 1 == len(levels)
             rows = sorted(tables[len(path)].get(path, ()))
             if not level.interval:
-                rows = sorted(rows, key=lambda row: -row[1])[: query.top_n_per_group if path else query.top_n]
+                rows = sorted(rows, key=lambda row: -row[1])[: call.top_n_per_group if path else call.top_n]
             return tuple(
                 Bucket(
                     key=key,

@@ -100,11 +100,11 @@ class OpenSearchEvents:
 
     async def analyze(self, query: Query) -> Answer:
         keep = f"{self._settings.keep_alive_seconds}s"
-        pit = query.pit or await self._point_in_time(keep)
+        pit = query.call.pit_id or await self._point_in_time(keep)
         order = [{self.fields.paths[self.fields.date]: "asc"}, {self._path("id"): "asc"}]
         body: dict[str, Any] = {
-            "size": query.page_size + 1,  # one more, to know whether more follow
-            "query": {"bool": {"filter": [*map(self._condition, query.conditions), *self._words(query.text)]}},
+            "size": query.call.page_size + 1,  # one more, to know whether more follow
+            "query": {"bool": {"filter": [*map(self._condition, query.conditions), *self._words(query.call.query)]}},
             "pit": {"id": pit, "keep_alive": keep},
             "sort": order,
             "track_total_hits": True,
@@ -113,11 +113,11 @@ class OpenSearchEvents:
         if query.after is not None:
             body["search_after"] = list(query.after)
         if query.group_by:
-            body["aggs"]["group_by"] = self._counted(query.group_by, query, order, query.samples)
+            body["aggs"]["group_by"] = self._counted(query.group_by, query, order, query.call.samples_per_bucket)
         if query.histogram:
             body["aggs"]["date_histogram"] = self._counted((query.histogram,), query, order, 0)
         found = await self._search(f"{self._base}/_search", body)
-        pit, page = found.pit_id or pit, found.hits.hits[: query.page_size]
+        pit, page = found.pit_id or pit, found.hits.hits[: query.call.page_size]
         after = page[-1].sort if len(found.hits.hits) > len(page) else None
         if after is None:
             await self._api.send("DELETE", f"{self._base}/_search/point_in_time", {"pit_id": [pit]}, _Deleted)
@@ -189,7 +189,7 @@ class OpenSearchEvents:
         if level.interval:
             form = {"calendar_interval": level.interval, "format": _FORMATS[level.interval], "min_doc_count": 1}
             return {"date_histogram": {"field": self._path(level.field), **form}, "aggs": below}
-        top = query.top_n if levels[0] is query.group_by[0] else query.top_n_per_group
+        top = query.call.top_n if level is query.group_by[0] else query.call.top_n_per_group
         most = {"size": top, "order": [{_IDS: "desc"}, {"_key": "asc"}]}
         return {"terms": {"field": self._path(level.field), **most}, "aggs": below}
 

@@ -99,7 +99,7 @@ class McpTool:
             self._deny.check(text)
         settings = self._server.settings
         assert settings.max_chars is not None
-        result = await self._server.call(self._listed.name, given)
+        result = await self._server.call(self._listed.name, given, self.name)
         in_text = settings.sources == "text"
         return Reading(self.name, settings.max_chars, self._deny, urls_in_text=in_text).result(result)
 

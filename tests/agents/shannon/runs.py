@@ -38,7 +38,7 @@ def plan(*subtasks: dict[str, Any], complexity: float = 0.6, **fields: Any) -> d
     return {"complexity_score": complexity, "subtasks": list(subtasks), **fields}
 
 
-def section(area: str, *, characters: int = 600, citations: str = "[1] and [2]") -> str:
+def section(area: str, *, characters: int = 600, citations: str = "[1], [2]") -> str:
     """A section that is covered unless it is told to be shorter or to cite less."""
     end = f" So it is {citations}."
     return f"### {area}\n\n{'Orlune lies on a river. ' * 99}"[: len(area) + 6 + characters - len(end)] + end
@@ -105,15 +105,18 @@ class Shuffled(Endpoint):
 
     def __init__(self, script: Script, order: int = 0) -> None:
         super().__init__(script)
-        self.order, self.embedded = order, list[str]()
+        self.order, self.embedded, self.bodies = order, list[str](), list[dict[str, Any]]()
         self.running = self.most = 0
 
     async def handle_async_request(self, request: Request) -> Response:
         body = read_json(await request.aread())
         if str(request.url).endswith("/embeddings"):
+            if body["model"].isdigit():
+                return Response(int(body["model"]), json={"error": {"message": "no"}}, request=request)
             self.embedded += body["input"]
             data = [{"index": n, "embedding": [1.0, float("river" in text)]} for n, text in enumerate(body["input"])]
             return Response(200, json={"data": data, "usage": {"prompt_tokens": 3, "total_tokens": 3}}, request=request)
+        self.bodies.append(body)
         self.running += 1
         self.most = max(self.most, self.running)
         for _ in range(sum(json.dumps(body).encode()) * self.order % 23):

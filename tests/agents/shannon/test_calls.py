@@ -150,14 +150,16 @@ def test_books_count_for_each_agent_by_itself() -> None:
             with pytest.raises(AgentError, match=r"agent\.budget_agent_max=100: a has used 50 tokens"):
                 books.left([Message(role="user", content="x" * 400)])
         with working_as("b"):
-            assert books.left(asked, [{"description": "a tool that takes many words"}]) < 100 - 10 - 10
+            left = books.left(asked, [{"description": "a tool that takes many words"}])
+            assert left is not None
+            assert left < 100 - 10 - 10
     assert account.get() is None
     books.record("x.role", Usage(calls=1))  # refused: no model saw it
     assert len(books.records) == 3
 
 
 async def test_only_failures_of_agents_and_endpoints_are_borne() -> None:
-    async def fails(error: Exception) -> None:
+    async def fails(error: Exception) -> str:
         raise error
 
     with make_session().bind():

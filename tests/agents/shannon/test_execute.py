@@ -40,7 +40,8 @@ def started(ran: Ran) -> list[str]:
 
 def evidence(ran: Ran) -> list[str]:
     """The results that the synthesizer is shown, in their order."""
-    return [text.partition("</result>")[0].strip() for text in ran.prompt("synthesizer", 0).split("<result>")[1:]]
+    shown = ran.prompt("synthesizer", 0).split("<result>")[1:]
+    return [text.partition("</result>")[0].strip("# \n") for text in shown]
 
 
 @pytest.mark.parametrize(
@@ -285,4 +286,4 @@ async def test_agents_have_the_roles_and_the_hints_of_plan_and_refinement() -> N
     for one in ran.asked("researcher"):
         role = "historian" if task_of(one) == "find out a" else "researcher"
         assert f"(role: {role})" in one.messages[0].text
-        assert f"Hints for searches: {hints}" in one.messages[1].text
+        assert hints in one.messages[1].text

@@ -74,7 +74,12 @@ ALONE = {"decomposer": plan(complexity=0.1)}
 async def test_a_stage_whose_model_fails_does_without(
     part: str, settings: dict[str, Any], recovered: list[str]
 ) -> None:
-    parts = {"coverage": {"coverage": 1, "confidence": 1}, "evaluator": {"score": 1}, "citer_inline": "x", part: 500}
+    parts: dict[str, Any] = {
+        "coverage": {"coverage": 1, "confidence": 1},
+        "evaluator": {"score": 1},
+        "citer_inline": "x",
+        part: 500,
+    }
     ran = await research(parts, settings, {"history": HISTORY})
     assert ran.recovered[: len(recovered)] == recovered
     assert ran.report.text.strip()

@@ -118,11 +118,15 @@ WORK: dict[str, Callable[..., Any]] = {
 """What gives nothing is answered with how often the server was called."""
 
 
-def make_server(names: list[str], pages: int) -> Server[Any]:
+def make_server(names: list[str], pages: int, *, tasks: bool = False) -> Server[Any]:
+    """`tasks`: with a tool that only runs as one."""
     listed = [
         types.Tool(name=name, description=TOOLS[name][0], input_schema=TOOLS[name][1], output_schema=TOOLS[name][2])
         for name in names
     ]
+    if tasks:
+        only = types.ToolExecution(task_support="required")
+        listed.append(types.Tool(name="task", description="Takes long.", input_schema=NONE, execution=only))
 
     async def on_list(ctx: Any, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         page, size = int((params and params.cursor) or 0), -(-len(listed) // pages)
@@ -156,7 +160,7 @@ async def main() -> None:
     parser.add_argument("--pages", type=int, default=1)
     parser.add_argument("tools", nargs="*")
     given = parser.parse_args()
-    server = make_server(given.tools or list(TOOLS), given.pages)
+    server = make_server(given.tools or list(TOOLS), given.pages, tasks=given.old)
     if given.http is not None:
         app = server.streamable_http_app()
         config = uvicorn.Config(without_discovery(app) if given.old else app, port=given.http, log_level="error")

@@ -22,6 +22,10 @@ pytestmark = pytest.mark.slow
 MakeServer = Callable[..., McpServer]
 
 
+async def call(server: McpServer, tool: str, **arguments: Any) -> CallToolResult:
+    return await server.call(tool, arguments, f"my_{tool}")
+
+
 def said(result: CallToolResult) -> str:
     (block,) = result.content
     assert isinstance(block, TextContent)
@@ -30,45 +34,45 @@ def said(result: CallToolResult) -> str:
 
 async def error_of(server: McpServer, tool: str, **arguments: Any) -> tuple[ToolErrorKind, str]:
     with pytest.raises(ToolError) as raised:
-        await server.call(tool, arguments)
+        await call(server, tool, **arguments)
     return raised.value.kind, str(raised.value)
 
 
 async def test_tools_are_listed_page_by_page_and_failures_are_typed(make_server: MakeServer) -> None:
     server = make_server("--pages", "3", timeout_seconds=30)
     assert [tool.name for tool in await server.tools()] == list(real.TOOLS)
-    assert said(await server.call("noise", {})) == "call 1"
-    assert await error_of(server, "refuse") == (ToolErrorKind.INVALID_ARGUMENTS, "refuse: text is no query")
+    assert said(await call(server, "noise")) == "call 1"
+    assert await error_of(server, "refuse") == (ToolErrorKind.INVALID_ARGUMENTS, "my_refuse: text is no query")
     kind, why = await error_of(server, "malformed")
-    assert (kind, why.partition(":")[0]) == (ToolErrorKind.MALFORMED, "malformed")
+    assert (kind, why.partition(":")[0]) == (ToolErrorKind.MALFORMED, "my_malformed")
     assert "'warm' is not of type 'number'" in why
-    counted = await asyncio.gather(*(server.call("count", {}) for _ in range(5)))
+    counted = await asyncio.gather(*(call(server, "count") for _ in range(5)))
     assert sorted(map(said, counted)) == [f"call {number}" for number in range(4, 9)]
 
 
 async def test_a_call_that_takes_too_long_is_given_up_and_the_server_goes_on(make_server: MakeServer) -> None:
     server = make_server("sleep", "count", timeout_seconds=1)
     await server.tools()
-    slow, quick = await asyncio.gather(error_of(server, "sleep"), server.call("count", {}))
-    assert slow == (ToolErrorKind.TIMEOUT, "sleep: the MCP server notes gave no answer within 1 s")
+    slow, quick = await asyncio.gather(error_of(server, "sleep"), call(server, "count"))
+    assert slow == (ToolErrorKind.TIMEOUT, "my_sleep: the MCP server notes gave no answer within 1 s")
     assert said(quick) == "call 2"
-    assert said(await server.call("count", {})) == "call 3"
+    assert said(await call(server, "count")) == "call 3"
 
 
 async def test_a_server_that_ends_fails_the_calls_under_way_and_is_started_by_the_next(make_server: MakeServer) -> None:
     server = make_server()
-    first = json.loads(said(await server.call("environment", {})))[-1]
+    first = json.loads(said(await call(server, "environment")))[-1]
     ended = "the MCP server notes ended during the call; another call reaches it anew"
     under_way = [error_of(server, "sleep"), error_of(server, "die")]
     assert await asyncio.gather(*under_way) == [
-        (ToolErrorKind.FAILED, f"sleep: {ended}"),
-        (ToolErrorKind.FAILED, f"die: {ended}"),
+        (ToolErrorKind.FAILED, f"my_sleep: {ended}"),
+        (ToolErrorKind.FAILED, f"my_die: {ended}"),
     ]
-    assert sorted(map(said, await asyncio.gather(*(server.call("count", {}) for _ in range(2))))) == [
+    assert sorted(map(said, await asyncio.gather(*(call(server, "count") for _ in range(2))))) == [
         "call 1",
         "call 2",
     ]
-    second = json.loads(said(await server.call("environment", {})))[-1]
+    second = json.loads(said(await call(server, "environment")))[-1]
     await server.close()
     for pid in {first, second}:
         with pytest.raises(ProcessLookupError):
@@ -82,7 +86,7 @@ async def test_a_server_gets_the_variables_that_are_named_and_its_folder(
     monkeypatch.setenv("GIVEN", "with spaces")
     monkeypatch.setenv("NOT_GIVEN", "secret")
     server = make_server("environment", env=["GIVEN"], cwd=str(tmp_path))
-    given, kept, folder, _ = json.loads(said(await server.call("environment", {})))
+    given, kept, folder, _ = json.loads(said(await call(server, "environment")))
     assert (given, kept, folder) == ("with spaces", None, str(tmp_path))
 
 
@@ -121,16 +125,16 @@ async def test_over_http_a_server_is_reached_anew_after_it_was_away(
     with over_http(free_port, *arguments) as url:
         server = make_server(url=url)
         assert [tool.name for tool in await server.tools()] == list(real.TOOLS)
-        counted = await asyncio.gather(*(server.call("count", {}) for _ in range(5)))
+        counted = await asyncio.gather(*(call(server, "count") for _ in range(5)))
         assert sorted(map(said, counted)) == [f"call {number}" for number in range(1, 6)]
         kind, why = await error_of(server, "die")
-        assert (kind, why[:26]) == (ToolErrorKind.HTTP, "die: the MCP server notes ")
+        assert (kind, why[:29]) == (ToolErrorKind.HTTP, "my_die: the MCP server notes ")
     kind, why = await error_of(server, "count")
     assert kind == ToolErrorKind.HTTP
     with over_http(free_port, *arguments):
-        assert said(await server.call("count", {})) == "call 1"
+        assert said(await call(server, "count")) == "call 1"
     with over_http(free_port, *arguments):  # where nobody noticed that it was away
-        assert said(await server.call("count", {})) == "call 1"
+        assert said(await call(server, "count")) == "call 1"
 
 
 @pytest.mark.parametrize(
@@ -145,7 +149,7 @@ async def test_headers_come_from_the_environment(
     make_server: MakeServer, monkeypatch: pytest.MonkeyPatch, header: str, value: str, sent: str
 ) -> None:
     monkeypatch.setenv("MY_TOKEN", value)
-    seen = set()
+    seen: set[str] = set()
     app = real.make_server(["count"], 1).streamable_http_app()
 
     async def noted(scope: Any, receive: Any, send: Any) -> None:

@@ -15,7 +15,7 @@ from mcp import Client, StdioServerParameters, stdio_client
 from mcp_types import CallToolResult, TextContent
 
 from aiq.__main__ import main
-from tests.tools.mcp.collections import EVENTS, FILE
+from tests.tools.mcp.shipped_events import EVENTS, FILE
 
 ROOT = Path(__file__).resolve().parents[3]
 COMMAND = ["-m", "aiq", "mcp", "events"]

@@ -13,7 +13,7 @@ import pytest
 
 from aiq.core.errors import ConfigError, DatasetError, ToolError
 from aiq.tools.mcp.events_sqlite import SqliteEvents, read_events
-from tests.tools.mcp.collections import EVENTS, FIELDS, NESTED, asked, nested, rows, scan, shipped_engine
+from tests.tools.mcp.shipped_events import EVENTS, FIELDS, NESTED, asked, nested, rows, scan, shipped_engine
 
 ENGINE = shipped_engine()
 INDIA = [event for event in EVENTS if event["country"] == "India"]
@@ -188,7 +188,7 @@ def test_files(tmp_path: Path) -> None:
 
 WRITER = """
 import sys
-from tests.tools.mcp.collections import NESTED, nested, rows
+from tests.tools.mcp.shipped_events import NESTED, nested, rows
 from aiq.tools.mcp.events_sqlite import SqliteEvents
 engine = SqliteEvents(NESTED, sys.argv[1])
 for number in range(int(sys.argv[2])):

@@ -19,7 +19,7 @@ from aiq.core.errors import ToolError
 from aiq.llm.http import AsyncClient
 from aiq.tools.mcp.opensearch import OpenSearchEvents
 from tests.tools.conftest import serving
-from tests.tools.mcp.collections import EVENTS, FIELDS, asked, scan, settings, shipped_engine
+from tests.tools.mcp.shipped_events import EVENTS, FIELDS, asked, scan, settings, shipped_engine
 
 Json = dict[str, Any]
 FORMATS = {"yyyy": "%Y", "yyyy-MM": "%Y-%m", "yyyy-MM-dd": "%Y-%m-%d"}

@@ -39,13 +39,11 @@ def url() -> Iterator[str]:
 
 
 def recorder(mode: str = "off", folder: Path = Path("cassettes")) -> Recorder:
-    return Recorder(CassetteSettings(mode=mode, dir=None, ignored=()), folder, Redactor([CANARY]))  # type: ignore[arg-type]
+    return Recorder(CassetteSettings(mode=mode, dir=None, ignored=()), folder, Redactor([CANARY]))
 
 
 @asynccontextmanager
-async def toolbox(
-    client: AsyncClient, held: Recorder | None = None, **servers: dict[str, Any]
-) -> AsyncIterator[Toolbox]:
+async def toolbox(client: AsyncClient, held: Recorder | None = None, **servers: Any) -> AsyncIterator[Toolbox]:
     settings = against_offline(tools={"mcp": servers}, web={"deny": ["denied.example"]})
     async with open_toolbox(settings, build_web(settings, client), client, held or recorder()) as tools:
         yield tools
@@ -111,8 +109,9 @@ async def test_langchain_calls_them_through_the_session(url: str, run_client: As
 async def test_names_that_clash_or_are_not_there_end_the_run_before_it_begins(
     url: str, run_client: AsyncClient, servers: dict[str, Any], why: str
 ) -> None:
+    named: Any = {name: {"url": url, **given} for name, given in servers.items()}
     with pytest.raises(ConfigError, match=why):
-        async with toolbox(run_client, **{name: {"url": url, **given} for name, given in servers.items()}):
+        async with toolbox(run_client, **named):
             pass
 
 

@@ -1,0 +1,1 @@
+"""The planner: eight sub-agents and the data tools of a run, over an exhaustive scan with honest coverage."""

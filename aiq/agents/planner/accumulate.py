@@ -1,0 +1,84 @@
+"""Accumulation: what outcomes of sub-agents and tools change in the state, each document and each claim once."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from aiq.agents.planner.responses import DataPage, merged
+from aiq.agents.planner.state import DataDocument, Outcome, PlannerState, ResearchFinding
+
+if TYPE_CHECKING:
+    from aiq.agents.planner.subagents.base import Registry
+
+
+def accumulated(state: PlannerState, outcomes: Sequence[Outcome], registry: "Registry") -> PlannerState:
+    """The state after these outcomes, in their order; a failed call changes nothing (specification 4.7)."""
+    for outcome in outcomes:
+        if outcome.failed:
+            continue
+        if outcome.is_tool:
+            changes = of_tool(state, outcome)
+        else:
+            changes = registry.get(outcome.name).accumulate(state, outcome.output, outcome.arguments)
+        state = state.model_copy(update=changes)
+    return state
+
+
+def settled(before: PlannerState, after: PlannerState, registry: "Registry") -> PlannerState:
+    """`after` with what is counted over a whole iteration: quiet batches, and the confidence where none is stated."""
+    data = [o for o in after.outcomes if not o.failed and (o.is_tool or registry.get(o.name).brings_data)]
+    quiet = after.quiet if not data else 0 if len(after.findings) > len(before.findings) else after.quiet + 1
+    confidence = after.confidence if after.validation_status else automatic_confidence(after)
+    return after.model_copy(update={"quiet": quiet, "confidence": confidence})
+
+
+def of_tool(state: PlannerState, outcome: Outcome) -> dict[str, Any]:
+    """A direct call: its buckets and documents, its arguments for a later scan, and whether a scan is needed."""
+    page: DataPage = outcome.output
+    documents = added_documents(state, page.documents)
+    changes = {
+        "last_tool_args": outcome.arguments,
+        "tool_calls_done": state.tool_calls_done + 1,
+        "aggregations": (*state.aggregations, *page.aggregations),
+        "notes": (*state.notes, f"{outcome.name}: {page.note}") if page.note else state.notes,
+    }
+    return {**changes, **with_total(state, documents, page.size)}
+
+
+def with_total(state: PlannerState, documents: tuple[DataDocument, ...], total: int) -> dict[str, Any]:
+    """Documents and the largest total so far; a scan is needed where some are fetched and others are not.
+
+    What says nothing new asks for no further scan: a scan may have ended at its ceiling.
+    """
+    total = max(state.total_docs, total)
+    is_new = total > state.total_docs or len(documents) > state.docs_fetched
+    needed = state.needs_full_scan or (is_new and total > len(documents) > 0)
+    return {"documents": documents, "total_docs": total, "needs_full_scan": needed}
+
+
+def added_documents(state: PlannerState, new: Sequence[DataDocument]) -> tuple[DataDocument, ...]:
+    return merged(state.documents, new)
+
+
+def added_findings(state: PlannerState, new: Sequence[ResearchFinding]) -> tuple[ResearchFinding, ...]:
+    """The findings with those whose claims are new, whatever their case; ids count through."""
+    known = {finding.claim.casefold().strip() for finding in state.findings}
+    added: list[ResearchFinding] = []
+    for finding in new:
+        claim = finding.claim.casefold().strip()
+        if claim and claim not in known:
+            known.add(claim)
+            number = len(state.findings) + len(added) + 1
+            added.append(finding.model_copy(update={"id": f"f_{number}"}))
+    return (*state.findings, *added)
+
+
+def automatic_confidence(state: PlannerState) -> float:
+    """How far a research is without a validator's word, 0 to 1 (specification 4.7)."""
+    share = min(1.0, state.docs_fetched / state.total_docs) if state.total_docs else 0.0
+    parts = (
+        0.3 * bool(state.aggregations),
+        0.2 * bool(state.findings),
+        0.3 * share,
+        0.2 * (not state.needs_full_scan and state.docs_fetched > 0),
+    )
+    return min(1.0, sum(parts))

@@ -1,0 +1,278 @@
+"""The planner's graph: initialization, then planning, execute, accumulate and the completion check until the report."""
+
+import json
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from pydantic import ValidationError
+
+from aiq.agents.planner.accumulate import accumulated, settled, with_total
+from aiq.agents.planner.completion import after_accumulation, after_empty_plan
+from aiq.agents.planner.errors import categorise, with_retries
+from aiq.agents.planner.policy import POLICIES, SYNTHESIZER, Settled, synthesis
+from aiq.agents.planner.settings import PlannerSettings
+from aiq.agents.planner.state import (
+    Arguments,
+    DataCall,
+    FirstPlan,
+    Outcome,
+    PlannerDecision,
+    PlannerState,
+    SubAgentCall,
+    plan_form,
+)
+from aiq.agents.planner.subagents.base import Registry, Research
+from aiq.agents.planner.tools import DataTools
+from aiq.agents.toolkit.structured import StructuredCall
+from aiq.agents.toolkit.subagents import as_agent, gather_ordered
+from aiq.core.errors import AgentError, AiqError, LimitReached, ModelError, UserError
+from aiq.core.events import Decision, Recovery, Round, StageChanged
+from aiq.core.prompts import Prompts
+from aiq.core.session import current, nested_call
+
+Graph = CompiledStateGraph[PlannerState, Any, Any, Any]
+Changes = dict[str, Any]
+
+
+class PlannerGraph:
+    """Its graph is compiled once and serves all samples at once."""
+
+    def __init__(self, settings: PlannerSettings, prompts: Prompts) -> None:
+        self._settings, self._registry = settings, Registry(settings, prompts)
+        self._policy = POLICIES[settings.policy](settings)
+        self._prompts = prompts
+        self.graph = self._compile()
+
+    def _compile(self) -> Graph:
+        graph = StateGraph(PlannerState)
+        stages = (
+            self.initialization,
+            self.planning,
+            self.execute,
+            self.accumulate,
+            self.check_completion,
+            self.synthesis,
+        )
+        for place, stage in enumerate(stages):
+            graph.add_node(stage.__name__, _as_node(place, stage))
+        graph.add_edge(START, "initialization")
+        graph.add_edge("initialization", "planning")
+        graph.add_conditional_edges("planning", after_planning, ["execute", "synthesis", "check_completion"])
+        graph.add_edge("execute", "accumulate")
+        graph.add_edge("accumulate", "check_completion")
+        graph.add_conditional_edges("check_completion", lambda state: state.route, ["planning", "synthesis", END])
+        graph.add_edge("synthesis", END)
+        return graph.compile(checkpointer=False)
+
+    async def run(self, state: PlannerState) -> PlannerState:
+        """The state after the research. Raises AgentError, ModelError, LimitReached, RunAborted."""
+        steps = 10 + 5 * self._settings.max_iterations
+        return PlannerState.model_validate(await self.graph.ainvoke(state, {"recursion_limit": steps}))
+
+    # the stages
+
+    async def initialization(self, state: PlannerState) -> Changes:
+        """Which data tools the question has: those of MCP servers and others that page, else a pool of web pages."""
+        tools = DataTools.discover(self._settings, state.data_sources)
+        current().events.emit(Decision(name="tools", value=list(tools.names), cause="pool" if tools.pool else ""))
+        return {"tools": tools}
+
+    async def planning(self, state: PlannerState) -> Changes:
+        """The next plan as the policy lets it through; where the model fails, the report of what there is."""
+        state = state.model_copy(update={"iteration": state.iteration + 1})
+        error = ""
+        try:
+            planned = self._plain(await self._decided(state))
+            found = self._policy.settle(planned, state, self._first_step(state))
+        except (AgentError, ModelError) as failure:
+            if isinstance(failure, ModelError) and failure.never_answered:
+                raise
+            error = f"the planner failed: {failure}"
+            found = Settled(synthesis(), error)
+        decision, cause = found.decision, found.cause
+        value = [*decision.agents, *(call.tool for call in decision.tool_calls)]
+        detail = {"iteration": state.iteration, "next_action": decision.next_action}
+        current().events.emit(Decision(name="plan", value=value, cause=cause, detail=detail))
+        scan = {"needs_full_scan": False} if found.scans else {}
+        return {
+            "iteration": state.iteration,
+            "decision": decision,
+            "outcomes": (),
+            "error": error,
+            "why": cause,
+            **scan,
+        }
+
+    async def execute(self, state: PlannerState) -> Changes:
+        """Sub-agents and tools at once, as many as may run; then calls that depend on others, in their order."""
+        turn, decision = state.iteration, state.decision
+        agents = list(enumerate(decision.sub_agent_calls))
+        later = [(place, call) for place, call in agents if _waits(place, call, len(agents))]
+        works: list[Callable[[], Awaitable[Outcome]]] = [
+            partial(self._call_agent, call, state) for place, call in agents if (place, call) not in later
+        ]
+        places = [place for place, call in agents if (place, call) not in later]
+        works += [partial(self._call_tool, call, state) for call in decision.tool_calls]
+        places += [len(agents) + number for number in range(len(decision.tool_calls))]
+        outcomes = dict(zip(places, await gather_ordered(works, self._settings.calls.at_once, 1), strict=True))
+        for number, (place, call) in enumerate(later, start=2):
+            known = accumulated(state, [outcomes[at] for at in sorted(outcomes)], self._registry)
+            if call.agent_name == SYNTHESIZER and not known.has_material:
+                continue
+            with nested_call(number, turn, None):
+                outcomes[place] = await self._call_agent(call, known)
+        return {"outcomes": tuple(outcomes[place] for place in sorted(outcomes))}
+
+    async def accumulate(self, state: PlannerState) -> Changes:
+        """All results of both paths, each document and each claim once."""
+        after = accumulated(state, state.outcomes, self._registry)
+        if state.tools.pool is not None:
+            size = await state.tools.pool.grow(look_up(after))
+            after = after.model_copy(update=with_total(after, after.documents, size))
+        after = settled(state, after, self._registry)
+        known = {document.key for document in state.documents}
+        queries = [json.dumps(o.arguments, ensure_ascii=False) for o in state.outcomes if o.is_tool]
+        current().events.emit(
+            Round(
+                number=state.iteration,
+                queries=tuple(queries),
+                new_sources=tuple(d.address for d in after.documents if d.key not in known),
+                gaps=tuple(gap.gap_description for gap in after.gaps),
+            )
+        )
+        return {name: getattr(after, name) for name in PlannerState.model_fields if name != "outcomes"}
+
+    async def check_completion(self, state: PlannerState) -> Changes:
+        """Whether the report is due, after results or after a plan without calls."""
+        rule = after_empty_plan if state.decision.is_empty else after_accumulation
+        route, cause = rule(state, self._settings)
+        current().events.emit(Decision(name="completion", value=route, cause=cause))
+        return {"route": route, "why": cause}
+
+    async def synthesis(self, state: PlannerState) -> Changes:
+        """The report. Where the completion check leads here, that is an iteration whose plan is the synthesizer."""
+        if state.decision.agents != (SYNTHESIZER,) and state.iteration < self._settings.max_iterations:
+            state = state.model_copy(update={"iteration": state.iteration + 1})
+        agent = self._registry.get(SYNTHESIZER)
+        planned = next((c.arguments for c in state.decision.sub_agent_calls if c.agent_name == SYNTHESIZER), {})
+        out = await self._worked(agent.name, agent.completed(planned, state), state)
+        return {"iteration": state.iteration, **agent.accumulate(state, out, {})}
+
+    # their parts
+
+    async def _decided(self, state: PlannerState) -> PlannerDecision:
+        """What the model plans. Raises AgentError, ModelError, LimitReached."""
+        form = plan_form(
+            FirstPlan if state.iteration == 1 else PlannerDecision, self._registry.names, state.tools.names
+        )
+        options = {"seconds": self._settings.calls.timeout_seconds}
+        call = StructuredCall("planner.planner", form, self._prompts, "planner", options, repair="repair.j2")
+        plan = await call.ask(
+            state=state,
+            max_iterations=self._settings.max_iterations,
+            sub_agents=self._registry.listing(),
+            tools=state.tools.listing(),
+        )
+        if plan is None:
+            raise AgentError("no reply, repaired or not, is a plan")
+        said = plan.model_dump()
+        return PlannerDecision.model_validate({"reasoning": said.get("strategy", "")} | said)
+
+    def _plain(self, decision: PlannerDecision) -> PlannerDecision:
+        """The plan with the arguments that sub-agents have, the same call of a sub-agent or a tool once."""
+        calls = [
+            call.model_copy(update={"arguments": self._registry.get(call.agent_name).own(call.arguments)})
+            for call in decision.sub_agent_calls
+        ]
+        texts = [json.dumps([call.agent_name, call.arguments], sort_keys=True) for call in calls]
+        kept = [place for place, text in enumerate(texts) if text not in texts[:place]]
+        moved = {place: kept.index(texts.index(text)) for place, text in enumerate(texts)}
+        agents = (
+            calls[place].model_copy(
+                update={"depends_on": tuple(moved[n] for n in calls[place].depends_on if n in moved)}
+            )
+            for place in kept
+        )
+        tools = {json.dumps([call.tool, call.arguments], sort_keys=True): call for call in decision.tool_calls[::-1]}
+        calls_once = {"sub_agent_calls": tuple(agents), "tool_calls": tuple(tools.values())[::-1]}
+        return decision.model_copy(update=calls_once)
+
+    def _first_step(self, state: PlannerState) -> PlannerDecision:
+        """The decomposer alongside a first call of the first tool; a pool is asked the question."""
+        arguments = {"query": state.query} if state.tools.pool is not None else {}
+        calls = tuple(DataCall(tool=name, arguments=arguments) for name in state.tools.names[:1])
+        return PlannerDecision(sub_agent_calls=(SubAgentCall(agent_name="decomposer"),), tool_calls=calls)
+
+    async def _call_agent(self, call: SubAgentCall, state: PlannerState) -> Outcome:
+        async def work() -> Outcome:
+            agent = self._registry.get(call.agent_name)
+            arguments = agent.completed(call.arguments, state)
+            out = await self._worked(agent.name, arguments, state)
+            return Outcome(name=agent.name, arguments=call.arguments, output=out)
+
+        return await _or_failed(call.agent_name, work())
+
+    async def _worked(self, name: str, arguments: Arguments, state: PlannerState) -> Any:
+        """The sub-agent's output, tried again where that may help, between its events."""
+        agent, research = self._registry.get(name), Research(state.tools, state)
+
+        async def once(given: Arguments) -> Any:
+            return await agent.run(given, research)
+
+        work = with_retries(name, once, arguments, agent.floors, self._settings.calls)
+        return await as_agent(name, state.query, work, lambda out: str(out.model_dump_json(exclude={"sources"})))
+
+    async def _call_tool(self, call: DataCall, state: PlannerState) -> Outcome:
+        async def work() -> Outcome:
+            page, arguments = await state.tools.call_matching(call.tool, call.arguments)
+            return Outcome(name=call.tool, is_tool=True, arguments=arguments, output=page)
+
+        return await _or_failed(call.tool, work(), is_tool=True)
+
+
+def after_planning(state: PlannerState) -> str:
+    """A plan of the synthesizer alone writes the report; an empty one asks whether that is the end."""
+    if state.decision.agents == (SYNTHESIZER,) and not state.decision.tool_calls:
+        return "synthesis"
+    return "check_completion" if state.decision.is_empty else "execute"
+
+
+def look_up(state: PlannerState) -> list[str]:
+    """What a pool is to search for: the sub-questions, then what is missing for the report."""
+    gaps = [gap for gap in state.gaps if gap.importance == "high"]
+    asked = [str(gap.suggested_params.get("query") or gap.gap_description) for gap in gaps]
+    return [*(question.question for question in state.sub_questions), *asked]
+
+
+def _waits(place: int, call: SubAgentCall, calls: int) -> bool:
+    """Whether a call runs after the others: it depends on one of the list, or it writes the report."""
+    depends = any(0 <= other < calls and other != place for other in call.depends_on)
+    return depends or call.agent_name == SYNTHESIZER
+
+
+async def _or_failed(name: str, work: Awaitable[Outcome], *, is_tool: bool = False) -> Outcome:
+    """The outcome of a call; one that failed is logged by its category and changes nothing."""
+    try:
+        return await work
+    except (LimitReached, UserError):
+        raise
+    except (AiqError, ValidationError, TimeoutError, OSError) as error:
+        if isinstance(error, ModelError) and error.never_answered:
+            raise
+        category = categorise(error)
+        current().events.emit(Recovery(what=category, detail=f"{name}: {error}"))
+        return Outcome(name=name, is_tool=is_tool, error=f"{category}: {error}")
+
+
+def _as_node(place: int, stage: Callable[[PlannerState], Awaitable[Changes]]) -> Any:
+    """A stage with its event; sources are numbered in the order of iterations and stages."""
+
+    async def node(state: PlannerState) -> Changes:
+        current().events.emit(StageChanged(stage=stage.__name__))
+        with nested_call(state.iteration, place, None):
+            return await stage(state)
+
+    return node

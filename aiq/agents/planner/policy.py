@@ -1,0 +1,112 @@
+"""Planning policies: what becomes of a plan before it is carried out (specification 4.6)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from aiq.agents.planner.settings import PlannerSettings
+from aiq.agents.planner.state import PlannerDecision, PlannerState, SubAgentCall
+
+SYNTHESIZER, SCANNER, AGGREGATOR = "synthesizer", "scanner", "aggregator"
+_ENDS = ("complete", "synthesize")
+_FORCED_BATCHES = 10
+
+
+class Settled(NamedTuple):
+    """The plan that is carried out, and why; `scans`: the policy has seen to what is unfetched."""
+
+    decision: PlannerDecision
+    cause: str
+    scans: bool = False
+
+
+Rule = Callable[[PlannerDecision, PlannerState], Settled | None]
+
+
+class DocumentPolicy:
+    """Ends by the document's rules only; validators and gap analyzers may run before the report. The first plan has a
+    decomposer alongside a first call of a tool."""
+
+    def __init__(self, settings: PlannerSettings) -> None:
+        self._settings = settings
+        self.rules: Sequence[Rule] = (self.last_iteration, self.unfetched, self.no_material, self.ends)
+
+    def settle(self, decision: PlannerDecision, state: PlannerState, first: PlannerDecision) -> Settled:
+        """The first rule that applies decides. `first`: the document's first step, which a first plan takes, too."""
+        found = next(filter(None, (rule(decision, state) for rule in self.rules)), None)
+        found = found or Settled(decision, decision.reasoning or "as planned")
+        return found._replace(decision=self.begun(found.decision, first)) if state.iteration == 1 else found
+
+    def begun(self, decision: PlannerDecision, first: PlannerDecision) -> PlannerDecision:
+        """The first plan with a decomposer, and with a tool call where it brings no data by itself."""
+        missing = tuple(call for call in first.sub_agent_calls if call.agent_name not in decision.agents)
+        agents = (*decision.sub_agent_calls, *missing)  # behind the others, whose positions `depends_on` counts
+        brings = decision.tool_calls or {SCANNER, AGGREGATOR} & {*decision.agents}
+        tools = decision.tool_calls if brings else first.tool_calls
+        return decision.model_copy(update={"sub_agent_calls": agents, "tool_calls": tools})
+
+    def last_iteration(self, decision: PlannerDecision, state: PlannerState) -> Settled | None:
+        over = state.iteration > self._settings.max_iterations
+        return Settled(synthesis(), "Max iterations reached") if over else None
+
+    def unfetched(self, decision: PlannerDecision, state: PlannerState) -> Settled | None:
+        """There are documents that nobody has fetched: a scan is made, planned or not."""
+        if not state.needs_full_scan:
+            return None
+        if SCANNER in decision.agents:
+            return Settled(decision, decision.reasoning or "a scan is planned", scans=True)
+        batch = self._settings.scanner.forced_batch_size
+        scan = SubAgentCall(agent_name=SCANNER, arguments={"batch_size": batch, "max_batches": _FORCED_BATCHES})
+        forced = PlannerDecision(sub_agent_calls=(scan, *self.after_scan(decision)))
+        return Settled(forced, f"{state.unfetched} documents are not fetched, and no scan is planned", scans=True)
+
+    def after_scan(self, decision: PlannerDecision) -> tuple[SubAgentCall, ...]:
+        """Planned calls that stay when a scan is put in front of them: what they judge is what it brings."""
+        stays = (call for call in decision.sub_agent_calls if call.agent_name != SYNTHESIZER)
+        return tuple(call.model_copy(update={"depends_on": (0,)}) for call in stays)
+
+    def no_material(self, decision: PlannerDecision, state: PlannerState) -> Settled | None:
+        """There is nothing yet that a report could be written from."""
+        if state.has_material or not (decision.next_action in _ENDS or decision.agents == (SYNTHESIZER,)):
+            return None
+        kept = tuple(call for call in decision.sub_agent_calls if call.agent_name != SYNTHESIZER)
+        rest = decision.model_copy(update={"sub_agent_calls": kept, "next_action": "call_sub_agents"})
+        return Settled(rest, "nothing was found yet that a report could be written from")
+
+    def ends(self, decision: PlannerDecision, state: PlannerState) -> Settled | None:
+        """To end is to write the report and nothing else."""
+        alone = decision.agents == (SYNTHESIZER,) and not decision.tool_calls
+        if decision.next_action in _ENDS or alone:
+            return Settled(synthesis(), decision.reasoning or "the planner ends the research")
+        return None
+
+
+class StrictSourcePolicy(DocumentPolicy):
+    """The safeguards of the source: the report is written as soon as there are statistics and nothing is to be scanned,
+    whatever was planned, and a forced scan takes the place of the plan."""
+
+    def __init__(self, settings: PlannerSettings) -> None:
+        super().__init__(settings)
+        self.rules = (self.last_iteration, self.enough, self.unfetched, self.no_material, self.ends)
+
+    def enough(self, decision: PlannerDecision, state: PlannerState) -> Settled | None:
+        scanned = state.aggregations and not state.needs_full_scan
+        if state.iteration >= 2 and scanned and decision.next_action not in _ENDS:
+            return Settled(synthesis(), "there are statistics, and no full scan is needed")
+        return None
+
+    def begun(self, decision: PlannerDecision, first: PlannerDecision) -> PlannerDecision:
+        return decision
+
+    def unfetched(self, decision: PlannerDecision, state: PlannerState) -> Settled | None:
+        return super().unfetched(decision, state) if state.aggregations else None
+
+    def after_scan(self, decision: PlannerDecision) -> tuple[SubAgentCall, ...]:
+        return ()
+
+
+POLICIES: Mapping[str, type[DocumentPolicy]] = {"document": DocumentPolicy, "strict_source": StrictSourcePolicy}
+
+
+def synthesis() -> PlannerDecision:
+    """The plan that is exactly one call of the synthesizer."""
+    return PlannerDecision(next_action="synthesize", sub_agent_calls=(SubAgentCall(agent_name=SYNTHESIZER),))

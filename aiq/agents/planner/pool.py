@@ -1,0 +1,158 @@
+"""A pool of the web pages that one research has found, with the paging and grouping of a data tool.
+
+Where no tool of a question pages through documents, the pool stands between the planner and the tools that search: a
+query adds what they find, a scan reads page by page through all of it, each page opened. So "documents fetched" means
+the same as with a collection behind an MCP server.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, Field, JsonValue
+
+from aiq.agents.planner.settings import PAGE_LIMIT, PoolSettings
+from aiq.agents.toolkit.subagents import gather_ordered
+from aiq.core.errors import ToolError, ToolErrorKind
+from aiq.core.events import call_path
+from aiq.core.session import current
+from aiq.core.sources import CallPath, Source
+from aiq.core.tools import FETCH, Tool, ToolResult
+
+
+class PoolArguments(BaseModel):
+    query: str = Field(
+        "", description="what to search for, in a few words or a short question; its results join the pool"
+    )
+    filters: dict[str, str] = Field({}, description="values of the fields domain, year or source_type")
+    group_by: str = Field("domain", description="domain, year or source_type: how many documents there are of each")
+    page_size: int = Field(1, description=f"documents of this page, 1 to {PAGE_LIMIT}")
+    search_after: str = Field("", description="where the page before ended, as that page said")
+
+
+class Pool:
+    """A tool of one research. A call sees what earlier iterations have found, and its own query's results.
+
+    So what a call gives does not depend on which of several calls at once ends first.
+    """
+
+    name = "search_pool"
+    description = (
+        "Search for documents and keep them in a pool. Returns how many documents the pool holds, how many of them "
+        "each domain, year or source type has, and one page of them. Call it once for each thing to look up."
+    )
+    parameters: type[BaseModel] = PoolArguments
+    data_source: str | None = "pool"
+
+    def __init__(self, settings: PoolSettings, at_once: int, tools: Sequence[Tool]) -> None:
+        self._settings, self._at_once = settings, at_once
+        self._searches = {tool.name: tool.data_source for tool in tools if "query" in tool.parameters.model_fields}
+        self._opens = settings.open_pages and any(tool.name == FETCH for tool in tools)
+        self._asked: dict[str, CallPath] = {}
+        self._found: dict[str, tuple[Source, ...]] = {}
+        self._seen: dict[str, Source] = {}
+        self._texts: dict[str, str] = {}
+
+    async def grow(self, queries: Sequence[str]) -> int:
+        """End an iteration: the pool holds what it has found, and what these queries find (nothing, where they fail).
+
+        Returns how many documents there are now.
+        """
+        left = max(0, self._settings.max_queries - len(self._asked))
+        new = [query for query in dict.fromkeys(queries) if query not in self._asked][:left]
+
+        async def one(query: str) -> None:
+            with suppress(ToolError):
+                await self._search(query)
+
+        await gather_ordered([partial(one, query) for query in new], self._at_once, 0)
+        for query in sorted(self._found, key=lambda query: self._asked[query]):
+            for source in self._found[query]:
+                self._seen.setdefault(source.address, source)
+        return min(len(self._seen), self._settings.max_documents)
+
+    async def run(self, arguments: Any) -> ToolResult:
+        """Counts, and a page of documents, as JSON. Raises ToolError where the search fails."""
+        given = PoolArguments.model_validate(arguments)
+        if given.query.strip() and given.query not in self._asked and len(self._asked) < self._settings.max_queries:
+            await self._search(given.query)
+        own = {source.address: source for source in self._found.get(given.query, ())}
+        rows = [self._row(source) for source in [*{**self._seen, **own}.values()][: self._settings.max_documents]]
+        rows = [row for row in rows if all(row["metadata"].get(k) == v for k, v in given.filters.items())]
+        start = _place(given.search_after)
+        end = start + max(1, min(given.page_size, PAGE_LIMIT))
+        answer: dict[str, Any] = {
+            "data_context": {"unique_ids_matched": len(rows)},
+            "aggregations": {"group_by": {"buckets": _buckets(rows, given.group_by)}},
+            "documents": await self._opened(rows[start:end]),
+            "pagination": {
+                "total_hits": len(rows),
+                "page_size": end - start,
+                "has_more": end < len(rows),
+                "search_after": json.dumps([str(end)]),
+            },
+        }
+        return ToolResult(content=json.dumps(answer, ensure_ascii=False))
+
+    async def _search(self, query: str) -> None:
+        """Ask every tool that searches. Raises the last ToolError where none has found anything."""
+        self._asked[query] = call_path.get()
+        found: list[Source] = []
+        failure: ToolError | None = None
+        for name in self._searches:
+            try:
+                found += (await current().call_tool(name, {"query": query})).sources
+            except ToolError as error:
+                failure = error
+        self._found[query] = tuple(found)
+        if failure and not found:
+            raise failure
+
+    def _row(self, source: Source) -> dict[str, Any]:
+        host = urlsplit(source.url or "").hostname or "documents"
+        year = (source.published or "")[:4] or "unknown"
+        kind = self._searches.get(source.tool) or "web"
+        metadata = {"domain": host, "year": year, "source_type": kind}
+        text = self._texts.get(source.address, source.text)
+        row = {
+            "id": source.address,
+            "title": source.title,
+            "date": source.published,
+            "text": text,
+            "metadata": metadata,
+        }
+        return row | ({"url": source.url} if source.url else {})
+
+    async def _opened(self, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The rows with the texts of their pages; one that cannot be opened keeps what the search said."""
+
+        async def open_page(row: dict[str, Any]) -> None:
+            with suppress(ToolError):
+                result = await current().call_tool(FETCH, {"url": row["url"]})
+                text = next((source.text for source in result.sources), "")[: self._settings.document_chars]
+                self._texts[row["id"]] = text or row["text"]
+
+        new = [row for row in rows if self._opens and "url" in row and row["id"] not in self._texts]
+        await gather_ordered([partial(open_page, row) for row in new], self._at_once, 0)
+        return [row | {"text": self._texts.get(row["id"], row["text"])} for row in rows]
+
+
+def _place(search_after: str) -> int:
+    """Where the page before ended. Raises ToolError (invalid_arguments) for what no page has said."""
+    if not search_after:
+        return 0
+    if found := re.fullmatch(r'\[?"?(\d+)"?\]?', search_after.strip()):
+        return int(found[1])
+    text = f"search_pool: search_after is what the page before said, not {search_after[:40]}"
+    raise ToolError(ToolErrorKind.INVALID_ARGUMENTS, text)
+
+
+def _buckets(rows: Sequence[Mapping[str, Any]], field: str) -> list[dict[str, JsonValue]]:
+    """How many documents have each value of a field, most first, then by value."""
+    counted = Counter(str(row["metadata"].get(field, "unknown")) for row in rows)
+    return [{"key": key, "count": count} for key, count in sorted(counted.items(), key=lambda kv: (-kv[1], kv[0]))]

@@ -1,0 +1,214 @@
+"""Reading what data tools give: documents, totals, pages and buckets of any of the shapes that servers use."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+from pydantic import JsonValue
+
+from aiq.agents.planner.settings import FieldSettings
+from aiq.agents.planner.state import AggregationResult, Arguments, DataDocument
+from aiq.core.base import Record
+from aiq.core.errors import ToolError, ToolErrorKind
+from aiq.core.tools import ToolResult
+
+_NOTE = 2000  # characters
+_CUT = re.compile(r"\[cut: the first \d+ of \d+ characters\]\s*\Z")
+_TYPES: Mapping[str, Literal["terms", "date_histogram", "numeric_histogram", "stats"]] = {
+    "date": "date_histogram",
+    "month": "date_histogram",
+    "numeric": "numeric_histogram",
+    "stats": "stats",
+}
+"""The type of an aggregation by a word of its name; any other is of terms."""
+
+
+class DataPage(Record):
+    """One answer of a data tool. `total`: distinct documents that match, None where it does not say; `following`: what
+    the call of the next page adds to its arguments, None where there is no other page; `note`: the beginning of an
+    answer that has neither documents nor counts."""
+
+    documents: tuple[DataDocument, ...] = ()
+    total: int | None = None
+    following: Arguments | None = None
+    aggregations: tuple[AggregationResult, ...] = ()
+    note: str = ""
+
+    @property
+    def size(self) -> int:
+        """Documents that match, as far as anybody knows."""
+        return len(self.documents) if self.total is None else self.total
+
+
+class ResponseReader:
+    """Reads the answers of any tool, with documents' fields found as config names them."""
+
+    def __init__(self, fields: FieldSettings) -> None:
+        self._fields = fields
+
+    def read(self, tool: str, result: ToolResult, arguments: Mapping[str, Any], page: int = 0) -> DataPage:
+        """The answer to a call. `page`: which page of a scan it is; documents without an id are named by it.
+
+        Text that is no JSON has the documents that the tool declares as sources. Raises ToolError (too_large) for JSON
+        that was cut off.
+        """
+        data = _data(result.content)
+        if data is None:
+            if _CUT.search(result.content) and result.content.lstrip()[:1] in "{[":
+                raise ToolError(ToolErrorKind.TOO_LARGE, f"{tool}: the result is cut off; ask for a smaller page")
+            return self._of_sources(tool, result)
+        rows = _rows(data)
+        documents = {d.key: d for d in (self._document(tool, row, n, page) for n, row in enumerate(rows))}
+        aggregations = tuple(self._aggregations(tool, data, arguments))
+        found = DataPage(documents=tuple(documents.values()), total=_total(data), following=_following(data))
+        sized = tuple(each.model_copy(update={"total_docs": found.size}) for each in aggregations)
+        tells = rows or sized or found.total is not None
+        return found.model_copy(update={"aggregations": sized, "note": "" if tells else result.content[:_NOTE]})
+
+    def _of_sources(self, tool: str, result: ToolResult) -> DataPage:
+        found = {
+            source.address: DataDocument(
+                key=f"{tool}:{source.address}",
+                title=source.title,
+                url=source.address,
+                date=source.published or "",
+                text=source.text,
+            )
+            for source in result.sources
+        }
+        return DataPage(documents=tuple(found.values()), note="" if found else result.content[:_NOTE])
+
+    def _document(self, tool: str, row: Mapping[str, Any], number: int, page: int) -> DataDocument:
+        """A row as a document: what else it has is told after its text."""
+        row = {**row, **row["_source"]} if isinstance(row.get("_source"), Mapping) else row
+        known = {part: self._first(row, getattr(self._fields, part)) for part in ("id", "title", "url", "date", "text")}
+        said = {name: value for name, (name_of, value) in known.items() if name_of}
+        named = {name for name, _ in known.values()}
+        rest = [
+            f"{name}: {value}"
+            for name, value in row.items()
+            if name not in named and isinstance(value, str | int | float) and value != said.get("id")
+        ]
+        text = "\n".join(filter(None, [said.get("text", "").rstrip(), "; ".join(rest)]))
+        key = said.get("id") or said.get("url") or f"doc_{page}_{number}"
+        shown = {name: said.get(name, "") for name in ("title", "url", "date")}
+        return DataDocument(key=f"{tool}:{key}", text=text, **shown)
+
+    def _first(self, row: Mapping[str, Any], names: Sequence[str]) -> tuple[str, str]:
+        """The first of these fields that the row has, and its value."""
+        return next(((name, str(row[name])) for name in names if row.get(name) not in (None, "")), ("", ""))
+
+    def _aggregations(
+        self, tool: str, data: Mapping[str, Any], arguments: Mapping[str, Any]
+    ) -> Iterator[AggregationResult]:
+        """Groupings with buckets; their field is what the call grouped by."""
+        for name, found in _groupings(data):
+            kind = next((kind for word, kind in _TYPES.items() if word in name), "terms")
+            asked = arguments.get("group_by" if kind == "terms" else "date_histogram") or name
+            field = str(found.get("field") or (_json(asked) or {}).get("field") or asked)
+            buckets = tuple(_bucket(bucket) for bucket in found["buckets"] if isinstance(bucket, Mapping))
+            yield AggregationResult(aggregation_type=kind, field=field, buckets=buckets, source_tool=tool)
+
+
+def merged(known: Sequence[DataDocument], new: Sequence[DataDocument]) -> tuple[DataDocument, ...]:
+    """Every document once, in the order of coming; one that was read in either place was read."""
+    by_key = {document.key: document for document in known}
+    for document in new:
+        before = by_key.get(document.key)
+        by_key[document.key] = document.model_copy(
+            update={"read": document.read or (before is not None and before.read)}
+        )
+    return tuple(by_key.values())
+
+
+def _data(content: str) -> dict[str, Any] | None:
+    """The object that a result is, or the last one that it has beside other text; None for a text without."""
+    value = _json(content)
+    if value is None and (opening := re.search(r"(?m)^\{", content)):
+        value = _json(content[opening.start() :])
+    if isinstance(value, list):
+        return {"results": value}
+    return value if isinstance(value, dict) else None
+
+
+def _json(text: Any) -> Any:
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError):
+        return None
+
+
+def _rows(data: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """documents, results, samples of buckets, or hits.hits: the first of them that has any."""
+    hits = data.get("hits")
+    samples = [row for _, found in _groupings(data) for bucket in _below(found["buckets"]) for row in _samples(bucket)]
+    places = (
+        data.get("documents"),
+        data.get("results"),
+        samples,
+        hits.get("hits") if isinstance(hits, Mapping) else None,
+    )
+    rows = ([row for row in place if isinstance(row, dict)] for place in places if isinstance(place, list))
+    return next(filter(None, rows), [])
+
+
+def _groupings(data: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Aggregations by name; a list of buckets at the top is one without a name."""
+    named = data.get("aggregations")
+    for name, found in named.items() if isinstance(named, Mapping) else ():
+        found = {"buckets": found} if isinstance(found, list) else found
+        if isinstance(found, Mapping) and isinstance(found.get("buckets"), list):
+            yield str(name), found
+    if isinstance(data.get("buckets"), list):
+        yield "group_by", {"buckets": data["buckets"]}
+
+
+def _below(buckets: Sequence[Any]) -> Iterator[Mapping[str, Any]]:
+    """Buckets and the buckets within them."""
+    for bucket in buckets:
+        if isinstance(bucket, Mapping):
+            yield bucket
+            for inner in bucket.values():
+                nested = inner.get("buckets") if isinstance(inner, Mapping) else inner
+                if inner is not bucket.get("samples") and isinstance(nested, list):
+                    yield from _below(nested)
+
+
+def _samples(bucket: Mapping[str, Any]) -> list[Any]:
+    samples = bucket.get("samples")
+    return samples if isinstance(samples, list) else []
+
+
+def _bucket(bucket: Mapping[str, Any]) -> dict[str, JsonValue]:
+    """Key and count of a bucket, and its other figures: `count` counts distinct documents, `doc_count` raw ones."""
+    key = bucket.get("key_as_string") or bucket.get("key")
+    key = (
+        " / ".join(map(str, key.values() if isinstance(key, Mapping) else key)) if isinstance(key, list | dict) else key
+    )
+    count = bucket.get("count", bucket.get("doc_count"))
+    more = {name: value for name, value in bucket.items() if isinstance(value, int | float) and "count" not in name}
+    return {**more, "key": str(key), "count": int(count) if isinstance(count, int | float) else 0}
+
+
+def _total(data: Mapping[str, Any]) -> int | None:
+    """Distinct documents that match, by what the server says best."""
+    context, hits, pagination = (data.get(name) or {} for name in ("data_context", "hits", "pagination"))
+    found = hits.get("total")
+    stated = (
+        context.get("unique_ids_matched"),
+        context.get("documents_matched"),
+        found.get("value") if isinstance(found, Mapping) else found,
+        pagination.get("total_hits"),
+    )
+    return next((value for value in stated if isinstance(value, int) and not isinstance(value, bool)), None)
+
+
+def _following(data: Mapping[str, Any]) -> Arguments | None:
+    """`search_after` as JSON text, and the point in time, where the server says that there is more."""
+    pagination = data.get("pagination") or {}
+    after = pagination.get("search_after")
+    if not pagination.get("has_more") or after is None:
+        return None
+    point = {"pit_id": pagination["pit_id"]} if pagination.get("pit_id") else {}
+    return {"search_after": after if isinstance(after, str) else json.dumps(after), **point}

@@ -1,0 +1,1 @@
+"""The sub-agents, one a file; `base.Registry` finds them."""

@@ -1,0 +1,175 @@
+"""What a sub-agent is, and the registry of all of them, found by looking through this package.
+
+A further one is one file: a child of `SubAgent`, here or anywhere else (`agent.subagents`), with the models of its
+input and output, the arguments that it takes from the state, and what its output changes there.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Literal, TypeVar
+
+from pydantic import BaseModel, JsonValue
+
+from aiq.agents.planner.errors import Category, Floors, UnknownSubAgent, categorise
+from aiq.agents.planner.settings import PlannerSettings
+from aiq.agents.planner.state import Arguments, PlannerState
+from aiq.agents.planner.tools import DataTools
+from aiq.agents.toolkit.structured import StructuredCall
+from aiq.core.errors import AgentError, ConfigError, ModelError
+from aiq.core.events import Recovery
+from aiq.core.plugins import load
+from aiq.core.prompts import Prompts
+from aiq.core.session import current
+
+In = TypeVar("In", bound=BaseModel)
+Out = TypeVar("Out", bound=BaseModel)
+AnswerT = TypeVar("AnswerT", bound=BaseModel)
+Changes = dict[str, Any]
+"""Fields of the state with their new values."""
+
+
+@dataclass(frozen=True)
+class Research:
+    """What a sub-agent works with: the tools of the research, and its state when the call began."""
+
+    tools: DataTools
+    state: PlannerState
+
+
+class SubAgent(Generic[In, Out]):
+    """One sub-agent; it serves all samples at once and keeps nothing of any.
+
+    `speed` and `cost` are told to the planner. `floors`: the arguments that are halved after a token limit, with their
+    least values. `brings_data`: whether a call that succeeded counts as a batch of data.
+    """
+
+    name: ClassVar[str]
+    description: ClassVar[str]
+    input_model: ClassVar[type[BaseModel]]
+    output_model: ClassVar[type[BaseModel]]
+    speed: ClassVar[Literal["fast", "medium", "slow"]] = "fast"
+    cost: ClassVar[Literal["low", "medium", "high"]] = "low"
+    floors: ClassVar[Floors] = {}
+    brings_data: ClassVar[bool] = False
+
+    def __init__(self, settings: PlannerSettings, prompts: Prompts) -> None:
+        self.settings, self.prompts = settings, prompts
+
+    def defaults(self, state: PlannerState) -> Arguments:
+        """What the state and the settings have for arguments that a call leaves out."""
+        return {}
+
+    def own(self, arguments: Mapping[str, Any]) -> Arguments:
+        """Those of a plan's arguments that it may set and has set; records always come from the state."""
+        plain = _plain_parameters(self.input_model)
+        return {name: value for name, value in arguments.items() if name in plain and value not in (None, "", [], {})}
+
+    def completed(self, arguments: Mapping[str, Any], state: PlannerState) -> Arguments:
+        """A plan's arguments with those that it leaves out."""
+        return self.defaults(state) | self.own(arguments)
+
+    async def run(self, arguments: Arguments, research: Research) -> Out:
+        """The checked output for completed arguments.
+
+        Raises ValidationError for arguments or an output that do not fit the models, and what the work raises.
+        """
+        given: Any = self.input_model.model_validate(arguments)
+        out: Any = self.output_model.model_validate(dict(await self.execute(given, research)))
+        return out  # type: ignore[no-any-return]
+
+    async def execute(self, given: In, research: Research) -> Out:
+        raise NotImplementedError
+
+    def accumulate(self, state: PlannerState, out: Out, arguments: Arguments) -> Changes:
+        """What the output changes in the state."""
+        raise NotImplementedError
+
+    async def ask(
+        self, answer: type[AnswerT], else_: str, request: str | None = None, **variables: Any
+    ) -> AnswerT | None:
+        """Such an object from this sub-agent's role (`planner.NAME`), asked by `REQUEST_request.j2` (None: its own).
+
+        None, logged as `else_`, where there is no readable reply. Raises ModelError for a set-up that has never worked
+        and for a prompt that was too long: the same with less may help.
+        """
+        options = {"seconds": self.settings.calls.timeout_seconds}
+        call = StructuredCall(
+            f"planner.{self.name}", answer, self.prompts, request or self.name, options, repair="repair.j2"
+        )
+        why = "no reply, repaired or not, has the form that it is asked for"
+        try:
+            if (found := await call.ask(**variables)) is not None:
+                return found
+        except ModelError as error:
+            if error.never_answered or categorise(error) is Category.TOKEN_LIMIT:
+                raise
+            why = str(error)
+        current().events.emit(Recovery(what=else_, detail=f"{self.name} failed: {why}"))
+        return None
+
+    async def asked(self, answer: type[AnswerT], **variables: Any) -> AnswerT:
+        """The same, where there is nothing to do without. Raises AgentError."""
+        if (found := await self.ask(answer, "no_reply", **variables)) is None:
+            raise AgentError(f"{self.name} failed: there is no reply that can be read")
+        return found
+
+
+AnySubAgent = SubAgent[Any, Any]
+
+
+class Registry:
+    """The sub-agents by name: those of this package, and those that `agent.subagents` names.
+
+    Raises ConfigError for one of the user's own that is no sub-agent, or has the name of another.
+    """
+
+    def __init__(self, settings: PlannerSettings, prompts: Prompts) -> None:
+        package = __name__.rpartition(".")[0]
+        folder = importlib.import_module(package).__path__
+        files = [importlib.import_module(f"{package}.{file.name}") for file in pkgutil.iter_modules(folder)]
+        shipped = [kind for file in files for kind in vars(file).values() if _is_subagent(kind, file.__name__)]
+        own = [load(target, "agent.subagents") for target in settings.subagents]
+        self._agents: dict[str, AnySubAgent] = {}
+        for kind in (*shipped, *own):
+            if not (isinstance(kind, type) and issubclass(kind, SubAgent)):
+                raise ConfigError(f"agent.subagents: {kind} is no child of aiq.agents.planner.subagents.base:SubAgent")
+            if kind.name in self._agents:
+                raise ConfigError(f"agent.subagents: there are two sub-agents called '{kind.name}'; rename one")
+            self._agents[kind.name] = kind(settings, prompts)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._agents)
+
+    def get(self, name: str) -> AnySubAgent:
+        """The sub-agent of that name. Raises UnknownSubAgent."""
+        if name not in self._agents:
+            raise UnknownSubAgent(f"Unknown sub-agent: {name}; there are: {', '.join(self._agents)}")
+        return self._agents[name]
+
+    def listing(self) -> list[dict[str, JsonValue]]:
+        """The sub-agents as the planner's prompt lists them, with the arguments that it may set."""
+        return [
+            {
+                "name": agent.name,
+                "description": f"{agent.description} ({agent.speed}, cost {agent.cost})",
+                "parameters": _plain_parameters(agent.input_model),
+            }
+            for agent in self._agents.values()
+        ]
+
+
+def _is_subagent(kind: Any, module: str) -> bool:
+    return isinstance(kind, type) and issubclass(kind, SubAgent) and kind.__module__ == module and hasattr(kind, "name")
+
+
+def _plain_parameters(model: type[BaseModel]) -> dict[str, JsonValue]:
+    """The arguments that are no records: those come from the state."""
+    properties: Mapping[str, Any] = model.model_json_schema().get("properties", {})
+    plain: dict[str, JsonValue] = {}
+    for name, form in properties.items():
+        if "$ref" not in str(form):
+            plain[name] = {key: form[key] for key in ("type", "description", "enum") if key in form}
+    return plain

@@ -1,0 +1,77 @@
+"""Decomposer: a question into three to seven sub-questions, the checklist that all others work by."""
+
+from collections.abc import Sequence
+from graphlib import CycleError, TopologicalSorter
+from typing import Self
+
+from pydantic import BaseModel, Field, model_validator
+
+from aiq.agents.planner.state import Arguments, PlannerState, SubQuestion, Written
+from aiq.agents.planner.subagents.base import Changes, Research, SubAgent
+
+_BOUNDS = {"minItems": 3, "maxItems": 7}
+
+
+class DecomposerInput(BaseModel):
+    query: str = Field(description="what to break into sub-questions")
+    context: str = Field("", description="what is known of it already")
+    max_questions: int = Field(7, ge=3, le=7, description="sub-questions at most")
+
+
+class DecomposerReply(Written):
+    """What the model is asked for; it is told the bounds, and what it does not keep to is mended."""
+
+    sub_questions: tuple[SubQuestion, ...] = Field(json_schema_extra=dict(_BOUNDS))
+    reasoning: str = ""
+
+
+class DecomposerOutput(BaseModel):
+    sub_questions: tuple[SubQuestion, ...] = Field(min_length=_BOUNDS["minItems"], max_length=_BOUNDS["maxItems"])
+    reasoning: str = ""
+
+    @model_validator(mode="after")
+    def _hangs_together(self) -> Self:
+        needs = {question.id: question.depends_on for question in self.sub_questions}
+        if len(needs) < len(self.sub_questions):
+            raise ValueError("two sub-questions have the same id")
+        if not needs.keys() >= {name for names in needs.values() for name in names}:
+            raise ValueError("a sub-question depends on one that there is not")
+        try:
+            TopologicalSorter(needs).prepare()
+        except CycleError:
+            raise ValueError("sub-questions depend on each other in a circle") from None
+        return self
+
+
+class Decomposer(SubAgent[DecomposerInput, DecomposerOutput]):
+    name = "decomposer"
+    description = "Breaks the question into 3 to 7 sub-questions that everything else works by. Fetches nothing."
+    input_model = DecomposerInput
+    output_model = DecomposerOutput
+
+    def defaults(self, state: PlannerState) -> Arguments:
+        context = "\n".join(f"{turn.speaker}: {turn.text}" for turn in state.history)
+        return {"query": state.query, "context": context, "max_questions": self.settings.decomposer.max_questions}
+
+    async def execute(self, given: DecomposerInput, research: Research) -> DecomposerOutput:
+        reply = await self.asked(DecomposerReply, **dict(given))
+        return DecomposerOutput(
+            sub_questions=mended(reply.sub_questions, given.max_questions), reasoning=reply.reasoning
+        )
+
+    def accumulate(self, state: PlannerState, out: DecomposerOutput, arguments: Arguments) -> Changes:
+        return {"sub_questions": out.sub_questions}
+
+
+def mended(questions: Sequence[SubQuestion], most: int) -> tuple[SubQuestion, ...]:
+    """The first questions, each id once, without dependencies on what there is not or, where they go in a circle, on
+    what comes later."""
+    first = questions[:most]
+    kept = [q for place, q in enumerate(first) if q.id not in {before.id for before in first[:place]}]
+    ids = [question.id for question in kept]
+    needs = {q.id: [name for name in q.depends_on if name in ids and name != q.id] for q in kept}
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError:
+        needs = {name: [other for other in needs[name] if ids.index(other) < ids.index(name)] for name in ids}
+    return tuple(question.model_copy(update={"depends_on": tuple(needs[question.id])}) for question in kept)

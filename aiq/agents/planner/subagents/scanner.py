@@ -1,0 +1,212 @@
+"""Scanner: all documents that a tool has, page by page, and the findings in them; with what share of them it read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from math import ceil
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, Field
+
+from aiq.agents.planner.accumulate import added_documents, added_findings
+from aiq.agents.planner.errors import categorise
+from aiq.agents.planner.responses import DataPage
+from aiq.agents.planner.settings import PAGE_LIMIT
+from aiq.agents.planner.state import Arguments, DataDocument, PlannerState, ResearchFinding
+from aiq.agents.planner.subagents.base import Changes, Research, SubAgent
+from aiq.agents.planner.subagents.extractor import ExtractorInput, asked, extract
+from aiq.agents.planner.tools import DataTools
+from aiq.agents.toolkit.subagents import gather_ordered
+from aiq.core.errors import ToolError
+from aiq.core.events import Decision, Recovery
+from aiq.core.session import current
+
+_OF_A_PAGE = frozenset({"top_n", "top_n_per_group", "size", "offset", "search_after", "pit_id", "page_size"})
+"""Arguments of the call before that a scan does not take over."""
+_OF_GROUPS = frozenset({"group_by", "samples_per_bucket"})
+
+
+def _clamped(value: Any) -> Any:
+    """Servers cut larger pages without a word, and what they leave out would be lost."""
+    return min(value, PAGE_LIMIT) if isinstance(value, int) else value
+
+
+class ScannerInput(BaseModel):
+    tool_name: str | None = Field(None, description="the tool to scan; by default the first")
+    tool_names: tuple[str, ...] | None = Field(None, description="or several tools")
+    use_all_enabled: bool = Field(False, description="or all tools")
+    tool_args: dict[str, Any] = Field(
+        {}, description="arguments of the tool, such as filters; else those of the last call"
+    )
+    batch_size: Annotated[int, BeforeValidator(_clamped), Field(ge=1, le=PAGE_LIMIT)] = Field(
+        75, description="documents of one batch"
+    )
+    max_batches: int = Field(4, ge=1, description="batches, where the tool does not say how many documents there are")
+    extraction_focus: str = Field("", description="what to look for in the documents")
+    sub_questions: tuple[str, ...] = Field((), description="research questions to answer")
+
+
+class ScannerOutput(BaseModel):
+    """`coverage_percentage`: documents of `total`; `truncated`: there are more than the ceilings let through."""
+
+    findings: tuple[ResearchFinding, ...] = ()
+    docs_scanned: int = 0
+    batches_processed: int = 0
+    coverage_percentage: float = Field(0.0, ge=0, le=100)
+    unique_themes: tuple[str, ...] = ()
+    sources: tuple[DataDocument, ...] = ()
+    mode: Literal["pagination", "aggregation_samples"] = "pagination"
+    total: int = 0
+    duplicates: int = 0
+    truncated: bool = False
+
+
+@dataclass
+class Scan:
+    """What was fetched so far, at most `ceiling` documents; `totals` are what the tools say there is."""
+
+    ceiling: int
+    documents: dict[str, DataDocument] = field(default_factory=dict)
+    totals: dict[str, int] = field(default_factory=dict)
+    batches: list[tuple[DataDocument, ...]] = field(default_factory=list)
+    duplicates: int = 0
+
+    @property
+    def left(self) -> int:
+        return self.ceiling - len(self.documents)
+
+    def add(self, pages: dict[str, DataPage]) -> bool:
+        """One batch, whose documents beyond the ceiling are left out; whether any is new."""
+        new: dict[str, DataDocument] = {}
+        for name, page in pages.items():
+            self.totals[name] = max(page.total or 0, self.totals.get(name, 0))
+            for document in page.documents:
+                if document.key in self.documents or document.key in new:
+                    self.duplicates += 1
+                elif len(new) < self.left:
+                    new[document.key] = document.model_copy(update={"read": True})
+        self.documents |= new
+        self.batches.append(tuple(new.values()))
+        return bool(new)
+
+
+class Scanner(SubAgent[ScannerInput, ScannerOutput]):
+    name = "scanner"
+    description = "Reads all documents that match, page by page, and extracts findings from them."
+    input_model = ScannerInput
+    output_model = ScannerOutput
+    speed = "slow"
+    cost = "high"
+    floors = {  # noqa: RUF012  a constant of the class
+        "batch_size": 10,
+        "max_batches": 1,
+        "tool_args": {"batch_size": 10, "max_batches": 1, "samples_per_bucket": 1, "top_n": 5, "top_n_per_group": 2},
+    }
+    brings_data = True
+
+    def defaults(self, state: PlannerState) -> Arguments:
+        settings = self.settings.scanner
+        return {
+            "batch_size": settings.batch_size,
+            "max_batches": settings.max_batches,
+            "extraction_focus": state.query,
+            "sub_questions": asked(state.sub_questions),
+        }
+
+    async def execute(self, given: ScannerInput, research: Research) -> ScannerOutput:
+        tools = research.tools
+        names = tools.chosen(given.tool_name, given.tool_names, given.use_all_enabled)
+        if not names:
+            return ScannerOutput()
+        scan = Scan(self.settings.scanner.max_documents)
+        groups = bool(given.tool_args.get("group_by"))
+        arguments = given.tool_args or research.state.last_tool_args
+        arguments = {key: value for key, value in arguments.items() if key not in _OF_A_PAGE}
+        if groups:
+            samples = self.settings.scanner.samples_per_bucket
+            scan.add(await self._batch(tools, dict.fromkeys(names, {"samples_per_bucket": samples} | arguments), 0))
+        else:
+            arguments = {key: value for key, value in arguments.items() if key not in _OF_GROUPS}
+            await self._paginate(scan, names, arguments, given, research)
+        return self._output(scan, await self._findings(scan.batches, given, research), groups)
+
+    async def _paginate(
+        self, scan: Scan, names: Sequence[str], arguments: Arguments, given: ScannerInput, research: Research
+    ) -> None:
+        """Batches of one page of each tool that has more, until none has, nothing new comes, or enough is read."""
+        ahead: dict[str, Arguments] = {name: {} for name in names}
+        while ahead and len(scan.batches) < self._most_batches(scan, given, research.state):
+            size = min(given.batch_size, scan.left)
+            calls = {name: {**arguments, "page_size": size, **more} for name, more in ahead.items()}
+            pages = await self._batch(research.tools, calls, len(scan.batches))
+            if not scan.add(pages):
+                break
+            ahead = {name: page.following for name, page in pages.items() if page.following is not None}
+        cause = f"{len(scan.documents)} documents in {len(scan.batches)} batches of at most {given.batch_size}"
+        ceiling = min(scan.ceiling, given.batch_size * self._most_batches(scan, given, research.state))
+        current().events.emit(Decision(name="scan", value=ceiling, cause=cause))
+
+    def _most_batches(self, scan: Scan, given: ScannerInput, state: PlannerState) -> int:
+        """As many as all documents take by what the tools say, but no more than the ceiling lets through.
+
+        The batches made count as they came: a page may have had fewer documents than a batch.
+        """
+        total = sum(scan.totals.values()) or (0 if scan.batches else state.total_docs)
+        if not total:
+            return min(given.max_batches, ceil(scan.ceiling / given.batch_size))
+        left = max(0, min(total - len(scan.documents), scan.left))
+        return len(scan.batches) + ceil(left / given.batch_size)
+
+    async def _batch(self, tools: DataTools, calls: dict[str, Arguments], number: int) -> dict[str, DataPage]:
+        """A page of each tool; one that fails has no more."""
+
+        async def one(name: str) -> DataPage:
+            try:
+                return await tools.call(name, calls[name], number)
+            except ToolError as error:
+                current().events.emit(Recovery(what="tool_failed", detail=f"{name}: {categorise(error)}: {error}"))
+                return DataPage()
+
+        pages = await gather_ordered([partial(one, name) for name in calls], self.settings.calls.at_once, number)
+        return dict(zip(calls, pages, strict=True))
+
+    async def _findings(
+        self, batches: Sequence[tuple[DataDocument, ...]], given: ScannerInput, research: Research
+    ) -> tuple[ResearchFinding, ...]:
+        async def one(documents: tuple[DataDocument, ...]) -> tuple[ResearchFinding, ...]:
+            wanted = ExtractorInput(
+                documents=documents,
+                extraction_focus=given.extraction_focus,
+                sub_questions=given.sub_questions,
+                max_findings_per_doc=self.settings.scanner.findings_per_doc,
+            )
+            return await extract(self, wanted, research)
+
+        works = [partial(one, documents) for documents in batches if documents]
+        found = await gather_ordered(works, self.settings.calls.at_once, len(batches))
+        return tuple(finding for findings in found for finding in findings)
+
+    def _output(self, scan: Scan, findings: tuple[ResearchFinding, ...], groups: bool) -> ScannerOutput:
+        scanned = len(scan.documents)
+        total = max(scanned, sum(scan.totals.values()))
+        return ScannerOutput(
+            findings=findings,
+            docs_scanned=scanned,
+            batches_processed=len(scan.batches),
+            coverage_percentage=min(100.0, round(100 * scanned / total, 1)) if total else 0.0,
+            unique_themes=tuple(dict.fromkeys(theme for finding in findings for theme in finding.themes)),
+            sources=tuple(scan.documents.values()),
+            mode="aggregation_samples" if groups else "pagination",
+            total=total,
+            duplicates=scan.duplicates,
+            truncated=scanned < total,
+        )
+
+    def accumulate(self, state: PlannerState, out: ScannerOutput, arguments: Arguments) -> Changes:
+        """The scan is done, even if it brought nothing."""
+        return {
+            "findings": added_findings(state, out.findings),
+            "documents": added_documents(state, out.sources),
+            "total_docs": max(state.total_docs, out.total),
+            "needs_full_scan": False,
+        }

@@ -1,0 +1,119 @@
+"""The data tools of one research: which there are, and calls of them, fitted, timed, repeated and read."""
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import JsonValue, ValidationError
+
+from aiq.agents.planner.errors import with_retries
+from aiq.agents.planner.pool import Pool
+from aiq.agents.planner.responses import DataPage, ResponseReader
+from aiq.agents.planner.settings import PAGE_LIMIT, PlannerSettings
+from aiq.agents.planner.state import Arguments
+from aiq.agents.toolkit.toolset import research_tools
+from aiq.core.errors import ToolError, ToolErrorKind
+from aiq.core.events import Recovery
+from aiq.core.plugins import describe
+from aiq.core.session import current
+from aiq.core.tools import Tool, ToolResult
+
+_FLOORS = {"page_size": 10, "samples_per_bucket": 1, "top_n": 5, "top_n_per_group": 2}
+_PAGING = {"page_size", "search_after"}
+
+
+class DataTools:
+    """By name. `pool` is the one of them that is no tool of the session, if there is one."""
+
+    def __init__(self, settings: PlannerSettings, tools: Sequence[Tool], pool: Pool | None) -> None:
+        self._settings, self._reader, self.pool = settings, ResponseReader(settings.fields), pool
+        self._tools = {tool.name: tool for tool in tools}
+
+    @classmethod
+    def discover(cls, settings: PlannerSettings, data_sources: Sequence[str] | None) -> "DataTools":
+        """The tools of these data sources where any of them pages; else a pool over what they find."""
+        found = research_tools(data_sources)
+        if not found or any(_parameters(tool).keys() >= _PAGING for tool in found):
+            return cls(settings, found, None)
+        pool = Pool(settings.pool, settings.calls.at_once, found)
+        return cls(settings, [pool], pool)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._tools)
+
+    def listing(self) -> list[dict[str, JsonValue]]:
+        """The tools as prompts list them."""
+        return [
+            {"name": tool.name, "description": tool.description, "parameters": tool.parameters.model_json_schema()}
+            for tool in self._tools.values()
+        ]
+
+    def chosen(self, name: str | None, names: Sequence[str] | None, use_all: bool) -> tuple[str, ...]:
+        """Which tools a sub-agent uses: all, else those named, else the one named, else the first (specification 4.5).
+
+        Names that there are not do not count.
+        """
+        wanted = self.names if use_all else (names or ((name,) if name else self.names[:1]))
+        return tuple(known for known in wanted if known in self._tools) or self.names[:1]
+
+    async def call(self, name: str, arguments: Arguments, page: int = 0) -> DataPage:
+        """The answer to a call, repeated where that may help. `page`: see `ResponseReader.read`. Raises ToolError."""
+
+        async def once(given: Arguments) -> DataPage:
+            fitted = self._fitted(name, given)
+            async with asyncio.timeout(self._settings.calls.timeout_seconds):
+                result = await self._run(name, fitted)
+            return self._reader.read(name, result, fitted, page)
+
+        return await with_retries(name, once, arguments, _FLOORS, self._settings.calls)
+
+    async def call_matching(self, name: str, arguments: Arguments) -> tuple[DataPage, Arguments]:
+        """The answer to a planned call, and its arguments: without the full-text query where nothing has its words."""
+        page = await self.call(name, arguments)
+        if page.size or self.pool is not None or not arguments.get("query"):
+            return page, arguments
+        rest = {key: value for key, value in arguments.items() if key != "query"}
+        current().events.emit(Recovery(what="query_dropped", detail=f"{name}: nothing matches {arguments['query']!r}"))
+        return await self.call(name, rest), rest
+
+    async def _run(self, name: str, arguments: Arguments) -> ToolResult:
+        if self.pool is not None and name == self.pool.name:
+            try:
+                return await self.pool.run(self.pool.parameters.model_validate(arguments))
+            except ValidationError as error:
+                raise ToolError(ToolErrorKind.INVALID_ARGUMENTS, f"{name}: {describe(error)}") from None
+        return await current().call_tool(name, arguments)
+
+    def _fitted(self, name: str, arguments: Arguments) -> Arguments:
+        """The arguments that the tool has, objects as JSON where it wants text, pages of a size that servers give."""
+        if name not in self._tools:
+            return arguments
+        parameters = _parameters(self._tools[name])
+        if unknown := sorted(arguments.keys() - parameters.keys()):
+            detail = f"{name} has no {', '.join(unknown)}"
+            current().events.emit(Recovery(what="arguments_dropped", detail=detail))
+        fitted = {key: value for key, value in arguments.items() if key in parameters and value is not None}
+        for key, value in fitted.items():
+            if isinstance(value, dict | list) and not {"object", "array"} & _types(parameters[key]):
+                fitted[key] = json.dumps(value, ensure_ascii=False)
+        if isinstance(size := fitted.get("page_size"), int):
+            fitted["page_size"] = max(1, min(size, PAGE_LIMIT))
+        return fitted
+
+
+def _parameters(tool: Tool) -> dict[str, Any]:
+    properties: dict[str, Any] = tool.parameters.model_json_schema().get("properties", {})
+    return properties
+
+
+def _types(schema: Mapping[str, Any]) -> set[str]:
+    """The JSON types that a parameter may have; any where it states none."""
+    forms = [schema, *schema.get("anyOf", ())]
+    kinds = [kind for form in forms for kind in _listed(form.get("type"))]
+    return set(kinds) or {"object", "array"}
+
+
+def _listed(kind: Any) -> list[str]:
+    return [kind] if isinstance(kind, str) else list(kind or ())

@@ -1,0 +1,179 @@
+"""What each kind of outcome changes in the state, and what is counted over an iteration."""
+
+from typing import Any
+
+import pytest
+
+from aiq.agents.planner.accumulate import accumulated, automatic_confidence, settled
+from aiq.agents.planner.responses import DataPage
+from aiq.agents.planner.settings import PlannerSettings
+from aiq.agents.planner.state import AggregationResult, Outcome, Perspective, PlannerState, ResearchGap, ValidationIssue
+from aiq.agents.planner.subagents.aggregator import AggregatorOutput
+from aiq.agents.planner.subagents.base import Registry
+from aiq.agents.planner.subagents.decomposer import DecomposerOutput
+from aiq.agents.planner.subagents.extractor import ExtractorOutput
+from aiq.agents.planner.subagents.gap_analyzer import GapAnalyzerOutput
+from aiq.agents.planner.subagents.perspective import PerspectiveOutput
+from aiq.agents.planner.subagents.scanner import ScannerOutput
+from aiq.agents.planner.subagents.synthesizer import SynthesizerOutput
+from aiq.agents.planner.subagents.validator import ValidatorOutput
+from tests.agents.planner.conftest import document, finding, questions, state
+from tests.settings import configured
+
+SETTINGS = configured(PlannerSettings)
+REGISTRY = Registry(SETTINGS, SETTINGS.prompts())
+COUNTS = AggregationResult(aggregation_type="terms", field="theme")
+TEN = tuple(document(f"t:{n}") for n in range(10))
+ALL = tuple(document(f"t:{n}", read=True) for n in range(165))
+
+
+def after(given: PlannerState, name: str, output: Any, **more: Any) -> PlannerState:
+    return accumulated(given, [Outcome(name=name, output=output, **more)], REGISTRY)
+
+
+def called(given: PlannerState, page: DataPage, **arguments: Any) -> PlannerState:
+    return after(given, "t", page, is_tool=True, arguments=arguments)
+
+
+def test_sub_questions_and_perspectives_are_replaced() -> None:
+    given = state(sub_questions=questions(1), perspectives=(Perspective(name="A", focus="a"),))
+    found = after(given, "decomposer", DecomposerOutput(sub_questions=questions(1, 2, 3)))
+    found = after(found, "perspective", PerspectiveOutput(perspectives=(Perspective(name="B", focus="b"),)))
+    assert [question.priority for question in found.sub_questions] == [1, 2, 3]
+    assert [view.name for view in found.perspectives] == ["B"]
+
+
+def test_an_aggregator_adds_its_results_and_tells_the_total() -> None:
+    out = AggregatorOutput(results=(COUNTS,), insights=("AI leads.",), total_dataset_size=165, sources=TEN)
+    found = after(state(aggregations=(COUNTS,), total_docs=20), "aggregator", out)
+    assert (len(found.aggregations), found.insights, found.total_docs) == (2, ("AI leads.",), 165)
+    assert (found.docs_fetched, found.needs_full_scan) == (10, True)
+    assert after(state(total_docs=200), "aggregator", out).total_docs == 200
+
+
+def test_documents_are_counted_once_165_and_not_175() -> None:
+    given = called(state(), DataPage(documents=TEN, total=165))
+    assert (given.docs_fetched, given.needs_full_scan) == (10, True)
+    found = after(given, "scanner", ScannerOutput(docs_scanned=165, sources=ALL, total=165))
+    assert (found.docs_fetched, found.unfetched, found.needs_full_scan) == (165, 0, False)
+
+
+def test_documents_of_two_tools_with_the_same_ids_are_different() -> None:
+    given = called(state(), DataPage(documents=(document("t:1"), document("t:2")), total=2))
+    found = after(given, "scanner", ScannerOutput(sources=(document("u:1"), document("u:2"))))
+    assert found.docs_fetched == 4
+
+
+def test_a_scan_is_over_even_if_it_brought_nothing() -> None:
+    assert not after(state(needs_full_scan=True, total_docs=9), "scanner", ScannerOutput()).needs_full_scan
+
+
+@pytest.mark.parametrize(("name", "kind"), [("scanner", ScannerOutput), ("extractor", ExtractorOutput)])
+def test_claims_are_added_once_whatever_their_case(name: str, kind: Any) -> None:
+    new = (finding("AI leads."), finding("Cloud follows."), finding("cloud follows. "), finding(" "))
+    found = after(state(findings=(finding("ai LEADS."),)), name, kind(findings=new))
+    assert [(one.id, one.claim) for one in found.findings] == [("f_1", "ai LEADS."), ("f_2", "Cloud follows.")]
+
+
+def test_what_was_extracted_from_is_read() -> None:
+    given = state(documents=TEN)
+    found = after(given, "extractor", ExtractorOutput(sources=(document("t:3", read=True),)))
+    assert [d.key for d in found.documents if d.read] == ["t:3"]
+    assert found.docs_fetched == 10
+
+
+def test_a_validator_replaces_the_confidence() -> None:
+    issue = ValidationIssue(issue_type="relevance", description="off")
+    out = ValidatorOutput(status="passed", issues=(issue,), confidence_scores={"sq_1": 0.5}, overall_confidence=0.4)
+    found = after(state(confidence=0.6), "validator", out)
+    assert (found.validation_status, found.validation_issues) == ("passed", (issue,))
+    assert (found.confidence, found.question_confidence) == (0.4, {"sq_1": 0.5})
+    rich = found.model_copy(
+        update={"aggregations": (COUNTS,), "findings": (finding(),), "documents": TEN, "total_docs": 10}
+    )
+    assert settled(found, rich, REGISTRY).confidence == 0.4
+
+
+def test_gaps_are_replaced_and_the_recommendation_is_kept() -> None:
+    gap = ResearchGap(gap_description="AI")
+    out = GapAnalyzerOutput(gaps=(gap,), recommendation="CONTINUE_RESEARCH")
+    found = after(state(gaps=(gap, gap)), "gap_analyzer", out)
+    assert (found.gaps, found.recommendation) == ((gap,), "CONTINUE_RESEARCH")
+
+
+def test_a_synthesizer_writes_the_report() -> None:
+    out = SynthesizerOutput(report="R", key_findings=("k",), confidence=0.8, limitations=("l",))
+    found = after(state(), "synthesizer", out)
+    assert (found.report, found.key_findings, found.confidence, found.limitations) == ("R", ("k",), 0.8, ("l",))
+
+
+def test_a_tool_call_keeps_its_arguments_for_a_scan() -> None:
+    found = called(state(), DataPage(documents=TEN, total=165, aggregations=(COUNTS,)), filters="{}")
+    assert (found.last_tool_args, found.tool_calls_done, len(found.aggregations)) == ({"filters": "{}"}, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("fetched", "total", "needed"), [(10, 165, True), (0, 165, False), (10, 10, False), (10, None, False)]
+)
+def test_a_scan_is_needed_where_some_are_fetched_and_others_are_not(fetched: int, total: Any, needed: bool) -> None:
+    assert called(state(), DataPage(documents=TEN[:fetched], total=total)).needs_full_scan is needed
+
+
+def test_what_says_nothing_new_asks_for_no_further_scan() -> None:
+    done = state(documents=ALL, total_docs=600)
+    assert not called(done, DataPage(documents=TEN, total=600)).needs_full_scan
+    assert called(done, DataPage(documents=TEN, total=700)).needs_full_scan
+
+
+def test_what_a_tool_says_beside_documents_is_a_note() -> None:
+    assert called(state(), DataPage(note="Fields: theme")).notes == ("t: Fields: theme",)
+
+
+def test_failed_calls_change_nothing() -> None:
+    given = state()
+    outcomes = [Outcome(name="scanner", error="timeout"), Outcome(name="t", is_tool=True, error="unknown")]
+    assert accumulated(given, outcomes, REGISTRY) == given
+
+
+def quiet(name: str, output: Any, *, new: bool = False, **more: Any) -> int:
+    given = state(quiet=2)
+    outcome = Outcome(name=name, output=output, **more)
+    found = accumulated(given.model_copy(update={"outcomes": (outcome,)}), [outcome], REGISTRY)
+    return settled(given, found, REGISTRY).quiet
+
+
+@pytest.mark.parametrize(
+    ("name", "output", "count"),
+    [
+        ("scanner", ScannerOutput(), 3),
+        ("scanner", ScannerOutput(findings=(finding(),)), 0),
+        ("aggregator", AggregatorOutput(), 3),
+        ("extractor", ExtractorOutput(), 3),
+        ("decomposer", DecomposerOutput(sub_questions=questions(1, 1, 1)), 2),
+        ("validator", ValidatorOutput(status="passed", overall_confidence=0.1), 2),
+    ],
+)
+def test_batches_without_a_new_finding_are_counted(name: str, output: Any, count: int) -> None:
+    assert quiet(name, output) == count
+
+
+def test_a_failed_batch_does_not_count() -> None:
+    assert quiet("scanner", None, error="timeout") == 2
+    assert quiet("t", DataPage(), is_tool=True) == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "confidence"),
+    [
+        ({}, 0.0),
+        ({"aggregations": (COUNTS,)}, 0.3),
+        ({"findings": (finding(),)}, 0.2),
+        ({"documents": TEN, "total_docs": 20, "needs_full_scan": True}, 0.15),
+        ({"documents": TEN, "total_docs": 20}, 0.35),
+        ({"documents": TEN, "total_docs": 10}, 0.5),
+        ({"documents": TEN, "total_docs": 5}, 0.5),
+        ({"aggregations": (COUNTS,), "findings": (finding(),), "documents": TEN, "total_docs": 10}, 1.0),
+    ],
+)
+def test_the_automatic_confidence(given: dict[str, Any], confidence: float) -> None:
+    assert automatic_confidence(state(**given)) == pytest.approx(confidence)

@@ -1,0 +1,72 @@
+"""The document's concrete example, "India events by theme", step by step over the shipped events."""
+
+from aiq.core.events import AgentStarted, Decision, ReportChunk, ReportWritten, Round, StageChanged
+from tests.agents.planner.conftest import FIRST, INDIA, QUESTIONS, EventsTool, plan, planned, roles
+
+THEMES = {"AI": 50, "Cloud": 40, "Security": 30, "Data": 20, "Fintech": 15, "Robotics": 10}
+
+
+async def test_india_events_by_theme() -> None:
+    tool = EventsTool()
+    second = plan(("scanner", {"batch_size": 100}), next_action="call_sub_agents")
+    async with planned(roles([FIRST, second]), tool) as (report, bench):
+        # iteration 1: the decomposer alongside one aggregation, of which ten documents are shown
+        first, scan, rest = tool.calls
+        assert first == {"filters": INDIA, "group_by": "event_theme"}
+        rounds = bench.logged(Round)
+        assert len(rounds[0].new_sources) == 10
+        assert report.extras["sub_questions"] == QUESTIONS
+        completions = [event for event in bench.logged(Decision) if event.name == "completion"]
+        assert (completions[0].value, completions[0].cause) == ("planning", "confidence 0.32, 10 of 165 documents")
+
+        # iteration 2: the planner is told what is unfetched; the scanner reads 100 and 65 documents
+        asked = bench.endpoint.of("planner.planner")[1].last_user
+        assert "Sub-questions: 3" in asked
+        assert "UNFETCHED DOCS: 155 more documents need scanning!" in asked
+        assert scan == {"filters": INDIA, "page_size": 100}
+        assert rest == {**scan, "search_after": rest["search_after"], "pit_id": rest["pit_id"]}
+        batches = bench.endpoint.of("planner.scanner")
+        assert [batch.last_user.count("<document>") for batch in batches] == [100, 65]
+        assert all(f"sq_{n}: {q}" in batch.last_user for batch in batches for n, q in enumerate(QUESTIONS, 1))
+        assert len(rounds[1].new_sources) == 155
+
+        # iteration 3: all documents are fetched, the report is written and streamed
+        assert (completions[1].value, completions[1].cause) == ("synthesis", "all documents fetched: 165 of 165")
+        assert [event.agent for event in bench.logged(AgentStarted)] == ["decomposer", "scanner", "synthesizer"]
+        written = bench.endpoint.of("planner.synthesizer")[0].last_user
+        assert "Distribution by event_theme (165 documents): AI: 50, Cloud: 40, Security: 30" in written
+        chunks = bench.logged(ReportChunk)
+        assert len(chunks) > 1
+        (final,) = bench.logged(ReportWritten)
+        assert final.raw_text.startswith("".join(chunk.text for chunk in chunks))
+
+        counts = {name: report.extras[name] for name in ("iterations", "aggregations", "findings", "documents")}
+        assert counts == {"iterations": 3, "aggregations": 1, "findings": 6, "documents": 165}
+        assert report.extras["coverage"] == 100.0
+        assert report.citation_status == "verified"
+        assert "[1] Ulstad Security Expo 2023 - https://events.offline.example/ev-00002" in report.text
+
+
+async def test_the_full_scan_is_flagged_and_cleared() -> None:
+    second = plan(("scanner", {"batch_size": 100}))
+    async with planned(roles([FIRST, second])) as (_, bench):
+        first, later = bench.endpoint.of("planner.planner")
+        assert "UNFETCHED" not in first.last_user
+        assert "UNFETCHED" in later.last_user
+        stages = [event.stage for event in bench.logged(StageChanged)]
+        loop = ["planning", "execute", "accumulate", "check_completion"]
+        assert stages == ["initialization", *loop, *loop, "synthesis"]
+
+
+async def test_the_buckets_are_those_of_the_collection() -> None:
+    async with planned(roles([FIRST, plan("scanner")])) as (_, bench):
+        asked = bench.endpoint.of("planner.synthesizer")[0].last_user
+        assert ", ".join(f"{theme}: {count}" for theme, count in THEMES.items()) in asked
+
+
+async def test_two_runs_are_the_same_at_any_concurrency() -> None:
+    told = []
+    for at_once in (1, 5):
+        async with planned(roles([FIRST, plan("scanner")]), calls={"at_once": at_once}) as (report, bench):
+            told.append((report.text, report.extras, bench.session.sources.all()))
+    assert told[0] == told[1]

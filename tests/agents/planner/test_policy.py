@@ -1,0 +1,122 @@
+"""What becomes of a plan: the document's rules, and the source's safeguards."""
+
+from typing import Any
+
+import pytest
+
+from aiq.agents.planner.policy import POLICIES, Settled
+from aiq.agents.planner.settings import PlannerSettings
+from aiq.agents.planner.state import AggregationResult, PlannerDecision, PlannerState
+from tests.agents.planner.conftest import document, finding, plan, state
+from tests.settings import configured
+
+COUNTS = (AggregationResult(aggregation_type="terms", field="theme"),)
+FIRST = PlannerDecision.model_validate(plan("decomposer", tools=[("t", {})]))
+BOTH = pytest.mark.parametrize("policy", ["document", "strict_source"])
+
+
+def settle(policy: str, planned: dict[str, Any], given: PlannerState) -> Settled:
+    policies = POLICIES[policy](configured(PlannerSettings))
+    return policies.settle(PlannerDecision.model_validate(planned), given, FIRST)
+
+
+def called(found: Settled) -> list[str]:
+    return [*found.decision.agents, *(call.tool for call in found.decision.tool_calls)]
+
+
+def unfetched(**more: Any) -> PlannerState:
+    return state(**{"iteration": 2, "aggregations": COUNTS, "needs_full_scan": True, "total_docs": 165, **more})
+
+
+@BOTH
+def test_after_the_last_iteration_only_the_report_is_written(policy: str) -> None:
+    found = settle(policy, plan("scanner", tools=[("t", {})]), unfetched(iteration=11))
+    assert (called(found), found.cause) == (["synthesizer"], "Max iterations reached")
+
+
+def test_validator_and_gap_analyzer_are_reached_before_the_report() -> None:
+    """In the source they are not: with statistics and no scan to be made, every other plan becomes the report."""
+    given = state(iteration=2, aggregations=COUNTS)
+    for planned in (plan("validator", next_action="validate"), plan("gap_analyzer", next_action="analyze_gaps")):
+        assert called(settle("document", planned, given)) == [planned["sub_agent_calls"][0]["agent_name"]]
+        assert called(settle("strict_source", planned, given)) == ["synthesizer"]
+
+
+@BOTH
+def test_a_scan_is_added_where_documents_are_unfetched(policy: str) -> None:
+    found = settle(policy, plan("validator", tools=[("t", {})]), unfetched())
+    (scan,) = [call for call in found.decision.sub_agent_calls if call.agent_name == "scanner"]
+    assert scan.arguments == {"batch_size": 100, "max_batches": 10}
+    assert found.scans
+    assert not found.decision.tool_calls
+
+
+def test_what_the_model_planned_beside_waits_for_the_added_scan() -> None:
+    found = settle("document", plan("gap_analyzer", "synthesizer"), unfetched())
+    assert [(call.agent_name, call.depends_on) for call in found.decision.sub_agent_calls] == [
+        ("scanner", ()),
+        ("gap_analyzer", (0,)),
+    ]
+    assert called(settle("strict_source", plan("gap_analyzer"), unfetched())) == ["scanner"]
+
+
+@BOTH
+def test_a_planned_scan_is_kept_as_it_is(policy: str) -> None:
+    planned = plan(("scanner", {"batch_size": 50}), tools=[("t", {})])
+    found = settle(policy, planned, unfetched())
+    assert called(found) == ["scanner", "t"]
+    assert found.decision.sub_agent_calls[0].arguments == {"batch_size": 50}
+    assert found.scans
+
+
+@BOTH
+def test_to_synthesize_while_documents_are_unfetched_is_to_scan(policy: str) -> None:
+    assert called(settle(policy, plan(next_action="synthesize"), unfetched())) == ["scanner"]
+
+
+def test_without_statistics_only_the_document_scans() -> None:
+    assert called(settle("document", plan(), unfetched(aggregations=()))) == ["scanner"]
+    assert called(settle("strict_source", plan(), unfetched(aggregations=()))) == []
+
+
+@BOTH
+@pytest.mark.parametrize("action", ["complete", "synthesize"])
+def test_to_end_is_one_call_of_the_synthesizer(policy: str, action: str) -> None:
+    planned = plan("scanner", "aggregator", tools=[("t", {})], next_action=action)
+    found = settle(policy, planned, state(iteration=2, findings=(finding(),)))
+    assert called(found) == ["synthesizer"]
+
+
+@BOTH
+def test_the_synthesizer_alone_ends_too(policy: str) -> None:
+    found = settle(policy, plan("synthesizer"), state(iteration=2, findings=(finding(),)))
+    assert found.decision.next_action == "synthesize"
+
+
+@BOTH
+def test_without_material_no_report_is_written(policy: str) -> None:
+    found = settle(policy, plan("synthesizer", next_action="synthesize"), state(iteration=2))
+    assert called(found) == []
+
+
+@pytest.mark.parametrize(
+    ("planned", "becomes"),
+    [
+        (plan(), ["decomposer", "t"]),
+        (plan("perspective"), ["perspective", "decomposer", "t"]),
+        (plan("aggregator"), ["aggregator", "decomposer"]),
+        (plan("decomposer", tools=[("u", {})]), ["decomposer", "u"]),
+        (plan(next_action="synthesize"), ["decomposer", "t"]),
+    ],
+)
+def test_the_first_plan_has_a_decomposer_alongside_data(planned: Any, becomes: list[str]) -> None:
+    assert called(settle("document", planned, state(iteration=1))) == becomes
+    assert called(settle("document", plan(), state(iteration=2))) == []
+    assert called(settle("strict_source", plan(), state(iteration=1))) == []
+
+
+def test_as_planned_is_as_planned() -> None:
+    given = state(iteration=2, documents=(document("t:a"),), total_docs=1)
+    planned = plan("aggregator", tools=[("t", {})], next_action="call_tools", reasoning="more counts")
+    found = settle("document", planned, given)
+    assert (called(found), found.cause, found.scans) == (["aggregator", "t"], "more counts", False)

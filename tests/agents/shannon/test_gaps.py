@@ -1,0 +1,196 @@
+"""Gaps: which are found, how they are searched for, and what the report becomes."""
+
+from typing import Any
+
+import pytest
+
+from aiq.core.events import Round
+from tests.agents.replies import search
+from tests.agents.shannon.runs import (
+    AREAS,
+    QUESTION,
+    Ran,
+    Said,
+    in_order,
+    plan,
+    report,
+    research,
+    section,
+    subtask,
+    task_of,
+)
+
+WHOLE, HALF = report(*AREAS), report(AREAS[0])
+LIMITED = f"{HALF}\n\n{section(AREAS[1])} Limited information available on trade."
+UNCITED = f"{HALF}\n\n{section(AREAS[1], citations='[1]')}"
+BASE: dict[str, Any] = {"enable_verification": False, "reflection": {"evaluator": "constant"}}
+
+
+async def fill(said: Said, settings: Any = None, **parts: Said) -> Ran:
+    return await research({"synthesizer": said, **parts}, {**BASE, **(settings or {})})
+
+
+def found(ran: Ran) -> list[Any]:
+    """The gaps found each time."""
+    return [one.detail["gaps"] for one in ran.decided("gaps")]
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "gaps"),
+    [
+        (WHOLE, {}, []),
+        (HALF, {}, ["Trade"]),
+        ("Orlune is a town.", {}, ["Origins", "Trade"]),
+        (LIMITED, {}, ["Trade"]),
+        (UNCITED, {}, []),  # the standard strategy does not count citations
+        (UNCITED, {"research_strategy": "deep"}, ["Trade"]),
+        (UNCITED, {"gap_filling_check_citations": True}, ["Trade"]),
+        (UNCITED, {"research_strategy": "deep", "gap_filling_check_citations": False}, []),
+        (UNCITED, {"research_strategy": "deep", "gaps": {"min_citations": 1}}, []),
+        ("Orlune is a town.", {"gap_filling_max_gaps": 1}, ["Origins"]),
+        (HALF.replace("### Origins", "#### Origins"), {}, ["Origins", "Trade"]),  # of another level
+        (HALF.replace("### Origins", "### ORIGINS"), {}, ["Trade"]),
+        (HALF.replace("### Origins", "### Origins of it"), {}, ["Origins", "Trade"]),
+    ],
+)
+async def test_an_area_without_a_good_section_is_a_gap(text: str, settings: dict[str, Any], gaps: list[str]) -> None:
+    ran = await fill(in_order(text, WHOLE), settings)
+    assert found(ran)[0] == gaps
+
+
+@pytest.mark.parametrize(
+    ("settings", "passes"),
+    [
+        ({}, 2),
+        ({"research_strategy": "quick"}, 0),
+        ({"research_strategy": "quick", "gap_filling_enabled": True}, 2),
+        ({"research_strategy": "academic"}, 2),
+        ({"research_strategy": None}, 2),
+        ({"gap_filling_enabled": False}, 0),
+        ({"gap_filling_max_iterations": 1}, 1),
+        ({"gap_filling_max_iterations": 4}, 4),
+    ],
+)
+async def test_gaps_are_filled_as_often_as_is_set(settings: dict[str, Any], passes: int) -> None:
+    ran = await fill(HALF, settings)
+    assert ran.extras["gap_iterations"] == len(ran.bench.logged(Round)) == passes
+    assert [one.detail["iteration"] for one in ran.decided("gaps")] == list(range(passes))
+    assert len(ran.asked("synthesizer")) == 1 + passes
+
+
+async def test_a_gap_is_searched_for_and_the_report_rewritten_with_what_was_found() -> None:
+    ran = await fill(in_order(HALF, WHOLE), {"synthesis": {"max_results": 1}})
+    (one_round,) = ran.bench.logged(Round)
+    query = f"Find detailed information about: Trade (related to: {QUESTION})"
+    assert (one_round.number, one_round.queries) == (1, (query,))
+    assert [url for url in one_round.new_sources if "trade" in url]
+    assert {task_of(one) for one in ran.asked("reasoner")} == {query}
+    results = ran.prompt("synthesizer").partition("Results of")[2]
+    assert results.index("# Trade\nIn short: Find detailed") < results.index("# one\n")  # on top of the first result
+    assert "# two\n" not in results
+    assert ran.report.raw_text.startswith(WHOLE)
+    assert ran.extras["not_covered"] == {}
+    assert {record["agent_id"] for record in ran.records} > {"gap-1-1"}
+
+
+async def test_sources_of_both_are_one_list_without_duplicates() -> None:
+    def finds_the_same(request: Any) -> Any:
+        return "So." if len(request.messages) > 2 else search("orlune", task_of(request).splitlines()[0])
+
+    ran = await fill(in_order(HALF, WHOLE), {"citations": {"per_domain": 50}}, researcher=finds_the_same)
+    listed = ran.prompt("synthesizer").partition("<citations>")[2].partition("</citations>")[0].strip().splitlines()
+    assert sum("pages.test/orlune)" in line for line in listed) == 1
+    assert len(listed) == 1 + 2 + 1  # of the plan's tasks, and of the gap
+    assert ran.extras["citations"]["total"] == 4
+
+
+@pytest.mark.parametrize(
+    ("settings", "iterations"),
+    [
+        ({"research_strategy": None}, 3),
+        ({"research_strategy": "deep"}, 4),
+        ({"react_max_iterations": 2}, 2),
+        ({"gaps": {"max_iterations": 1}}, 1),
+        ({"gaps": {"max_iterations": 10}}, 10),
+    ],
+)
+async def test_a_gaps_loop_has_its_iterations(settings: dict[str, Any], iterations: int) -> None:
+    lengths = iter(3**n for n in range(2, 12))  # no observation is like the one before
+    parts: dict[str, Said] = {"reasoner": "Search on.", "researcher": lambda request: "x" * next(lengths)}
+    given = {"gap_filling_max_iterations": 1, "execution": {"pattern": "parallel", "force_search": False}}
+    forced = plan(subtask("a", suggested_tools=["web_search_tool"]))
+    ran = await fill(HALF, {**given, **settings}, decomposer=forced, **parts)
+    assert len(ran.asked("reasoner")) == iterations
+
+
+@pytest.mark.parametrize(("tier", "used"), [(None, "medium"), ("large", "large")])
+async def test_the_new_report_has_the_tier_of_the_first_or_its_own(tier: str | None, used: str) -> None:
+    ran = await fill(in_order(HALF, WHOLE), {"gap_model_tier": tier})
+    assert [one.role.split(".")[1] for one in ran.asked("synthesizer")] == ["medium", used]
+
+
+async def test_a_report_that_cannot_be_rewritten_stays_with_the_citations_that_it_numbers() -> None:
+    ran = await fill(in_order(HALF, 500), {"gap_filling_max_iterations": 1})
+    assert ran.recovered == ["no_synthesis"]
+    assert ran.report.raw_text.startswith(HALF)
+    assert ran.extras["citations"]["total"] == 2
+    assert ran.report.raw_text.count("pages.test/") == 2
+    assert ran.bench.logged(Round)[0].new_sources  # though the pass had found more
+    assert ran.extras["not_covered"] == {"Trade": "0 of 600 characters, 0 of 2 citations"}
+
+
+async def test_what_an_earlier_pass_found_is_not_lost_where_it_could_not_be_written() -> None:
+    ran = await fill(in_order(HALF, 500, 500, WHOLE))
+    assert ran.extras["gap_iterations"] == 2
+    results = ran.prompt("synthesizer").partition("Results of")[2]
+    assert results.count("# Trade\n") == 1  # the second pass found the same, which is said once
+    assert ran.extras["not_covered"] == {}
+
+
+async def test_nothing_is_rewritten_where_nothing_was_found_at_all() -> None:
+    settings = {**BASE, "execution": {"force_search": False}}
+    parts: dict[str, Said] = {"synthesizer": HALF, "researcher": "from memory"}
+    ran = await research(parts, settings, {"data_sources": []})
+    assert ran.extras["gap_iterations"] == 2
+    assert len(ran.asked("synthesizer")) == 1
+
+
+@pytest.mark.parametrize(("at_once", "most"), [(1, 1), (2, 2), (3, 3)])
+async def test_so_many_gaps_are_searched_for_at_once(at_once: int, most: int) -> None:
+    areas = ["A", "B", "C", "D"]
+    parts: dict[str, Said] = {
+        "refiner": {"refined_query": "Q", "research_areas": areas},
+        "decomposer": plan(subtask("a"), complexity=0.5),
+        "synthesizer": in_order("Orlune is a town.", report(*areas)),
+    }
+    settings = {**BASE, "research_strategy": "academic", "enable_verification": False, "gaps": {"at_once": at_once}}
+    ran = await research(parts, {**settings, "execution": {"pattern": "parallel"}}, order=3)
+    endpoint: Any = ran.bench.endpoint
+    assert endpoint.most == most
+    assert [f"gap-1-{n}" in {record["agent_id"] for record in ran.records} for n in (1, 2, 3, 4)] == [True] * 4
+
+
+COVERAGE = {"coverage": 0.4, "confidence": 0.4, "critical_gaps": ["trade"], "queries": ["Trade of Orlune", "Its mills"]}
+GOOD = {"coverage": 0.9, "confidence": 0.9, "critical_gaps": [], "queries": []}
+
+
+@pytest.mark.parametrize(
+    ("said", "gaps", "queries", "reports"),
+    [
+        ([GOOD], {}, [], 1),
+        ([COVERAGE, GOOD], {}, [("Trade of Orlune", "Its mills")], 2),
+        ([COVERAGE, GOOD], {"queries": 1}, [("Trade of Orlune",)], 2),
+        ([COVERAGE], {}, [("Trade of Orlune", "Its mills")] * 2, 2),  # the second pass brings nothing new
+        ([{**GOOD, "confidence": 0.5, "queries": ["Q"]}, GOOD], {}, [("Q",)], 2),
+        ([COVERAGE], {"stop_urls": 1}, [("Trade of Orlune", "Its mills")], 2),
+        ([COVERAGE], {"confidence": 0.3}, [], 1),  # unless it is sure that more is needed
+        (["no JSON", "no JSON", GOOD], {}, [AREAS], 2),  # then it searches for the areas
+    ],
+)
+async def test_gaps_by_a_model(
+    said: list[Any], gaps: dict[str, Any], queries: list[tuple[str, ...]], reports: int
+) -> None:
+    settings = {"gaps": {"evaluator": "model", **gaps}, "citations": {"per_domain": 50}}
+    ran = await fill(WHOLE, settings, coverage=in_order(*said))
+    assert [one.queries for one in ran.bench.logged(Round)] == queries
+    assert len(ran.asked("synthesizer")) == reports

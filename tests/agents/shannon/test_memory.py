@@ -1,0 +1,123 @@
+"""What is recalled of a conversation, and where a prompt shows it."""
+
+from typing import Any
+
+import pytest
+
+from aiq.agents.shannon.memory import in_pairs
+from aiq.core.errors import ModelError
+from aiq.core.samples import Turn
+from tests.agents.shannon.runs import QUICK, Ran, research
+
+RIVER = ("How long is the river of Orlune?", "What do people trade in Orlune?")
+
+
+def shown(ran: Ran, part: str = "refiner") -> list[str]:
+    """What this part's prompt shows of the conversation."""
+    text = ran.asked(part)[0].messages[1].text
+    return [one.partition("</conversation>")[0].strip() for one in text.split("<conversation>")[1:]]
+
+
+def users(ran: Ran) -> list[str]:
+    return [one.splitlines()[0].removeprefix("User: ") for one in shown(ran)]
+
+
+async def recall(*before: str, ask: str = "And its mill?", said: str = "So it is [1].", **memory: Any) -> Ran:
+    settings = {**QUICK, "synthesis_style": "concise", "memory": memory, "compression": {"enabled": False}}
+    return await research({"synthesizer": said}, settings, {"text": ask}, before=before)
+
+
+async def test_a_later_turn_remembers_what_was_asked_and_answered() -> None:
+    ran = await recall(*RIVER, said="The river is 66 km long [1].")
+    assert users(ran) == list(RIVER)
+    assert all("Assistant: The river is 66 km long [1]" in one for one in shown(ran))
+    (decision,) = ran.decided("memory")
+    assert (decision.value, decision.cause) == (2, "hierarchical")
+    assert decision.detail == {"recent": 2, "semantic": 0, "summary": 0, "duplicate": 0}
+    for part in ("refiner", "decomposer", "researcher", "synthesizer"):
+        assert shown(ran, part)[:2] == shown(ran)
+
+
+async def test_the_latest_turns_and_those_most_like_the_question_each_once() -> None:
+    asked = [f"Topic {n} of the town" for n in range(8)]
+    ran = await recall("How long is the river?", *asked, ask="how long is the river")
+    assert users(ran) == [*asked[3:], "How long is the river?"]
+    assert ran.decided("memory")[0].detail == {"recent": 5, "semantic": 1, "summary": 0, "duplicate": 0}
+    twice = await recall("How long is the river?", ask="how long is the river")
+    assert users(twice) == ["How long is the river?"]
+    assert twice.decided("memory")[0].detail["duplicate"] == 1
+
+
+@pytest.mark.parametrize(
+    ("memory", "remembered"),
+    [
+        ({"recent": 1}, ["Topic 2", "The river?"]),
+        ({"recent": 0}, ["The river?"]),
+        ({"recent": 1, "similar": 0}, ["Topic 2"]),
+        ({"recent": 0, "threshold": 0}, ["The river?", "Topic 2", "Topic 1"]),
+        ({"most": 1}, ["The river?"]),
+        ({"enabled": False}, []),
+    ],
+)
+async def test_how_much_is_remembered_is_a_setting(memory: dict[str, Any], remembered: list[str]) -> None:
+    ran = await recall("The river?", "Topic 1", "Topic 2", ask="The river", **memory)
+    assert users(ran) == remembered
+
+
+HISTORY = [Turn(speaker=speaker, text=f"{speaker} {n}") for n in range(15) for speaker in ("user", "assistant")]
+
+
+@pytest.mark.parametrize(
+    ("thread", "settings", "first", "pairs"),
+    [
+        (None, {}, "user 5", 10),
+        ("new", {}, "user 5", 10),
+        (None, {"history": 3}, "", 2),
+        (None, {"enabled": False}, None, 0),
+    ],
+)
+async def test_without_memories_the_end_of_the_history_is_shown(
+    thread: str | None, settings: dict[str, Any], first: str | None, pairs: int
+) -> None:
+    given = {"history": HISTORY, "thread_id": thread}
+    ran = await research({}, {**QUICK, "memory": settings, "compression": {"enabled": False}}, given)
+    assert len(users(ran)) == pairs
+    assert users(ran)[:1] == [first] * (first is not None)
+    assert [one.cause for one in ran.decided("memory")] == ["session"] * bool(pairs)
+
+
+async def test_a_first_turn_has_nothing_to_remember() -> None:
+    ran = await research({}, QUICK, {"thread_id": "t"})
+    assert not shown(ran)
+    assert not ran.decided("memory")
+
+
+async def test_memories_of_an_embedding_model_and_none_where_it_fails() -> None:
+    settings = {**QUICK, "memory": {"embedding_model": "embedder", "recent": 0, "threshold": 0.9}}
+    ran = await research({}, settings, {"text": "The river now?"}, before=("A river", "The mill"))
+    assert users(ran) == ["A river"]
+    endpoint: Any = ran.bench.endpoint
+    assert endpoint.embedded[-2:] == ["The river now?"] * 2  # to recall by, and to be recalled by
+    given = {"history": HISTORY[:2], "thread_id": "t"}
+    failed = await research({}, {**QUICK, "memory": {"embedding_model": "500"}}, given)
+    assert failed.recovered == ["memory_skipped", "memory_not_kept"]
+    assert users(failed) == ["user 0"]
+    with pytest.raises(ModelError, match="has not answered once"):
+        await research({}, {**QUICK, "memory": {"embedding_model": "400"}}, given)
+
+
+@pytest.mark.parametrize(
+    ("speakers", "pairs"),
+    [
+        ("", []),
+        ("ua", [("0", "1")]),
+        ("uau", [("0", "1"), ("2", "")]),
+        ("aua", [("", "0"), ("1", "2")]),
+        ("uua", [("0", ""), ("1", "2")]),
+        ("uaa", [("0", "1"), ("", "2")]),
+    ],
+)
+def test_a_history_in_pairs(speakers: str, pairs: list[tuple[str, str]]) -> None:
+    names = {"u": "user", "a": "assistant"}
+    turns = [Turn(speaker=names[one], text=str(n)) for n, one in enumerate(speakers)]
+    assert [(one.query, one.answer) for one in in_pairs(turns)] == pairs
