@@ -17,7 +17,8 @@ _REFERENCE = re.compile(
 _ANSWERED = re.compile(
     r"(?i)(?P<head>\s*(?:#[^\n]*\n)?)(?:[\w ]{1,20}: )?"
     r"(?:(?:the answer is|(?:according to the sources, )?it is|the sources say:|答案是|根据资料，是)\s*"
-    r"(?P<value>[^\n]{1,300}?)|(?:the premise of the question does not hold\.|问题的前提不成立。)\s*(?P<premise>[^\n]{1,300}?))"
+    r"(?P<value>[^\n]{1,300}?)"
+    r"|(?:the premise of the question does not hold\.|问题的前提不成立。)\s*(?P<premise>[^\n]{1,300}?))"
     r"\s*(?:[(（\[][^\n()（）]*[)）\]])*[.。](?=\s|$|(?<=。))"
 )
 
