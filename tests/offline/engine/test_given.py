@@ -148,8 +148,8 @@ def test_all_that_was_found_is_told_page_by_page(system: str) -> None:
 @each("statements")
 def test_the_statements_of_a_text_are_listed(prompt: str, lines: list[str]) -> None:
     report = (
-        "## Summary\n\nVorn Mill is old and tall. Vorn Mill burned down in 1902 [1]. Ada Kestrel built Vorn Mill [2].\n\n"
-        "Nothing was found on its wheels."
+        "## Summary\n\nVorn Mill is old and tall. Vorn Mill burned down in 1902 [1]. Ada Kestrel built Vorn Mill [2]."
+        "\n\nNothing was found on its wheels."
     )
     assert (
         respond(ask(f"{prompt}\n\n<report>\n{report}\n</report>", system="You check reports.")).text.splitlines()
