@@ -179,9 +179,10 @@ GOOD = {"coverage": 0.9, "confidence": 0.9, "critical_gaps": [], "queries": []}
     [
         ([GOOD], {}, [], 1),
         ([COVERAGE, GOOD], {}, [("Trade of Orlune", "Its mills")], 2),
-        ([COVERAGE, GOOD], {"queries": 1}, [("Trade of Orlune",)], 2),
+        ([COVERAGE, GOOD], {"queries": 1}, [("Trade of Orlune",)], 1),  # one new page is nothing
+        ([COVERAGE, GOOD], {"queries": 1, "new_urls": 1}, [("Trade of Orlune",)], 2),
         ([COVERAGE], {}, [("Trade of Orlune", "Its mills")] * 2, 2),  # the second pass brings nothing new
-        ([{**GOOD, "confidence": 0.5, "queries": ["Q"]}, GOOD], {}, [("Q",)], 2),
+        ([{**GOOD, "confidence": 0.5, "queries": ["Q"]}, GOOD], {"new_urls": 1}, [("Q",)], 2),
         ([COVERAGE], {"stop_urls": 1}, [("Trade of Orlune", "Its mills")], 2),
         ([COVERAGE], {"confidence": 0.3}, [], 1),  # unless it is sure that more is needed
         (["no JSON", "no JSON", GOOD], {}, [AREAS], 2),  # then it searches for the areas
