@@ -48,7 +48,7 @@ class OwnModels(Protocol):
 
 @runtime_checkable
 class Adjustable(Protocol):
-    """An agent some settings of which whoever asks `aiq serve` may choose for a task: none that names a file or host."""
+    """An agent some settings of which whoever asks `aiq serve` may choose: none that names a file, host or code."""
 
     adjustable: Sequence[str]
     """Their names, at the top of the agent's section."""

@@ -10,6 +10,7 @@ Tasks are attempts of a run in results/serve/, one for each start; they outlive 
 """
 
 import asyncio
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from contextlib import closing
@@ -21,7 +22,6 @@ from aiq.core.errors import ConfigError
 if TYPE_CHECKING:
     from aiq.core.run_settings import RunSettings
     from aiq.core.settings import Plugin
-    from aiq.serve.agents import Agents
     from aiq.serve.settings import ServeSettings
 
 _DEFAULTS = ("experiment=full_freshqa", "agent=ai_q_chat")
@@ -52,11 +52,26 @@ def run(args: Namespace) -> int:
         return _keys(args, settings)
     try:
         import fastapi  # noqa: F401
-
-        from aiq.serve.agents import Agents
     except ImportError:
         raise ConfigError("aiq serve needs more packages: pip install 'aiq-bench[serve]'") from None
-    asyncio.run(_serve(Agents(plugins), settings, api, args.overrides, live=live))
+    from aiq.experiment.resources import is_offline_model
+    from aiq.serve.agents import Agents
+    from aiq.serve.server import Serving, serve
+    from aiq.site.markdown import render
+    from aiq.site.run_page import write_page
+
+    def greet(serving: Serving) -> None:
+        model = "the offline model" if is_offline_model(settings) else settings.llm.model
+        print(f"{', '.join(agents.names)} with {model} at {serving.address} (Ctrl-C ends it)")
+        print(
+            f"tasks are kept in {_home(settings)}; this start's attempts are the run {serving.service.run.folder.path}"
+        )
+        print("no key is asked for: only this machine is answered" if serving.keyless else "every request needs a key")
+        sys.stdout.flush()
+
+    agents = Agents(plugins)
+    folder = asyncio.run(serve(agents, settings, api, args.overrides, render, greet, live=live))
+    print(f"ended; what is not finished goes on at the next start\nwritten to {write_page(folder)}")
     return 0
 
 
@@ -111,45 +126,10 @@ def _keys(args: Namespace, settings: "RunSettings") -> int:
             if not store.remove_key(args.remove_key):
                 raise ConfigError(f"--remove-key {args.remove_key}: there is no such key; aiq serve --keys lists them")
         else:
-            for known in store.keys():
+            for known in store.all_keys():
                 print(f"{known.name}\tmade {known.created}\t${store.spent(known.name):.2f} spent{_of(known.usd)}")
     return 0
 
 
 def _of(usd: float | None) -> str:
     return "" if usd is None else f" of ${usd:g}"
-
-
-async def _serve(
-    agents: "Agents", settings: "RunSettings", api: "ServeSettings", overrides: Sequence[str], *, live: bool
-) -> None:
-    from aiq.experiment.resources import is_offline_model
-    from aiq.serve.app import make_app
-    from aiq.serve.gate import is_loopback
-    from aiq.serve.server import Server, listen
-    from aiq.serve.tasks import serving
-    from aiq.site.markdown import render
-    from aiq.site.run_page import write_page
-
-    async with serving(agents, settings, api, overrides, live=live) as service:
-        keyless = not service.store.keys()
-        if keyless and not is_loopback(api.host):
-            raise ConfigError(
-                f"serve.host={api.host} is reached from elsewhere, so it needs keys: aiq serve --add-key NAME"
-            )
-        with listen(api) as connection:
-            server = Server(make_app(service, render, keyless=keyless), api, service.stop_streams)
-            host, port = connection.getsockname()[:2]
-            model = "the offline model" if is_offline_model(settings) else settings.llm.model
-            print(f"{', '.join(agents.names)} with {model} at http://{_url_host(host)}:{port} (Ctrl-C ends it)")
-            print(f"tasks are kept in {_home(settings)}, this start's attempts in {service.run.folder.path}")
-            print(
-                "no key is asked for: only this machine is answered" if keyless else "every request needs a key",
-                flush=True,
-            )
-            await server.serve(sockets=[connection])
-    write_page(service.run.folder)
-
-
-def _url_host(host: str) -> str:
-    return f"[{host}]" if ":" in host else host

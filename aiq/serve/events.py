@@ -42,41 +42,40 @@ class Told(NamedTuple):
     agent_id: str | None = None
 
 
+class _Rule(NamedTuple):
+    """How an event is told: `message` and `agent` name a field (or are SYNTHESIS), `payload` its fields."""
+
+    type: EventType
+    message: str
+    payload: tuple[str, ...] = ()
+    agent: str | None = None
+
+
+_RULES: Mapping[type[own.Event], _Rule] = {
+    own.RunStarted: _Rule("WORKFLOW_STARTED", "question", ("clock",)),
+    own.StageChanged: _Rule("PROGRESS", "stage", ("stage", "detail")),
+    own.AgentStarted: _Rule("AGENT_STARTED", "task", agent="agent"),
+    own.AgentFinished: _Rule("AGENT_COMPLETED", "agent", agent="agent"),
+    own.Decision: _Rule("AGENT_THINKING", "cause", ("name", "value")),
+    own.Round: _Rule("DATA_PROCESSING", "type", ("number", "queries", "new_sources", "gaps")),
+    own.ToolCalled: _Rule("TOOL_INVOKED", "tool", ("tool", "call_id", "arguments")),
+    own.ToolReturned: _Rule(
+        "TOOL_OBSERVATION", "tool", ("tool", "call_id", "success", "error", "sources", "latency_ms")
+    ),
+    own.ModelCalled: _Rule(
+        "LLM_OUTPUT", "role", ("model", "status", "latency_ms", "finish_reason", "usage"), agent="role"
+    ),
+    own.ReportChunk: _Rule("LLM_PARTIAL", "text", ("start",), SYNTHESIS),
+    own.ReportWritten: _Rule("LLM_OUTPUT", "text", ("route",), SYNTHESIS),
+    own.Recovery: _Rule("ERROR_RECOVERY", "what", ("seconds",)),
+}
+"""Of approvals the service tells by itself, and of the end once the row is written."""
+
+
 def told(event: own.Event) -> Told | None:
     """The event for the API; None for one that it has not, or that the service tells by itself."""
-    match event:
-        case own.RunStarted():
-            return Told("WORKFLOW_STARTED", "started", {"clock": event.clock})
-        case own.StageChanged():
-            payload = {"stage": event.stage, **event.detail}
-            return Told("PROGRESS", event.stage.replace("_", " "), payload)
-        case own.AgentStarted():
-            return Told("AGENT_STARTED", event.task, agent_id=event.agent)
-        case own.AgentFinished():
-            return Told("AGENT_COMPLETED", "", agent_id=event.agent)
-        case own.Decision():
-            return Told("AGENT_THINKING", event.cause, {"decision": event.name, "value": event.value})
-        case own.Round():
-            return Told("DATA_PROCESSING", f"round {event.number}", event.model_dump(mode="json", include=_OF_ROUND))
-        case own.ToolCalled():
-            payload = {"tool": event.tool, "call_id": event.call_id, "arguments": dict(event.arguments)}
-            return Told("TOOL_INVOKED", event.tool, payload)
-        case own.ToolReturned():
-            fields = event.model_dump(mode="json", include=_OF_RESULT)
-            return Told("TOOL_OBSERVATION", event.tool, fields)
-        case own.ModelCalled():
-            return Told("LLM_OUTPUT", event.role, event.model_dump(mode="json", include=_OF_CALL), event.role)
-        case own.ReportChunk():
-            return Told("LLM_PARTIAL", event.text, {"start": event.start}, SYNTHESIS)
-        case own.ReportWritten():
-            return Told("LLM_OUTPUT", event.text, {"route": event.route}, SYNTHESIS)
-        case own.Approval():
-            return Told("APPROVAL_DECISION", event.answer, {"kind": event.kind})
-        case own.Recovery():
-            return Told("ERROR_RECOVERY", event.what, {"wait_seconds": event.seconds})
-    return None
-
-
-_OF_ROUND = {"number", "queries", "new_sources", "gaps"}
-_OF_RESULT = {"tool", "call_id", "success", "error", "sources", "latency_ms"}
-_OF_CALL = {"role", "model", "status", "latency_ms", "finish_reason", "usage"}
+    if (rule := _RULES.get(type(event))) is None:
+        return None
+    fields = event.model_dump(mode="json", include={rule.message, *rule.payload, rule.agent or ""})
+    agent = fields.get(rule.agent or "", rule.agent)
+    return Told(rule.type, str(fields[rule.message]), {name: fields[name] for name in rule.payload}, agent)

@@ -1,4 +1,4 @@
-"""What every request passes before a route sees it: who asks, how often, and how much; and the headers of every answer."""
+"""What every request passes before a route sees it: who asks, how often, how much; and the headers of answers."""
 
 import asyncio
 import ipaddress

@@ -1,16 +1,23 @@
-"""The server: a socket, uvicorn on it, and an orderly end."""
+"""The server: the service, a socket, uvicorn on it, and an orderly end."""
 
 import asyncio
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from aiq.core.errors import ConfigError
+from aiq.core.run_settings import RunSettings
+from aiq.runs.folder import RunFolder
+from aiq.serve.agents import Agents
+from aiq.serve.app import make_app
+from aiq.serve.gate import is_loopback
 from aiq.serve.settings import ServeSettings
+from aiq.serve.tasks import Service, serving
 
 _KEEP_ALIVE_SECONDS = 30
 _MORE_CONNECTIONS = 200  # beside streams
@@ -64,3 +71,41 @@ class Server(uvicorn.Server):
                     break
                 handled.callback(loop.remove_signal_handler, number)
             yield
+
+
+@dataclass(frozen=True)
+class Serving:
+    """A server that listens. `keyless`: no key is asked for, as there is none."""
+
+    service: Service
+    server: Server
+    address: str
+    keyless: bool
+
+
+async def serve(
+    agents: Agents,
+    settings: RunSettings,
+    api: ServeSettings,
+    overrides: Sequence[str],
+    render: Callable[[str], str],
+    greet: Callable[[Serving], None],
+    *,
+    live: bool,
+) -> RunFolder:
+    """Serve until a signal comes; `greet` is called once it listens. Returns the run of this start, which has ended.
+
+    `render`: Markdown of others as HTML that is safe to show; `live`: agents are told the present time. Raises
+    UserError, one line.
+    """
+    async with serving(agents, settings, api, overrides, live=live) as service:
+        keyless = not service.store.all_keys()
+        if keyless and not is_loopback(api.host):
+            why = "is reached from elsewhere, so it needs keys; make one with aiq serve --add-key NAME"
+            raise ConfigError(f"serve.host={api.host} {why}")
+        with listen(api) as connection:
+            server = Server(make_app(service, render, keyless=keyless), api, service.stop_streams)
+            host, port = connection.getsockname()[:2]
+            greet(Serving(service, server, f"http://{f'[{host}]' if ':' in host else host}:{port}", keyless))
+            await server.serve(sockets=[connection])
+    return service.run.folder

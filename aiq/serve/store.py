@@ -7,11 +7,13 @@ so that only a machine that loses power can lose its last second.
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from pydantic import JsonValue
 
 from aiq.core.base import Record
 from aiq.core.errors import ConfigError
@@ -42,7 +44,7 @@ class Request(Record):
     query: str
     agent: str
     turns: tuple[str, ...] = ()
-    chosen: dict[str, Any] = {}
+    chosen: Mapping[str, JsonValue] = {}
 
 
 class Task(Record):
@@ -121,7 +123,7 @@ class Store:
     def remove_key(self, name: str) -> bool:
         return self._db.execute("DELETE FROM keys WHERE name = ?", (name,)).rowcount > 0
 
-    def keys(self) -> list[Key]:
+    def all_keys(self) -> list[Key]:
         rows = self._db.execute("SELECT name, usd, created FROM keys ORDER BY name")
         return [Key(**row) for row in map(dict, rows)]
 
@@ -207,7 +209,7 @@ class Store:
             self._db.execute("SELECT COALESCE(MAX(seq), 0) FROM events WHERE task = ?", (task.number,)).fetchone()[0]
         )
 
-    def events(self, task: Task, after: int, most: int) -> Iterable[tuple[int, str, str]]:
+    def events(self, task: Task, after: int, most: int) -> list[tuple[int, str, str]]:
         """Number, type and JSON of the events after a number."""
         query = "SELECT seq, type, data FROM events WHERE task = ? AND seq > ? ORDER BY seq LIMIT ?"
         return [tuple(row) for row in self._db.execute(query, (task.number, after, most))]

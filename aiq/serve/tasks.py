@@ -1,4 +1,4 @@
-"""Tasks from request to row: a bounded queue, workers, approvals, limits of keys, cancelling, and going on after a restart.
+"""Tasks from request to row: a bounded queue, workers, approvals, limits of keys, cancelling, restarts.
 
 A task is one sample of the server's run, and each time it is begun an attempt at it: the same code as in evaluations
 lets the agent work and writes the row. Streams read the store, so that a slow reader holds up nobody and there is no
@@ -379,7 +379,9 @@ class Service:
     def _finish(self, task: Task, row: SampleRow, place: int) -> None:
         """The task has ended in this row."""
         status: TaskStatus = row.status
-        if status == "cancelled" and task.id not in self._cancelled:
+        if task.id in self._cancelled:
+            status = "cancelled"  # whatever the agent made of that
+        elif status == "cancelled":
             status = "failed"  # by what would have ended a run: no such model, the key's budget
         used = sum(row.usage.values(), Usage())
         payload = {"route": row.route, "citation_status": row.citation_status, "usage": _usage(used)}
@@ -415,7 +417,7 @@ class Service:
         return self._ledgers[owner]
 
     def _usd(self, owner: str) -> float | None:
-        own = next((key.usd for key in self.store.keys() if key.name == owner), None)
+        own = next((key.usd for key in self.store.all_keys() if key.name == owner), None)
         return self.settings.key.usd if own is None else own
 
     # people
