@@ -66,7 +66,11 @@ def run(args: Namespace) -> int:
         print(
             f"tasks are kept in {_home(settings)}; this start's attempts are the run {serving.service.run.folder.path}"
         )
-        print("no key is asked for: only this machine is answered" if serving.keyless else "every request needs a key")
+        print(
+            "no key is asked for: only this machine is answered"
+            if serving.service.keyless
+            else "every request needs a key"
+        )
         sys.stdout.flush()
 
     agents = Agents(plugins)

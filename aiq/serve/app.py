@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, FastAPI, Header, Query, Request, Response, Security
 from fastapi import Path as InPath
@@ -37,6 +37,8 @@ _OF_BODY = {408: "the body came too slowly", 413: "the body is over 1 MB", 415: 
 _NO_TASK = {404: "no such task of this key"}
 _INVALID = {422: "not as described here"}
 
+_CODES = {404: "not_found", 405: "method_not_allowed", 422: "invalid_request"}
+
 TaskId = Annotated[str, InPath(description="as POST /api/v1/tasks gave it", max_length=64)]
 _EXAMPLES = {
     "basic": {"value": {"query": "What is quantum computing?"}},
@@ -48,7 +50,7 @@ def _errors(*groups: dict[int, str]) -> dict[int | str, dict[str, Any]]:
     return {status: {"model": ErrorBody, "description": why} for group in groups for status, why in group.items()}
 
 
-def make_app(service: Service, render: Callable[[str], str], *, keyless: bool) -> ASGIApp:
+def make_app(service: Service, render: Callable[[str], str]) -> ASGIApp:
     """The application. `render`: Markdown of others as HTML that is safe to show."""
     app = FastAPI(
         title="aiq serve",
@@ -57,13 +59,13 @@ def make_app(service: Service, render: Callable[[str], str], *, keyless: bool) -
         docs_url=None,
         redoc_url=None,
     )
-    app.include_router(_api(service, render, keyless=keyless))
+    app.include_router(_api(service, render))
     app.include_router(_open(service))
     app.add_exception_handler(Refused, _refused)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(Exception, _broken)
-    gated: ASGIApp = Gate(app, service, keyless=keyless)
+    gated: ASGIApp = Gate(app, service)
     origins = service.settings.origins
     if not origins:
         return gated
@@ -71,8 +73,8 @@ def make_app(service: Service, render: Callable[[str], str], *, keyless: bool) -
     return CORSMiddleware(gated, allow_origins=origins, allow_methods=methods, allow_headers=headers)
 
 
-def _api(service: Service, render: Callable[[str], str], *, keyless: bool) -> APIRouter:
-    key = [] if keyless else [Security(APIKeyHeader(name=KEY_HEADER, auto_error=False))]
+def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
+    key = [] if service.keyless else [Security(APIKeyHeader(name=KEY_HEADER, auto_error=False))]
     api = APIRouter(prefix="/api/v1", dependencies=key, responses=_errors(_NEEDS))
     agents = service.agents
     new_task: Any = request_model(service.settings, agents.names, agents.adjustable)
@@ -216,9 +218,9 @@ async def _refused(_: Request, error: Exception) -> JSONResponse:
 async def _http_error(request: Request, error: Exception) -> JSONResponse:
     """Of the framework's own: no such route, no such method, a body that is no JSON."""
     assert isinstance(error, HTTPException)
-    code: Literal["not_found", "http_error"] = "not_found" if error.status_code == 404 else "http_error"
-    refused = Refused(error.status_code, code, str(error.detail))
-    return JSONResponse(error_body(refused), error.status_code, error.headers)
+    status = 422 if error.status_code == 400 else error.status_code
+    refused = Refused(status, _CODES.get(status, "http_error"), str(error.detail))
+    return JSONResponse(error_body(refused), status, error.headers)
 
 
 async def _invalid(_: Request, error: Exception) -> JSONResponse:

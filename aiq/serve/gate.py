@@ -1,7 +1,6 @@
 """What every request passes before a route sees it: who asks, how often, how much; and the headers of answers."""
 
 import asyncio
-import ipaddress
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +9,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from aiq.serve.settings import MOST_BYTES
+from aiq.serve.settings import MOST_BYTES, is_loopback
 from aiq.serve.tasks import Refused, Service
 
 API = "/api/"
@@ -27,12 +26,12 @@ _HEADERS = {
 
 
 class Gate:
-    """Middleware. `keyless`: no key is asked for, which is only for this machine: then the page and the address that
-    a browser shows must be this machine's too, or any page on the web could use what only it can reach.
+    """Middleware. Where no key is asked for, the page and the address that a browser shows must be this machine's, or
+    any page on the web could use what only this machine can reach.
     """
 
-    def __init__(self, app: ASGIApp, service: Service, *, keyless: bool) -> None:
-        self._app, self._service, self._keyless = app, service, keyless
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self._app, self._service = app, service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -47,7 +46,7 @@ class Gate:
 
         headers = Headers(scope=scope)
         try:
-            if self._keyless:
+            if self._service.keyless:
                 _check_local(headers, self._service.settings.origins)
             if scope["path"].startswith(API):
                 scope.setdefault("state", {})["owner"] = self._owner(headers)
@@ -60,7 +59,7 @@ class Gate:
     def _owner(self, headers: Headers) -> str:
         """The name of the key. Raises Refused without one, and for one request too many."""
         owner = ""
-        if not self._keyless:
+        if not self._service.keyless:
             key = self._service.store.key(headers.get(KEY_HEADER, ""))
             if key is None:
                 raise Refused(401, "unauthorized", f"send a valid key in the header {KEY_HEADER}")
@@ -110,14 +109,6 @@ def _check_local(headers: Headers, origins: tuple[str, ...]) -> None:
     named = urlsplit(f"//{headers.get('host', '')}")
     if not is_loopback(named.hostname or "") or "forwarded" in headers or "x-forwarded-for" in headers:
         raise Refused(403, "not_local", "without keys only this machine may ask; make one with aiq serve --add-key")
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host, by its name or address, is this machine alone."""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 async def answer(send: Send, refused: Refused) -> None:

@@ -15,7 +15,6 @@ from aiq.core.run_settings import RunSettings
 from aiq.runs.folder import RunFolder
 from aiq.serve.agents import Agents
 from aiq.serve.app import make_app
-from aiq.serve.gate import is_loopback
 from aiq.serve.settings import ServeSettings
 from aiq.serve.tasks import Service, serving
 
@@ -75,12 +74,11 @@ class Server(uvicorn.Server):
 
 @dataclass(frozen=True)
 class Serving:
-    """A server that listens. `keyless`: no key is asked for, as there is none."""
+    """A server that listens."""
 
     service: Service
     server: Server
     address: str
-    keyless: bool
 
 
 async def serve(
@@ -99,13 +97,9 @@ async def serve(
     UserError, one line.
     """
     async with serving(agents, settings, api, overrides, live=live) as service:
-        keyless = not service.store.all_keys()
-        if keyless and not is_loopback(api.host):
-            why = "is reached from elsewhere, so it needs keys; make one with aiq serve --add-key NAME"
-            raise ConfigError(f"serve.host={api.host} {why}")
         with listen(api) as connection:
-            server = Server(make_app(service, render, keyless=keyless), api, service.stop_streams)
+            server = Server(make_app(service, render), api, service.stop_streams)
             host, port = connection.getsockname()[:2]
-            greet(Serving(service, server, f"http://{f'[{host}]' if ':' in host else host}:{port}", keyless))
+            greet(Serving(service, server, f"http://{f'[{host}]' if ':' in host else host}:{port}"))
             await server.serve(sockets=[connection])
     return service.run.folder

@@ -1,11 +1,21 @@
 """The settings of the HTTP API; the defaults are in `conf/serve/default.yaml`."""
 
+import ipaddress
+
 from pydantic import Field
 
 from aiq.core.settings import Count, OneOrMore, Positive, Settings
 
 MOST_BYTES = 1_048_576
 """Of a request's body."""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host, by its name or address, is this machine alone."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 class KeyLimits(Settings):

@@ -2,11 +2,13 @@
 
 Every change is one transaction, and an event is in the file before anybody is sent it: a `kill -9` loses none, and
 repeats none. Calls take microseconds and are made in the event loop; the write-ahead log is synced at its checkpoints,
-so that only a machine that loses power can lose its last second.
+so that only a machine that loses power can lose its last second. Events come from other threads too, in which LangGraph
+runs nodes without `async`.
 """
 
 import json
 import sqlite3
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -85,7 +87,8 @@ class Store:
     """The file, open. Raises ConfigError where it is none of ours."""
 
     def __init__(self, path: Path) -> None:
-        self._db = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
+        self._db = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        self._lock = threading.RLock()
         self._db.row_factory = sqlite3.Row
         try:
             self._db.execute("PRAGMA journal_mode=WAL")
@@ -103,28 +106,33 @@ class Store:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All inside is kept, or nothing."""
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
+        with self._lock:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+
+    def _run(self, query: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
+        with self._lock:
+            return self._db.execute(query, values)
 
     # keys
 
     def add_key(self, name: str, key: str, usd: float | None) -> None:
         """Raises ConfigError where there is one of that name."""
         try:
-            self._db.execute("INSERT INTO keys VALUES (?, ?, ?, ?)", (digest_of_key(key), name, usd, utc_now()))
+            self._run("INSERT INTO keys VALUES (?, ?, ?, ?)", (digest_of_key(key), name, usd, utc_now()))
         except sqlite3.IntegrityError:
             raise ConfigError(f"there is a key {name} already; remove it first, or take another name") from None
 
     def remove_key(self, name: str) -> bool:
-        return self._db.execute("DELETE FROM keys WHERE name = ?", (name,)).rowcount > 0
+        return self._run("DELETE FROM keys WHERE name = ?", (name,)).rowcount > 0
 
     def all_keys(self) -> list[Key]:
-        rows = self._db.execute("SELECT name, usd, created FROM keys ORDER BY name")
+        rows = self._run("SELECT name, usd, created FROM keys ORDER BY name")
         return [Key(**row) for row in map(dict, rows)]
 
     def key(self, given: str) -> Key | None:
@@ -135,7 +143,7 @@ class Store:
 
     def add(self, task_id: str, owner: str, idempotency: str | None, request: Request) -> Task:
         """A new task that waits. Raises sqlite3.IntegrityError where the owner's idempotency key is taken."""
-        self._db.execute(
+        self._run(
             "INSERT INTO tasks (id, owner, idempotency, request, status, created) VALUES (?, ?, ?, ?, 'queued', ?)",
             (task_id, owner, idempotency, request.model_dump_json(), utc_now()),
         )
@@ -159,19 +167,19 @@ class Store:
         given = [(text, value) for text, value in wanted if value is not None]
         where, values = " AND ".join(text for text, _ in given), [value for _, value in given]
         query = f"SELECT * FROM tasks WHERE {where} ORDER BY number DESC LIMIT ?"  # noqa: S608
-        return [_task(dict(row)) for row in self._db.execute(query, (*values, most))]
+        return [_task(dict(row)) for row in self._run(query, (*values, most))]
 
     def unfinished(self) -> list[Task]:
         """In the order in which they were made."""
         marks = ", ".join("?" * len(UNFINISHED))
         query = f"SELECT * FROM tasks WHERE status IN ({marks}) ORDER BY number"  # noqa: S608
-        return [_task(dict(row)) for row in self._db.execute(query, UNFINISHED)]
+        return [_task(dict(row)) for row in self._run(query, UNFINISHED)]
 
     def unfinished_of(self, owner: str) -> int:
         """How many an owner has."""
         marks = ", ".join("?" * len(UNFINISHED))
         query = f"SELECT COUNT(*) FROM tasks WHERE owner = ? AND status IN ({marks})"  # noqa: S608
-        return int(self._db.execute(query, (owner, *UNFINISHED)).fetchone()[0])
+        return int(self._run(query, (owner, *UNFINISHED)).fetchone()[0])
 
     def update(self, task: Task, **values: Any) -> None:
         """Set columns; records become JSON."""
@@ -179,18 +187,18 @@ class Store:
             name: value.model_dump_json() if isinstance(value, Record) else value for name, value in values.items()
         }
         columns = ", ".join(f"{name} = ?" for name in values)
-        self._db.execute(f"UPDATE tasks SET {columns} WHERE number = ?", (*values.values(), task.number))  # noqa: S608
+        self._run(f"UPDATE tasks SET {columns} WHERE number = ?", (*values.values(), task.number))  # noqa: S608
 
     def spend(self, task: Task, usd: float) -> None:
-        self._db.execute("UPDATE tasks SET usd = usd + ? WHERE number = ?", (usd, task.number))
+        self._run("UPDATE tasks SET usd = usd + ? WHERE number = ?", (usd, task.number))
 
     def spent(self, owner: str) -> float:
         """US dollars of all tasks of an owner."""
-        return float(self._db.execute("SELECT TOTAL(usd) FROM tasks WHERE owner = ?", (owner,)).fetchone()[0])
+        return float(self._run("SELECT TOTAL(usd) FROM tasks WHERE owner = ?", (owner,)).fetchone()[0])
 
     def last_place(self, run: str) -> int:
         """Where the last row of a run begins that is known here; 0: none is."""
-        found = self._db.execute("SELECT MAX(place) FROM tasks WHERE run = ?", (run,)).fetchone()[0]
+        found = self._run("SELECT MAX(place) FROM tasks WHERE run = ?", (run,)).fetchone()[0]
         return int(found or 0)
 
     # events
@@ -201,21 +209,19 @@ class Store:
         for seq, told in enumerate(events, last + 1):
             event = TaskEvent(workflow_id=task.id, seq=seq, timestamp=utc_now(), attempt=attempt, **told._asdict())
             row = (task.number, seq, told.type, _line(event))
-            self._db.execute("INSERT INTO events VALUES (?, ?, ?, ?)", row)
+            self._run("INSERT INTO events VALUES (?, ?, ?, ?)", row)
 
     def last_event(self, task: Task) -> int:
         """The number of the last event; 0: there is none."""
-        return int(
-            self._db.execute("SELECT COALESCE(MAX(seq), 0) FROM events WHERE task = ?", (task.number,)).fetchone()[0]
-        )
+        return int(self._run("SELECT COALESCE(MAX(seq), 0) FROM events WHERE task = ?", (task.number,)).fetchone()[0])
 
     def events(self, task: Task, after: int, most: int) -> list[tuple[int, str, str]]:
         """Number, type and JSON of the events after a number."""
         query = "SELECT seq, type, data FROM events WHERE task = ? AND seq > ? ORDER BY seq LIMIT ?"
-        return [tuple(row) for row in self._db.execute(query, (task.number, after, most))]
+        return [tuple(row) for row in self._run(query, (task.number, after, most))]
 
     def _one(self, query: str, *values: Any) -> dict[str, Any] | None:
-        row = self._db.execute(query, values).fetchone()
+        row = self._run(query, values).fetchone()
         return None if row is None else dict(row)
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from aiq.agents.base import Resumable
-from aiq.core.errors import AiqError, UserError
+from aiq.core.errors import AiqError, ConfigError, UserError
 from aiq.core.events import Event, ModelCalled
 from aiq.core.reports import Report
 from aiq.core.run_settings import RunSettings
@@ -34,7 +34,7 @@ from aiq.serve.agents import Agents
 from aiq.serve.events import Told, told
 from aiq.serve.keys import Rate
 from aiq.serve.run import ServedRun, end, row_at, rows_after
-from aiq.serve.settings import ServeSettings
+from aiq.serve.settings import ServeSettings, is_loopback
 from aiq.serve.store import DATABASE, Request, Store, Task, utc_now
 from aiq.serve.wire import UNFINISHED, ApiError, Asked, Citation, TaskStatus, TaskSummary, TaskUsage, TaskView
 
@@ -65,6 +65,9 @@ async def serving(
         held.enter_context(lock_folder(home))
         store = Store(home / DATABASE)
         held.callback(store.close)
+        if not store.all_keys() and not is_loopback(api.host):
+            why = "is reached from elsewhere, so it needs keys; make one with aiq serve --add-key NAME"
+            raise ConfigError(f"serve.host={api.host} {why}")
         blank = Question(text="", collection_name=settings.knowledge.collection)
         (sample,) = with_documents((Sample(id="task", question=blank),), settings.knowledge)
         resources = await held.enter_async_context(open_resources(settings))
@@ -79,7 +82,10 @@ async def serving(
 
 
 class Service:
-    """All that the routes ask for. `blank`: a question without its text."""
+    """All that the routes ask for. `blank`: a question without its text.
+
+    `keyless`: no key is asked for, as there was none at the start.
+    """
 
     def __init__(
         self,
@@ -94,6 +100,7 @@ class Service:
         live: bool,
     ) -> None:
         self.agents, self.settings, self.store, self.run = agents, api, store, run
+        self.keyless = not store.all_keys()
         self.rate = Rate(api.key.requests_per_minute)
         self._run_settings, self._checkpointer, self._blank, self._live = settings, resources.checkpointer, blank, live
         self._kept = settings.checkpointer.kind != "memory"
@@ -352,6 +359,8 @@ class Service:
             await self._checkpointer.adelete_thread(sample.question.thread_id)
 
     def _hearing(self, task: Task) -> Callable[[Event], None]:
+        loop = asyncio.get_running_loop()
+
         def heard(event: Event) -> None:
             if task.id not in self._changed:
                 return  # it has ended for its clients
@@ -360,7 +369,7 @@ class Service:
                     self.store.spend(task, event.usage.counted_usd)
                 if (seen := told(event)) is not None:
                     self.store.tell(task, task.attempt, [seen])
-            self._wake(task)
+            loop.call_soon_threadsafe(self._wake, task)  # a node of LangGraph's may be in a thread
 
         return heard
 

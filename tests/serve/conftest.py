@@ -21,7 +21,10 @@ from aiq.serve.server import Serving, serve
 from aiq.serve.store import DATABASE, Store
 from aiq.site.markdown import render
 
-AGENT = ("agent=python", "agent.function=tests.serve.answers:answer", "runner.concurrency=4")
+AGENT = (
+    *("agent=python", "agent.function=tests.serve.answers:answer"),
+    "serve.key.requests_per_minute=100000",
+)
 ENDED = ("completed", "limit", "failed", "cancelled")
 
 
@@ -84,7 +87,12 @@ Serve = Callable[..., AbstractContextManager[Api]]
 @contextmanager
 def served(folder: Path, *overrides: str, keys: Mapping[str, float | None] | None = None) -> Iterator[Api]:
     """A server with its results in a folder; `keys`: what keys of these names may spend, the client has the first."""
-    given = [*AGENT, "serve.port=0", f"output_dir={folder}", *overrides]
+    given = [
+        *(text for text in AGENT if text.partition("=")[0] not in str(overrides)),
+        "serve.port=0",
+        f"output_dir={folder}",
+        *overrides,
+    ]
     key = None
     if keys:
         (folder / "serve").mkdir(parents=True, exist_ok=True)
@@ -133,5 +141,5 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def api(results: Path, one_stack: Any) -> Iterator[Api]:
     """A server without keys."""
-    with served(results) as found:
+    with served(results, "runner.concurrency=4") as found:
         yield found
