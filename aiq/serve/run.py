@@ -7,12 +7,13 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from aiq import datasets
 from aiq.agents.base import Agent
 from aiq.core.base import Record
-from aiq.core.errors import AiqError
-from aiq.core.run_settings import RunSettings
+from aiq.core.errors import DatasetError
+from aiq.core.run_settings import DatasetSettings, RunSettings
 from aiq.core.samples import Sample
 from aiq.core.usage import Usage
 from aiq.datasets import Dataset
@@ -51,7 +52,7 @@ class ServedRun:
         settings = settings.model_copy(update={"dataset": asked})
         none = Dataset(name=settings.dataset.name, samples=(), fingerprint="", size=0)
         plan = RunPlan(settings, tuple(overrides), agent, settings.agent.settings, (), none)
-        self._settings, self._start = settings, time.monotonic()
+        self._start = time.monotonic()
         self.folder.create()
         self._lock = self.folder.lock()
         self.folder.write_manifest(new_manifest(plan, self.folder.run_id))
@@ -74,24 +75,32 @@ class ServedRun:
         """End the run and write its numbers."""
         for files in (self.sessions, self._rows, self._questions):
             files.close()
-        end(self.folder, self._settings, time.monotonic() - self._start)
+        end(self.folder, time.monotonic() - self._start)
         self._lock.__exit__(None, None, None)
 
 
-def end(folder: RunFolder, settings: RunSettings, seconds: float) -> None:
-    """Write the manifest and the summary of a run that has ended, or that was cut off."""
+def end(folder: RunFolder, seconds: float) -> None:
+    """Write the manifest and the summary of a run that has ended, or that was cut off (then nobody knows how long)."""
     manifest, state = folder.read_manifest(), read_state(folder)
-    counts = {"attempts_planned": len(state.spec.keys), **state.statuses(), "judge_errors": 0}
-    identity: DatasetIdentity = manifest.dataset
-    with suppress(AiqError):  # nobody has asked anything
-        asked = datasets.load(settings.dataset, seed=settings.seed, limit=None)
-        identity = DatasetIdentity(
-            name=asked.name, fingerprint=asked.fingerprint, size=asked.size, samples=len(asked.samples)
-        )
-    changed = {"status": "finished", "finished": utc_now(), "counts": counts, "dataset": identity}
+    changed: dict[str, Any] = {
+        "status": "finished",
+        "finished": utc_now(),
+        "counts": {"attempts_planned": len(state.spec.keys), **state.statuses(), "judge_errors": 0},
+    }
+    with suppress(DatasetError):  # nobody has asked anything
+        asked = datasets.load(manifest.section("dataset", DatasetSettings), seed=0, limit=None)
+        identity = {"name": asked.name, "fingerprint": asked.fingerprint}
+        changed["dataset"] = DatasetIdentity(**identity, size=asked.size, samples=len(asked.samples))
     manifest = manifest.model_copy(update=changed)
     folder.write_manifest(manifest)
     folder.write_summary(summarise(manifest, state, seconds))
+
+
+def end_cut_off(home: Path) -> None:
+    """Let the latest run be one that has ended; it is not, where its server was killed."""
+    latest = max(home.glob(f"*/{MANIFEST}"), default=None)
+    if latest is not None and (folder := RunFolder(latest.parent)).read_manifest().status == "running":
+        end(folder, 0.0)
 
 
 def row_at(folder: RunFolder, place: int) -> SampleRow:

@@ -14,9 +14,11 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
-from aiq.agents.base import Resumable
+from pydantic import JsonValue
+
+from aiq.agents.base import Agent, Resumable
 from aiq.core.errors import AiqError, ConfigError, UserError
 from aiq.core.events import Event, ModelCalled
 from aiq.core.reports import Report
@@ -33,7 +35,7 @@ from aiq.runs.rows import SampleRow
 from aiq.serve.agents import Agents
 from aiq.serve.events import Told, told
 from aiq.serve.keys import Rate
-from aiq.serve.run import ServedRun, end, row_at, rows_after
+from aiq.serve.run import ServedRun, end_cut_off, row_at, rows_after
 from aiq.serve.settings import ServeSettings, is_loopback
 from aiq.serve.store import DATABASE, Request, Store, Task, utc_now
 from aiq.serve.wire import UNFINISHED, ApiError, Asked, Citation, TaskStatus, TaskSummary, TaskUsage, TaskView
@@ -73,6 +75,7 @@ async def serving(
         resources = await held.enter_async_context(open_resources(settings))
         agents.check(resources.tools)
         first = agents.agent(agents.names[0], {})
+        end_cut_off(home)
         run = ServedRun(settings, overrides, first, resources, home)
         held.callback(run.close)
         service = Service(agents, settings, api, store, run, resources, sample.question, live=live)
@@ -152,8 +155,6 @@ class Service:
                 folder = self._folder(task.run)
                 found = rows_after(folder, self.store.last_place(task.run))
                 rows[task.run] = {(row.sample_id, row.attempt): (place, row) for place, row in found}
-                if found and folder.read_manifest().status == "running":
-                    end(folder, self._run_settings, 0.0)
             place, row = rows.get(task.run or "", {}).get((task.id, task.attempt), (0, None))
             if row is not None and row.status != "cancelled":
                 self._finish(task, row, place)
@@ -164,7 +165,7 @@ class Service:
 
     def _begin_again(self, task: Task) -> None:
         how = "checkpoint" if self._resumes(task) else "start"
-        payload = {"what": "restart", "attempt": task.attempt + 1, "from": how}
+        payload: dict[str, JsonValue] = {"what": "restart", "attempt": task.attempt + 1, "from": how}
         with self.store.transaction():
             self.store.update(task, status="queued", attempt=task.attempt + 1, approval=None)
             message = f"the server was restarted; attempt {task.attempt + 1} begins from the {how}"
@@ -319,7 +320,7 @@ class Service:
             self._ended(task, "failed", error=ApiError(code="not_served", message=str(error)))
             return
         if task.attempt > 1 and self._resumes(task):
-            agent = _Resuming(agent)
+            agent = cast("Agent", _Resuming(agent))
         sample = self._sample(task)
         self.store.update(task, status="running", run=self.run.folder.run_id, started=task.started or utc_now())
         self.run.ask(sample)

@@ -152,7 +152,7 @@ def request_model(settings: ServeSettings, agents: Sequence[str], adjustable: Ma
     """The body of a new task: `adjustable` are pydantic fields by name, which may stand in `context` or beside it."""
     fields: dict[str, Any] = {name: (field.annotation, field) for name, field in adjustable.items()}
     context = create_model("Context", __config__=ConfigDict(extra="forbid"), **fields)
-    text = {"min_length": 1, "max_length": settings.query_chars, "pattern": r"\S"}
+    text: dict[str, Any] = {"min_length": 1, "max_length": settings.query_chars, "pattern": r"\S"}
     own: dict[str, Any] = {
         "query": (str, Field(description="what to research", examples=["What is quantum computing?"], **text)),
         "agent": (Literal[tuple(agents)], Field(default=agents[0], description="one that is served")),

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Queue
 from typing import Any
@@ -34,6 +34,7 @@ class Api:
 
     address: str
     key: str | None = None
+    keys: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         headers = {} if self.key is None else {"X-API-Key": self.key}
@@ -93,15 +94,13 @@ def served(folder: Path, *overrides: str, keys: Mapping[str, float | None] | Non
         f"output_dir={folder}",
         *overrides,
     ]
-    key = None
+    made = {name: new_key() for name in keys or ()}
     if keys:
         (folder / "serve").mkdir(parents=True, exist_ok=True)
         store = Store(folder / "serve" / DATABASE)
-        made = {name: new_key() for name in keys}
         for name, usd in keys.items():
             store.add_key(name, made[name], usd)
         store.close()
-        key = next(iter(made.values()))
     said: Queue[Serving | BaseException] = Queue()
     loops: list[asyncio.AbstractEventLoop] = []
 
@@ -121,8 +120,7 @@ def served(folder: Path, *overrides: str, keys: Mapping[str, float | None] | Non
     serving = said.get(timeout=60)
     if isinstance(serving, BaseException):
         raise serving
-    api = Api(serving.address, key)
-    api.keys = made if keys else {}  # type: ignore[attr-defined]
+    api = Api(serving.address, next(iter(made.values()), None), made)
     try:
         yield api
     finally:

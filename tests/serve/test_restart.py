@@ -96,6 +96,6 @@ def test_nothing_is_lost_or_repeated(folder: Path, port: int) -> None:
         assert len(restarted) >= 3
         server.send_signal(15)
         assert server.wait(30) == 0
-    assert server.err == ""
+        assert server.err == ""
     runs = [path.parent.name for path in (folder / "results" / "serve").glob("*/summary.json")]
     assert len(runs) == 2
