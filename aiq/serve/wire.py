@@ -93,6 +93,7 @@ class DecisionRequest(BaseModel):
 
     model_config = ConfigDict(
         extra="forbid",
+        strict=True,
         json_schema_extra={
             "example": {
                 "workflow_id": "4f0c1d7e9b2a4c6d8e0f1a2b3c4d5e6f",
@@ -128,13 +129,13 @@ class TaskEvent(Record):
     attempt: int
     agent_id: str | None = None
     message: str = ""
-    payload: Mapping[str, JsonValue] = {}
+    payload: Mapping[str, Any] = {}
 
 
 class NewTask(BaseModel):
     """What every request for a task has; `request_model` adds what the served agents let one choose."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     query: str
     agent: str
@@ -151,7 +152,7 @@ class NewTask(BaseModel):
 def request_model(settings: ServeSettings, agents: Sequence[str], adjustable: Mapping[str, Any]) -> type[NewTask]:
     """The body of a new task: `adjustable` are pydantic fields by name, which may stand in `context` or beside it."""
     fields: dict[str, Any] = {name: (field.annotation, field) for name, field in adjustable.items()}
-    context = create_model("Context", __config__=ConfigDict(extra="forbid"), **fields)
+    context = create_model("Context", __config__=NewTask.model_config, **fields)
     text: dict[str, Any] = {"min_length": 1, "max_length": settings.query_chars, "pattern": r"\S"}
     own: dict[str, Any] = {
         "query": (str, Field(description="what to research", examples=["What is quantum computing?"], **text)),
