@@ -51,21 +51,17 @@ _EXAMPLES = {
 
 _ERROR = {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorBody"}}}
 """Said in full, for a `model` would be described in the type of the route's good answer; `_open` brings the schema."""
-_EVENTS = {
-    "text/event-stream": {
-        "itemSchema": {
-            "type": "object",
-            "properties": {
-                "id": {"type": "string", "description": "the event's seq"},
-                "event": {"type": "string", "description": "its type"},
-                "data": {
-                    "type": "string",
-                    "contentMediaType": "application/json",
-                    "contentSchema": TaskEvent.model_json_schema(),
-                },
-            },
-        }
-    }
+_EVENT = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string", "description": "the event's seq"},
+        "event": {"type": "string", "description": "its type"},
+        "data": {
+            "type": "string",
+            "contentMediaType": "application/json",
+            "contentSchema": TaskEvent.model_json_schema(),
+        },
+    },
 }
 
 
@@ -118,13 +114,11 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
         request: Request,
         response: Response,
         asked: Annotated[new_task, Body(openapi_examples=_EXAMPLES)],
-        idempotency_key: Annotated[
-            str | SkipJsonSchema[None], Header(min_length=1, max_length=200, pattern=r"^[!-~]+$")
-        ] = None,
+        idempotency_key: Annotated[str, Header(max_length=200, pattern=r"^[!-~]*$")] = "",
     ) -> TaskSummary:
         """Ask an agent. It answers in its own time: follow `/api/v1/stream/sse`, or look at the task."""
         given = store.Request(query=asked.query, agent=asked.agent, turns=tuple(asked.turns), chosen=asked.chosen())
-        task, new = service.submit(_owner(request), given, idempotency_key)
+        task, new = service.submit(_owner(request), given, idempotency_key or None)
         response.status_code = 202 if new else 200
         response.headers["Location"] = f"/api/v1/tasks/{task.id}"
         return summary_of(task)
@@ -133,9 +127,7 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
     async def list_tasks(
         request: Request,
         status: TaskStatus | SkipJsonSchema[None] = None,
-        before: Annotated[
-            int | SkipJsonSchema[None], Query(ge=1, le=2**53, description="`next` of the page before")
-        ] = None,
+        before: Annotated[int, Query(ge=1, le=2**53, description="`next` of the page before")] = 2**53,
         limit: Annotated[int, Query(ge=1, le=100)] = 20,
     ) -> TaskList:
         """The key's tasks, the latest first."""
@@ -173,7 +165,10 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
         status_code=200,
         response_class=EventStream,
         responses={
-            200: {"content": _EVENTS, "description": "events as they come"},
+            200: {
+                "content": {"text/event-stream": {"schema": {"type": "array"}, "itemSchema": _EVENT}},
+                "description": "events as they come",
+            },
             204: {"description": "the last event was received before: nothing will follow"},
             **_errors(_NO_TASK, _INVALID, {503: "too many streams; Retry-After"}),
         },
