@@ -7,8 +7,8 @@ from aiq.agents.shannon.records import AgentResult, Citation
 from aiq.agents.shannon.urls import GoUrl, extract_domain, parse, registrable_domain
 
 
-def entity_matches(text: str, aliases: Sequence[str], domains: Sequence[str]) -> bool:
-    """Whether the text contains, in any case, one of the names (their quotes apart) or domains of an entity."""
+def entity_matches(text: str, aliases: Sequence[str], domains: Sequence[str] = ()) -> bool:
+    """Whether the text contains, in any case, one of the names (their quotes apart) or domains of an entity (1.8)."""
     text = text.lower()
     return any(name in text for name in [*_names(aliases), *map(_bare_domain, domains)] if name)
 
