@@ -81,20 +81,16 @@ def detect_gaps(
     return list(filter(is_gap, areas))[: max(0, max_gaps)]
 
 
-def coverage_verdict(
-    coverage: float, critical: bool, iteration: int, most: int, report: str, confidence: float
-) -> tuple[bool, float]:
-    """Whether to search for gaps once more, and how sure that is, of what a model says of a report's coverage.
+def needs_more_research(
+    coverage: float, critical: bool, confidence: float, iteration: int, report: str, enough: float = 0.85
+) -> bool:
+    """Whether to search for gaps once more, by what a model says of a report's coverage (later improvements).
 
-    Five rules in this order (specification, later improvements): little coverage at first, critical gaps, and hardly
-    any coverage go on, as long as iterations are left; a high coverage of a report below 500 bytes is not believed.
+    Little coverage at first, critical gaps, and hardly any coverage ask for it, and so does a confidence below
+    `enough`; that in a high coverage of a report below 500 bytes is not believed.
     """
-    left = iteration < most
-    if left and ((iteration <= 1 and coverage < 0.5) or critical or coverage < 0.3):
-        return True, confidence
-    if len(report.encode()) < 500 and coverage > 0.7:
-        confidence = 0.0
-    return left, confidence
+    unbelievable = len(report.encode()) < 500 and coverage > 0.7
+    return (iteration <= 1 and coverage < 0.5) or critical or coverage < 0.3 or unbelievable or confidence < enough
 
 
 def gap_queries(areas: Sequence[str], original_query: str) -> list[str]:

@@ -5,7 +5,6 @@ from aiq.agents.shannon.records import AgentResult, Citation
 from aiq.agents.shannon.rules import (
     continuation_margin,
     count_inline_citations,
-    coverage_verdict,
     detect_gaps,
     distinct,
     format_report,
@@ -13,6 +12,7 @@ from aiq.agents.shannon.rules import (
     looks_complete,
     minimum_citations,
     needs_continuation,
+    needs_more_research,
     reflection_score,
     reflects_again,
     sanitize_output,
@@ -161,22 +161,23 @@ def test_gaps_are_in_the_order_of_areas_and_no_more_than_allowed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("coverage", "critical", "iteration", "most", "report", "goes_on", "confidence"),
+    ("coverage", "critical", "confidence", "iteration", "report", "more"),
     [
-        (0.49, False, 1, 3, "", True, 0.9),
-        (0.5, True, 2, 3, "", True, 0.9),
-        (0.29, False, 2, 3, "", True, 0.9),
-        (0.71, False, 1, 3, "字" * 166, True, 0.0),  # 498 bytes
-        (0.71, False, 1, 3, "字" * 167, True, 0.9),
-        (0.7, False, 2, 3, "", True, 0.9),
-        (0.1, True, 3, 3, "", False, 0.9),
-        (0.49, False, 1, 1, "", False, 0.9),
+        (0.49, False, 0.9, 1, "", True),
+        (0.49, False, 0.9, 2, "", False),
+        (0.5, False, 0.9, 1, "", False),
+        (0.5, True, 0.9, 2, "", True),
+        (0.29, False, 0.9, 2, "", True),
+        (0.71, False, 0.9, 1, "字" * 166, True),  # 498 bytes
+        (0.71, False, 0.9, 1, "字" * 167, False),
+        (0.7, False, 0.85, 2, "", False),
+        (0.7, False, 0.84, 2, "", True),
     ],
 )
 def test_what_a_model_says_of_coverage_is_not_simply_believed(
-    coverage: float, critical: bool, iteration: int, most: int, report: str, goes_on: bool, confidence: float
+    coverage: float, critical: bool, confidence: float, iteration: int, report: str, more: bool
 ) -> None:
-    assert coverage_verdict(coverage, critical, iteration, most, report, 0.9) == (goes_on, confidence)
+    assert needs_more_research(coverage, critical, confidence, iteration, report) is more
 
 
 def test_a_gap_is_searched_for_beside_the_question() -> None:
