@@ -71,7 +71,8 @@ def clean_title(title: str, url: str, source: str) -> str:
     return f"arXiv:{paper}" if paper else "arXiv"
 
 
-def extract_citations(results: Sequence[AgentResult], now: datetime) -> list[Citation]:
+@validate_call
+def extract_citations(results: Sequence[AgentResult], now: Moment) -> list[Citation]:
     """One for each page that a tool brought or, where tools brought none, that a response names."""
     return [citation for result in results for citation in _of_tools(result, now) or _of_response(result, now)]
 
@@ -180,6 +181,7 @@ def deduplicate(citations: Sequence[Citation], *, prefer_fetched: bool = False) 
 _DEBRIS = re.compile(r"(?:</|%3c/|&lt;/)url.*$", re.IGNORECASE)
 
 
+@validate_call
 def clean_citations(citations: Sequence[Citation], least_text: int) -> list[Citation]:
     """Those of http(s) pages with a host and at least so much text; addresses lose the debris of tags."""
     cleaned = [one.model_copy(update={"url": _DEBRIS.sub("", one.url)}) for one in citations]
@@ -190,11 +192,13 @@ def clean_citations(citations: Sequence[Citation], least_text: int) -> list[Cita
     ]
 
 
+@validate_call
 def rank_citations(citations: Sequence[Citation]) -> list[Citation]:
     """By quality times credibility, the best first (1.9)."""
     return sorted(citations, key=lambda one: -one.quality * one.credibility)
 
 
+@validate_call
 def enforce_diversity(citations: Sequence[Citation], per_domain: int = 3) -> list[Citation]:
     """The first `per_domain` of each source, in their order; a sub-domain is a source of its own (1.9)."""
     seen: Counter[str] = Counter()
@@ -206,6 +210,7 @@ def enforce_diversity(citations: Sequence[Citation], per_domain: int = 3) -> lis
     return kept
 
 
+@validate_call
 def citation_stats(citations: Sequence[Citation]) -> CitationStats:
     """Totals and means; diversity is the number of domains by the number of citations (1.9)."""
     total, unique = len(citations), len({citation.source for citation in citations})
@@ -242,12 +247,14 @@ def collect_citations(
     return kept, citation_stats(kept)
 
 
+@validate_call
 def citation_line(number: int, citation: Citation) -> str:
     """`[n] title-or-source (url) - source, YYYY-MM-DD`, without the date where none is known (1.9)."""
     date = f", {citation.published:%Y-%m-%d}" if citation.published else ""
     return f"[{number}] {citation.title or citation.source} ({citation.url}) - {citation.source}{date}"
 
 
+@validate_call
 def citation_lines(citations: Sequence[Citation]) -> list[str]:
     """A line for each, numbered from 1."""
     return [citation_line(number, citation) for number, citation in enumerate(citations, start=1)]

@@ -103,12 +103,14 @@ def minimum_citations(available: int, wanted: int = 6) -> int:
     return min(wanted, available)
 
 
+@validate_call
 def select_evidence(results: Sequence[AgentResult], maximum: int = 6, characters: int = 4000) -> list[AgentResult]:
     """The first successful results that say anything, each cut to so many characters (1.10)."""
     usable = [result for result in results if result.success and result.response.strip()]
     return [one.model_copy(update={"response": clip(one.response, characters)}) for one in usable[:maximum]]
 
 
+@validate_call
 def distinct(results: Sequence[AgentResult], same_above: float) -> list[AgentResult]:
     """The first of results that say the same: equal texts, or a share of common words (Jaccard) above the limit."""
     kept: list[tuple[AgentResult, frozenset[str]]] = []

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Sequence
 
+from pydantic import validate_call
+
 from aiq.agents.shannon.records import AgentResult, Citation
 from aiq.agents.shannon.urls import GoUrl, extract_domain, parse, registrable_domain
 
@@ -13,6 +15,7 @@ def entity_matches(text: str, aliases: Sequence[str], domains: Sequence[str] = (
     return any(name in text for name in [*_names(aliases), *map(_bare_domain, domains)] if name)
 
 
+@validate_call
 def filter_results(
     results: Sequence[AgentResult], canonical_name: str, exact_queries: Sequence[str], official_domains: Sequence[str]
 ) -> list[AgentResult]:
@@ -24,6 +27,7 @@ def filter_results(
     return kept or list(results)
 
 
+@validate_call
 def filter_by_entity(
     citations: Sequence[Citation],
     canonical_name: str,

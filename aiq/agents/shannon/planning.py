@@ -99,6 +99,7 @@ def search_line(
     return "; ".join(filter(None, parts))
 
 
+@validate_call
 def repair_subtasks(
     subtasks: Sequence[Subtask], query: str, complexity: float, needed_from: float = 0.3
 ) -> list[Subtask]:

@@ -51,6 +51,7 @@ def evidence_per_claim(claims: int, least: int = 3, most: int = 10, evaluations:
     return max(least, min(most, evaluations // max(1, claims)))
 
 
+@validate_call
 def nearest(claim: str, citations: Sequence[Citation], k: int) -> list[int]:
     """The places of the k citations nearest to a claim, by BM25 (k1 1.5, b 0.75) times credibility."""
     index = PassageIndex([(one.title, one.snippet) for one in citations])
