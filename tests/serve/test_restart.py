@@ -64,7 +64,7 @@ def test_nothing_is_lost_or_repeated(folder: Path, port: int) -> None:
     with server:
         planned = api.ask("Write a report on energy.", agent="ai_q_chat").json()["task_id"]
         asked = api.until(planned, "waiting")["approval"]["prompt"]
-        ids = [api.ask(f"rounds {most}").json()["task_id"] for most in (300, 300, 300, 5, 5, 5)]
+        ids = [api.ask(f"rounds {most}").json()["task_id"] for most in (100, 100, 100, 5, 5, 5)]
         seen: dict[str, list[dict[str, Any]]] = {task_id: [] for task_id in ids}
         readers = [threading.Thread(target=follow, args=(Api(api.address), *item)) for item in seen.items()]
         for reader in readers:
