@@ -11,6 +11,7 @@ from itertools import pairwise
 from aiq.offline.engine import dates, material, research
 from aiq.offline.engine.answer import Evidence
 from aiq.offline.engine.clauses import amounts, clauses
+from aiq.offline.engine.collected import Collected, titled
 from aiq.offline.engine.fields import measure_of, spoken
 from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.question import parse
@@ -44,6 +45,7 @@ class Things:
     def __init__(self, weighing: Weighing, orders: Orders) -> None:
         self.w = weighing
         self.orders = orders
+        self.collected = Collected(weighing.situation)
 
     def texts(self, thing: Thing) -> dict[str, str]:
         """What can be said of a thing and its source at once, by kind."""
@@ -71,14 +73,14 @@ class Things:
         pool = w.evidence if about.text else w.ranked
         makers: dict[str, Callable[[], Iterable[str | Evidence]]] = {
             "query": lambda: self._exact() if _EXACT.search(name) else self._queries(least),
-            "question": lambda: [f"{facet} ({w.topic.subject})?" for facet in w.facets] or [w.task],
+            "question": lambda: self._asked(least),
             "facet": lambda: w.facets or [w.topic.title],
             "section": lambda: self._sections(least, most),
             "gap": lambda: w.gaps,
             "keyword": lambda: [] if measure_of(name) else names(w.subject) or parse(w.subject).words,
             "entity": lambda: self._entities(""),
             "": lambda: self._entities(spoken(name)),
-            "claim": lambda: pool or sentences(w.draft),
+            "claim": lambda: self._claims() if self.collected.concerns else pool or sentences(w.draft),
             "date": lambda: [e for e in pool if dates.find(e.sentence)],
             "conflict": lambda: pool if about.text else w.conflicts,
             "source": lambda: [*pool, *w.evidence],
@@ -141,6 +143,20 @@ class Things:
             for n, area in enumerate(self.listed(name), 1)
             for record in [{name: area.text}]
         ]
+
+    def _claims(self) -> list[Evidence]:
+        """What documents of a collection say that meet what is asked; where only numbers are asked for, what it counts."""
+        here = self.collected
+        if here.wanted.counts and not here.condition:
+            return [Evidence(here.counted, Source(""), 1.0)] if here.counted else []
+        return [Evidence(titled(evidence), evidence.source, evidence.score) for evidence in here.meeting]
+
+    def _asked(self, least: int) -> list[str]:
+        """A question for each facet, or the task; where more are wanted, what is said of its subject, and of when."""
+        w = self.w
+        found = [f"{facet} ({w.topic.subject})?" for facet in w.facets] or [w.task]
+        more = [w.framed(frame, w.subject) for frame in ("told", "when")]
+        return found + more[: max(0, least - len(found))]
 
     def _exact(self) -> list[str]:
         """The name that the request is about, in quotation marks."""

@@ -1,0 +1,206 @@
+"""What the answers of a collection say to a task: numbers from their tables, or counted over all documents, and the
+documents that meet what is asked."""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from aiq.offline.engine import counts, material
+from aiq.offline.engine.answer import Evidence
+from aiq.offline.engine.collection import UNITS, Wanted, declared, meanings, wanted
+from aiq.offline.engine.counts import Facts, Table, head
+from aiq.offline.engine.evidence import Material
+from aiq.offline.engine.fields import spoken
+from aiq.offline.engine.lexicon import listed, stem
+from aiq.offline.engine.question import parse
+from aiq.offline.engine.read import Situation, Source
+from aiq.offline.engine.text import contains_name, sentences
+from aiq.offline.engine.tools import Tool
+
+_DENIED = re.compile(r"\b(?:not|never|nobody|none|hardly)\b|n['’]t\b", re.IGNORECASE)
+_HALF = 0.5
+"""The share of a condition's words that a sentence has which meets it."""
+_SHORT = 2000
+"""Characters of a JSON value that says itself what it counts."""
+
+
+class Document(NamedTuple):
+    """A document of a collection with its fields."""
+
+    source: Source
+    facts: Facts
+
+
+class Collected:
+    """What a request shows of a collection, and what that says to its task."""
+
+    def __init__(self, situation: Situation, tools: Iterable[Tool] = ()) -> None:
+        self.situation = situation
+        self.tools = [tool for tool in tools if meanings(tool)]
+
+    @cached_property
+    def _answers(self) -> list[tuple[Any, str]]:
+        """JSON values of results and of marked parts, with what they answer: the arguments, or what they say."""
+        here = self.situation
+        told = [(s.result or "", json.dumps(s.arguments, ensure_ascii=False)) for s in here.steps]
+        told += [(block.text, "") for block in here.blocks]
+        found = [(value, of or text[:_SHORT]) for text, of in told for value, *_ in material.objects(text)]
+        return [(value, of) for value, of in found if isinstance(value, dict | list)]
+
+    @cached_property
+    def fields(self) -> dict[str, tuple[str, ...]]:
+        """The fields of the collection with their known values: of the tools' definitions, of answers, of documents."""
+        found: dict[str, tuple[str, ...]] = {}
+        for tool in self.tools:
+            found |= declared(tool)
+        listed = [pair for value, _ in self._answers for pair in counts.values(value)]
+        tabled = [(t.field, key) for t in self._told_tables for key in ("", *dict(t.rows)) if re.fullmatch(r"\w+", t.field)]
+        for field, value in (*listed, *tabled, *counts.categories([document.facts for document in self.documents])):
+            found[field] = tuple(filter(None, dict.fromkeys((*found.get(field, ()), value))))
+        return found
+
+    @cached_property
+    def _told_tables(self) -> list[Table]:
+        return [table for block in self.situation.blocks for table in counts.told(block.text)]
+
+    @cached_property
+    def documents(self) -> list[Document]:
+        """Each document once: objects of the answers, and marked parts that state their fields."""
+        found: dict[str, Document] = {}
+        told = [(holder, facts) for value, _ in self._answers for holder, facts in counts.documents(value)]
+        pairs = [(material.sources(json.dumps(holder, ensure_ascii=False)), facts) for holder, facts in told]
+        pairs += [
+            (material.sources(block.whole or block.text), facts)
+            for block in self.situation.blocks
+            if (facts := counts.facts(block.text))
+        ]
+        for sources, facts in pairs:
+            if len(sources) == 1:
+                found.setdefault(sources[0].key or sources[0].text, Document(sources[0], facts))
+        return [*found.values()]
+
+    @cached_property
+    def wanted(self) -> Wanted:
+        return wanted(self.situation.task, self.fields)
+
+    @property
+    def concerns(self) -> bool:
+        """Whether the task asks something of a collection that the request shows."""
+        return bool(self.wanted.values or self.wanted.groups) and (self.wanted.counts or self.wanted.members)
+
+    # numbers
+
+    @cached_property
+    def counted(self) -> str:
+        """The numbers that the task asks for, with their values ("Peru: 3, Chile: 2"), or the one number; "" where
+        neither a table says them nor all documents are there to be counted."""
+        want = self.wanted
+        if not want.counts or not self.concerns:
+            return ""
+        tables = [] if want.sum or self.condition else [*self._tables()]
+        told = (self._told(table) for table in reversed(tables) if self._fits(table))
+        return next(filter(None, told), "") or self._reckoned()
+
+    def _tables(self) -> Iterable[Table]:
+        for value, of in self._answers:
+            yield from counts.tables(value, of)
+        yield from self._told_tables
+
+    def _fits(self, table: Table) -> bool:
+        """Whether a table has what is counted by, and was made of what is wanted."""
+        want, keys = self.wanted, [key for key, _ in table.rows]
+        told = f"{table.of} {' '.join(keys)}"
+        if want.unit:
+            by = want.unit in table.field or any(re.fullmatch(UNITS[want.unit], key) for key in keys)
+        else:
+            by = not keys if not want.groups else head(want.groups[0]) in map(stem, re.findall(r"[^\W_]+", table.field))
+        return by and all(contains_name(told, name) or f"{name}-" in told for name in want.names)
+
+    def _told(self, table: Table) -> str:
+        """A table's numbers, of the values that the task names, if it names some."""
+        want = self.wanted
+        if not table.rows:
+            return "" if table.total is None else f"{table.total:g}"
+        named = want.values.get(want.groups[0], ()) if want.groups and not want.unit else ()
+        within = [(key, n) for key, n in table.rows if not want.unit or self._is_within(key)]
+        rows = [(key, n) for key, n in within if not named or key in named]
+        return self._pairs(rows, table.total or sum(n for _, n in table.rows))
+
+    def _is_within(self, day: str) -> bool:
+        want = self.wanted
+        return (not want.since or day >= want.since[: len(day)]) and (not want.until or day[:4] <= want.until[:4])
+
+    def _pairs(self, rows: Iterable[tuple[str, float]], whole: float) -> str:
+        share = f" ({{:.{1}f}}%)" if self.wanted.share else ""
+        return ", ".join(f"{key}: {n:g}{share.format(100 * n / (whole or 1))}" for key, n in rows)
+
+    def _reckoned(self) -> str:
+        """The same, counted or summed over the documents, where all that match are there."""
+        want, members = self.wanted, self.members
+        known = [t.total for t in self._tables() if not t.rows and all(n in t.of for n in want.names)]
+        if not self.documents or not known or len(self._matching) < max(filter(None, known), default=0):
+            return ""
+        sums: dict[str, float] = {}
+        for document in members:
+            facts, amount = document.facts, 1.0
+            if want.sum:
+                amount = float(facts[want.sum]) if re.fullmatch(r"-?\d+(\.\d+)?", facts.get(want.sum, "")) else 0.0
+            key = ", ".join(facts.get(group, "") for group in want.groups)
+            sums[key] = sums.get(key, 0.0) + amount
+        if not want.groups:
+            return f"{sum(sums.values()):g}"
+        return self._pairs(sorted(sums.items(), key=lambda item: (-item[1], item[0])), sum(sums.values()))
+
+    # documents
+
+    @cached_property
+    def condition(self) -> tuple[str, ...]:
+        """The words of the condition that tell: neither vague nor what the things are called."""
+        ask = parse(self.wanted.condition)
+        named = (part for field in (*self.fields, self.wanted.unit) for part in spoken(field).split())
+        known = {stem(word) for word in (*listed("counting"), *named, ask.head)}
+        return tuple(word for word in ask.words if stem(word) not in known and not word.isdigit())
+
+    @cached_property
+    def _matching(self) -> list[Document]:
+        """The documents whose fields have the values that the task names."""
+        return [document for document in self.documents if self._has(document.facts)]
+
+    def _has(self, facts: Facts) -> bool:
+        want = self.wanted
+        days = [said[:10] for said in facts.values() if re.match(r"\d{4}-\d\d-\d\d", said)]
+        within = not days or any((want.since or day) <= day <= (want.until or day) for day in days)
+        return within and all(facts[field] in values for field, values in want.values.items() if field in facts)
+
+    @cached_property
+    def members(self) -> list[Document]:
+        """Those that meet the condition too."""
+        met = {evidence.source.key or evidence.source.text for evidence in self.meeting}
+        return [document for document in self._matching if (document.source.key or document.source.text) in met]
+
+    @cached_property
+    def meeting(self) -> list[Evidence]:
+        """Of each source that meets the condition the sentence that says so and does not deny it; of each source the
+        first sentence where there is no condition. Without documents with fields all sources are looked at."""
+        sources = [document.source for document in self._matching] or self.situation.sources
+        return meeting(self.wanted.condition, self.condition, sources)
+
+
+def titled(evidence: Evidence) -> str:
+    """A sentence with what it is about in front, where it does not say so."""
+    title, said = evidence.source.title, evidence.sentence
+    return said if not title or title in said else f"{title}: {said}"
+
+
+def meeting(condition: str, words: Sequence[str], sources: Sequence[Source]) -> list[Evidence]:
+    if not words:
+        return [Evidence((*sentences(source.text), source.title)[0], source, 1.0) for source in sources]
+    best: dict[str, Evidence] = {}
+    for hit in Material(sources).find(replace(parse(condition), words=tuple(words), head=""), 1_000_000):
+        name = hit.source.key or hit.source.text
+        if hit.own >= _HALF and name not in best and not _DENIED.search(hit.sentence.text):
+            best[name] = hit.evidence
+    return [best[name] for source in sources if (name := source.key or source.text) in best]
