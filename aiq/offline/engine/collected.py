@@ -20,9 +20,10 @@ from aiq.offline.engine.read import Situation, Source
 from aiq.offline.engine.text import contains_name, sentences
 from aiq.offline.engine.tools import Tool
 
-_DENIED = re.compile(r"\b(?:not|never|nobody|none|hardly)\b|n['’]t\b", re.IGNORECASE)
+_DENIED = re.compile(r"\b(?:not?|never|nobody|none|nothing|neither|without|free|hardly)\b|n['’]t\b|不|没|无|免", re.I)
 _HALF = 0.5
-"""The share of a condition's words that a sentence has which meets it."""
+"""The share of a condition's words that a sentence has which meets it; of one that names its document, which others have
+found, half of that."""
 _SHORT = 2000
 """Characters of a JSON value that says itself what it counts."""
 
@@ -160,7 +161,9 @@ class Collected:
     def condition(self) -> tuple[str, ...]:
         """The words of the condition that tell: neither vague nor what the things are called."""
         ask = parse(self.wanted.condition)
-        named = (part for field in (*self.fields, self.wanted.unit) for part in spoken(field).split())
+        called = [str(value["tool"]) for value, _ in self._answers if isinstance(value, dict) and "tool" in value]
+        called += [step.tool for step in self.situation.steps]
+        named = (part for name in (*self.fields, *called, self.wanted.unit) for part in spoken(name).split())
         known = {stem(word) for word in (*listed("counting"), *named, ask.head)}
         return tuple(word for word in ask.words if stem(word) not in known and not word.isdigit())
 
@@ -201,6 +204,8 @@ def meeting(condition: str, words: Sequence[str], sources: Sequence[Source]) -> 
     best: dict[str, Evidence] = {}
     for hit in Material(sources).find(replace(parse(condition), words=tuple(words), head=""), 1_000_000):
         name = hit.source.key or hit.source.text
-        if hit.own >= _HALF and name not in best and not _DENIED.search(hit.sentence.text):
+        denied = _DENIED.search(hit.sentence.text) is not None
+        enough = _HALF / 2 if hit.source.title and hit.source.title in hit.sentence.text else _HALF
+        if hit.own >= enough and name not in best and denied == (_DENIED.search(condition) is not None):
             best[name] = hit.evidence
     return [best[name] for source in sources if (name := source.key or source.text) in best]

@@ -69,7 +69,11 @@ _NAMES = re.compile(
 _NO_NAMES = frozenset(("and", "or", "of", "the", "field", "interval", "gte", "lte", "gt", "lt", *UNITS))
 _BOUNDS = (("gte", "lte"), ("min", "max"), ("from", "to"))
 """How an object names what a number lies between; the first that a description speaks of, else the last."""
-_ASIDE = re.compile(r",?\s*\b(?:according to|as stated|based on|with (?:their|its|all))\b[^,.?!]*", re.IGNORECASE)
+_ASIDE = re.compile(
+    r",?\s*\b(?:(?:according to|as stated|based on|with (?:their|its|all))\b[^,.?!]*|(?:in|of|for|across|over) all(?: the)? \w+"
+    r"(?: together| combined)?)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -145,8 +149,8 @@ def _named(task: str, fields: Fields) -> list[Place]:
 
 
 def _is_by(task: str, root: str) -> bool:
-    """Whether a question counts by what a stem names: "for each city", "over the themes", "from year to year"."""
-    words = [match for match in re.finditer(r"[^\W\d_]+", task) if stem(match[0]) == root]
+    """Whether a question counts by what a word names: "for each city", "over the themes", "from year to year"."""
+    words = [match for match in re.finditer(r"[^\W\d_]+", task) if stem(match[0]) == stem(root)]
     turns = root in UNITS and re.search(rf"(?i)\bfrom {root} to {root}\b|\b{root}ly\b", task)
     return bool(turns) or any(_EACH.search(task[: match.start()]) for match in words)
 

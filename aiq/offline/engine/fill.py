@@ -52,6 +52,7 @@ _TELLING = _SILENT | {"query", "question", "section", "reason", "quote", "source
 """Kinds of fields that tell what an object is about."""
 _PLACES = frozenset(("id", "dependency", "quote", "conflict", "source"))
 """Kinds that whole numbers refer to by their place."""
+_IDS = re.compile(r"(?:\b|_)ids?\b", re.IGNORECASE)
 _COUNT = re.compile(
     r"^(?:num|number|count|total)\b|\b(?:count|total|processed|scanned|read|used|checked|limit)$|数量|总数"
 )
@@ -174,7 +175,8 @@ class _Filler:
         out: list[Any] = []
         for each in judged or served or self.things.of(kind, name, thing, least, most):
             with suppress(Unsupported):
-                one = self.value(items, name if kind_of(name) else "", self._itself(each, parts))
+                called = each.record.get("id") if _IDS.search(f"{name} {form.get('description', '')}") else None
+                one = called or self.value(items, name if kind_of(name) else "", self._itself(each, parts))
                 bare = each.portion and len(parts) > 1 and not any(v for v in one.values() if v != each.text)
                 if one is not None and one not in out and len(out) < most and not bare:
                     out.append(one)

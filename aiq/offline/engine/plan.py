@@ -9,11 +9,12 @@ from typing import Any
 
 from aiq.offline.chat import ToolCall
 from aiq.offline.engine import dialect
+from aiq.offline.engine.collection import meanings
 from aiq.offline.engine.fields import spoken
 from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.read import Situation
 from aiq.offline.engine.schema import Schema, forms
-from aiq.offline.engine.tools import TABLES
+from aiq.offline.engine.tools import TABLES, understand
 from aiq.offline.engine.transcript import Step
 
 Choose = Callable[[Situation, Orders], tuple[ToolCall, ...]]
@@ -50,7 +51,8 @@ class Plan:
 
     @cached_property
     def tools(self) -> list[Named]:
-        """The calls of tools that the state of the work asks for; those that the prompt tells of were made."""
+        """The calls of tools that the state of the work asks for; those that the prompt tells of were made. How many
+        documents come at once is left to a sub-agent that reads, where there is one."""
         here = self.situation
         names = [name for field, named in self.named.items() if not _AGENT.search(spoken(field)) for name in named]
         told = [call for text in (*(b.text for b in here.blocks), here.instructions) for call in dialect.calls(text)]
@@ -58,7 +60,15 @@ class Plan:
         offered = {"tools": tuple(self.offered[name] for name in names), "response_format": None}
         request = here.request.model_copy(update=offered)
         made = self.choose(replace(here, request=request, steps=(*here.steps, *steps)), self.orders) if names else ()
-        return [(call.function.name, call.function.parsed) for call in made]
+        found = [(call.function.name, call.function.parsed) for call in made]
+        if not any(self._does(name, "read") for name in self._agents):
+            return found
+        sizes = {name: meanings(understand(self.offered[name])) for name, _ in found}
+        return [(n, {key: value for key, value in given.items() if sizes[n].get(key) != "size"}) for n, given in found]
+
+    @property
+    def _agents(self) -> list[str]:
+        return [name for field, named in self.named.items() if _AGENT.search(spoken(field)) for name in named]
 
     @cached_property
     def agents(self) -> list[Named]:
@@ -68,8 +78,7 @@ class Plan:
         planned, unread = self._stated("planned"), self._stated("unread")
         missing = {"plan": planned == 0 or (planned is None and not here.sources), "read": bool(unread)}
         duties = [duty for duty in missing if missing[duty]] or [*(() if self.tools else ("write",))]
-        names = [name for field, named in self.named.items() if _AGENT.search(spoken(field)) for name in named]
-        does = [next((name for name in names if self._does(name, duty)), None) for duty in duties]
+        does = [next((name for name in self._agents if self._does(name, duty)), None) for duty in duties]
         return [(name, {}) for name in does if name]
 
     def _does(self, name: str, duty: str) -> bool:

@@ -36,6 +36,9 @@ _CHANGE = re.compile(
 _HEAD = re.compile(r"(?:^|[:,;(–—•*-]\s*|\b(?:and|while|but|whereas)\s+)(?:[Tt]he\s+)?(?:[A-Z]\w{1,3}\. )?$")
 """What stands before a name of which a part of a sentence speaks."""
 _GOES_ON = re.compile(r"(?:he|she|it|they|his|her|its|their)\b", re.I)
+_IDENTIFIED = re.compile(r"^\W*(?P<id>[A-Za-z]{1,12}[_-]?\d{1,4}): (?P<text>.+)$", re.MULTILINE)
+_HEADED = re.compile(r"(?m)^(?P<head>\S[^\n]{2,80}):\n(?P<items>(?:[-*•] \S.*(?:\n|$))+)")
+"""A list under a line that says what it lists."""
 _NUMBERED = re.compile(r"^\s*\d+[.)]\s+(.+)$", re.MULTILINE)
 
 
@@ -57,6 +60,8 @@ class Things:
             told["clarify"] = w.framed("meant", w.task) if w.vague else ""
             return told | dict.fromkeys(("title", "facet"), w.topic.title) | dict.fromkeys(("step", "question"), w.task)
         told |= dict.fromkeys((*_ITSELF, thing.kind), thing.text)
+        if self.collected.concerns and thing.source:
+            told["claim"] = titled(Evidence(thing.text, thing.source, 1.0))
         stated = [thing.text[day.start : day.end] for day in dates.find(thing.text)]
         if thing.source and thing.kind != "entity":
             day = stated[0] if thing.kind == "date" else thing.source.day or ""
@@ -71,6 +76,8 @@ class Things:
         if kind == "dependency":
             return [Thing(kind, number=number) for number in w.depends(about.number)]
         pool = w.evidence if about.text else w.ranked
+        if about.source and self.collected.concerns:  # what a document of a collection says, it says of itself
+            pool = [Evidence(about.text, about.source, 1.0)]
         makers: dict[str, Callable[[], Iterable[str | Evidence]]] = {
             "query": lambda: self._exact() if _EXACT.search(name) else self._queries(least),
             "question": lambda: self._asked(least),
@@ -80,10 +87,10 @@ class Things:
             "keyword": lambda: [] if measure_of(name) else names(w.subject) or parse(w.subject).words,
             "entity": lambda: self._entities(""),
             "": lambda: self._entities(spoken(name)),
-            "claim": lambda: self._claims() if self.collected.concerns else pool or sentences(w.draft),
+            "claim": lambda: self._claims(pool) if self.collected.concerns else pool or sentences(w.draft),
             "date": lambda: [e for e in pool if dates.find(e.sentence)],
             "conflict": lambda: pool if about.text else w.conflicts,
-            "source": lambda: [*pool, *w.evidence],
+            "source": lambda: [*pool, *(() if self.collected.concerns else w.evidence)],
         }
         if given := self.listed(name):
             return [each for each in given if self._bears(each, about)]
@@ -92,7 +99,8 @@ class Things:
             text, source = (each, None) if isinstance(each, str) else (each.sentence, each.source)
             thing = Thing(kind, text, len(found) + 1, source)
             if self._bears(thing, about):
-                found.setdefault(source.key if source and kind == "source" else text, thing)
+                own = source.key if source and (kind == "source" or self.collected.concerns) else ""
+                found.setdefault(own if kind == "source" and own else f"{text} {own}", thing)
         if kind == "section" and about.text and not found:  # what is about none in particular is about all
             return self.of(kind, name, Thing(), least, most)
         itself = [about] if about.kind not in ("section", "") and kind in ("query", "question", "keyword") else []
@@ -123,11 +131,12 @@ class Things:
     def listed(self, name: str) -> list[Thing]:
         """What the prompt lists under a name, in JSON or by numbers: "Sub-questions: [...]" for `sub_questions`; for a
         bare `id` the records that have one. Of a record its longest text counts."""
-        wanted = stems(spoken(name))
-        for block in self.w.situation.blocks:
-            if stems(spoken(block.label)) & wanted if name != "id" else '"id"' in block.text:
-                return _members(block.text)
-        return []
+        wanted, here = stems(spoken(name)), self.w.situation
+        if name == "id":
+            return next((_members(block.text) for block in here.blocks if '"id"' in block.text), [])
+        marked = "\n\n".join(block.text for block in here.blocks if stems(spoken(block.label)) & wanted)
+        headed = (match for match in _HEADED.finditer(here.instructions) if stems(match["head"]) & wanted)
+        return _members(marked) or next((_members(match["items"]) for match in headed), [])
 
     def served(self, name: str) -> list[Thing]:
         """A part of the task for each area that the prompt lists under a field's name, which keeps it word for word."""
@@ -144,12 +153,15 @@ class Things:
             for record in [{name: area.text}]
         ]
 
-    def _claims(self) -> list[Evidence]:
-        """What documents of a collection say that meet what is asked; where only numbers are asked for, what it counts."""
+    def _claims(self, pool: list[Evidence]) -> list[Evidence]:
+        """What documents of a collection say that meet what is asked; where only numbers are asked for, what it counts;
+        of one of them what it says."""
         here = self.collected
+        if len(pool) == 1:
+            return pool
         if here.wanted.counts and not here.condition:
             return [Evidence(here.counted, Source(""), 1.0)] if here.counted else []
-        return [Evidence(titled(evidence), evidence.source, evidence.score) for evidence in here.meeting]
+        return here.meeting
 
     def _asked(self, least: int) -> list[str]:
         """A question for each facet, or the task; where more are wanted, what is said of its subject, and of when."""
@@ -215,7 +227,8 @@ def _portions(sources: Iterable[Source]) -> dict[str, str]:
 
 
 def _members(text: str) -> list[Thing]:
-    values = _NUMBERED.findall(text) or (material.parsed(text) or [[]])[0]
+    named = [match.groupdict() for match in _IDENTIFIED.finditer(text)]
+    values = named or _NUMBERED.findall(text) or (material.parsed(text) or [[]])[0]
     records = [item if isinstance(item, Mapping) else {"": item} for item in values if isinstance(values, list)]
     told = [(max(map(str, record.values()), key=len, default=""), record) for record in records]
     return [Thing("claim", text, number, None, record) for number, (text, record) in enumerate(told, 1)]
