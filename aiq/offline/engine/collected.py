@@ -13,8 +13,7 @@ from aiq.offline.engine.answer import Evidence
 from aiq.offline.engine.collection import UNITS, Wanted, declared, meanings, wanted
 from aiq.offline.engine.counts import Facts, Table, head
 from aiq.offline.engine.evidence import Material
-from aiq.offline.engine.fields import spoken
-from aiq.offline.engine.lexicon import listed, stem
+from aiq.offline.engine.lexicon import stem
 from aiq.offline.engine.question import parse
 from aiq.offline.engine.read import Situation, Source
 from aiq.offline.engine.text import contains_name, sentences
@@ -58,9 +57,10 @@ class Collected:
         for tool in self.tools:
             found |= declared(tool)
         listed = [pair for value, _ in self._answers for pair in counts.values(value)]
-        tabled = [(t.field, key) for t in self._told_tables for key in ("", *dict(t.rows)) if re.fullmatch(r"\w+", t.field)]
+        tabled = [(t.field, key) for t in self._told_tables for key in ("", *dict(t.rows))]
         for field, value in (*listed, *tabled, *counts.categories([document.facts for document in self.documents])):
-            found[field] = tuple(filter(None, dict.fromkeys((*found.get(field, ()), value))))
+            if re.fullmatch(r"[\w.]+", field):
+                found[field] = tuple(filter(None, dict.fromkeys((*found.get(field, ()), value))))
         return found
 
     @cached_property
@@ -85,7 +85,8 @@ class Collected:
 
     @cached_property
     def wanted(self) -> Wanted:
-        return wanted(self.situation.task, self.fields)
+        called = [str(value["tool"]) for value, _ in self._answers if isinstance(value, dict) and "tool" in value]
+        return wanted(self.situation.task, self.fields, (*called, *(step.tool for step in self.situation.steps)))
 
     @property
     def concerns(self) -> bool:
@@ -101,7 +102,7 @@ class Collected:
         want = self.wanted
         if not want.counts or not self.concerns:
             return ""
-        tables = [] if want.sum or self.condition else [*self._tables()]
+        tables = [] if want.sum or self.wanted.telling else [*self._tables()]
         told = (self._told(table) for table in reversed(tables) if self._fits(table))
         return next(filter(None, told), "") or self._reckoned()
 
@@ -150,22 +151,14 @@ class Collected:
             if want.sum:
                 amount = float(facts[want.sum]) if re.fullmatch(r"-?\d+(\.\d+)?", facts.get(want.sum, "")) else 0.0
             key = ", ".join(facts.get(group, "") for group in want.groups)
+            if want.groups and not key.strip(", "):
+                continue
             sums[key] = sums.get(key, 0.0) + amount
         if not want.groups:
             return f"{sum(sums.values()):g}"
         return self._pairs(sorted(sums.items(), key=lambda item: (-item[1], item[0])), sum(sums.values()))
 
     # documents
-
-    @cached_property
-    def condition(self) -> tuple[str, ...]:
-        """The words of the condition that tell: neither vague nor what the things are called."""
-        ask = parse(self.wanted.condition)
-        called = [str(value["tool"]) for value, _ in self._answers if isinstance(value, dict) and "tool" in value]
-        called += [step.tool for step in self.situation.steps]
-        named = (part for name in (*self.fields, *called, self.wanted.unit) for part in spoken(name).split())
-        known = {stem(word) for word in (*listed("counting"), *named, ask.head)}
-        return tuple(word for word in ask.words if stem(word) not in known and not word.isdigit())
 
     @cached_property
     def _matching(self) -> list[Document]:
@@ -189,7 +182,7 @@ class Collected:
         """Of each source that meets the condition the sentence that says so and does not deny it; of each source the
         first sentence where there is no condition. Without documents with fields all sources are looked at."""
         sources = [document.source for document in self._matching] or self.situation.sources
-        return meeting(self.wanted.condition, self.condition, sources)
+        return meeting(self.wanted.condition, self.wanted.telling, sources)
 
 
 def titled(evidence: Evidence) -> str:

@@ -15,7 +15,9 @@ from aiq.offline.chat import ToolCall, call
 from aiq.offline.engine import counts, dates, material
 from aiq.offline.engine.clauses import Limits, amounts, clauses
 from aiq.offline.engine.counts import head
-from aiq.offline.engine.lexicon import is_common, stem
+from aiq.offline.engine.fields import spoken
+from aiq.offline.engine.lexicon import is_common, listed, stem
+from aiq.offline.engine.question import parse
 from aiq.offline.engine.text import name_spans, sentences
 from aiq.offline.engine.tools import TABLES, Tool, about, types
 from aiq.offline.engine.transcript import Step
@@ -82,8 +84,8 @@ class Wanted:
 
     `values`: of which fields it names which values; `groups`: the fields that things are counted by, `unit`: of time,
     the same; `since`, `until`: days in ISO form, or ""; `bounds`: of numbers, by field. `counts`: whether numbers are
-    wanted, `share`: as shares too; `sum`: of which field. `members`: whether the things themselves are; `condition`:
-    what is left of the question, which only texts can meet.
+    wanted, `share`: as shares too; `sum`: of which field. `members`: whether the things themselves are. `condition`: what
+    is left of the question; `telling`: its words that only texts can meet.
     """
 
     values: Mapping[str, tuple[str, ...]]
@@ -97,6 +99,7 @@ class Wanted:
     sum: str
     members: bool
     condition: str
+    telling: tuple[str, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -105,8 +108,9 @@ class Wanted:
         return (*(value for values in self.values.values() for value in values), *years)
 
 
-def wanted(task: str, fields: Fields) -> Wanted:
-    """What a question wants of a collection with these fields."""
+def wanted(task: str, fields: Fields, called: Sequence[str] = ()) -> Wanted:
+    """What a question wants of a collection with these fields. `called`: the names of its tools, which may say what its
+    things are."""
     places = _named(task, fields)
     values: dict[str, tuple[str, ...]] = {}
     for *_, field, value in places:
@@ -117,10 +121,14 @@ def wanted(task: str, fields: Fields) -> Wanted:
     asking = next((s for s in sentences(task) if s[-1] in "?？"), (*sentences(task), task)[0])
     for *_, value in places:
         asking = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", " ", asking)
+    condition = " ".join(_MEMBERS.sub(" ", _ASIDE.sub("", asking)).split())
+    ask = parse(condition)
+    named = (part for name in (*fields, *called, *UNITS) for part in spoken(name).split())
+    known = {stem(word) for word in (*listed("counting"), *named, ask.head)}
     return Wanted(
         values=values,
         groups=tuple(groups) if counted else (),
-        unit=next((unit for unit in UNITS if counted and _is_by(task, unit)), ""),
+        unit=_unit(task) if counted else "",
         since=since,
         until=until,
         bounds={field: limits for field in fields for limits in _limits(task, field, fields)},
@@ -128,7 +136,8 @@ def wanted(task: str, fields: Fields) -> Wanted:
         share=_SHARE.search(task) is not None,
         sum=next((field for field in fields if head(field) in sums), "".join(sums[:1])),
         members=not counted and _MEMBERS.search(task) is not None,
-        condition=" ".join(_MEMBERS.sub(" ", _ASIDE.sub("", asking)).split()),
+        condition=condition,
+        telling=tuple(word for word in ask.words if stem(word) not in known and not word.isdigit()),
     )
 
 
@@ -149,10 +158,15 @@ def _named(task: str, fields: Fields) -> list[Place]:
 
 
 def _is_by(task: str, root: str) -> bool:
-    """Whether a question counts by what a word names: "for each city", "over the themes", "from year to year"."""
-    words = [match for match in re.finditer(r"[^\W\d_]+", task) if stem(match[0]) == stem(root)]
-    turns = root in UNITS and re.search(rf"(?i)\bfrom {root} to {root}\b|\b{root}ly\b", task)
-    return bool(turns) or any(_EACH.search(task[: match.start()]) for match in words)
+    """Whether a question counts by what a stem names: "for each city", "over the themes"."""
+    words = (m for m in re.finditer(r"[^\W\d_]+", task) if stem(m[0]) == root and m[0].lower() not in listed("stop"))
+    return any(_EACH.search(task[: match.start()]) for match in words)
+
+
+def _unit(task: str) -> str:
+    """The unit of time that a question counts by: "in each month", "from year to year", "weekly"."""
+    turns = (unit for unit in UNITS if re.search(rf"(?i)\bfrom {unit} to {unit}\b|\b{unit}ly\b", task))
+    return next(iter([*(unit for unit in UNITS if _is_by(task, stem(unit))), *turns]), "")
 
 
 def _period(task: str, taken: Sequence[tuple[int, int]]) -> tuple[str, str]:
@@ -238,7 +252,7 @@ def _value(
     if meaning == "size":
         told = re.findall(r"(?:\bto|at most|max\w*) (\d+)", about(schema))
         most = [schema["maximum"]] if "maximum" in schema else told[:1]
-        return int(most[0]) if most and (want.members or want.sum) else None
+        return int(most[0]) if most and (want.members or want.sum or want.telling) else None
     named = [*want.values.get(name, ())]
     return named if "array" in kinds else "".join(named[:1])
 

@@ -35,6 +35,7 @@ _TOTAL = re.compile(
 _PLAIN = re.compile(r"(?i)buckets|values|results|rows|data|items|groups?|terms|key|key_as_string|name|value|label|counts?")
 """Keys that say nothing of the field whose values they hold."""
 _BY = re.compile(r"(?i)(?:by|per)_(\w+)|(\w+)_(?:counts?|facets?|distribution|breakdown)")
+_IDENTIFIES = re.compile(r"(?i)_?(?:\w+_)?(?:id|url|link|uri|ref|key|doi|isbn)")
 _FILTERS = re.compile(r"(?i)filters?|where|conditions?")
 _KEY = r"[^\s:：,;|](?:[^:：,;|\n]{0,58}[^\s:：,;|])?"
 _FIGURE = r"-?\d{1,3}(?:,\d{3})+|-?\d+(?:\.\d+)?"
@@ -78,10 +79,11 @@ def values(value: Any) -> Iterator[tuple[str, str]]:
 
 
 def documents(value: Any) -> Iterator[tuple[Mapping[str, Any], Facts]]:
-    """The objects of an answer that are documents, with their plain fields: those with three or more."""
+    """The objects of an answer that are documents, with their plain fields: of three or more, one identifies it."""
     for holder in objects(value):
         facts = {key: str(said) for key, said in holder.items() if isinstance(said, str | int | float)}
-        if len(facts) >= 3 and _parted(holder) is None and not any(map(_listed_objects, holder.values())):
+        named = any(map(_IDENTIFIES.fullmatch, facts)) and len(facts) >= 3
+        if named and _parted(holder) is None and not any(map(_listed_objects, holder.values())):
             yield holder, facts
 
 

@@ -159,7 +159,7 @@ class Things:
         here = self.collected
         if len(pool) == 1:
             return pool
-        if here.wanted.counts and not here.condition:
+        if here.wanted.counts and not here.wanted.telling:
             return [Evidence(here.counted, Source(""), 1.0)] if here.counted else []
         return here.meeting
 

@@ -98,7 +98,7 @@ def _collected(situation: Situation, orders: Orders) -> str:
     citations = Citations(orders)
     if here.concerns and here.counted:
         return _lead(here.counted, situation, orders) + "."
-    told = {e.source.title if e.source.title and not here.condition else titled(e): e.source for e in here.meeting}
+    told = {e.source.title if e.source.title and not here.wanted.telling else titled(e): e.source for e in here.meeting}
     lines = [citations.said(said, [source]) for said, source in told.items()] if here.concerns else []
     return citations.complete("\n".join(f"- {line}" for line in lines))
 
