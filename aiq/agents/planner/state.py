@@ -197,8 +197,8 @@ class Outcome(Record):
 
 class PlannerState(BaseModel):
     """One research. `tools`: its `DataTools`. `documents` are all that tools gave, each once; `total_docs` is how many
-    there are by the tools; `notes`: what tools said that have no documents; `calls`: those of tools that succeeded, each
-    as tool, arguments and how many documents match.
+    there are by the tools; `notes`: what tools said that have no documents; `calls`: those of tools that succeeded, as
+    tool, arguments and how many documents match.
 
     `confidence` is 0 to 1; after a validator has run (`validation_status`) it is the validator's. `quiet`:
     iterations in a row that brought data and no new finding. `why`: what ended the research; `error`: of what the

@@ -21,8 +21,8 @@ from aiq.offline.engine.tools import Tool
 
 _DENIED = re.compile(r"\b(?:not?|never|nobody|none|nothing|neither|without|free|hardly)\b|n['’]t\b|不|没|无|免", re.I)
 _HALF = 0.5
-"""The share of a condition's words that a sentence has which meets it; of one that names its document, which others have
-found, half of that."""
+"""The share of a condition's words that a sentence has which meets it; of one that names its document, as findings do,
+half of that."""
 _SHORT = 2000
 """Characters of a JSON value that says itself what it counts."""
 
@@ -86,12 +86,15 @@ class Collected:
     @cached_property
     def wanted(self) -> Wanted:
         called = [str(value["tool"]) for value, _ in self._answers if isinstance(value, dict) and "tool" in value]
-        return wanted(self.situation.task, self.fields, (*called, *(step.tool for step in self.situation.steps)))
+        called += [name for tool in self.tools for name in (tool.name, *tool.parameters)]
+        return wanted(self.situation.task, self.fields, called)
 
     @property
     def concerns(self) -> bool:
         """Whether the task asks something of a collection that the request shows."""
-        return bool(self.wanted.values or self.wanted.groups) and (self.wanted.counts or self.wanted.members)
+        want = self.wanted
+        narrows = want.values or want.groups or (self.tools and (want.unit or want.since or want.until or want.bounds))
+        return bool(narrows) and (want.counts or want.members)
 
     # numbers
 

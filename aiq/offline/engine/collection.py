@@ -1,7 +1,6 @@
-"""Questions to a collection, which is filtered, counted and paged through: what a question wants of one, and what a tool
-over one is asked.
+"""Questions to a collection, which is filtered, counted and paged through: what they want, and what a tool is asked.
 
-Of the question's words those count that are a known value of a field, or the name of a field that things are counted by.
+Of a question's words those count that are a known value of a field, or the name of a field that things are counted by.
 """
 
 import json
@@ -9,6 +8,7 @@ import re
 from calendar import monthrange
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 from aiq.offline.chat import ToolCall, call
@@ -37,7 +37,7 @@ UNITS = {
 """Units of time, and how their values are written."""
 _COUNTS = re.compile(
     r"\bhow (?:many|often)\b|\b(?:numbers?|counts?|totals?|shares?|percent\w*|proportions?|distribut\w+|breakdown"
-    r"|frequen\w+|sums?)\b|多少|几[个家次]|数量|比例|分布",
+    r"|frequen\w+|sums?|trends?)\b|\bfrom (\w+) to \1\b|多少|几[个家次]|数量|比例|分布",
     re.IGNORECASE,
 )
 _SHARE = re.compile(r"\b(?:shares?|percent\w*|proportions?)\b|%|比例|百分", re.IGNORECASE)
@@ -62,18 +62,21 @@ _OPEN = re.compile(
     re.IGNORECASE,
 )
 """What stands before a date that limits one side."""
-_WHEN = re.compile(r"(?i)(?:^|_)(?:\w*dates?|time\w*|when|day|created|updated|published|posted|opened|closed)(?:_\w+)?$")
+_WHEN = re.compile(
+    r"(?i)(?:^|_)(?:\w*dates?|time\w*|when|day|created|updated|published|posted|opened|closed|\w+_(?:on|at))(?:_\w+)?$"
+)
 _NAMES = re.compile(
     r"(?i)\b(?:fields?|columns?|attributes?|propert(?:y|ies)|ranges?)\b[^:.;\n]{0,40}:\s*(?P<listed>[^.;:\n]+)"
     r"|[{,]\s*[\"'](?P<shown>\w+)[\"']\s*:"
 )
 """Where a definition lists names of fields, or shows one in an example."""
 _NO_NAMES = frozenset(("and", "or", "of", "the", "field", "interval", "gte", "lte", "gt", "lt", *UNITS))
+_DAYS = "date|day|time|iso|year"
 _BOUNDS = (("gte", "lte"), ("min", "max"), ("from", "to"))
 """How an object names what a number lies between; the first that a description speaks of, else the last."""
 _ASIDE = re.compile(
-    r",?\s*\b(?:(?:according to|as stated|based on|with (?:their|its|all))\b[^,.?!]*|(?:in|of|for|across|over) all(?: the)? \w+"
-    r"(?: together| combined)?)",
+    r",?\s*\b(?:(?:according to|as stated|based on|with (?:their|its|all))\b[^,.?!]*"
+    r"|(?:in|of|for|across|over) all(?: the)? \w+(?: together| combined)?)",
     re.IGNORECASE,
 )
 
@@ -84,8 +87,8 @@ class Wanted:
 
     `values`: of which fields it names which values; `groups`: the fields that things are counted by, `unit`: of time,
     the same; `since`, `until`: days in ISO form, or ""; `bounds`: of numbers, by field. `counts`: whether numbers are
-    wanted, `share`: as shares too; `sum`: of which field. `members`: whether the things themselves are. `condition`: what
-    is left of the question; `telling`: its words that only texts can meet.
+    wanted, `share`: as shares too; `sum`: of which field. `members`: whether the things themselves are. `condition`:
+    what is left of the question; `telling`: its words that only texts can meet.
     """
 
     values: Mapping[str, tuple[str, ...]]
@@ -119,8 +122,8 @@ def wanted(task: str, fields: Fields, called: Sequence[str] = ()) -> Wanted:
     groups = [f for f in fields if f not in UNITS and (len(values.get(f, ())) > 1 or _is_by(task, head(f)))]
     since, until = _period(task, [place[:2] for place in places])
     asking = next((s for s in sentences(task) if s[-1] in "?？"), (*sentences(task), task)[0])
-    for *_, value in places:
-        asking = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", " ", asking)
+    for text in (*(value for *_, value in places), *(task[day.start : day.end] for day in dates.find(task))):
+        asking = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", " ", asking)
     condition = " ".join(_MEMBERS.sub(" ", _ASIDE.sub("", asking)).split())
     ask = parse(condition)
     named = (part for name in (*fields, *called, *UNITS) for part in spoken(name).split())
@@ -182,8 +185,12 @@ def _period(task: str, taken: Sequence[tuple[int, int]]) -> tuple[str, str]:
     if side is None:
         return first, last
     if side["until"] or side["before"]:
-        return "", first if side["before"] else last
-    return last if side["after"] else first, ""
+        return "", _shifted(first, -1) if side["before"] else last
+    return _shifted(last, 1) if side["after"] else first, ""
+
+
+def _shifted(day: str, by: int) -> str:
+    return date.fromordinal(date.fromisoformat(day).toordinal() + by).isoformat()
 
 
 def _limits(task: str, field: str, fields: Fields) -> Iterator[Limits]:
@@ -203,12 +210,15 @@ def meanings(tool: Tool) -> dict[str, str]:
 
 
 def _meant(name: str, schema: Mapping[str, Any]) -> str:
-    """What a parameter is for; those for days say so, and only a size is a number."""
+    """What a parameter is for; a text for days or filters says so, and only a size is a number."""
     meaning = next((m for m, pattern in TABLES["collection"].items() if re.search(pattern, name.casefold())), "")
     told = f"{name} {about(schema)}".casefold()
-    if meaning in ("since", "until") and not re.search("date|day|time|iso|year", told):
+    kind, said = types(schema)[0], {"filters": r"json|object|field|\{", "since": _DAYS, "until": _DAYS}.get(meaning, "")
+    if (kind in ("integer", "number", "boolean")) != (meaning == "size") or (
+        kind == "string" and not re.search(said, told)
+    ):
         return ""
-    return meaning if (types(schema)[0] in ("integer", "number", "boolean")) == (meaning == "size") else ""
+    return meaning
 
 
 def declared(tool: Tool) -> dict[str, tuple[str, ...]]:

@@ -1,7 +1,7 @@
 """What answers of a collection hold: numbers by value, totals, documents with their fields.
 
-JSON is told by its form: a list of rows, each with a value and how often it occurs, is a table of the field that it, its
-object or the row names; `{"by_status": {"open": 12, "closed": 30}}` is one too. In a text a table is a line of
+JSON is told by its form: a list of rows, each with a value and how often it occurs, is a table of the field that it,
+its object or the row names; `{"by_status": {"open": 12, "closed": 30}}` is one too. In a text a table is a line of
 `value: number` pairs after what they count, or lines of one pair each, and a document's fields are a line of pairs.
 """
 
@@ -32,7 +32,9 @@ _TOTAL = re.compile(
     r"(?i)unique_\w+|(?:\w+_)?(?:matched|found)|num_?found|(?:grand_)?total(?:_?(?:hits|count|results|matches|documents"
     r"|rows))?|matches|hits|count|documents"
 )
-_PLAIN = re.compile(r"(?i)buckets|values|results|rows|data|items|groups?|terms|key|key_as_string|name|value|label|counts?")
+_PLAIN = re.compile(
+    r"(?i)buckets|values|results|rows|data|items|groups?|terms|key|key_as_string|name|value|label|counts?"
+)
 """Keys that say nothing of the field whose values they hold."""
 _BY = re.compile(r"(?i)(?:by|per)_(\w+)|(\w+)_(?:counts?|facets?|distribution|breakdown)")
 _IDENTIFIES = re.compile(r"(?i)_?(?:\w+_)?(?:id|url|link|uri|ref|key|doi|isbn)")
@@ -197,6 +199,6 @@ def _table(above: str, pairs: Sequence[tuple[str, str]]) -> Iterator[Table]:
     if len(rows) == 1 and _WHOLE.search(rows[0][0]):
         yield Table("", (), rows[0][1], f"{above} {rows[0][0]}")
     elif rows:
-        by = re.search(r"\bby (\w+)", above)
+        by = re.search(r"(?i)\bby (\w+)", above)
         total = float(stated[1].replace(",", "")) if stated else None
         yield Table(by[1] if by else above.strip(" :：#*"), rows, total, above)

@@ -22,8 +22,8 @@ from aiq.offline.engine.fields import asks, kind_of, meanings, spoken
 from aiq.offline.engine.fields import stated as said_of
 from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.lexicon import stem
-from aiq.offline.engine.quantities import numbers
 from aiq.offline.engine.plan import Choose, Plan
+from aiq.offline.engine.quantities import numbers
 from aiq.offline.engine.question import parse
 from aiq.offline.engine.read import Situation, Source
 from aiq.offline.engine.schema import (

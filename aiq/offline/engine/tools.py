@@ -57,6 +57,10 @@ class Tool:
         needed = self.needed or tuple(self.parameters)
         return [types(self.parameters[name])[0] for name in needed] == ["string"]
 
+    def means(self, meaning: str) -> bool:
+        """Whether a parameter is named for a meaning."""
+        return any(re.search(_MEANT[meaning], name.casefold()) for name in self.parameters)
+
     def agent(self, does: str) -> str | None:
         """The sub-agent whose name says what it does (a pattern), of a schema's options or a description's list."""
         listed = re.findall(r"(?m)^\s*[-*•]\s*[`\"']?([\w-]+)[`\"']?\s*[:：-]", self.description)

@@ -20,7 +20,7 @@ class Step:
 
     @property
     def brings_sources(self) -> bool:
-        """Whether the result is evidence: not that of a note, of writing something away, or of what fields there are."""
+        """Whether the result is evidence: not that of a note, of writing away, or of what fields there are."""
         return bool(self.result) and kind_of(self.tool) not in ("note", "save", "steps", "fields")
 
 

@@ -99,7 +99,8 @@ def _collected(situation: Situation, orders: Orders) -> str:
     if here.concerns and here.counted:
         return _lead(here.counted, situation, orders) + "."
     told = {e.source.title if e.source.title and not here.wanted.telling else titled(e): e.source for e in here.meeting}
-    lines = [citations.said(said, [source]) for said, source in told.items()] if here.concerns else []
+    listed = here.concerns and here.wanted.members
+    lines = [citations.said(said, [source]) for said, source in told.items()] if listed else []
     return citations.complete("\n".join(f"- {line}" for line in lines))
 
 
