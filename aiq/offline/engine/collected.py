@@ -3,14 +3,14 @@ documents that meet what is asked."""
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from aiq.offline.engine import counts, material
 from aiq.offline.engine.answer import Evidence
-from aiq.offline.engine.collection import UNITS, Wanted, declared, meanings, wanted
+from aiq.offline.engine.collection import UNITS, Wanted, asks, declared, meanings, wanted
 from aiq.offline.engine.counts import Facts, Table, head
 from aiq.offline.engine.evidence import Material
 from aiq.offline.engine.lexicon import stem
@@ -23,8 +23,10 @@ _DENIED = re.compile(r"\b(?:not?|never|nobody|none|nothing|neither|without|free|
 _HALF = 0.5
 """The share of a condition's words that a sentence has which meets it; of one that names its document, as findings do,
 half of that."""
-_SHORT = 2000
-"""Characters of a JSON value that says itself what it counts."""
+_MOST = 200
+"""Sentences of a document that are looked at."""
+_CALL = re.compile(r"(?i)arg(?:ument)?s|parameters|input|filters?|where|query")
+"""Under what an object tells the call that it answers."""
 
 
 class Document(NamedTuple):
@@ -43,12 +45,13 @@ class Collected:
 
     @cached_property
     def _answers(self) -> list[tuple[Any, str]]:
-        """JSON values of results and of marked parts, with what they answer: the arguments, or what they say."""
+        """JSON values of results and of marked parts, with the arguments that they answer, as JSON."""
         here = self.situation
-        told = [(s.result or "", json.dumps(s.arguments, ensure_ascii=False)) for s in here.steps]
-        told += [(block.text, "") for block in here.blocks]
-        found = [(value, of or text[:_SHORT]) for text, of in told for value, *_ in material.objects(text)]
-        return [(value, of) for value, of in found if isinstance(value, dict | list)]
+        told = [(step.result or "", step.arguments) for step in here.steps] + [
+            (block.text, {}) for block in here.blocks
+        ]
+        found = [(value, of) for text, of in told for value, *_ in material.objects(text)]
+        return [(value, json.dumps(of or _call(value), ensure_ascii=False)) for value, of in found]
 
     @cached_property
     def fields(self) -> dict[str, tuple[str, ...]]:
@@ -70,17 +73,17 @@ class Collected:
     @cached_property
     def documents(self) -> list[Document]:
         """Each document once: objects of the answers, and marked parts that state their fields."""
-        found: dict[str, Document] = {}
-        told = [(holder, facts) for value, _ in self._answers for holder, facts in counts.documents(value)]
-        pairs = [(material.sources(json.dumps(holder, ensure_ascii=False)), facts) for holder, facts in told]
-        pairs += [
-            (material.sources(block.whole or block.text), facts)
-            for block in self.situation.blocks
-            if (facts := counts.facts(block.text))
+        told = [
+            (json.dumps(holder, ensure_ascii=False), facts)
+            for value, _ in self._answers
+            for holder, facts in counts.documents(value)
         ]
-        for sources, facts in pairs:
+        told += [(block.whole or block.text, counts.facts(block.text)) for block in self.situation.blocks]
+        found: dict[str, Document] = {}
+        for text, facts in told:
+            sources = material.sources(text) if facts else []
             if len(sources) == 1:
-                found.setdefault(sources[0].key or sources[0].text, Document(sources[0], facts))
+                found.setdefault(sources[0].name, Document(sources[0], facts))
         return [*found.values()]
 
     @cached_property
@@ -89,12 +92,14 @@ class Collected:
         called += [name for tool in self.tools for name in (tool.name, *tool.parameters)]
         return wanted(self.situation.task, self.fields, called)
 
-    @property
+    @cached_property
     def concerns(self) -> bool:
         """Whether the task asks something of a collection that the request shows."""
+        if not asks(self.situation.task):
+            return False
         want = self.wanted
         narrows = want.values or want.groups or (self.tools and (want.unit or want.since or want.until or want.bounds))
-        return bool(narrows) and (want.counts or want.members)
+        return bool(narrows)
 
     # numbers
 
@@ -105,7 +110,7 @@ class Collected:
         want = self.wanted
         if not want.counts or not self.concerns:
             return ""
-        tables = [] if want.sum or self.wanted.telling else [*self._tables()]
+        tables = [] if want.sum or want.telling else [*self._tables()]
         told = (self._told(table) for table in reversed(tables) if self._fits(table))
         return next(filter(None, told), "") or self._reckoned()
 
@@ -122,7 +127,9 @@ class Collected:
             by = want.unit in table.field or any(re.fullmatch(UNITS[want.unit], key) for key in keys)
         else:
             by = not keys if not want.groups else head(want.groups[0]) in map(stem, re.findall(r"[^\W_]+", table.field))
-        return by and all(contains_name(told, name) or f"{name}-" in told for name in want.names)
+        known = {value for values in self.fields.values() for value in values}
+        more = any(contains_name(table.of, value) for value in known.difference(want.names))
+        return by and not more and all(contains_name(told, name) or f"{name}-" in told for name in want.names)
 
     def _told(self, table: Table) -> str:
         """A table's numbers, of the values that the task names, if it names some."""
@@ -144,19 +151,16 @@ class Collected:
 
     def _reckoned(self) -> str:
         """The same, counted or summed over the documents, where all that match are there."""
-        want, members = self.wanted, self.members
-        known = [t.total for t in self._tables() if not t.rows and all(n in t.of for n in want.names)]
-        if not self.documents or not known or len(self._matching) < max(filter(None, known), default=0):
+        want, sums = self.wanted, dict[str, float]()
+        known = [t.total for t in self._tables() if not t.rows and t.total and all(n in t.of for n in want.names)]
+        if not self.documents or len(self._matching) < max(known, default=float("inf")):
             return ""
-        sums: dict[str, float] = {}
-        for document in members:
-            facts, amount = document.facts, 1.0
-            if want.sum:
-                amount = float(facts[want.sum]) if re.fullmatch(r"-?\d+(\.\d+)?", facts.get(want.sum, "")) else 0.0
-            key = ", ".join(facts.get(group, "") for group in want.groups)
-            if want.groups and not key.strip(", "):
-                continue
-            sums[key] = sums.get(key, 0.0) + amount
+        met = {evidence.source.name for evidence in self.meeting}
+        for document in (one for one in self._matching if one.source.name in met):
+            stated = document.facts.get(want.sum, "") if want.sum else "1"
+            key = ", ".join(filter(None, (document.facts.get(group) for group in want.groups)))
+            if (key or not want.groups) and re.fullmatch(r"-?\d+(\.\d+)?", stated):
+                sums[key] = sums.get(key, 0.0) + float(stated)
         if not want.groups:
             return f"{sum(sums.values()):g}"
         return self._pairs(sorted(sums.items(), key=lambda item: (-item[1], item[0])), sum(sums.values()))
@@ -166,42 +170,40 @@ class Collected:
     @cached_property
     def _matching(self) -> list[Document]:
         """The documents whose fields have the values that the task names."""
-        return [document for document in self.documents if self._has(document.facts)]
-
-    def _has(self, facts: Facts) -> bool:
-        want = self.wanted
-        days = [said[:10] for said in facts.values() if re.match(r"\d{4}-\d\d-\d\d", said)]
-        within = not days or any((want.since or day) <= day <= (want.until or day) for day in days)
-        return within and all(facts[field] in values for field, values in want.values.items() if field in facts)
-
-    @cached_property
-    def members(self) -> list[Document]:
-        """Those that meet the condition too."""
-        met = {evidence.source.key or evidence.source.text for evidence in self.meeting}
-        return [document for document in self._matching if (document.source.key or document.source.text) in met]
+        want, found = self.wanted, list[Document]()
+        for document in self.documents:
+            days = [said[:10] for said in document.facts.values() if re.match(r"\d{4}-\d\d-\d\d", said)]
+            within = not days or any((want.since or day) <= day <= (want.until or day) for day in days)
+            known = [
+                (document.facts[field], values) for field, values in want.values.items() if field in document.facts
+            ]
+            found += [document] if within and all(value in values for value, values in known) else []
+        return found
 
     @cached_property
     def meeting(self) -> list[Evidence]:
-        """Of each source that meets the condition the sentence that says so and does not deny it; of each source the
-        first sentence where there is no condition. Without documents with fields all sources are looked at."""
+        """Of each source that meets the condition the sentence that says so, and denies it only if the condition does;
+        of each the first sentence where there is no condition. Without documents all sources are looked at."""
+        want, best = self.wanted, dict[str, Evidence]()
         sources = [document.source for document in self._matching] or self.situation.sources
-        return meeting(self.wanted.condition, self.wanted.telling, sources)
+        if not want.telling:
+            return [Evidence((*sentences(source.text), source.title)[0], source, 1.0) for source in sources]
+        denied = _DENIED.search(want.condition) is not None
+        for hit in Material(sources).find(
+            replace(parse(want.condition), words=want.telling, head=""), len(sources) * _MOST
+        ):
+            enough = _HALF / 2 if hit.source.title and hit.source.title in hit.sentence.text else _HALF
+            if hit.own >= enough and denied == (_DENIED.search(hit.sentence.text) is not None):
+                best.setdefault(hit.source.name, hit.evidence)
+        return [best[source.name] for source in sources if source.name in best]
+
+
+def _call(value: Any) -> dict[str, Any]:
+    """What an object says of the call that it answers."""
+    return {key: said for key, said in value.items() if _CALL.fullmatch(key)} if isinstance(value, dict) else {}
 
 
 def titled(evidence: Evidence) -> str:
     """A sentence with what it is about in front, where it does not say so."""
     title, said = evidence.source.title, evidence.sentence
     return said if not title or title in said else f"{title}: {said}"
-
-
-def meeting(condition: str, words: Sequence[str], sources: Sequence[Source]) -> list[Evidence]:
-    if not words:
-        return [Evidence((*sentences(source.text), source.title)[0], source, 1.0) for source in sources]
-    best: dict[str, Evidence] = {}
-    for hit in Material(sources).find(replace(parse(condition), words=tuple(words), head=""), 1_000_000):
-        name = hit.source.key or hit.source.text
-        denied = _DENIED.search(hit.sentence.text) is not None
-        enough = _HALF / 2 if hit.source.title and hit.source.title in hit.sentence.text else _HALF
-        if hit.own >= enough and name not in best and denied == (_DENIED.search(condition) is not None):
-            best[name] = hit.evidence
-    return [best[name] for source in sources if (name := source.key or source.text) in best]

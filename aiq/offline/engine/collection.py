@@ -41,7 +41,7 @@ _COUNTS = re.compile(
     re.IGNORECASE,
 )
 _SHARE = re.compile(r"\b(?:shares?|percent\w*|proportions?)\b|%|比例|百分", re.IGNORECASE)
-_SUM = re.compile(r"\b(?:sum|total)s?(?: of)?(?: the| its| their)? (?!number)(\w+)", re.IGNORECASE)
+_SUM = re.compile(r"\b(?:(?P<of>(?:sum|total)s? of)|sum|total)(?: the| its| their| all)* (?P<what>\w+)", re.IGNORECASE)
 _THINGS = r"(?:(?: of)?(?: the| their| its)?(?: [a-z-]+)?)"
 _MEMBERS = re.compile(
     rf"\b(?:list|name|enumerate|give|show|find)\b[^.?!]{{0,40}}?\b(?:all|every|each|any|titles?|names?)\b{_THINGS}"
@@ -111,6 +111,11 @@ class Wanted:
         return (*(value for values in self.values.values() for value in values), *years)
 
 
+def asks(task: str) -> bool:
+    """Whether a task asks for numbers of things, or for all things of a kind."""
+    return _COUNTS.search(task) is not None or _MEMBERS.search(task) is not None
+
+
 def wanted(task: str, fields: Fields, called: Sequence[str] = ()) -> Wanted:
     """What a question wants of a collection with these fields. `called`: the names of its tools, which may say what its
     things are."""
@@ -118,7 +123,8 @@ def wanted(task: str, fields: Fields, called: Sequence[str] = ()) -> Wanted:
     values: dict[str, tuple[str, ...]] = {}
     for *_, field, value in places:
         values[field] = tuple(dict.fromkeys((*values.get(field, ()), value)))
-    counted, sums = _COUNTS.search(task) is not None, [stem(word) for word in _SUM.findall(task)]
+    counted = _COUNTS.search(task) is not None
+    summed = [(stem(match["what"]), match["of"]) for match in _SUM.finditer(task)]
     groups = [f for f in fields if f not in UNITS and (len(values.get(f, ())) > 1 or _is_by(task, head(f)))]
     since, until = _period(task, [place[:2] for place in places])
     asking = next((s for s in sentences(task) if s[-1] in "?？"), (*sentences(task), task)[0])
@@ -137,7 +143,7 @@ def wanted(task: str, fields: Fields, called: Sequence[str] = ()) -> Wanted:
         bounds={field: limits for field in fields for limits in _limits(task, field, fields)},
         counts=counted,
         share=_SHARE.search(task) is not None,
-        sum=next((field for field in fields if head(field) in sums), "".join(sums[:1])),
+        sum=next((f for f in fields if head(f) in dict(summed)), next((what for what, of in summed if of), "")),
         members=not counted and _MEMBERS.search(task) is not None,
         condition=condition,
         telling=tuple(word for word in ask.words if stem(word) not in known and not word.isdigit()),

@@ -210,9 +210,9 @@ class _Filler:
         if stated is not None:
             return {str(o).lower(): o for o in options}.get(stated.lower()) if options else shaped(stated, form)
         if kind == "integer" and thing.text and kind_of(name) in {*_PLACES, thing.kind}:
-            keys = [source.key or source.text for source in self.w.sources]
-            key = thing.source.key or thing.source.text if thing.source else ""
-            return keys.index(key) + 1 if key in keys else thing.number
+            names = [source.name for source in self.w.sources]
+            known = thing.source is not None and thing.source.name in names
+            return names.index(thing.source.name) + 1 if thing.source and known else thing.number
         means = (spoken(name).replace("score", ""), about.split(".")[0], name)
         of_text = self.w.sources and self.w.given and not (self.w.draft or self.w.statement or thing.text)
         copied = kind == "string" or (of_text and re.search(r"\b(?:rating|score)$", means[2]))  # it says its own
