@@ -34,7 +34,7 @@ async def test_india_events_by_theme() -> None:
         assert (completions[1].value, completions[1].cause) == ("synthesis", "all documents fetched: 165 of 165")
         assert [event.agent for event in bench.logged(AgentStarted)] == ["decomposer", "scanner", "synthesizer"]
         written = bench.endpoint.of("planner.synthesizer")[0].last_user
-        assert "Distribution by event_theme (165 documents): AI: 50, Cloud: 40, Security: 30" in written
+        assert f'event_theme of {{"filters": {INDIA}}} (165 documents): AI: 50, Cloud: 40, Security: 30' in written
         chunks = bench.logged(ReportChunk)
         assert len(chunks) > 1
         (final,) = bench.logged(ReportWritten)
