@@ -53,12 +53,15 @@ class Reading:
 
     def _shown(self, given: CallToolResult) -> str:
         """The content's blocks, and the structured content where their texts do not say all of it."""
-        data = self._allowed(given.structured_content)
+        structured, texts = given.structured_content, _texts(given)
+        if any(_json(text) == structured for text in texts):  # as the protocol asks for
+            structured = None
+        data = self._allowed(structured)
         self._declare(data, {})
         repeated = self._denied > 0  # by texts, which are to say what structured content does
         blocks = [block for block in given.content if not (repeated and isinstance(block, TextContent))]
         parts = [text for block in blocks if (text := self._block(block))]
-        if data is not None and (repeated or not _says("\n".join(_texts(given)), data)):
+        if data is not None and (repeated or not _says("\n".join(texts), data)):
             parts.append(harmless(json.dumps(data, ensure_ascii=False)))
         return "\n\n".join(parts)
 
@@ -85,7 +88,8 @@ class Reading:
             return harmless(text if allowed == data else json.dumps(allowed, ensure_ascii=False))
         for paragraph in _PARAGRAPHS.split(text) if self._urls_in_text else ():
             for url in addresses(paragraph):
-                self._add(url, "", paragraph)
+                if not self._denies(url):
+                    self._add(url, "", paragraph)
         return harmless(text)
 
     def _resource(self, uri: str, title: str, text: str, instead: str = "") -> str:
@@ -126,10 +130,10 @@ class Reading:
     def _add(self, address: str, title: str, text: str) -> None:
         """Declare a source, by its URL, or by its key where it is not of the web; the first of an address counts."""
         safe = safe_url(address)
-        place = {"url": safe} if _is_url(address) else {"citation_key": safe}
-        source = Source(**place, title=one_line(title), text=text[: self._max_chars], tool=self._tool)
-        if not self._denies(address):
-            self._sources.setdefault(safe, source)
+        if safe not in self._sources:
+            place = {"url": safe} if _is_url(address) else {"citation_key": safe}
+            source = Source(**place, title=one_line(title), text=text[: self._max_chars], tool=self._tool)
+            self._sources[safe] = source
 
     def _denies(self, value: object) -> bool:
         return isinstance(value, str) and _is_url(value) and self._deny.has(value)
