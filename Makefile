@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test lint types fast coverage fuzz size format lock world settings graphs
+.PHONY: help run test lint types fast whole coverage fuzz size format lock world settings graphs
 BIN := .venv/bin
 PYTEST := $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
@@ -23,6 +23,9 @@ lint: ## format, lint, import rules, size budget
 
 types: ## mypy, strict, on aiq, benchmarks, scripts and tests
 	$(BIN)/mypy
+
+whole: ## runs of minutes that `make test` makes smaller
+	$(PYTEST) -m "whole and not timing" tests
 
 coverage: ## branch coverage of all tests, by package
 	$(PYTEST) --cov --cov-report= tests

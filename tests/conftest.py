@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ from hydra.core.object_type import ObjectType
 from hypothesis import HealthCheck, settings
 
 from aiq.offline.launch import OfflineStack, page_files
+from aiq.offline.protocol.chat_request import CONTEXT_TOKENS
+from tests.forked import STACK
 
 _REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -58,27 +60,32 @@ def loopback_only() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def one_stack() -> Iterator[None]:
-    """Runs of this process share an offline stack of the shipped world, whose answers depend on requests alone.
+def one_stack() -> Iterator[Callable[..., int]]:
+    """The port of an offline stack of the shipped world by its options, which all runs of this process share.
 
-    Runs with faults or other pages start their own, and so do runs in processes of their own.
+    Its answers depend on requests alone, its faults on their seed too. Runs over other pages start their own, and so do
+    runs in processes of their own, if STACK names none to them.
     """
-    shared: dict[int, tuple[Iterator[int], int]] = {}
+    shared: dict[tuple[str, ...], tuple[Iterator[int], int]] = {}
     start = OfflineStack.start
+
+    def port(*options: str) -> int:
+        if options not in shared:
+            running = port_of_stack(page_files(None, [])[0], *options)
+            shared[options] = running, next(running)
+        return shared[options][1]
 
     async def start_or_share(self: OfflineStack) -> int:
         settings = self._settings
-        if settings.faults or settings.world or settings.pages:
+        if settings.world or settings.pages:
             return await start(self)
-        tokens = settings.context_tokens
-        if tokens not in shared:
-            running = port_of_stack(page_files(None, [])[0], "--context-tokens", str(tokens))
-            shared[tokens] = running, next(running)
-        return shared[tokens][1]
+        faults = {name: rate for name, rate in settings.faults.items() if rate}
+        drawn = ("--seed", str(self._seed), "--faults", json.dumps(faults)) if faults else ()
+        return port("--context-tokens", str(settings.context_tokens), *drawn)
 
     patch = pytest.MonkeyPatch()
     patch.setattr(OfflineStack, "start", start_or_share)
-    yield
+    yield port
     patch.undo()
     for running, _ in shared.values():
         next(running, None)
@@ -120,9 +127,15 @@ def port_of_stack(pages: Path, *options: str) -> Iterator[int]:
 
 
 @pytest.fixture(scope="session")
-def world_port() -> Iterator[int]:
+def world_port(one_stack: Callable[..., int]) -> int:
     """The port of a stack over the shipped pages."""
-    yield from port_of_stack(_REPOSITORY / "benchmarks" / "world" / "pages.jsonl")
+    return one_stack("--context-tokens", str(CONTEXT_TOKENS))
+
+
+@pytest.fixture
+def children_share_a_stack(world_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes of `tests.forked` use the stack of this one, which takes them seconds to start."""
+    monkeypatch.setenv(STACK, str(world_port))
 
 
 @pytest.fixture(scope="session")

@@ -17,12 +17,16 @@ from tempfile import TemporaryFile
 from types import TracebackType
 from typing import IO, Any, Final
 
+from aiq.offline.launch import OfflineStack
+
 LOADED: Final = (
     "pytest", "httpx2", "openai", "scipy.special",
     "aiq.run", "aiq.commands.run", "aiq.commands.chat", "aiq.analysis.reliability", "aiq.experiment.plan",
     "aiq.experiment.runner", "aiq.agents.ai_q.agent", "aiq.judges.fresheval", "aiq.site.run_page", "aiq.site.chat",
     "aiq.tools.toolbox", "aiq.tools.providers.tavily", "aiq.offline.launch",
 )  # fmt: skip
+STACK: Final = "AIQ_TESTS_STACK"
+"""The environment variable with the port of an offline stack, which such a process then uses instead of its own."""
 _FORKS: Final = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload([*LOADED])
 
@@ -110,6 +114,8 @@ def _run(numbers: list[int], command: tuple[str, ...], folder: str, environment:
     os.environ.clear()
     os.environ.update(environment)
     sys.stdin, sys.stdout, sys.stderr = open(0, encoding="utf-8"), open(1, "w"), open(2, "w", buffering=1)  # noqa: SIM115
+    if STACK in environment:
+        _share_stack(int(environment[STACK]))
     module, *sys.argv[1:] = command
     sys.path.insert(0, folder)
     loaded = module if not hasattr(sys.modules.get(module), "__path__") else f"{module}.__main__"
@@ -119,3 +125,10 @@ def _run(numbers: list[int], command: tuple[str, ...], folder: str, environment:
     finally:
         atexit._run_exitfuncs()
         sys.stdout.flush()
+
+
+def _share_stack(port: int) -> None:
+    async def start(self: OfflineStack) -> int:
+        return port
+
+    OfflineStack.start = start  # type: ignore[method-assign]

@@ -32,12 +32,15 @@ def files() -> dict[str, tuple[int, int]]:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "names", [["shallow_freshqa", "smollm2"], pytest.param(["deep_drb", "escalation_freshqa"], marks=pytest.mark.whole)]
+)
 def test_each_replays_without_a_network_passes_its_gate_and_is_left_as_it_is(
-    monkeypatch: pytest.MonkeyPatch,
+    names: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     before = files()
-    command = [*without_network(), sys.executable, str(ROOT / "scripts" / "cassettes.py"), "--check"]
+    command = [*without_network(), sys.executable, str(ROOT / "scripts" / "cassettes.py"), "--check", *names]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr  # where it is meant: run scripts/cassettes.py
     assert files() == before

@@ -111,6 +111,7 @@ def test_the_functions_run_as_they_are_printed(
     assert usage.input_tokens > 1000
 
 
+@pytest.mark.usefixtures("children_share_a_stack")
 def test_the_script_runs_as_it_is_printed(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
     script = re.search(r"```python\n(# my_script\.py\n.*?)```", page, re.DOTALL)

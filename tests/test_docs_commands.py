@@ -1,8 +1,8 @@
 """Every command that README.md and docs/ print is run as printed, in a folder with the files that the pages name.
 
 Runs are made with one sample, and what is in NOT_RUN is not carried out: of those with settings all is composed and
-checked but the run itself. A page's commands may build on one another. A command that several pages print is run for
-the first of them alone.
+checked but the run itself; of the pages in LONG too, but by `make whole`. A page's commands may build on one another. A
+command that several pages print is run for the first of them alone.
 """
 
 import fcntl
@@ -17,6 +17,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,6 +54,9 @@ NOT_RUN: Mapping[str, str] = {
     r".*\.\./shared/": "" if SHARED.is_dir() else "needs real data beside the checkout",
 }
 """By how a command begins, why it is not run."""
+
+LONG = {"datasets.md", "planner.md", "shannon.md", "sweeps.md"}
+"""Pages whose commands take long, each experiment of which is made by tests of its own."""
 
 MEANT: Mapping[str, str] = {
     r"PATH_TO_DEEP_RESEARCH_BENCH": str(shipped("benchmarks/drb_mini")),
@@ -101,6 +105,14 @@ def printed_first() -> Iterator[tuple[Path, list[str]]]:
         seen.update(new)
         if new:
             yield page, new
+
+
+def pages() -> Iterator[Any]:
+    """The commands of each page, and whether they are carried out, or composed alone."""
+    for page, new in printed_first():
+        if page.name in LONG:
+            yield pytest.param(new, False, id=f"{page.name} composed")
+        yield pytest.param(new, True, id=page.name, marks=[pytest.mark.whole] if page.name in LONG else ())
 
 
 def test_the_commands_are_found() -> None:
@@ -183,9 +195,14 @@ def _made(folder: Path, *overrides: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("new", [pytest.param(new, id=page.name) for page, new in printed_first()])
+@pytest.mark.parametrize(("new", "carried_out"), [*pages()])
 def test_every_command_of_a_page_works(
-    new: list[str], tried: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    new: list[str],
+    carried_out: bool,
+    tried: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     place = tmp_path / "tried"
     shutil.copytree(tried, place)
@@ -196,7 +213,7 @@ def test_every_command_of_a_page_works(
         why = next((why for start, why in NOT_RUN.items() if why and re.match(start, command)), None)
         for word, meant in MEANT.items():
             command = re.sub(word, meant, command)
-        code = _composed(command) if why else _carried_out(command, monkeypatch)
+        code = _carried_out(command, monkeypatch) if carried_out and not why else _composed(command)
         said = capsys.readouterr()
         assert code in ((0, 1) if " audit " in command else (0,)), f"{command}\n{said.err or said.out}"
 

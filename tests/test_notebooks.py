@@ -42,6 +42,7 @@ def test_it_is_kept_without_outputs(notebook: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.whole
 def test_it_runs(notebook: Path, tmp_path: Path) -> None:
     absent = [
         tag

@@ -81,7 +81,7 @@ def test_short_answers_do_not_depend_on_the_accepted_answers(tmp_path: Path) -> 
             {name: scrambled(text, name) if text and hidden.fullmatch(name) else text for name, text in row.items()}
             for row in questions
         )
-    chosen = ("experiment=full_freshqa", "limit=12")
+    chosen = ("experiment=full_freshqa", "limit=6")
     told = run("told", *chosen)
     blind = run("blind", *chosen, f"dataset.path={table}")
     assert reports(told) == reports(blind)
@@ -94,7 +94,7 @@ def test_research_needs_no_key_and_its_reports_do_not_depend_on_criteria_referen
     copy = shutil.copytree(shipped("benchmarks/drb_mini"), tmp_path / "copy")
     for name in ("criteria.jsonl", "reference.jsonl", "truth.jsonl"):
         scramble_lines(copy / name)
-    chosen = ("experiment=deep_drb", "dataset.ids=[1,9]")
+    chosen = ("experiment=deep_drb", "dataset.ids=[1,9]", "agent.deep.max_loops=1")
     told = run("told", *chosen)
     assert "Made with the offline model" in capsys.readouterr().out
     blind = run("blind", *chosen, f"dataset.path={copy}", "judge=[race,world]")  # those that read what is scrambled
@@ -111,6 +111,7 @@ def test_research_needs_no_key_and_its_reports_do_not_depend_on_criteria_referen
     assert "tool web_search_tool" in capsys.readouterr().out
 
 
+@pytest.mark.whole
 def test_epochs_differ_and_repeat_whatever_the_concurrency() -> None:
     chosen = ("experiment=full_freshqa", "limit=8", "epochs=3")
     one = run("one", *chosen, "runner.concurrency=1")
@@ -137,6 +138,7 @@ def endpoint() -> Iterator[str]:
     child.wait()
 
 
+@pytest.mark.usefixtures("children_share_a_stack")
 def test_a_run_killed_in_the_middle_pays_for_nothing_twice(endpoint: str) -> None:
     chosen = ("experiment=full_freshqa", "limit=16", f"llm.base_url={endpoint}/v1")
     undisturbed = run("undisturbed", *chosen)

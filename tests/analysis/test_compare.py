@@ -3,11 +3,11 @@
 import json
 import random
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from omegaconf import OmegaConf
 
 from aiq.__main__ import main
 from aiq.core.reports import Metric
@@ -23,6 +23,11 @@ from aiq.runs.summary import summarise
 METRICS = (Metric.share("j.right"), Metric.share("j.score"), Metric.share("j.cited", estimator="ratio", worst=None))
 OTHER = {"name": "other", "fingerprint": "g", "size": 60, "samples": 60}
 Given = dict[str, Any]
+
+
+@cache
+def composed() -> Given:
+    return compose(["name=made"])
 
 
 class Place:
@@ -71,7 +76,7 @@ class Place:
 
     @staticmethod
     def manifest(name: str, n: int, changed: Given) -> Manifest:
-        config = OmegaConf.to_container(OmegaConf.create(compose([f"name={name}"])))
+        config = {**composed(), "name": name}
         given = {
             "run_id": name,
             "experiment": "made",

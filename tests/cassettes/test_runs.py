@@ -20,25 +20,11 @@ from aiq.__main__ import main
 from aiq.cassettes.store import Store
 from aiq.core.files import shipped
 from tests.experiment.conftest import Workplace
+from tests.forked import Forked
 
 pytestmark = pytest.mark.slow
 
 QUIET = "runner.progress=false"
-
-REPLAYS = """
-import json, os, sys
-from aiq.__main__ import main
-
-seen = []
-def heard(event, args):
-    if event == "socket.connect" and args[0].family != 1 or event == "socket.getaddrinfo":
-        seen.append(f"{event} {args}")
-sys.addaudithook(heard)
-for overrides in json.loads(sys.argv[1]):
-    assert main(["run", *overrides]) == 0
-assert seen == [], seen
-"""
-"""Runs in a process of its own, in which nothing may be connected, looked up or started."""
 
 
 @pytest.fixture
@@ -75,10 +61,17 @@ def replays(*overrides: str, before: tuple[str, ...] = ()) -> list[Path]:
     """The folders of replays at concurrency 1 and 16, made one after the other in a child of `before`."""
     runs = [[*overrides, "cassette=replay", f"runner.concurrency={at_once}", QUIET] for at_once in (1, 16)]
     old = set(Path("results").glob("*/*/manifest.json"))
-    command = [*before, sys.executable, "-c", REPLAYS, json.dumps(runs)]
-    environment = {name: value for name, value in os.environ.items() if "KEY" not in name}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=250, check=False, env=environment)
-    assert done.returncode == 0, done.stderr
+    command = ("tests.cassettes.unconnected", json.dumps(runs))
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if "KEY" in name]:
+            patch.delenv(name)
+        if before:
+            command = (*before, sys.executable, "-m", *command)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=250, check=False)
+            assert done.returncode == 0, done.stderr
+        else:
+            with Forked(*command) as child:
+                assert child.wait(250) == 0, child.err
     return sorted(path.parent for path in set(Path("results").glob("*/*/manifest.json")) - old)
 
 
@@ -89,7 +82,8 @@ def namespace() -> tuple[str, ...]:
     return command if allowed and allowed.returncode == 0 else ()
 
 
-RECORDED = ("experiment=deep_drb", "dataset.ids=[1,9]")
+DEEP = ("experiment=deep_drb", "agent.deep.max_loops=1")
+RECORDED = (*DEEP, "dataset.ids=[1,9]")
 
 
 @pytest.fixture(scope="module")
@@ -120,11 +114,12 @@ def test_a_recorded_run_is_replayed_byte_for_byte_without_a_network(
 def test_what_judges_share_comes_again_whichever_sample_asks_first(deep: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(deep)
     whole = rows(min(Path("results").glob("*/*")))
-    second = run("experiment=deep_drb", "dataset.ids=[9]", "cassette=replay")
+    second = run(*DEEP, "dataset.ids=[9]", "cassette=replay")
     assert rows(second) == [row for row in whole if json.loads(row)["sample_id"] == "9"]
 
 
 @pytest.mark.usefixtures("elsewhere")
+@pytest.mark.whole
 def test_libraries_that_a_replay_loads_by_itself_may_look_which_sockets_there_are() -> None:
     Path("plain.py").write_text("async def answer(question, session):\n    return 'Nobody knows.'\n")
     given = ("experiment=shallow_freshqa", "limit=1", "agent=python", "agent.function=plain:answer")
@@ -137,6 +132,7 @@ FAULTS = "offline.faults={http_500: 0.3, http_429: 0.2, cut_connection: 0.2, mal
 
 
 @pytest.mark.usefixtures("elsewhere")
+@pytest.mark.whole
 def test_faults_are_recorded_and_replayed_and_no_replay_waits_for_a_retry() -> None:
     chosen = ("experiment=shallow_freshqa", "limit=6", FAULTS)
     patience = ("llm.retry.first_seconds=0.01", "llm.retry.attempts=3", "runner.max_error_rate=1")
@@ -150,6 +146,7 @@ def test_faults_are_recorded_and_replayed_and_no_replay_waits_for_a_retry() -> N
 
 
 @pytest.mark.usefixtures("elsewhere")
+@pytest.mark.whole
 def test_an_attempt_of_several_turns_is_replayed() -> None:
     chosen = ("experiment=full_freshqa", "dataset=turns_mini", "dataset.ids=[1,21,26]")
     recorded = run(*chosen, "cassette=record")

@@ -1,4 +1,4 @@
-"""What holds for any report and any registry: 1,400 generated ones, and the corpus of those that failed once.
+"""What holds for any report and any registry: 500 generated ones, and the corpus of those that failed once.
 
 `scripts/fuzz` tries many more of the same; the properties are in `tests/citations/fuzzing/properties.py`.
 """
@@ -24,19 +24,19 @@ generated = settings(deadline=None, derandomize=True, database=None, suppress_he
 
 
 @given(hostile_cases)
-@settings(generated, max_examples=600)
+@settings(generated, max_examples=200)
 def test_hostile_reports(case: Case) -> None:
     check(case)
 
 
 @given(planned_cases)
-@settings(generated, max_examples=300)
+@settings(generated, max_examples=100)
 def test_planned_reports(case: Case) -> None:
     check(case)
 
 
 @given(look_ups)
-@settings(generated, max_examples=500)
+@settings(generated, max_examples=200)
 def test_look_ups(case: tuple[list[str], list[str]]) -> None:
     look_ups_follow_the_rules(*case)
 

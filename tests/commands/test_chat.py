@@ -23,7 +23,7 @@ from tests.agents.conftest import agent, on_bench
 from tests.agents.replies import chat as scripted
 from tests.forked import Forked
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("children_share_a_stack")]
 
 KEPT = ["checkpointer=sqlite", "--thread", "t", "agent.deep.max_loops=1", "agent.deep.max_researcher_calls=1"]
 TIDES = "Write a report on tidal energy on the Morquist Coast: companies, founders and outlook."
@@ -176,6 +176,7 @@ def talked(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
     return talk
 
 
+@pytest.mark.whole
 def test_a_second_process_goes_on_where_a_plan_waits() -> None:
     first, _ = piped("Hello!", TIDES)
     assert first.count("**Research Plan Preview**") == 1

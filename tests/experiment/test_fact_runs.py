@@ -65,6 +65,7 @@ def judged(run: Path) -> Mapping[str, Any]:
     return usage
 
 
+@pytest.mark.whole
 def test_whoever_comes_first_nothing_is_asked_twice_and_nothing_changes(here: Path) -> None:
     alone = run("runner.concurrency=1")
     assert len(rows(alone / "pages.jsonl")) == 2

@@ -16,6 +16,7 @@ def swept(place: Path, *overrides: str) -> Sweep:
 
 
 @pytest.mark.slow
+@pytest.mark.whole
 def test_chains_take_a_search_for_each_of_their_facts(tmp_path: Path) -> None:
     """A chain names its second page only on its first, so one search answers one-hop questions and no chain."""
     with shipped("benchmarks/freshqa_mini/freshqa_mini.csv").open(encoding="utf-8") as file:

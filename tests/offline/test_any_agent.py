@@ -39,7 +39,12 @@ def _is_right(row: dict[str, str], article: str) -> bool:
 
 @pytest.mark.parametrize(
     ("agent", "asks_for_sources"),
-    [(agents.react, True), (agents.mcp, True), (agents.create_agent, True), (agents.text_react, False)],
+    [
+        (agents.create_agent, True),
+        (agents.text_react, False),
+        pytest.param(agents.react, True, marks=pytest.mark.whole),
+        pytest.param(agents.mcp, True, marks=pytest.mark.whole),
+    ],
 )
 def test_a_strange_agent(
     agent: Callable[[str, Web], str], asks_for_sources: bool, world_port: int, shallow: int

@@ -37,7 +37,13 @@ def proxy(world_port: int) -> Iterator[str]:
         server.shutdown()
 
 
-@pytest.mark.parametrize("experiment", ["shallow_freshqa", "escalation_freshqa", "deep_drb", "documents_qa"])
+@pytest.mark.parametrize(
+    "experiment",
+    [
+        "shallow_freshqa",
+        *(pytest.param(name, marks=pytest.mark.whole) for name in ("escalation_freshqa", "deep_drb", "documents_qa")),
+    ],
+)
 def test_a_run_without_our_headers(experiment: str, proxy: str, tmp_path: Path) -> None:
     limit = 1 if experiment == "deep_drb" else 3
     direct, proxied = (

@@ -18,10 +18,9 @@ BOILERPLATE = re.compile(
     r"^(?:page updated|last updated|published|posted|updated on|copyright|©|all rights reserved|cookie|we use cookies"
     r"|subscribe|sign (?:up|in)|log in|share (?:this|on)|click here|read more|skip to|menu|home\b.{0,3}$"
     r"|related (?:articles|links)|advertisement|更新于|页面更新|版权|责任编辑"
-    r"|(?:the )?(?:available )?(?:sources|results|documents|evidence) (?:do|does|did) not"
-    r" (?:answer|say|contain|mention|state)"
-    r"|not enough information|no(?:thing| information| evidence) (?:was|were|could be) found"
-    r"|现有资料没有|没有找到|信息不足)",
+    r"|(?:the )?(?:sources|results|documents|evidence) (?:do|does|did) not (?:answer|say|contain|mention|state)"
+    r"|not enough information|no(?:thing| information| evidence) (?:was|were|could be) found|现有资料没有|没有找到"
+    r"|信息不足)",
     re.IGNORECASE,
 )
 """What a page says of itself and not of its subject, and what a text says that it does not have."""

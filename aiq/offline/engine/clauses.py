@@ -34,8 +34,8 @@ _REFUSED = re.compile(
 """A predicate that refuses the thing before it: "links are not allowed", "ask nothing"."""
 _CONDITION = re.compile(
     r"(?:^\W*|[,;:(]\s*|\b(?:and|or|then|but|question|report) )(?:should\b(?= (?:the|there|it|any|no) )|(?:if|when"
-    r"|whenever"
-    r"|where|unless|until|in case|as long as|otherwise)\b)|如果|若|倘若|除非|当",
+    r"|whenever|where|unless|until|in case|as long as|otherwise|once (?:the|you|it|all|every\w*|enough|nothing|no))\b)"
+    r"|如果|若|倘若|除非|当",
     re.IGNORECASE,
 )
 _BREAK = re.compile(
@@ -86,13 +86,13 @@ def clauses(told: str) -> Iterator[Clause]:
     for line in told.splitlines():
         asked = False
         for sentence in sentences(re.sub(r"^\s*(?:[-*•]\s+|\d+[.)]\s+|#+\s+)", "", line)):
-            if re.search(r"[?？]\W*$", sentence) and not re.match(
+            is_question = re.search(r"[?？]\W*$", sentence) and not re.match(
                 r"\W*(?:could|can|would|will) you\b|请", sentence, re.I
-            ):
-                asked = True
-                continue
+            )
+            asked = asked or bool(is_question)
             condition = "If so:" if asked and sentence.startswith("Then ") else ""
-            for match in _PIECE.finditer(sentence):
+            pieces = list(_PIECE.finditer(sentence))
+            for match in pieces[:-1] if is_question else pieces:
                 quotes = tuple(next(g for g in m.groups() if g) for m in _QUOTE.finditer(match[0]))
                 text = _QUOTE.sub(lambda m: f"`{m[4]}`" if m[4] else '""', match[0])
                 yield Clause(text, quotes, (condition + sentence[: match.start()]).strip())

@@ -131,6 +131,7 @@ _PER_REPLY = re.compile(
     r"|parallel|side by side|simultaneous\w*|concurrent\w*|together|同时|并行|每次|每轮",
     re.IGNORECASE,
 )
+_EXACTLY = re.compile("exactly|恰好|正好")
 _DATE = re.compile(r"\b[YMD]{1,4}([-/. ])[YMD]{1,4}\1[YMD]{1,4}\b|\bISO\b|\b\d{4}-\d\d-\d\d\b")
 _WRITTEN = re.compile(r"\b(?:write|give|form|format|like|follow|use|as|in|avoid|should)\b|写|格式", re.IGNORECASE)
 _FIXED = re.compile(
@@ -152,8 +153,7 @@ _MISSING = re.compile(
     re.IGNORECASE,
 )
 _WHOLE = re.compile(
-    r"\b(?:all|everything|complete\w*|enough|suffic\w+|no(?:thing)? (?:more|further|else|is missing))\b"
-    r"|足够|全部|齐全|完整",
+    r"\b(?:all|everything|complete\w*|enough|suffic\w+|no(?:thing)? (?:more|further|else|is missing))\b|足够|全部|完整",
     re.I,
 )
 """Conditions under which the work is done."""
@@ -226,12 +226,24 @@ def _counted(clause: Clause) -> Iterator[tuple[str, Any]]:
         if any(bounds := limits(clause, unit)):
             yield name, bounds
     for name, unit, of in (("rounds", ROUNDS, True), ("calls", _CALLS, _CALLING.search(clause.text))):
-        least, most = limits(clause, unit) if of else (None, None)
-        at_once = name == "calls" and _PER_REPLY.search(clause.text)
-        if most and (most > 1 or _ONE.search(clause.text)):
-            yield "most_at_once" if at_once else f"most_{name}", most
-        if least and name == "calls" and not at_once and (least != most or re.search("exactly|恰好|正好", clause.text)):
-            yield "least_calls", least
+        for part in _parted(clause, unit) if of else ():
+            least, most = limits(part, unit)
+            at_once = name == "calls" and _PER_REPLY.search(part.text)
+            if most and (most > 1 or _ONE.search(clause.text)):
+                yield "most_at_once" if at_once else f"most_{name}", most
+            if least and name == "calls" and not at_once and (least != most or _EXACTLY.search(part.text)):
+                yield "least_calls", least
+
+
+def _parted(clause: Clause, unit: str) -> list[Clause]:
+    """The clause, or its parts where two of them bound a unit, of which one speaks of each reply."""
+    parts = [
+        Clause(text, (), clause.before + clause.text[: clause.text.index(text)])
+        for text in re.split(r"(?<=,) ", clause.text)
+    ]
+    bound = [part for part in parts if any(limits(part, unit))]
+    each = {_PER_REPLY.search(part.text) is not None for part in bound}
+    return bound if len(each) > 1 else [clause]
 
 
 def _stated(clause: Clause) -> Iterator[tuple[str, Any]]:

@@ -11,12 +11,11 @@ from datetime import date
 from typing import Literal
 
 from aiq.offline.chat import ChatRequest
-from aiq.offline.engine import dialect, material, passage, research, transcript
+from aiq.offline.engine import dialect, given, material, passage, research, transcript
 from aiq.offline.engine.source import URL, Source, day_of, is_prose
 from aiq.offline.engine.text import is_chinese, sentences, words
 from aiq.offline.engine.transcript import Step
 from aiq.offline.engine.written import findings
-from aiq.offline.engine.written import references as references_in
 
 __all__ = ["Block", "Language", "Situation", "Source", "Step", "ends", "read"]
 
@@ -46,6 +45,7 @@ class Situation:
     `sources`: all evidence, in order of arrival, of one key the longest text. `now`: the date that the prompt states.
     `queries`, `sections`: what a dispatch or a plan lists under such names, in order. `headings`: the lines of an
     outline that the prompt shows, with their `#`. `numbers`: those of a list of references that it gives, by key.
+    `answers`: what results of others' work say in their first words, as the answer or the correction of a premise.
     """
 
     request: ChatRequest
@@ -61,10 +61,11 @@ class Situation:
     sections: tuple[str, ...] = ()
     headings: tuple[str, ...] = ()
     numbers: Mapping[str, int] = field(default_factory=dict)
+    answers: tuple[given.Said, ...] = ()
 
     def actions(self, *, next_one: bool) -> tuple[str, ...]:
         """The queries of the action that the prompt wants next, or of those that it tells of as done."""
-        told = [(act, b.text) for b in self.blocks if (act := _ACTION.search(b.label))]
+        told = [(act, b.text) for b in self.blocks if (act := given.ACTION.search(b.label))]
         return tuple(name for act, text in told if bool(act["next"]) == next_one for _, name in _listed(text))
 
 
@@ -85,7 +86,7 @@ _KINDS = {
     "task": re.compile(rf"(?i)^(?:{_TASK})$"),
     "talk": re.compile(
         r"(?i)dialogue|conversation|history|messages|chat|feedback|plan|clarif|preference|user|criteri|asked|statements"
-        r"|accepted|reference.?list|memory|thoughts?$|actions?$|next.step$|对话|历史|思考$|行动$"
+        r"|accepted|reference.?list|memory|thoughts?$|actions?$|next.step$|draft|对话|历史|思考$|行动$"
     ),
     "material": re.compile(rf"(?i){_MATERIAL}|answers?|responses?"),
 }
@@ -125,8 +126,6 @@ _LISTED = re.compile(
     r"|headings|chapters|subtopics|检索词|查询|搜索|子问题|章节|大纲|提纲))"
     rf"\**[ \t]*[:：]\**[ \t]*(?P<line>.*)(?P<items>(?:\n{_ITEM}.+)*)"
 )
-_ACTION = re.compile(r"(?i)(?P<next>next|下一).*(?:action|step|行动)$|(?:thought|action|思考|行动)s?$")
-"""Labels of what is to be done next, and of what was thought and done so far."""
 _SECTIONS = re.compile(r"(?i)section|outline|heading|chapter|topic|章节|大纲|提纲")
 _NOW = re.compile(
     r"(?im)(?:current (?:date|day|time)|today(?:'s date)?|the date|date today|(?:it|now) is|as of|^[^\w\n]{0,8}date"
@@ -170,8 +169,12 @@ def read(request: ChatRequest) -> Situation:
     at, task = _task(request, blocks, told)
     task = task or next((text for role, text in reversed(history) if role == "user"), "")
     task = research.of_question(task)
-    references = {n: source for block in marked for n, source in references_in(block.text).items()}
-    shown = [b.whole or b.text for b in marked if b.kind not in ("talk", "task") and not references_in(b.text)]
+    references = {n: source for block in marked for n, source in given.references(block.text).items()}
+    replies = [given.answered(block.label, block.text) for block in marked]
+    marked = [
+        b if text == b.text else replace(b, text=text, whole="") for b, (_, text) in zip(marked, replies, strict=True)
+    ]
+    shown = [b.whole or b.text for b in marked if b.kind not in ("talk", "task") and not given.references(b.text)]
     found = [*references.values()]
     found += [s for text in shown for s in material.sources(text) if s.key or is_prose(s.text)]
     for number, message in enumerate(messages[: max(at, 0)]):
@@ -182,7 +185,7 @@ def read(request: ChatRequest) -> Situation:
         address = next((v for v in step.arguments.values() if isinstance(v, str) and URL.fullmatch(v)), "")
         found += material.sources(step.result or "", key=address) if step.brings_sources else []
     texts = [told[number] for number in told if messages[number].role == "user"]
-    texts += [b.text for b in marked if not _ACTION.search(b.label)] + [step.result or "" for step in steps]
+    texts += [b.text for b in marked if not given.ACTION.search(b.label)] + [step.result or "" for step in steps]
     listed = dict.fromkeys(entry for text in texts for entry in _listed(text))
     return Situation(
         request=request,
@@ -196,7 +199,8 @@ def read(request: ChatRequest) -> Situation:
         language="zh" if is_chinese(task) else "en",
         queries=tuple(name for is_section, name in listed if not is_section),
         sections=tuple(name for is_section, name in listed if is_section),
-        headings=next((lines for block in marked if (lines := _headings(block.text))), ()),
+        headings=next((lines for block in marked if (lines := given.headings(block.text))), ()),
+        answers=tuple(said for said, _ in replies if said),
         numbers={source.key: number for number, source in references.items()},
     )
 
@@ -346,12 +350,6 @@ def _merged(found: Iterable[Source]) -> Iterable[Source]:
             text = "\n".join(dict.fromkeys([*sentences(known.text), *sentences(text)]))
         by_key[name] = replace(known, text=text, title=known.title or source.title, day=known.day or source.day)
     return by_key.values()
-
-
-def _headings(text: str) -> tuple[str, ...]:
-    """The lines of a text that is nothing but headings."""
-    lines = tuple(filter(None, map(str.strip, text.splitlines())))
-    return lines if len(lines) > 1 and all(re.match(r"#{1,6} ", line) for line in lines) else ()
 
 
 def _listed(text: str) -> Iterator[tuple[bool, str]]:

@@ -18,13 +18,13 @@ TABLE_ROWS, TABLE_COLUMNS = 8, 4
 SURE = 0.6
 """The reader's confidence from which a value goes into a table."""
 CELL = 80
+"""Characters of a value that fits into a table."""
 LEAST = 640
-"""Characters below which a section is short, where others have more."""
+"""Characters below which a section is short."""
 UNDER = 0.3
 """What it is worth for a sentence's place in a section to have been told under its title."""
 ROOM = 0.85
 """The share of a report's words that its sections have."""
-"""Characters of a value that fits into a table."""
 CLUTTER = re.compile(
     r"[?？]$|^#|^\*\*|^https?://|^(?:source|url|published|posted)\b|all rights reserved|版权所有|^.{0,12}$"
     r"|(?:page|article|updated|revised|edited|页|更新|修订)\W[^.。]{0,30}?\d{4}-\d\d-\d\d",
@@ -61,13 +61,8 @@ class _Report:
         titles = [head.lstrip("# ") for head, after in pairwise([*self.headings, ""]) if not _above(head, after)]
         titles = titles or [*(orders.sections or situation.sections or research.outline(self.topic))]
         barred = [name.lstrip("# ") for name in orders.barred]
-        self.body = [
-            t for t in titles if t not in barred and not research.CONCLUSION.search(t) and not _LIMITS.search(t)
-        ]
-        self.told: dict[str, list[str]] = {}
-        for block in situation.blocks:
-            first, _, rest = block.text.partition("\n")
-            self.told.setdefault(first.strip("#* :"), []).append(rest)
+        self.body = [t for t in titles if not (t in barred or research.CONCLUSION.search(t) or _LIMITS.search(t))]
+        self.told = [(b.text.partition("\n")[0].strip("#* :"), b.text) for b in situation.blocks]
         self.last = [t for t in titles if research.CONCLUSION.search(t)]
         self.citations = Citations(orders)
         self.conclusion, self.nothing, self.empty, self.asking, self.of = _PHRASES[self.topic.chinese]
@@ -121,22 +116,21 @@ class _Report:
             return told
         asked = " ".join([self.topic.subject, *(facet.title for facet in self.topic.facets)])
         best = (sentence for sentence in facts(rank(asked, sources, most=MOST_SENTENCES)) if sentence in told)
-        telling = [
-            s for s in told if longest and (re.search(r"\d", s) or any(n not in self.topic.text for n in names(s)))
-        ]
+        telling = [s for s in told if longest and research.tells(s, self.topic.text)]
         chosen = [*dict.fromkeys([*telling, *best, *told])][:most]
         return {sentence: told[sentence] for sentence in told if sentence in chosen}
 
     def _placed(self, told: Facts) -> dict[str, Facts]:
-        """Each sentence in the section whose words it shares most, or under whose name it was told; without any, in
-        that of its page. A short section takes what was told under its name from those that are long enough without."""
+        """Each sentence in the section whose words it shares most, or under whose title it was told; without any, in
+        that of its page. A short section takes what was told under its title from those that are long without it."""
         placed: dict[str, Facts] = {title: {} for title in self.body}
         for sentence, sources in told.items() if self.body else ():
             home = self._home(sentence) or self._home(sources[0].text) or self.body[0]
             placed[home][sentence] = sources
         for title, sentence in ((title, s) for title in self.body for s in told if self._under(title, s)):
             home = next(other for other in self.body if sentence in placed[other])
-            if self._thin(placed[title]) and not self._thin({s: of for s, of in placed[home].items() if s != sentence}):
+            left = {other: of for other, of in placed[home].items() if other != sentence}
+            if self._thin(placed[title]) and not self._thin(left):
                 placed[title][sentence] = placed[home].pop(sentence)
         return placed
 
@@ -147,7 +141,7 @@ class _Report:
 
     def _under(self, title: str, sentence: str) -> bool:
         """Whether a part of the material that opens with a section's title tells a sentence."""
-        return any(sentence.rstrip(".。") in text for text in self.told.get(title, ()))
+        return any(name == title and sentence.rstrip(".。") in text for name, text in self.told)
 
     def _home(self, text: str) -> str | None:
         """The section whose title, or the facets it names, share most with a text; none where nothing is shared."""

@@ -64,9 +64,8 @@ _LONG = re.compile(
 _COMPARING = re.compile(r"\bcompar|\bcontrast|\bversus\b|\bvs\b|\brank|\bdifference|比较|对比|差异", re.IGNORECASE)
 _AUDIENCE = re.compile(r"\s+for (?:an?|my|our|the) [\w ]{3,40}$")
 _PART = re.compile(
-    r"(?:.{0,40}\b(?:about|on|关于)\s*[:：]\s*)?(?P<part>.+?)\s*[(（](?:related to|(?:in the )?context(?: of)?"
-    r"|(?:as )?part of|背景|属于)"
-    r"\W?\s*(?P<whole>.+)[)）]\W*",
+    r"(?:.{0,40}\b(?:about|on|关于)\s*[:：]\s*)?(?P<part>.+?)\s*"
+    r"[(（](?:related to|(?:in the )?context(?: of)?|(?:as )?part of|背景|属于)\W?\s*(?P<whole>.+)[)）]\W*",
     re.IGNORECASE | re.DOTALL,
 )
 """A part of a task, and in brackets the whole that it is of."""
@@ -293,6 +292,11 @@ def _proper(told: Sequence[str]) -> frozenset[str]:
     """Names that are no ordinary words: of several words, in Chinese, or found within a sentence too."""
     found = {name for sentence in told for name in things(sentence)}
     return frozenset(n for n in found if re.search("[ ·]", n) or any(sentence.find(n) > 0 for sentence in told))
+
+
+def tells(sentence: str, known: str) -> bool:
+    """Whether a sentence has a figure, or a name beyond those that are known."""
+    return re.search(r"\d", sentence) is not None or any(name not in known for name in things(sentence))
 
 
 def things(sentence: str) -> tuple[str, ...]:

@@ -179,11 +179,12 @@ class Weighing:
 
     @property
     def restated(self) -> str:
-        """The task in one line that needs no earlier turn; of a long one its subject and as many parts as fit."""
+        """The task in one line; of a long one its subject and the parts for which there is room."""
         told = " ".join(self.task.split())
-        for facet in self.facets if len(told) > _LINE else ():
-            short = f"{self.topic.title}: {facet}" if len(told) > _LINE else f"{told}; {facet}"
-            told = short if len(short) <= _LINE or len(told) > _LINE else told
+        if len(told) > _LINE and self.facets:
+            told = f"{self.topic.title}: {self.facets[0]}"
+            for facet in self.facets[1:]:
+                told += f"; {facet}" if len(f"{told}; {facet}") <= _LINE else ""
         return told
 
     # what stands in the way

@@ -14,8 +14,8 @@ from aiq.offline.engine.clauses import clauses, limits
 from aiq.offline.engine.evidence import is_statement
 from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.passage import SUMS_UP
-from aiq.offline.engine.read import Situation, Source
-from aiq.offline.engine.report import CLUTTER, report
+from aiq.offline.engine.read import Situation
+from aiq.offline.engine.report import CLUTTER, SURE, report
 from aiq.offline.engine.text import is_chinese, names, sentences, stems
 from aiq.offline.engine.tools import kind_of
 
@@ -99,18 +99,23 @@ def _answered(situation: Situation, orders: Orders) -> str:
     wanted = found.kind != "none" or orders.every
     more = rank(situation.task, situation.sources, situation.now, most=20) if wanted else ()
     usual = ANSWER if orders.bullets else min(len(said), ANSWER + (found.kind == "premise"))
-    usual = ANSWER + FINDINGS if orders.every else usual
+    usual += FINDINGS * orders.every
     return _composed(said | {s: of for s, of in facts(more).items() if s not in said}, orders, usual)
 
 
 def _found(situation: Situation, orders: Orders) -> Answer:
-    """What the reader finds: where the oldest evidence counts, in the oldest dated source that answers."""
+    """What the reader finds: where the oldest evidence counts, in the oldest dated source that answers. Where results
+    of others' work answer otherwise, who had seen more, what most of them say."""
     aged = sorted((s for s in situation.sources if s.day and orders.oldest), key=lambda s: str(s.day))
     found = Answer("none")
     for sources in [*([source] for source in aged), situation.sources]:
         found = answer(situation.task, sources, situation.now)
         if found.kind == "value" and found.confidence >= DOUBT:
-            return found
+            break
+    if situation.answers and found.value not in [said.text for said in situation.answers]:
+        kind, value = max(situation.answers, key=situation.answers.count)
+        ranked = rank(f"{situation.task} {value}", situation.sources, situation.now)
+        found = Answer(kind, value, tuple(e for e in ranked if value in e.sentence)[:2], (), SURE)
     unwanted = found.kind == "premise" and not orders.premise
     refused = replace(found, kind="none", evidence=() if unwanted else found.evidence)
     return refused if unwanted or found.confidence < DOUBT else found
@@ -171,9 +176,7 @@ def _findings(situation: Situation, orders: Orders) -> str:
     for query in _handed(situation):
         found = rank(query, situation.sources, situation.now, most=3 * FINDINGS)
         fresh = [evidence for evidence in found if evidence.sentence not in used]
-        fresh = sorted(fresh, key=lambda e: not (re.search(r"\d", e.sentence) or _further(e.sentence, query)))[
-            :FINDINGS
-        ]
+        fresh = sorted(fresh, key=lambda e: not research.tells(e.sentence, query))[:FINDINGS]
         used.update(evidence.sentence for evidence in fresh)
         nothing = "没有找到资料。" if orders.language == "zh" else "Nothing was found."
         parts.append("\n".join([f"**{query}**", *(citations.lines(facts(fresh)) or [nothing])]))
@@ -185,19 +188,18 @@ def _everything(situation: Situation, orders: Orders) -> str:
     a page together with its citation at their end."""
     sent = [step.arguments.values() for step in situation.steps if kind_of(step.tool) == "search"]
     queries = [query for values in sent for query in values if isinstance(query, str)] or [situation.task]
-    most = max(3, ALL // len(queries))
-    citations, used = Citations(orders), dict[str, list[Source]]()
+    pages: dict[str, Facts] = {}
     for query in queries:
-        found = facts(
+        ranked = (
             e
             for e in rank(query, situation.sources, situation.now, most=3 * FINDINGS)
             if not CLUTTER.search(e.sentence)
         )
-        telling = [s for s in found if s not in used and (re.search(r"\d", s) or _further(s, situation.task))]
-        used |= {sentence: found[sentence] for sentence in telling[:most]}
-    pages: dict[str, Facts] = {}
-    for sentence, sources in used.items():
-        pages.setdefault(sources[0].key, {})[sentence] = sources[:1]
+        told = {s: of[:1] for s, of in facts(ranked).items() if research.tells(s, situation.task)}
+        new = [s for s, (source,) in told.items() if s not in pages.get(source.key, ())]
+        for sentence in new[: max(3, ALL // len(queries))]:
+            pages.setdefault(told[sentence][0].key, {})[sentence] = told[sentence]
+    citations = Citations(orders)
     lines = [citations.said(" ".join(said), next(iter(said.values()))) for said in pages.values()]
     return citations.complete("\n".join(lines)) or _answered(situation, orders)
 
@@ -212,10 +214,6 @@ def _statements_of(situation: Situation, orders: Orders) -> str:
     best = sorted(told, key=lambda s: -worth[s])[: next(filter(None, most), ALL)]
     numbered = re.search(r"(?i)number(?:ed)?\b|编号", situation.instructions)
     return "\n".join(f"{n}. {said}" if numbered else f"- {said}" for n, said in enumerate(best, 1))
-
-
-def _further(sentence: str, query: str) -> bool:
-    return any(name not in query for name in research.things(sentence))
 
 
 def _summary(situation: Situation, orders: Orders) -> str:

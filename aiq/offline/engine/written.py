@@ -13,8 +13,8 @@ _LABEL = re.compile(
     rf"(?i)\W{{0,4}}(?:(?P<field>{_ADDRESS}|(?:relevance )?score|content type|rank|page(?=\W*\d))"
     r"|(?P<title>(?:page )?(?:title|name)|headline|page|标题)"
     r"|(?P<day>(?:last )?(?:published|updated|date|posted)(?: on| at| date)?|日期|发布(?:时间|日期)?|更新(?:时间)?)"
-    r"|content|snippet|summary|text|description|body|excerpt|highlights?|passage|(?:\w+ )?(?:result|observation)"
-    r"|内容|摘要|正文)\W{0,3}[:：]\W*"
+    r"|content|snippet|summary|text|description|body|excerpt|highlights?|passage|(?:\w+ )?(?:result|observation)|内容"
+    r"|摘要|正文)\W{0,3}[:：]\W*"
 )
 _UPDATED = re.compile(
     r"(?i)(?:updated|published|posted|date|更新|发布)(?: on| at|于|时间|日期)?\W{0,3}(?=\w{0,9}\.? ?\d)(.{6,24})"
@@ -33,10 +33,6 @@ _REFERENCES = re.compile(
 _ENTRY = re.compile(r"(?m)^\s*(?:[-*]\s+)?(?:\[\^?|【)?(\d+)(?:\]|】|[.)])[:：]?\s*(\S.*)$")
 _INLINE = re.compile(rf"([(（]{URL.pattern}(?:, [\d-]+)?[)）][.。!?！？]?)\s+(?=\S)")
 """An address after a statement, where another one follows."""
-_REFERENCE = re.compile(
-    rf"\s*[\[【(]?(?P<n>\d{{1,3}})[\]】).:：]+\s*(?P<title>\S[^\n]{{0,300}}?)[\s(（<:：|–—-]+(?P<url>{URL.pattern})[)）>]*"
-    r"(?P<rest>[^\n]{0,100})"
-)
 _CITED_AS = re.compile(r"(?i)\W{0,4}(?:citation(?: key)?|cite as|引用)\W{0,3}[:：]\s*(\S.*?)\s*$")
 _MARKS = r"[\[【]\^?\d+(?:\s*[,，、]\s*\d+)*[\]】]"
 
@@ -77,16 +73,6 @@ def findings(text: str) -> list[Source]:
         )
         found.append(Source("\n".join(cited), key, name or rest or key, day_of(name)))
     return [source for source in found if source.text]
-
-
-def references(text: str) -> dict[int, Source]:
-    """What the numbers of a list of references mean: of a text that is nothing but numbered titles and addresses."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    found = [match for line in lines if (match := _REFERENCE.fullmatch(line))]
-    if len(found) < len(lines):
-        return {}
-    days = (day_of(match["rest"].rpartition(",")[2], exact=True) for match in found)
-    return {int(m["n"]): Source("", m["url"], m["title"], day) for m, day in zip(found, days, strict=True)}
 
 
 def _split(line: str) -> tuple[str, str, str]:

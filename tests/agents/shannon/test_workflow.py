@@ -103,7 +103,7 @@ async def test_a_limit_ends_the_research_wherever_it_is_reached() -> None:
     whole = await research(parts, everything, {"history": HISTORY})
     calls = len(whole.bench.endpoint.requests)
     assert calls > 15
-    for most in range(1, calls):
+    for most in range(1, calls, 2):
         with pytest.raises(LimitReached, match=f"limits.sample_model_calls={most} reached"):
             await research(parts, everything, {"history": HISTORY}, limits=configured(Limits, sample_model_calls=most))
 
@@ -141,7 +141,7 @@ async def test_a_set_up_that_never_worked_ends_the_run(section: str, part: str, 
 async def test_the_same_research_at_any_concurrency_and_order_of_answers(style: str) -> None:
     subtasks = [subtask("a"), subtask("b"), subtask("c", "a"), subtask("d", "b", "a"), subtask("e")]
     seen = []
-    for order, at_once in ((0, 1), (1, 1), (2, 3), (5, 8), (7, 20)):
+    for order, at_once in ((0, 1), (2, 3), (7, 20)):
         parts: dict[str, Said] = {
             "decomposer": plan(*subtasks, complexity=0.9),
             "synthesizer": in_order(GAP, GAP, report(*AREAS)),

@@ -23,6 +23,11 @@ def test_a_task_has_a_subject_and_facets(task: str, subject: str, facets: list[s
     assert (topic.subject, [facet.title for facet in topic.facets]) == (subject, facets)
 
 
+@each("part")
+def test_a_part_of_a_question_is_the_question(task: str, of_question: str) -> None:
+    assert research.of_question(task) == of_question
+
+
 @pytest.mark.parametrize(("least", "most"), [(3, 4), (5, 8), (6, 6)])
 def test_an_outline_keeps_to_its_bounds_and_concludes(least: int, most: int) -> None:
     titles = research.outline(research.topic(TASK), least, most)

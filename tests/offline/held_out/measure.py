@@ -18,14 +18,17 @@ import argparse
 import csv
 import json
 import re
-import subprocess
 import sys
 import tempfile
 import unicodedata
 from collections.abc import Callable, Iterable
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
+
+from aiq.__main__ import main
 
 _HERE = Path(__file__).resolve().parent
 _REPOSITORY = _HERE.parents[2]
@@ -90,12 +93,13 @@ def _reworded(path: Path) -> Path:
 
 def _run(questions: Path, output: Path, pages: Path | None) -> Path:
     """The folder of a finished run over `questions`."""
-    command = [sys.executable, "-m", "aiq.run", "experiment=shallow_freshqa", "judge=[fresheval]"]
-    command += [f"dataset.path={questions}", f"output_dir={output}"]
+    command = ["run", "experiment=shallow_freshqa", "judge=[fresheval]"]
+    command += [f"dataset.path={questions}", f"output_dir={output}", "runner.progress=false"]
     command += [f"offline.world={pages}"] if pages else []
-    done = subprocess.run(command, cwd=_REPOSITORY, capture_output=True, check=False)
-    if done.returncode:  # what the run printed may hold a question
-        raise RuntimeError(f"exit code {done.returncode} of: {' '.join(command)}")
+    with redirect_stdout(StringIO()) as said, redirect_stderr(said):  # it may hold a question
+        code = main(command)
+    if code:
+        raise RuntimeError(f"exit code {code} of: aiq {' '.join(command)}")
     (summary,) = output.glob("*/*/summary.json")
     return summary.parent
 

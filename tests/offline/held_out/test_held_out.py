@@ -9,6 +9,7 @@ pytestmark = pytest.mark.slow
 _LEAST = 0.6
 
 
+@pytest.mark.whole
 def test_answers_questions_in_wording_it_has_not_seen() -> None:
     accuracies = measure("ordinary")
     assert (accuracies["all"].judged or 0.0) >= _LEAST, table(accuracies)

@@ -120,6 +120,7 @@ async def test_workers_end_when_the_server_is_killed(pages_file: Path, busy: boo
     await gone(known)
 
 
+@pytest.mark.whole
 def test_the_benchmark_runs() -> None:
     command = [sys.executable, "-m", "benchmarks.performance.offline", "--quick"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)

@@ -1,0 +1,56 @@
+"""What the prompts of a workflow hand over beside material: a list of references, an outline, what is to be done next
+and was done, and what results of others' work answer."""
+
+import re
+from typing import Literal, NamedTuple
+
+from aiq.offline.engine.source import URL, Source, day_of
+
+ACTION = re.compile(r"(?i)(?P<next>next|下一).*(?:action|step|行动)$|(?:thought|action|思考|行动)s?$")
+"""Labels of what is to be done next, and of what was thought and done so far."""
+_WORK = re.compile(r"(?i)(?:result|observation|finding|answer)s?$|结果$|发现$")
+"""Labels of what came of others' work."""
+_REFERENCE = re.compile(
+    rf"\s*[\[【(]?(?P<n>\d{{1,3}})[\]】).:：]+\s*(?P<title>\S[^\n]{{0,300}}?)[\s(（<:：|–—-]+"
+    rf"(?P<url>{URL.pattern})[)）>]*(?P<rest>[^\n]{{0,100}})"
+)
+_ANSWERED = re.compile(
+    r"(?i)(?P<head>\s*(?:#[^\n]*\n)?)(?:[\w ]{1,20}: )?"
+    r"(?:(?:the answer is|(?:according to the sources, )?it is|the sources say:|答案是|根据资料，是)\s*"
+    r"(?P<value>[^\n]{1,300}?)"
+    r"|(?:the premise of the question does not hold\.|问题的前提不成立。)\s*(?P<premise>[^\n]{1,300}?))"
+    r"\s*(?:[(（\[][^\n()（）]*[)）\]])*[.。](?=\s|$|(?<=。))"
+)
+
+
+class Said(NamedTuple):
+    """An answer that somebody gives: the value, or what is true instead of what the question takes for granted."""
+
+    kind: Literal["value", "premise"]
+    text: str
+
+
+def references(text: str) -> dict[int, Source]:
+    """What the numbers of a list of references mean: of a text that is nothing but numbered titles and addresses."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    found = [match for line in lines if (match := _REFERENCE.fullmatch(line))]
+    if len(found) < len(lines):
+        return {}
+    return {
+        int(m["n"]): Source("", m["url"], m["title"], day_of(m["rest"].rpartition(",")[2], exact=True)) for m in found
+    }
+
+
+def headings(text: str) -> tuple[str, ...]:
+    """The lines of a text that is nothing but headings."""
+    lines = tuple(filter(None, map(str.strip, text.splitlines())))
+    return lines if len(lines) > 1 and all(re.match(r"#{1,6} ", line) for line in lines) else ()
+
+
+def answered(label: str, text: str) -> tuple[Said | None, str]:
+    """What a result of others' work answers in its first words ("It is 12 [1]."), and the text without those."""
+    said = _ANSWERED.match(text) if _WORK.search(label) else None
+    if said is None:
+        return None, text
+    found = Said("value", said["value"]) if said["value"] else Said("premise", said["premise"])
+    return found, f"{said['head']}{text[said.end() :]}"
