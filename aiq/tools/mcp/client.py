@@ -71,8 +71,9 @@ class McpServer:
     async def call(self, tool: str, arguments: dict[str, Any], named: str) -> CallToolResult:
         """What the tool, which models know by the name `named`, gives.
 
-        Raises ToolError: timeout, invalid_arguments, too_large, malformed, http, failed. When a server has ended, the next call
-        starts or reaches it anew; the one during which it ended is not made again: nobody knows what it has done.
+        Raises ToolError: timeout, invalid_arguments, too_large, malformed, http, failed. When a server has ended, the
+        next call starts or reaches it anew; the one during which it ended is not made again: nobody knows what it has
+        done.
         """
         try:
             return await self._called(tool, arguments)

@@ -131,8 +131,8 @@ class Reading:
 
         The first of an address counts. Returns the URL or key.
         """
-        is_file = address.lower().startswith("file:")
-        safe = safe_url(is_file and _name(address) or address)
+        name = _name(address) if address.lower().startswith("file:") else ""
+        safe = safe_url(name or address)
         if safe not in self._sources:
             place = {"url": safe} if _is_web(address) else {"citation_key": safe}
             source = Source(**place, title=one_line(title), text=text[: self._max_chars], tool=self._tool)
