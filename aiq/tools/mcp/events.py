@@ -52,9 +52,9 @@ class EventFields(Settings):
 
 
 class AnalyzeEvents(BaseModel):
-    """Arguments of the tool; a JSON object may also come as text."""
+    """Arguments of the tool; a JSON object may also come as text, and a text that is a number as one."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
 
     query: str = Field(default="", description="full-text search: events whose text has all of these words")
     filters: Mapping[str, Any] | str | None = Field(
@@ -114,7 +114,8 @@ class Query(Record):
     after: tuple[Scalar, ...] | None
 
 
-Document = dict[str, JsonValue]
+Document = dict[str, Any]
+"""JSON. Its schema says no more: clients check every result by it, value by value."""
 
 
 class Bucket(Record):

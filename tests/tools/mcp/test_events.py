@@ -67,6 +67,8 @@ def test_groups_and_pages() -> None:
     assert (query(page_size=0).call.page_size, query().call.page_size, query(search_after="").after) == (1, 10, None)
     assert (query(page_size="500").call.page_size, query(page_size=None, query=None).call.page_size) == (100, 10)
     assert query(search_after=["a", 1]).after == ("a", 1)
+    by_inspector = query(pit_id=600, query=2024).call  # the official inspector sends what looks like a number as one
+    assert (by_inspector.pit_id, by_inspector.query) == ("600", "2024")
 
 
 def test_a_field_of_the_collection_comes_before_a_period_of_its_name() -> None:
