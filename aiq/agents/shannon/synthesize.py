@@ -73,18 +73,17 @@ class Synthesize:
         return {"written": text, "cut_off": cut_by(last.finish_reason) is not None}
 
     def uncovered(self, text: str, state: ResearchState) -> dict[str, str]:
-        """The sections of a report that fall short of the promised length and citations, and why.
+        """The sections of a report that fall short of the promised length and citations, and in what.
 
         There need be no more citations than there are sources.
         """
-        characters = self._settings.area_chars
-        cited = minimum_citations(len(state.citations), self._settings.area_citations)
-        bodies = {area: section_body(text, area) or "" for area in state.sections}
-        return {
-            area: f"{len(body)} of {characters} characters, {count_inline_citations(body)} of {cited} citations"
-            for area, body in bodies.items()
-            if len(body) < characters or count_inline_citations(body) < cited
-        }
+        least = self._settings.area_chars, minimum_citations(len(state.citations), self._settings.area_citations)
+        short = {}
+        for area in state.sections:
+            body = section_body(text, area) or ""
+            found = zip((len(body), count_inline_citations(body)), least, ("characters", "citations"), strict=True)
+            short[area] = ", ".join(f"{has} of {wants} {what}" for has, wants, what in found if has < wants)
+        return {area: why for area, why in short.items() if why}
 
     def _evidence(self, state: ResearchState) -> list[AgentResult]:
         """What the prompt shows: results that fill gaps, which come on top, and the first of the others."""
