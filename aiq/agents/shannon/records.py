@@ -51,10 +51,14 @@ class ToolOutput(Record):
 
 
 class AgentResult(Record):
-    """What one agent brought: its answer, and what its tools did; `area` is the research area of its subtask."""
+    """What one agent brought: its answer, and what its tools did; `area` is the research area of its subtask.
+
+    `steps` are the answers of a loop's actions, which its own answer sums up.
+    """
 
     agent_id: str
     response: str
+    steps: tuple[str, ...] = ()
     role: str = ""
     tools_used: tuple[str, ...] = ()
     tool_outputs: tuple[ToolOutput, ...] = ()

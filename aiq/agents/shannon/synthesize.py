@@ -87,7 +87,11 @@ class Synthesize:
 
     def _evidence(self, state: ResearchState) -> list[AgentResult]:
         """What the prompt shows: results that fill gaps, which come on top, and the first of the others."""
-        settings, found = self._settings, distinct([*state.filled, *state.kept], self._settings.same_above)
+        settings = self._settings
+        found = [
+            result.model_copy(update={"response": "\n\n".join([result.response, *result.steps])})
+            for result in distinct([*state.filled, *state.kept], settings.same_above)
+        ]
         return select_evidence(found, len(state.filled) + settings.max_results, settings.result_chars)
 
     def _request(self, state: ResearchState, feedback: str) -> str:
