@@ -7,6 +7,7 @@ import pytest
 
 from aiq.agents.shannon.calls import Books, bear, bookkeeping, or_none, working_as
 from aiq.core.errors import AgentError, LimitReached, ModelError, RunAborted
+from aiq.core.events import EventLog
 from aiq.core.models import Message
 from aiq.core.usage import Usage, account
 from tests.agents.shannon.runs import (
@@ -156,6 +157,14 @@ def test_books_count_for_each_agent_by_itself() -> None:
     assert account.get() is None
     books.record("x.role", Usage(calls=1))  # refused: no model saw it
     assert len(books.records) == 3
+
+
+def test_books_of_a_research_that_fails_are_checked_too() -> None:
+    events: list[Any] = []
+    session = make_session(events=EventLog(events.append))
+    with pytest.raises(AgentError), bookkeeping(Books(session)):
+        raise AgentError("the query could not be decomposed")
+    assert [(event.name, event.value) for event in events] == [("tokens_add_up", True)]
 
 
 async def test_only_failures_of_agents_and_endpoints_are_borne() -> None:
