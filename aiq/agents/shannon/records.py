@@ -59,7 +59,6 @@ class AgentResult(Record):
     agent_id: str
     response: str
     steps: tuple[str, ...] = ()
-    role: str = ""
     tools_used: tuple[str, ...] = ()
     tool_outputs: tuple[ToolOutput, ...] = ()
     success: bool = True

@@ -7,6 +7,7 @@ from aiq.agents.shannon.calls import ask, effective_limit, or_none, working_as
 from aiq.agents.shannon.records import AgentResult
 from aiq.agents.shannon.rules import (
     citation_lines,
+    clip,
     continuation_budget,
     continuation_excerpt,
     continuation_margin,
@@ -87,11 +88,7 @@ class Synthesize:
 
     def _evidence(self, state: ResearchState) -> list[AgentResult]:
         """What the prompt shows: results that fill gaps, which come on top, and the first of the others."""
-        settings = self._settings
-        found = [
-            result.model_copy(update={"response": "\n\n".join([result.response, *result.steps])})
-            for result in distinct([*state.filled, *state.kept], settings.same_above)
-        ]
+        settings, found = self._settings, distinct([*state.filled, *state.kept], self._settings.same_above)
         return select_evidence(found, len(state.filled) + settings.max_results, settings.result_chars)
 
     def _request(self, state: ResearchState, feedback: str) -> str:
@@ -106,7 +103,11 @@ class Synthesize:
             area_citations=minimum_citations(len(state.citations), settings.area_citations),
             citations=citation_lines(state.citations),
             min_citations=minimum_citations(len(state.citations), settings.min_citations),
-            results=[(result.area or result.agent_id, result.response) for result in self._evidence(state)],
+            results=[
+                (result.area or result.agent_id, clip(text, settings.result_chars))
+                for result in self._evidence(state)
+                for text in (result.response, *result.steps)
+            ],
             feedback=feedback,
             previous=state.written if feedback else "",
             current_datetime=current().now.isoformat(),
