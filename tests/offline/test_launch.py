@@ -42,12 +42,16 @@ async def test_malformed_world_names_file_and_row(tmp_path: Path) -> None:
         await OfflineStack(configured(OfflineSettings, world=str(tmp_path)), 0).start()
 
 
-async def test_stop_ends_the_child(pages_file: Path) -> None:
+async def test_stop_ends_the_child_and_its_workers(pages_file: Path) -> None:
     child = OfflineStack(configured(OfflineSettings, world=str(pages_file)), 0)
     port = await child.start()
     assert answers(port)
+    assert child._child is not None
+    output = child._child.stdout
     await child.stop()
     await child.stop()
+    assert output is not None
+    assert output.at_eof()  # else its pipe is closed after the event loop: a traceback at the end of the run
     with pytest.raises(OSError, match=r"refused|Connect"):
         await asyncio.open_connection("127.0.0.1", port)
 
