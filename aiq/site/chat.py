@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from aiq.core.concurrency import interruptible
 from aiq.core.events import Decision, Event, Round, StageChanged, ToolCalled
-from aiq.site.tables import plain_table, show
+from aiq.site.tables import Sheet, show
 
 if TYPE_CHECKING:
     from aiq.agents.toolkit.conversation import Thread  # loads LangGraph
@@ -81,7 +81,7 @@ def show_threads(threads: "Sequence[Thread]") -> None:
     room = max(20, _WIDTH - sum(max(map(len, column)) + 2 for column in zip(*rows, strict=True)))
     began = [printable(thread.turns[0].text) if thread.turns else "" for thread in threads]
     shown = [(*row, shorten(text, room, placeholder="…")) for row, text in zip(rows[1:], began, strict=True)]
-    show(plain_table((*rows[0], "began with"), shown, left=5))
+    show(Sheet((*rows[0], "began with"), shown, left=5))
     print("\ngo on with: aiq chat ... --thread NAME" if shown else "\nno conversation is kept here")
 
 
