@@ -42,6 +42,7 @@ SPEND_HEADINGS = ("account", "calls", "input tokens", "output tokens", "cost")
 LEFT_OUT_HEADINGS = ("attempts without a judgement", "failed", "unjudged", "not\napplicable", "bounds of\nthe mean")
 _WIDEST: Final = 1000
 _GAP: Final = 2  # blanks between columns
+_NARROWEST: Final = 24  # cells of a column of text
 
 
 class Output(Console):
@@ -67,8 +68,8 @@ def show(*contents: RenderableType) -> None:
 class Sheet(NamedTuple):
     """A table without lines, its first `left` columns flush left. Where it is too wide it turns, and nothing is cut.
 
-    Its rows become columns where all have room, and else its columns blocks below one another, each with the first
-    column in front. Only a cell that is wider than all the room is broken, at a blank if it has one.
+    Where the last column is text too, its cells first take several lines. If that is not enough, rows become columns
+    where all have room, and else columns become blocks below one another, each with the first column in front.
     """
 
     headings: Sequence[str]
@@ -80,8 +81,12 @@ class Sheet(NamedTuple):
         if self.title:
             yield Text(self.title, "italic")
         rows = [[one if isinstance(one, Text) else Text(cell(one)) for one in row] for row in self.rows]
-        table = [[Text(heading) for heading in self.headings], *rows]
-        room, turned = options.max_width, [*zip(*table, strict=True)]
+        table, room = [[Text(heading) for heading in self.headings], *rows], options.max_width
+        spare = room - sum(width + _GAP for width in _widths(table)[:-1])
+        if self.left == len(self.headings) and spare >= _NARROWEST:
+            for row in table:
+                row[-1] = Text("\n").join(row[-1].wrap(console, spare, overflow="fold"))
+        turned = [*zip(*table, strict=True)]
         if len(_lines(table, room)) == 1:
             yield from _drawn(table, self.left, room, console)
         elif len(rows) < len(turned) and len(_lines(turned, room)) == 1:
