@@ -93,7 +93,7 @@ class Sheet(NamedTuple):
             yield from _drawn(turned, len(table), room, console)
         else:
             (first,) = _widths([row[:1] for row in table])
-            for number, places in enumerate(_lines([row[1:] for row in table], room - first - _GAP)):
+            for number, places in enumerate(_lines([row[1:] for row in table], room - first - _GAP, 0)):
                 yield from [Text()] if number else []
                 block = [[row[0], *(row[place + 1] for place in places)] for row in table]
                 yield from _drawn(block, 1 + sum(place + 1 < self.left for place in places), room, console)
@@ -105,15 +105,15 @@ def _widths(rows: Sequence[Sequence[Text]]) -> list[int]:
     return [max(line.cell_len for text in column for line in text.split(allow_blank=True)) for column in columns]
 
 
-def _lines(rows: Sequence[Sequence[Text]], room: int) -> list[list[int]]:
-    """The columns, by number, in as few lines as they need; all lines but the first are indented."""
+def _lines(rows: Sequence[Sequence[Text]], room: int, indent: int = _GAP) -> list[list[int]]:
+    """The columns, by number, in as few lines as they need; `indent`: of all lines but the first."""
     lines: list[list[int]] = [[]]
     used = -_GAP
     for place, width in enumerate(_widths(rows)):
         used += _GAP + width
         if used > room and lines[-1]:
             lines.append([])
-            used = _GAP + width
+            used = indent + width
         lines[-1].append(place)
     return lines
 
