@@ -24,12 +24,11 @@ def run(args: Namespace) -> int:
     from aiq.site.listing import runs_sheet
     from aiq.site.tables import show
 
-    known = listed(args.results, points=args.points)
-    found = [one for one in known if one.has(args.words)]
+    found = [one for one in listed(args.results, points=args.points) if one.has(args.words)]
     if args.json:
         print(json.dumps([one.model_dump(mode="json") for one in found], indent=2, ensure_ascii=False))
-    elif found:
+    elif found or not args.words:
         show(runs_sheet(found))
     else:
-        raise UserError(f"none of the {len(known)} runs in {args.results}/ has {' and '.join(args.words)} in it")
+        raise UserError(f"no run in {args.results}/ that can be read has in it: {', '.join(args.words)}")
     return 0

@@ -18,8 +18,8 @@ class Listed(Record):
     """A run or a sweep; of a sweep samples and spend are those of its points together.
 
     `status`: that of the manifest, but `cut off` where it says `running` and no process has the lock. `metric` and
-    `score`: the first one that has a number; of a sweep that of the recommended point. `summarised`: whether there are numbers at all.
-    `cost_usd` is None where there is no price, and a lower bound where there are `unreported_calls`.
+    `score`: the first one that has a number; of a sweep that of the recommended point. `summarised`: whether there are
+    numbers at all. `cost_usd` is None without a price, and a lower bound where there are `unreported_calls`.
     """
 
     kind: Literal["run", "sweep"]

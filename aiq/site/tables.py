@@ -259,7 +259,8 @@ def print_summary(summary: Summary, folder: RunFolder) -> None:
         parts.append(Sheet(("judge noise", *NOISE_HEADINGS), rows))
     parts += [_attempts(summary), Sheet(SPEND_HEADINGS, spend_rows(summary))]
     parts += [Text(note, style="yellow") for note in (*notes(summary), *replay_note(manifest))]
-    show(*parts, f"written to {folder.path}\n           {folder.page_path}")
+    written = [str(path) for path in (folder.path, folder.page_path) if path.exists()]
+    show(*parts, "written to " + "\n           ".join(written))
 
 
 def missing_metrics(summary: Summary) -> Iterator[str]:
