@@ -1,6 +1,8 @@
 # Sourced by scripts/run and scripts/test: makes .venv in the checkout, once, from the hashed lock.
 # Changes no folder and prints nothing when everything is in place.
 
+unset PYTHONDONTWRITEBYTECODE # it would have each process compile all that it imports
+
 setup_fail() {
     echo "${0##*/}: $1" >&2
     exit 2

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from aiq.agents.base import Drawing
 from aiq.agents.shannon.calls import Books, bookkeeping
-from aiq.agents.shannon.rules import citation_lines, format_report
+from aiq.agents.shannon.rules import format_report
 from aiq.agents.shannon.settings import ShannonSettings
 from aiq.agents.shannon.state import ResearchState
 from aiq.agents.shannon.workflow import Workflow
@@ -53,7 +53,7 @@ class ShannonAgent:
         books = Books(session, self._settings.budget_agent_max, zero_tokens=self._settings.record_zero_token)
         with bookkeeping(books):
             state = ResearchState.model_validate(await self._workflow.graph.ainvoke(given))
-            text = format_report(state.written, citation_lines(state.citations))
+            text = format_report(state.written, state.citations)
             outcome = "partial" if state.cut_off else "ok"
             report = finish(text, ROUTE, self._leaks, session, outcome=outcome)
             await self._workflow.memory.keep(thread, question.text, report.text, session)

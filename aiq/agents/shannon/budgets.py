@@ -9,28 +9,21 @@ WINDOWS: Mapping[str, int] = {"small": 8000, "medium": 32000, "large": 128000, "
 
 
 def split_tokens(total: int) -> tuple[int, int]:
-    """Input and output tokens of a call of which only the sum is known: 60 % and the rest."""
-    return total * 6 // 10, total - total * 6 // 10
+    """Input and output tokens of a call of which only the sum is known: 60 %, rounded down, and the rest (1.13)."""
+    sent = int(total * 0.6)
+    return sent, total - sent
 
 
-def estimate_tokens(messages: Sequence[str]) -> int:
-    """A quarter of the bytes, and 5 for each message (`role: content`)."""
-    return sum(len(message.encode()) for message in messages) // 4 + 5 * len(messages)
+def estimate_tokens(messages: str | Sequence[str | Mapping[str, str]]) -> int:
+    """A quarter of the bytes, and 5 for each message, which is `role: content` or has these keys (1.16)."""
+    listed = [messages] if isinstance(messages, str) else messages
+    texts = [one if isinstance(one, str) else f"{one['role']}: {one['content']}" for one in listed]
+    return sum(len(text.encode()) for text in texts) // 4 + 5 * len(texts)
 
 
-def context_window(tier: str) -> int:
-    """Tokens that a model of the tier takes; 8000 for an unknown one."""
-    return WINDOWS.get(tier, WINDOWS["small"])
-
-
-def compression_threshold(tier: str, share: float = 0.75) -> int:
-    """Tokens of a conversation from which it is compressed."""
-    return int(context_window(tier) * share)
-
-
-def compression_target(tier: str, share: float = 0.375) -> int:
-    """Tokens that the summary may have."""
-    return int(context_window(tier) * share)
+def window_share(tier: str, share: float) -> int:
+    """Tokens in this share of what a model of the tier takes; of 8000 for an unknown one (1.16)."""
+    return int(WINDOWS.get(tier, 8000) * share)
 
 
 def needs_compression(
@@ -45,14 +38,14 @@ def needs_compression(
     pause_messages: int = 20,
     pause_minutes: float = 30,
 ) -> tuple[bool, str]:
-    """Whether to compress a conversation, and why not.
+    """Whether to compress a conversation, and why not (1.16).
 
     It needs a session, more messages than `above`, at least the `share` of the tier's window in tokens and, if it was
     compressed before (`minutes` ago, else None), so many new messages and minutes since.
     """
     if not session_id or messages <= above:
         return False, "Too few messages"
-    if tokens < compression_threshold(tier, share):
+    if tokens < window_share(tier, share):
         return False, "Below token threshold"
     if minutes is not None and (new_messages < pause_messages or minutes < pause_minutes):
         return False, "Rate limited"
@@ -65,7 +58,7 @@ def merge_memory(
     summaries: Sequence[Mapping[str, JsonValue]],
     maximum: int = 10,
 ) -> tuple[list[dict[str, JsonValue]], dict[str, int]]:
-    """Memories of each kind in this order, without duplicates, cut to `maximum`; and how many were of each kind.
+    """Memories of each kind in this order, without duplicates, cut to `maximum`; and how many were of each kind (1.16).
 
     Each gets its kind as `_source`. Equal are those with the same `point_id`, else `id`, else first 100 characters of
     `answer`; they count as `duplicate`.

@@ -8,15 +8,16 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
+from math import inf
 from pathlib import Path
+from typing import Any
 
-from pydantic import JsonValue
+from pydantic import JsonValue, validate_call
 
-from aiq.agents.shannon.records import AgentResult, Citation, CitationStats
+from aiq.agents.shannon.records import AgentResult, Citation, CitationStats, Moment
 from aiq.agents.shannon.urls import GoUrl, extract_doi, extract_domain, normalize_url, parse
-from aiq.core.base import Record
 
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
 _PLAIN_URL = re.compile(r"""https?://[^\t\n\f\r \])>"']+""")
@@ -25,59 +26,44 @@ _OLD = 0.2
 _FILLED = ("title", "snippet", "published")
 
 
-class _Group(Record):
-    name: str
-    score: float
-    domains: tuple[str, ...]
-
-
-class _Credibility(Record):
-    default: float
-    suffixes: dict[str, float]
-    groups: tuple[_Group, ...]
-
-
 @cache
-def _credibility() -> _Credibility:
-    table = Path(__file__).with_name("credibility.toml")
-    return _Credibility.model_validate(tomllib.loads(table.read_text(encoding="utf-8")))
+def _credibility() -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("credibility.toml").read_text(encoding="utf-8"))
 
 
 def credibility_score(domain: str) -> float:
-    """By the table: the first suffix that fits, else the first group with the domain or one above it, else 0.6."""
-    table, domain = _credibility(), domain.lower()
-    for suffix, score in table.suffixes.items():
+    """By `credibility.toml`, of a domain or of a URL's: the first suffix that fits, else the first group that lists it
+    or a domain above it, else 0.6 (1.9)."""
+    table, domain = _credibility(), extract_domain(domain) or domain.lower()
+    for suffix, score in table["suffixes"].items():
         if domain.endswith(suffix):
-            return score
-    for group in table.groups:
-        if any(domain == member or domain.endswith(f".{member}") for member in group.domains):
-            return group.score
-    return table.default
+            return float(score)
+    for group in table["groups"]:
+        if any(domain == member or domain.endswith(f".{member}") for member in group["domains"]):
+            return float(group["score"])
+    return float(table["default"])
 
 
-def quality_score(
-    relevance: float, published: datetime | None, has_title: bool, has_snippet: bool, now: datetime
-) -> float:
-    """0.7 relevance + 0.3 recency + up to 0.1 completeness, at most 1.
+@validate_call
+def quality_score(relevance: float, published: Moment | None, has_title: bool, has_snippet: bool, now: Moment) -> float:
+    """min(1, 0.7 relevance + 0.3 recency + completeness); date, title and snippet add 0.033, 0.033 and 0.034 (1.9).
 
     Recency is 1 below 7 days, 0.7 below 30, 0.4 below 90, else 0.2, as of a page without a date; a date to come counts
-    as recent. Both dates have a time zone.
+    as recent.
     """
-    recency = _OLD
-    if published is not None:
-        days = (now - published).total_seconds() / 86400
-        recency = next((score for limit, score in _RECENCY if days < limit), _OLD)
+    age = inf if published is None else (now - published) / timedelta(days=1)
+    recency = next((score for limit, score in _RECENCY if age < limit), _OLD)
     complete = 0.033 * (published is not None) + 0.033 * has_title + 0.034 * has_snippet
     return min(1.0, 0.7 * relevance + 0.3 * recency + complete)
 
 
 def clip(text: str, limit: int) -> str:
-    """The first `limit` characters, with `...` where that is not all."""
+    """The first `limit` characters, with `...` where that is not all (1.9, 1.10)."""
     return text if len(text) <= limit else text[:limit] + "..."
 
 
 def clean_title(title: str, url: str, source: str) -> str:
-    """Without surrounding space; of arxiv.org pages without a title, or asking for a captcha, the paper's id."""
+    """Without surrounding space; of arxiv.org pages without a title, or asking for a captcha, the paper's id (1.9)."""
     title = title.strip()
     if source != "arxiv.org" or (title and "recaptcha" not in title.lower()):
         return title
@@ -85,7 +71,8 @@ def clean_title(title: str, url: str, source: str) -> str:
     return f"arXiv:{paper}" if paper else "arXiv"
 
 
-def extract_citations(results: Sequence[AgentResult], now: datetime) -> list[Citation]:
+@validate_call
+def extract_citations(results: Sequence[AgentResult], now: Moment) -> list[Citation]:
     """One for each page that a tool brought or, where tools brought none, that a response names."""
     return [citation for result in results for citation in _of_tools(result, now) or _of_response(result, now)]
 
@@ -152,7 +139,7 @@ def _decoded(output: JsonValue) -> JsonValue:
         return output
     try:
         value: JsonValue = json.loads(output)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return value
 
@@ -171,8 +158,9 @@ def _date(text: str) -> datetime | None:
         return None
 
 
+@validate_call
 def deduplicate(citations: Sequence[Citation], *, prefer_fetched: bool = False) -> list[Citation]:
-    """One for each DOI, or normalised URL where there is none, in the order of the first of each.
+    """One for each DOI, in any case, or normalised URL where there is none, in the order of the first of each (1.9).
 
     The first keeps its URL, source and agent; it gets the best scores of all, and of the later ones what it lacks of
     title, snippet and date. `prefer_fetched`: title and snippet of a page that was opened count before a search's.
@@ -193,6 +181,7 @@ def deduplicate(citations: Sequence[Citation], *, prefer_fetched: bool = False) 
 _DEBRIS = re.compile(r"(?:</|%3c/|&lt;/)url.*$", re.IGNORECASE)
 
 
+@validate_call
 def clean_citations(citations: Sequence[Citation], least_text: int) -> list[Citation]:
     """Those of http(s) pages with a host and at least so much text; addresses lose the debris of tags."""
     cleaned = [one.model_copy(update={"url": _DEBRIS.sub("", one.url)}) for one in citations]
@@ -203,13 +192,15 @@ def clean_citations(citations: Sequence[Citation], least_text: int) -> list[Cita
     ]
 
 
+@validate_call
 def rank_citations(citations: Sequence[Citation]) -> list[Citation]:
-    """By quality times credibility, the best first."""
+    """By quality times credibility, the best first (1.9)."""
     return sorted(citations, key=lambda one: -one.quality * one.credibility)
 
 
+@validate_call
 def enforce_diversity(citations: Sequence[Citation], per_domain: int = 3) -> list[Citation]:
-    """The first `per_domain` of each source, in their order; a sub-domain is a source of its own."""
+    """The first `per_domain` of each source, in their order; a sub-domain is a source of its own (1.9)."""
     seen: Counter[str] = Counter()
     kept = []
     for citation in citations:
@@ -219,8 +210,9 @@ def enforce_diversity(citations: Sequence[Citation], per_domain: int = 3) -> lis
     return kept
 
 
+@validate_call
 def citation_stats(citations: Sequence[Citation]) -> CitationStats:
-    """Diversity is the number of domains by the number of citations."""
+    """Totals and means; diversity is the number of domains by the number of citations (1.9)."""
     total, unique = len(citations), len({citation.source for citation in citations})
     if not total:
         return CitationStats()
@@ -233,16 +225,18 @@ def citation_stats(citations: Sequence[Citation]) -> CitationStats:
     )
 
 
+@validate_call
 def collect_citations(
     results: Sequence[AgentResult],
-    now: datetime,
+    now: Moment,
     maximum: int = 15,
     per_domain: int = 3,
     *,
     least_text: int = 0,
     prefer_fetched: bool = False,
 ) -> tuple[list[Citation], CitationStats]:
-    """The best citations of the results, at most `maximum` (15 where it is not positive), and their statistics.
+    """The best citations of the results, at most `maximum` (15 where it is not positive), and their statistics: each
+    extracted and scored, duplicates merged, ranked, at most `per_domain` of one source (1.9).
 
     `least_text`: see `clean_citations`, which 0 leaves out.
     """
@@ -253,12 +247,14 @@ def collect_citations(
     return kept, citation_stats(kept)
 
 
+@validate_call
 def citation_line(number: int, citation: Citation) -> str:
-    """`[n] title-or-source (url) - source, YYYY-MM-DD`, without the date where none is known."""
+    """`[n] title-or-source (url) - source, YYYY-MM-DD`, without the date where none is known (1.9)."""
     date = f", {citation.published:%Y-%m-%d}" if citation.published else ""
     return f"[{number}] {citation.title or citation.source} ({citation.url}) - {citation.source}{date}"
 
 
+@validate_call
 def citation_lines(citations: Sequence[Citation]) -> list[str]:
     """A line for each, numbered from 1."""
     return [citation_line(number, citation) for number, citation in enumerate(citations, start=1)]

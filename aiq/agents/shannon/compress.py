@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from aiq.agents.shannon.calls import ask, or_none, working_as
-from aiq.agents.shannon.rules import compression_target, estimate_tokens, needs_compression
+from aiq.agents.shannon.rules import estimate_tokens, needs_compression, window_share
 from aiq.agents.shannon.settings import CompressionSettings
 from aiq.agents.shannon.state import ResearchState
 from aiq.core.base import Record
@@ -60,7 +60,7 @@ class Compress:
 
     async def _summary(self, messages: list[str]) -> str:
         """Empty where the model gives none."""
-        target = compression_target(self._settings.tier, self._settings.target_share)
+        target = window_share(self._settings.tier, self._settings.target_share)
         request = self._prompts.render("compressor.j2", conversation="\n\n".join(messages), tokens=target)
         role = f"shannon.{self._settings.tier}.compressor"
         with working_as(AGENT):

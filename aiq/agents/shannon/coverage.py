@@ -3,8 +3,10 @@
 import re
 from collections.abc import Sequence
 
-from aiq.agents.shannon.citations import clip
-from aiq.agents.shannon.records import AgentResult
+from pydantic import validate_call
+
+from aiq.agents.shannon.citations import citation_line, clip
+from aiq.agents.shannon.records import AgentResult, Citation
 
 GAP_PHRASES = (
     "limited information available", "insufficient data", "not enough information", "no clear evidence",
@@ -21,7 +23,6 @@ DANGLING = frozenset((
 
 _CITATION = re.compile(r"\[[0-9]+\]")
 _CLOSING = re.compile(r"""(?:\[[0-9]+\]|[\s"'“”‘’«»()\[\]{}（）【】「」『』《》〉])+\Z""")
-_LAST_WORD = re.compile(r"(\w+)(?:\[[0-9]+\]|\W)*\Z")
 _SOURCES = re.compile(r"#{2,3}\s+sources:?", re.IGNORECASE)
 _LONE_URL = re.compile(r"(?:[-*+•]\s*)?https?://\S+|\[[0-9]+\]\s*https?://.*", re.IGNORECASE)
 
@@ -38,77 +39,78 @@ def section_body(text: str, area: str) -> str | None:
 
 
 def count_inline_citations(text: str) -> int:
-    """How many different `[n]` there are."""
+    """How many different `[n]` there are (1.10)."""
     return len(set(_CITATION.findall(text)))
 
 
-def looks_complete(text: str, areas: Sequence[str], min_characters: int = 600, min_citations: int = 2) -> bool:
-    """Whether a report, without its list of sources, ends as a text does and covers every area.
+def looks_complete(text: str, areas: Sequence[str] = (), min_characters: int = 600, min_citations: int = 2) -> bool:
+    """Whether a report, without its list of sources, ends as a text does and covers every area (1.18, rows 5 to 9).
 
     It ends in . ! ? 。！ or ？, whatever citations, quotes and brackets follow, and not in a dangling word. An area is
-    covered by a section of the length in characters with so many different citations (1.18, rows 5 to 9).
+    covered by a section of the length in characters with so many different citations.
     """
-    end = _CLOSING.sub("", text.rstrip()[-200:])
+    end = _CLOSING.sub("", text.rstrip()[-1000:])
     if not end.endswith((".", "!", "?", "。", "！", "？")):
         return False
-    last = _LAST_WORD.search(end)
-    if last and last[1].lower() in DANGLING:
+    words = re.findall(r"\w+", _CITATION.sub("", end).lower())
+    if DANGLING.intersection(words[-1:]):
         return False
     bodies = [section_body(text, area) or "" for area in areas]
     return all(len(body) >= min_characters and count_inline_citations(body) >= min_citations for body in bodies)
 
 
-def gap_reason(text: str, area: str, check_citations: bool, min_citations: int = 2) -> str:
-    """Why an area is not covered: its section is missing, says so itself, or cites too little; "" where it is."""
-    body = section_body(text, area)
-    if body is None:
-        return "no section"
-    said = next((phrase for phrase in GAP_PHRASES if phrase in body.lower()), None)
-    if said:
-        return f"says: {said}"
-    cited = count_inline_citations(body)
-    return f"cites {cited} of {min_citations}" if check_citations and cited < min_citations else ""
-
-
 def detect_gaps(
-    text: str, areas: Sequence[str], max_gaps: int, check_citations: bool, min_citations: int = 2
+    text: str,
+    areas: Sequence[str],
+    max_gaps: int = 3,
+    check_citations: bool = False,
+    min_citations_per_section: int = 2,
 ) -> list[str]:
-    """The first `max_gaps` areas that the report does not cover, in their order."""
-    return [area for area in areas if gap_reason(text, area, check_citations, min_citations)][:max_gaps]
+    """The first `max_gaps` areas, in their order, that the report does not cover (1.11; 1.18, rows 1, 8 and 9).
 
-
-def coverage_verdict(
-    coverage: float, critical: bool, iteration: int, most: int, report: str, confidence: float
-) -> tuple[bool, float]:
-    """Whether to search for gaps once more, and how sure that is, of what a model says of a report's coverage.
-
-    Five rules in this order (specification, later improvements): little coverage at first, critical gaps, and hardly
-    any coverage go on, as long as iterations are left; a high coverage of a report below 500 bytes is not believed.
+    An area is a gap if it has no section, if its section says that it found too little, or, where citations are
+    checked, if that has fewer different ones than it should.
     """
-    left = iteration < most
-    if left and ((iteration <= 1 and coverage < 0.5) or critical or coverage < 0.3):
-        return True, confidence
-    if len(report.encode()) < 500 and coverage > 0.7:
-        confidence = 0.0
-    return left, confidence
+
+    def is_gap(area: str) -> bool:
+        body = section_body(text, area)
+        if body is None or any(phrase in body.lower() for phrase in GAP_PHRASES):
+            return True
+        return check_citations and count_inline_citations(body) < min_citations_per_section
+
+    return list(filter(is_gap, areas))[: max(0, max_gaps)]
+
+
+def needs_more_research(
+    coverage: float, critical: bool, confidence: float, iteration: int, report: str, enough: float = 0.85
+) -> bool:
+    """Whether to search for gaps once more, by what a model says of a report's coverage (later improvements).
+
+    Little coverage at first, critical gaps, and hardly any coverage ask for it, and so does a confidence below
+    `enough`; that in a high coverage of a report below 500 bytes is not believed.
+    """
+    unbelievable = len(report.encode()) < 500 and coverage > 0.7
+    return (iteration <= 1 and coverage < 0.5) or critical or coverage < 0.3 or unbelievable or confidence < enough
 
 
 def gap_queries(areas: Sequence[str], original_query: str) -> list[str]:
-    """What to search for, for each area."""
+    """What to search for, for each area (1.11)."""
     return [f"Find detailed information about: {area} (related to: {original_query})" for area in areas]
 
 
 def minimum_citations(available: int, wanted: int = 6) -> int:
-    """Inline citations to ask for: `wanted`, or as many as there are (1.18, row 13)."""
+    """Inline citations to ask for: `wanted`, or as many as there are (1.10; 1.18, row 13)."""
     return min(wanted, available)
 
 
+@validate_call
 def select_evidence(results: Sequence[AgentResult], maximum: int = 6, characters: int = 4000) -> list[AgentResult]:
-    """The first successful results that say anything, each cut to so many characters."""
+    """The first successful results that say anything, each cut to so many characters (1.10)."""
     usable = [result for result in results if result.success and result.response.strip()]
     return [one.model_copy(update={"response": clip(one.response, characters)}) for one in usable[:maximum]]
 
 
+@validate_call
 def distinct(results: Sequence[AgentResult], same_above: float) -> list[AgentResult]:
     """The first of results that say the same: equal texts, or a share of common words (Jaccard) above the limit."""
     kept: list[tuple[AgentResult, frozenset[str]]] = []
@@ -121,9 +123,9 @@ def distinct(results: Sequence[AgentResult], same_above: float) -> list[AgentRes
 
 
 def sanitize_output(text: str) -> str:
-    """An agent's answer without its Sources sections (up to the next line that starts with `##`) and lone URLs."""
+    """An agent's answer without lone URLs and Sources sections, which end before the next line in `##` (1.10)."""
     kept, in_sources = [], False
-    for line in text.splitlines():
+    for line in text.split("\n"):
         stripped = line.strip()
         if _SOURCES.fullmatch(stripped):
             in_sources = True
@@ -134,10 +136,11 @@ def sanitize_output(text: str) -> str:
     return "\n".join(kept).strip()
 
 
-def format_report(report: str, lines: Sequence[str]) -> str:
-    """The report with a new list of its sources; a blank one stays as it is, without lines it gets none.
+@validate_call
+def format_report(report: str, citations: str | Sequence[str | Citation]) -> str:
+    """The report with a new list of its sources; a blank one stays as it is, without citations it gets none (1.10).
 
-    `lines` are those of `citation_lines`, here sorted by number and marked as cited or not. What follows the last
+    Lines (see `citation_line`) or citations, here sorted by number, are marked as cited or not. What follows the last
     `## Sources`, in any case, is cut off first; numbers in it count as cited. They have at most three digits.
     """
     if not report.strip():
@@ -145,6 +148,8 @@ def format_report(report: str, lines: Sequence[str]) -> str:
     used = {int(number) for number in re.findall(r"\[([0-9]{1,3})\]", report)} - {0}
     headings = list(re.finditer("## sources", report, re.IGNORECASE))
     body = (report[: headings[-1].start()] if headings else report).strip()
+    given = citations.splitlines() if isinstance(citations, str) else citations
+    lines = [one if isinstance(one, str) else citation_line(number, one) for number, one in enumerate(given, start=1)]
     numbered = sorted((int(found[1]), line) for line in lines if (found := re.match(r"\s*\[([0-9]+)\]", line)))
     if not numbered:
         return body
@@ -155,7 +160,7 @@ def format_report(report: str, lines: Sequence[str]) -> str:
 
 
 def continuation_margin(effective_max: int, share: float = 0.25, tokens: int = 300) -> int:
-    """Tokens that must be left of the limit, or a reply that is not complete has stopped for lack of room."""
+    """min(effective_max x share, tokens): a reply that stopped for lack of room has left less of its limit (1.10)."""
     return min(int(effective_max * share), tokens)
 
 
@@ -167,10 +172,8 @@ def needs_continuation(
     continue_on_length: bool = False,
     margin: int | None = None,
 ) -> bool:
-    """Whether to ask for the rest of an incomplete report: it stopped by itself, less than the margin from the limit.
-
-    `continue_on_length`: also if the limit cut it off (specification 1.18, row 24).
-    """
+    """Whether to ask for the rest of an incomplete report: it stopped by itself, less than the margin from the limit
+    (1.10). `continue_on_length`: also if the limit cut it off (1.18, row 24)."""
     if complete:
         return False
     if finish_reason == "length":
@@ -179,21 +182,11 @@ def needs_continuation(
     return finish_reason == "stop" and effective_max - completion_tokens < margin
 
 
-def continuation_excerpt(text: str, characters: int = 2000) -> str:
-    """The end of a report, which its continuation sees."""
-    return text[max(0, len(text) - characters) :]
-
-
-def continuation_budget(max_tokens: int, maximum: int = 4096) -> int:
-    """Tokens that a continuation may have."""
-    return min(max_tokens // 2, maximum)
-
-
 def reflection_score(text: str) -> float:
-    """The original's constant evaluator: 0.3 for a report of less than 8 bytes, else 0.85."""
+    """The original's constant evaluator: 0.3 for a report of less than 8 bytes, else 0.85 (1.15)."""
     return 0.3 if len(text.strip().encode()) < 8 else 0.85
 
 
 def reflects_again(score: float, retries: int, threshold: float = 0.8, max_retries: int = 2) -> bool:
-    """Whether a report of this score is written again, after `retries` that fell short: at most `max_retries` - 1."""
+    """Whether a report of this score is written again, after `retries` that were: `max_retries` - 1 are (1.15)."""
     return score < threshold and retries + 1 < max_retries

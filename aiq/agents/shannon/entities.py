@@ -3,16 +3,19 @@
 import re
 from collections.abc import Sequence
 
+from pydantic import validate_call
+
 from aiq.agents.shannon.records import AgentResult, Citation
 from aiq.agents.shannon.urls import GoUrl, extract_domain, parse, registrable_domain
 
 
-def entity_matches(text: str, aliases: Sequence[str], domains: Sequence[str]) -> bool:
-    """Whether the text contains, in any case, one of the names (their quotes apart) or domains of an entity."""
+def entity_matches(text: str, aliases: Sequence[str], domains: Sequence[str] = ()) -> bool:
+    """Whether the text contains, in any case, one of the names (their quotes apart) or domains of an entity (1.8)."""
     text = text.lower()
     return any(name in text for name in [*_names(aliases), *map(_bare_domain, domains)] if name)
 
 
+@validate_call
 def filter_results(
     results: Sequence[AgentResult], canonical_name: str, exact_queries: Sequence[str], official_domains: Sequence[str]
 ) -> list[AgentResult]:
@@ -24,6 +27,7 @@ def filter_results(
     return kept or list(results)
 
 
+@validate_call
 def filter_by_entity(
     citations: Sequence[Citation],
     canonical_name: str,

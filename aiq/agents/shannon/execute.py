@@ -1,7 +1,6 @@
 """Stage 2, execute: subtasks by one ReAct loop, or by agents in parallel, by dependencies, or one after the other."""
 
 import asyncio
-from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -52,18 +51,22 @@ class Execute:
             return settings.pattern
         return route_pattern(
             state.plan.complexity,
-            len(state.plan.subtasks),
+            state.plan.subtasks,
             bool(self._settings.react_per_task),
             self._settings.research_strategy or "",
-            any(task.dependencies for task in state.plan.subtasks),
-            settings.react_below,
-            settings.per_task_above,
+            react_below=settings.react_below,
+            per_task_above=settings.per_task_above,
         )
 
     async def _scheduled(self, state: ResearchState, pattern: Pattern, plan: Sequence[Subtask]) -> list[AgentResult]:
         """All subtasks: each starts when its dependencies have ended, and as many at once as the pattern allows."""
-        needs = {task.id: () if pattern == "parallel" else task.dependencies for task in plan}
-        order, per_task = order_of(plan, needs), pattern == "react_per_task"
+        if pattern == "parallel":
+            plan = [task.model_copy(update={"dependencies": ()}) for task in plan]
+        try:
+            order = topological_order(plan)
+        except ValueError as error:
+            raise AgentError(f"the plan cannot be worked off: {error}") from None
+        needs, per_task = {task.id: task.dependencies for task in plan}, pattern == "react_per_task"
         one_by_one = pattern == "sequential" or (per_task and any(needs.values()))
         if pattern == "sequential":
             needs = {name: tuple(order[:place]) for place, name in enumerate(order)}
@@ -121,17 +124,6 @@ def searches(tool: Tool) -> bool:
     """Whether a query is all that the tool needs."""
     needed = [name for name, field in tool.parameters.model_fields.items() if field.is_required()]
     return needed == ["query"]
-
-
-def order_of(plan: Sequence[Subtask], needs: Mapping[str, Sequence[str]]) -> list[str]:
-    """The ids of a plan's tasks, each after those that it needs. Raises AgentError that names what is wrong with it."""
-    twice = [name for name, times in Counter(task.id for task in plan).items() if times > 1]
-    if twice:
-        raise AgentError(f"the plan cannot be worked off: several subtasks have the id {', '.join(twice)}")
-    try:
-        return topological_order(needs)
-    except ValueError as error:
-        raise AgentError(f"the plan cannot be worked off: {error}") from None
 
 
 async def scheduled(

@@ -4,7 +4,7 @@ from pydantic import Field
 
 from aiq.agents.shannon.calls import ask, or_none, working_as
 from aiq.agents.shannon.records import LenientRecord
-from aiq.agents.shannon.rules import coverage_verdict, extract_domain
+from aiq.agents.shannon.rules import extract_domain, needs_more_research
 from aiq.agents.shannon.settings import GapSettings
 from aiq.agents.shannon.state import ResearchState
 from aiq.agents.toolkit.structured import StructuredCall
@@ -30,19 +30,18 @@ class GapModel:
         self._settings = settings
         self._call = StructuredCall(f"shannon.{tier}.coverage", Coverage, prompts, "coverage", complete=ask)
 
-    async def queries(self, state: ResearchState, most: int) -> list[str]:
-        """What to search for in the next of at most `most` passes; nothing where the report is good enough."""
+    async def queries(self, state: ResearchState) -> list[str]:
+        """What to search for in the next pass; nothing where the report is good enough."""
         settings, done = self._settings, state.gap_iteration
         urls = {citation.url for citation in state.citations} - set(state.first_urls)
         domains = {extract_domain(url) for url in urls} - {extract_domain(url) for url in state.first_urls}
-        if done >= most or (done and (len(urls) >= settings.stop_urls or len(domains) >= settings.stop_domains)):
+        if done and (len(urls) >= settings.stop_urls or len(domains) >= settings.stop_domains):
             return []
         areas = state.refined.research_areas
         with working_as(AGENT):
             asked = self._call.ask(query=state.query, report=state.written, areas=areas, most=settings.queries)
             found = await or_none(asked, "coverage_unknown") or Coverage(queries=areas)
-        critical = bool(found.critical_gaps)
-        goes_on, sure = coverage_verdict(found.coverage, critical, done + 1, most + 1, state.written, found.confidence)
-        if not goes_on or sure >= settings.confidence:
+        critical, sure = bool(found.critical_gaps), found.confidence
+        if not needs_more_research(found.coverage, critical, sure, done + 1, state.written, settings.confidence):
             return []
         return [query for query in dict.fromkeys(map(str.strip, found.queries)) if query][: settings.queries]

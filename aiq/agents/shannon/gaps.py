@@ -26,11 +26,11 @@ class Gaps:
 
     async def find(self, state: ResearchState) -> dict[str, tuple[str, ...]]:
         """What to search for now, areas or (of a model) queries: nothing once the passes are used up, or where off."""
-        settings, most = self._settings, self._settings.of("gap_filling_max_iterations")
-        if not settings.of("gap_filling_enabled") or state.gap_iteration >= most:
+        settings = self._settings
+        if not settings.of("gap_filling_enabled") or state.gap_iteration >= settings.of("gap_filling_max_iterations"):
             return {"gaps": ()}
         if self._by_model:
-            found = await self._model.queries(state, most)
+            found = await self._model.queries(state)
         else:
             check, least = settings.of("gap_filling_check_citations"), settings.gaps.min_citations
             found = detect_gaps(state.written, state.sections, settings.of("gap_filling_max_gaps"), check, least)

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from pydantic import validate_call
+
 from aiq.agents.shannon.records import AgentResult
 
 COMPLETE_PHRASES = (
@@ -15,7 +17,7 @@ SUCCESS_PHRASES = ("success", "correct", "solved", "answer is", "found", "compre
 
 
 def is_task_complete(text: str) -> bool:
-    """Whether a thought says that the task is done; parts of words count, so "not finished" does."""
+    """Whether a thought says that the task is done; parts of words count, so "not finished" does (1.5)."""
     return any(phrase in text.lower() for phrase in COMPLETE_PHRASES)
 
 
@@ -26,7 +28,7 @@ def _length_ratio(first: str, second: str) -> float:
 
 
 def observations_similar(first: str, second: str) -> bool:
-    """Equal, or neither twice as long as the other in bytes, and more than 70 % of the second's words in the first.
+    """Equal, or neither twice as long in bytes as the other and over 70 % of the second's words in the first (1.5).
 
     Words of up to 3 bytes count as not found.
     """
@@ -38,18 +40,18 @@ def observations_similar(first: str, second: str) -> bool:
     return bool(words) and sum(len(word.encode()) > 3 and word in known for word in words) / len(words) > 0.7
 
 
+@validate_call
 def react_should_stop(
     observations: Sequence[str], thoughts: Sequence[str], results: Sequence[AgentResult], iteration: int
 ) -> bool:
-    """Whether a loop stops after `iteration` rounds, from the second on.
+    """Whether a loop stops after `iteration` rounds, from the second on (1.5).
 
     That is if, after a thought, one of the last 3 observations tells success; if the last two are similar; or if the
     last two searches brought as many URLs and observations of about the same length (0.8 to 1.2).
     """
     if iteration < 2:
         return False
-    said = " \n".join(observations[-3:]).lower()
-    if thoughts and any(phrase in said for phrase in SUCCESS_PHRASES):
+    if thoughts and any(phrase in said.lower() for said in observations[-3:] for phrase in SUCCESS_PHRASES):
         return True
     if len(observations) < 2:
         return False
@@ -66,7 +68,7 @@ def _found_urls(result: AgentResult) -> int:
 
 
 def truncate_observations(observations: Sequence[str], maximum: int = 20) -> list[str]:
-    """The last ones, at most `maximum` with the note that takes the place of the others."""
+    """The last ones, at most `maximum` with the note that takes the place of the others (1.5)."""
     dropped = len(observations) - maximum + 1
     if dropped <= 1:
         return list(observations)

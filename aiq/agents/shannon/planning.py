@@ -5,6 +5,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+from pydantic import validate_call
+
 from aiq.agents.shannon.records import Subtask
 
 _STANDARD: Mapping[str, bool | int] = {
@@ -55,9 +57,10 @@ _LETTERS = {"Spanish": "ñ¿¡", "French": "çàè", "German": "äöüß"}
 def detect_language(
     text: str, cjk_threshold: float = 0.3, *, ignore_urls: bool = False, han_by_kana: float | None = None
 ) -> str:
-    """The English name of a text's language, by the shares of scripts among its letters; English where none is sure.
+    """The English name of a text's language, by the shares of scripts among its letters, else English (1.17).
 
-    Of Latin letters only the ASCII ones count; after that single letters tell Spanish, French and German.
+    Chinese, Japanese and Korean letters count together, of Latin ones only ASCII; then single letters tell Spanish,
+    French and German.
     `han_by_kana`: Chinese characters for each kana, above which a text with kana is Chinese; None: it never is.
     """
     text = re.sub(r"https?://\S+", "", text) if ignore_urls else text
@@ -76,7 +79,7 @@ def detect_language(
 
 
 def peel_quotes(text: str) -> str:
-    """Without the pairs of equal quotes around it, however many."""
+    """Without the pairs of equal quotes around it, however many (1.2)."""
     text = text.strip()
     while len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
         text = text[1:-1].strip()
@@ -86,7 +89,7 @@ def peel_quotes(text: str) -> str:
 def search_line(
     exact_queries: Sequence[str], official_domains: Sequence[str], disambiguation_terms: Sequence[str]
 ) -> str:
-    """What to search an entity with; the parts that there are."""
+    """What to search an entity with; the parts that there are (1.5)."""
     sites = " OR ".join(f"site:{domain}" for domain in official_domains)
     parts = [
         " OR ".join(exact_queries),
@@ -96,10 +99,11 @@ def search_line(
     return "; ".join(filter(None, parts))
 
 
+@validate_call
 def repair_subtasks(
     subtasks: Sequence[Subtask], query: str, complexity: float, needed_from: float = 0.3
 ) -> list[Subtask]:
-    """A decomposition with what models leave out of it.
+    """A decomposition with what models leave out of it (1.3).
 
     Without subtasks a query of at least the complexity `needed_from` is one itself, cut to 200 characters. A task
     gets an id and, by its description, the type of a synthesis. With tools suggested, one without dependencies gets
@@ -126,15 +130,22 @@ def _repaired(task: Subtask, number: int) -> Subtask:
 
 
 def agent_role(agent_types: Sequence[str], index: int) -> str:
-    """Of the task at a position, from 0."""
+    """Of the task at a position, from 0; researcher where none is named (1.4)."""
     return (agent_types[index] if index < len(agent_types) else "") or "researcher"
 
 
-def topological_order(tasks: Mapping[str, Sequence[str]]) -> list[str]:
-    """The ids of tasks, each after those that it depends on, else in their order (Kahn's algorithm).
+@validate_call
+def topological_order(tasks: Mapping[str, Sequence[str]] | Sequence[Subtask]) -> list[str]:
+    """The ids of tasks, each after those that it depends on, else in their order (Kahn's algorithm, 1.7).
 
-    `tasks` are dependencies by id. Raises ValueError that names an unknown id, or a cycle from its first task on.
+    `tasks`: dependencies by id, or subtasks. Raises ValueError that names an unknown or repeated id, or a cycle from
+    its first task on (1.18, row 25).
     """
+    if not isinstance(tasks, Mapping):
+        ids = [task.id for task in tasks]
+        if twice := sorted({name for name in ids if ids.count(name) > 1}):
+            raise ValueError(f"several subtasks have the id {', '.join(twice)}")
+        tasks = {task.id: task.dependencies for task in tasks}
     unknown = [f"{task} needs {need}" for task, needs in tasks.items() for need in needs if need not in tasks]
     if unknown:
         raise ValueError(f"dependencies on tasks that do not exist: {', '.join(unknown)}")
@@ -159,21 +170,26 @@ def _cycle(tasks: Mapping[str, Sequence[str]], done: set[str]) -> list[str]:
     return path[path.index(path[-1]) :]
 
 
+@validate_call
 def route_pattern(
     complexity: float,
-    subtasks: int,
-    react_per_task: bool,
-    strategy: str,
-    dependencies: bool,
+    subtasks: int | Sequence[Subtask],
+    react_per_task: bool = False,
+    strategy: str = "",
+    dependencies: bool = False,
     react_below: float = 0.5,
     per_task_above: float = 0.7,
 ) -> Literal["react", "react_per_task", "hybrid", "parallel"]:
-    """How a plan is worked off (specification 1.4).
+    """How a plan is worked off (1.4), of subtasks or of their number and whether any has `dependencies`.
 
     One loop does a plan below `react_below` or of a single task. `react_per_task` comes of itself above
-    `per_task_above` with deep or academic research; its loops keep the order of `dependencies`, where there are any.
+    `per_task_above` with deep or academic research; its loops keep the order of dependencies, where there are any.
     """
-    if complexity < react_below or subtasks <= 1:
+    if isinstance(subtasks, int):
+        number = subtasks
+    else:
+        number, dependencies = len(subtasks), any(task.dependencies for task in subtasks)
+    if complexity < react_below or number <= 1:
         return "react"
     if react_per_task or (complexity > per_task_above and strategy in ("deep", "academic")):
         return "react_per_task"
@@ -181,15 +197,15 @@ def route_pattern(
 
 
 def model_tier(tier: str | None = None, complexity: float | None = None) -> str:
-    """The explicit tier, else small below a complexity of 0.3, medium below 0.5, else large; medium without one."""
+    """The explicit tier, else small below a complexity of 0.3, medium below 0.5 or without one, else large (1.4)."""
     if tier or complexity is None:
         return tier or "medium"
     return "small" if complexity < 0.3 else "medium" if complexity < 0.5 else "large"
 
 
-def strategy_preset(name: str) -> Mapping[str, bool | int]:
-    """What a strategy sets of the context, none for "". Raises ValueError for one that does not exist."""
-    name = name.strip().lower()
+def strategy_preset(name: str | None) -> dict[str, bool | int]:
+    """What a strategy sets of the context, nothing without one (1.12). Raises ValueError for an unknown one."""
+    name = (name or "").strip().lower()
     if name and name not in STRATEGIES:
         raise ValueError(f"research_strategy={name}: one of {', '.join(STRATEGIES)}")
-    return STRATEGIES.get(name, {})
+    return dict(STRATEGIES.get(name, {}))

@@ -1,14 +1,18 @@
 """What the stages of Shannon hand to each other, and the rules read: refinements, subtasks, results, citations."""
 
-from datetime import datetime
+from datetime import UTC, datetime
+from typing import Annotated
 
-from pydantic import ConfigDict, Field, JsonValue, model_validator
+from pydantic import AfterValidator, AliasChoices, ConfigDict, Field, JsonValue, model_validator
 
 from aiq.core.base import Record
 
+Moment = Annotated[datetime, AfterValidator(lambda time: time if time.tzinfo else time.replace(tzinfo=UTC))]
+"""A time, in UTC where it states no zone."""
+
 
 class LenientRecord(Record):
-    """What a model wrote as JSON: null is a field left out; other fields and numbers for texts (ids) are no error."""
+    """What was JSON elsewhere: null is a field left out; other fields and numbers for texts (ids) are no error."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
 
@@ -42,19 +46,19 @@ class Subtask(LenientRecord):
     tool_parameters: dict[str, JsonValue] = Field(default_factory=dict)
 
 
-class ToolOutput(Record):
+class ToolOutput(LenientRecord):
     """What one tool call of an agent brought: JSON, or text that may be JSON."""
 
     tool: str
-    success: bool
-    output: JsonValue
+    success: bool = True
+    output: JsonValue = None
 
 
-class AgentResult(Record):
+class AgentResult(LenientRecord):
     """What one agent brought: its answer, and what its tools did; `area` is the research area of its subtask."""
 
-    agent_id: str
-    response: str
+    agent_id: str = ""
+    response: str = ""
     role: str = ""
     tools_used: tuple[str, ...] = ()
     tool_outputs: tuple[ToolOutput, ...] = ()
@@ -63,21 +67,21 @@ class AgentResult(Record):
     area: str = ""
 
 
-class Citation(Record):
+class Citation(LenientRecord):
     """A page that an agent result brought, with its scores (each 0 to 1).
 
     `source` is the domain, `tool_source` the tool that brought the page (`response` where the answer names it),
-    `source_type` the category that the search states. `published` has a time zone.
+    `source_type` the category that the search states.
     """
 
-    url: str
+    url: str = ""
     title: str = ""
     source: str = ""
     snippet: str = ""
-    published: datetime | None = None
-    relevance: float = 0.5
-    quality: float = 0.0
-    credibility: float = 0.6
+    published: Moment | None = Field(None, validation_alias=AliasChoices("published", "published_date"))
+    relevance: float = Field(0.5, validation_alias=AliasChoices("relevance", "relevance_score"))
+    quality: float = Field(0.0, validation_alias=AliasChoices("quality", "quality_score"))
+    credibility: float = Field(0.6, validation_alias=AliasChoices("credibility", "credibility_score"))
     agent_id: str = "unknown"
     tool_source: str = ""
     source_type: str = ""

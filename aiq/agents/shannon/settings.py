@@ -208,7 +208,7 @@ class ShannonSettings(Settings):
 
     def of(self, name: str, otherwise: Any = None) -> Any:
         """The value of a setting that may be null: its own, else the strategy's, else `otherwise` or without one."""
-        own, preset = getattr(self, name), strategy_preset(self.research_strategy or "")
+        own, preset = getattr(self, name), strategy_preset(self.research_strategy)
         return preset.get(name, otherwise or WITHOUT_STRATEGY[name]) if own is None else own
 
     def prompts(self) -> Prompts:

@@ -7,8 +7,6 @@ from aiq.agents.shannon.calls import ask, effective_limit, or_none, working_as
 from aiq.agents.shannon.records import AgentResult
 from aiq.agents.shannon.rules import (
     citation_lines,
-    continuation_budget,
-    continuation_excerpt,
     continuation_margin,
     count_inline_citations,
     distinct,
@@ -137,7 +135,7 @@ class Synthesize:
 
     async def _rest(self, role: str, messages: Sequence[Message], text: str, limit: int) -> Reply:
         """The one continuation of a report, with all that the report was written from."""
-        end = continuation_excerpt(text, self._settings.continuation_chars)
+        end = text[-self._settings.continuation_chars :]
         request = Message(role="user", content=self._prompts.render("continuation.j2", end=end))
-        budget = continuation_budget(limit, self._settings.continuation_tokens)
+        budget = min(limit // 2, self._settings.continuation_tokens)
         return await self._reply(role, [*messages, request], budget)

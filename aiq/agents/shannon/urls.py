@@ -47,7 +47,7 @@ class GoUrl(NamedTuple):
 def parse(url: str) -> GoUrl | None:
     """The URL in parts, None where Go refuses it: control characters, broken escapes, host or port, no scheme."""
     rest, _, fragment = url.partition("#")
-    if _CONTROL.search(rest) or _BAD_ESCAPE.search(fragment) or rest.startswith(":"):
+    if _CONTROL.search(rest) or _BAD_ESCAPE.search(fragment):
         return None
     scheme = _SCHEME.match(rest)
     parts = GoUrl(scheme=scheme[1].lower() if scheme else "", bare_query=rest.endswith("?") and rest.count("?") == 1)

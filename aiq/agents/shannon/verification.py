@@ -4,12 +4,14 @@ import re
 from collections.abc import Sequence
 from math import log2, sqrt
 
+from pydantic import validate_call
+
 from aiq.agents.shannon.records import Citation, VerificationSummary
 from aiq.tools.ranking import PassageIndex
 
 
 def parse_claims(text: str, maximum: int = 10) -> list[str]:
-    """The claims of a numbered list: lines that start with a digit, from what follows `. `, `) ` or `: ` in them."""
+    """The claims of a numbered list: what follows `. `, else `) `, else `: ` in lines that start in a digit (1.14)."""
     claims = []
     for line in map(str.strip, text.splitlines()):
         separator = next((one for one in (". ", ") ", ": ") if one in line), None)
@@ -18,17 +20,19 @@ def parse_claims(text: str, maximum: int = 10) -> list[str]:
     return claims[:maximum]
 
 
+@validate_call
 def verify_claim(
-    supporting: Sequence[int], conflicting: Sequence[int], confidence: float, credibilities: Sequence[float]
+    supporting: Sequence[int], conflicting: Sequence[int], confidence: float, citations: Sequence[float | Citation]
 ) -> float:
-    """How sure it is that a claim holds, 0 to 1, of what a model finds in the citations.
+    """How sure it is that a claim holds, 0 to 1, of what a model finds in the citations or their credibilities (1.14).
 
     `supporting` and `conflicting` are positions of citations, from 0; those out of range do not count.
-    `confidence` is the model's own, `credibilities` those of all citations. Mean credibility weighs it, several
-    sources raise it by up to a quarter, and what conflicts lowers it by up to 30 %.
+    `confidence` x mean credibility x (1 + min(0.25, 0.2 log2(n))) for n that support, or `confidence` / 2 if all of
+    them are out of range, and 0 without any; less up to 30 % by the credibility of those that conflict.
     """
-    if not credibilities or not supporting:
+    if not citations or not supporting:
         return 0.0
+    credibilities = [one.credibility if isinstance(one, Citation) else one for one in citations]
     supports, conflicts = (
         [credibilities[i] for i in which if 0 <= i < len(credibilities)] for which in (supporting, conflicting)
     )
@@ -47,6 +51,7 @@ def evidence_per_claim(claims: int, least: int = 3, most: int = 10, evaluations:
     return max(least, min(most, evaluations // max(1, claims)))
 
 
+@validate_call
 def nearest(claim: str, citations: Sequence[Citation], k: int) -> list[int]:
     """The places of the k citations nearest to a claim, by BM25 (k1 1.5, b 0.75) times credibility."""
     index = PassageIndex([(one.title, one.snippet) for one in citations])
@@ -62,10 +67,11 @@ def cited_first(report: str, citations: int, most: int) -> list[int]:
     return [*order, *(place for place in range(citations) if place not in order)][:most]
 
 
+@validate_call
 def aggregate_verification(
     confidences: Sequence[float], supported_from: float = 0.7, unsupported_below: float = 0.5
 ) -> VerificationSummary:
-    """The claims together: overall is sqrt(mean confidence x share of supported claims), 1 where there are none."""
+    """The claims together: overall is sqrt(mean confidence x share of supported claims), 1 without claims (1.14)."""
     claims, supported = len(confidences), sum(one >= supported_from for one in confidences)
     return VerificationSummary(
         claims=claims,

@@ -5,18 +5,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiq.agents.shannon.rules import (
-    compression_target,
-    compression_threshold,
-    context_window,
     estimate_tokens,
     merge_memory,
     needs_compression,
     split_tokens,
+    window_share,
 )
 
 
 @pytest.mark.parametrize(
-    ("total", "split"), [(0, (0, 0)), (1, (0, 1)), (5, (3, 2)), (7, (4, 3)), (10, (6, 4)), (999, (599, 400))]
+    ("total", "split"),
+    [(-7, (-4, -3)), (0, (0, 0)), (1, (0, 1)), (5, (3, 2)), (7, (4, 3)), (10, (6, 4)), (999, (599, 400))],
 )
 def test_a_total_is_split_in_60_to_40(total: int, split: tuple[int, int]) -> None:
     assert split_tokens(total) == split
@@ -25,14 +24,23 @@ def test_a_total_is_split_in_60_to_40(total: int, split: tuple[int, int]) -> Non
 @given(st.integers(0, 10**9))
 def test_a_split_loses_no_token(total: int) -> None:
     assert sum(split_tokens(total)) == total
-    assert split_tokens(total)[0] == int(total * 0.6)  # as refine states it
+    assert split_tokens(total)[0] == total * 6 // 10  # as patterns state it
 
 
 @pytest.mark.parametrize(
     ("messages", "tokens"),
-    [([], 0), ([""], 5), (["user: hello"], 7), (["abc", "abc"], 11), (["中文"], 6), (["字"] * 4, 23)],
+    [
+        ([], 0),
+        ([""], 5),
+        (["user: hello"], 7),
+        ([{"role": "user", "content": "hello"}], 7),
+        ("user: hello", 7),
+        (["abc", "abc"], 11),
+        (["中文"], 6),
+        (["字"] * 4, 23),
+    ],
 )
-def test_tokens_are_a_quarter_of_all_bytes_and_five_a_message(messages: list[str], tokens: int) -> None:
+def test_tokens_are_a_quarter_of_all_bytes_and_five_a_message(messages: Any, tokens: int) -> None:
     assert estimate_tokens(messages) == tokens
 
 
@@ -47,7 +55,7 @@ def test_tokens_are_a_quarter_of_all_bytes_and_five_a_message(messages: list[str
     ],
 )
 def test_the_windows_of_tiers(tier: str, window: int, threshold: int, target: int) -> None:
-    assert (context_window(tier), compression_threshold(tier), compression_target(tier)) == (window, threshold, target)
+    assert [window_share(tier, share) for share in (1, 0.75, 0.375)] == [window, threshold, target]
 
 
 @pytest.mark.parametrize(

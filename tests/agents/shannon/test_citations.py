@@ -15,6 +15,7 @@ from aiq.agents.shannon.rules import (
     citation_line,
     citation_lines,
     citation_stats,
+    clean_citations,
     clean_title,
     clip,
     collect_citations,
@@ -50,6 +51,7 @@ DAY = timedelta(days=1)
         ("someone.medium.com", 0.65),
         ("en.wikipedia.org", 0.70),
         ("X.com", 0.50),
+        ("https://www.Nature.com:443/articles/x", 0.85),
         ("netflix.com", 0.60),
         ("news.ycombinator.com", 0.55),
         ("gov", 0.60),
@@ -99,6 +101,12 @@ def test_every_domain_of_the_table_has_the_score_of_its_group_or_suffix() -> Non
 def test_quality(relevance: float, age: timedelta | None, has_title: bool, has_snippet: bool, score: float) -> None:
     published = None if age is None else NOW - age
     assert quality_score(relevance, published, has_title, has_snippet, NOW) == pytest.approx(score, abs=1e-12)
+
+
+def test_dates_may_be_texts_and_without_a_zone_are_utc() -> None:
+    written: Any = "2026-01-24T00:00:01"
+    assert quality_score(0, written, False, False, NOW) == quality_score(0, NOW - 6 * DAY, False, False, NOW)
+    assert Citation.model_validate({"published_date": "2026-01-31T00:00:00"}).published == NOW
 
 
 @pytest.mark.parametrize(
@@ -238,6 +246,30 @@ def test_a_url_of_plain_text_has_what_stands_around_it() -> None:
 
 def cited(url: str, **fields: Any) -> Citation:
     return Citation(url=url, **{"source": url.split("/")[2], "quality": 0.5, **fields})
+
+
+@pytest.mark.parametrize("nested", ["[" * 100_000, '{"results": ' * 100_000])
+def test_what_is_nested_too_deeply_brings_nothing(nested: str) -> None:
+    assert found("web_search", nested, nested) == []
+
+
+def test_records_may_be_mappings() -> None:
+    given: Any = [
+        {"url": "https://a.example/", "quality_score": 0.4, "relevance_score": 0.3, "credibility_score": 0.7},
+        {"url": "https://a.example/#x", "quality": 0.6, "title": "T", "retrieved_at": "now", "published_date": None},
+    ]
+    [merged] = deduplicate(given)
+    assert (merged.quality, merged.relevance, merged.credibility, merged.title) == (0.6, 0.5, 0.7, "T")
+    results: Any = [{"response": "See https://a.example/x.", "tools_used": ["web_search"], "tokens_used": 3}]
+    [named], stats = collect_citations(results, NOW)
+    assert (named.url, named.agent_id, stats.total) == ("https://a.example/x", "unknown", 1)
+
+
+def test_pages_are_cleaned_of_debris_and_of_those_without_text() -> None:
+    urls = ["https://a.example/x</url>", "https://b.example/%3C/URL>", "https://c.example/&lt;/url&gt;"]
+    kept = clean_citations([cited(url, snippet="text") for url in [*urls, "ftp://d.example/", "https:///e"]], 4)
+    assert [one.url for one in kept] == ["https://a.example/x", "https://b.example/", "https://c.example/"]
+    assert clean_citations([cited("https://a.example/", snippet="tex")], 4) == []
 
 
 def test_duplicates_become_the_first_with_the_best_of_all() -> None:

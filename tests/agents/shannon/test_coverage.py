@@ -1,19 +1,18 @@
 import pytest
 
 from aiq.agents.shannon.coverage import DANGLING, GAP_PHRASES
-from aiq.agents.shannon.records import AgentResult
+from aiq.agents.shannon.records import AgentResult, Citation
 from aiq.agents.shannon.rules import (
-    continuation_budget,
-    continuation_excerpt,
     continuation_margin,
     count_inline_citations,
     detect_gaps,
+    distinct,
     format_report,
     gap_queries,
-    gap_reason,
     looks_complete,
     minimum_citations,
     needs_continuation,
+    needs_more_research,
     reflection_score,
     reflects_again,
     sanitize_output,
@@ -73,6 +72,7 @@ def test_inline_citations_are_counted_once(text: str, number: int) -> None:
         ("The end. [1][23]", True),
         ('"The end." [1] \n', True),
         ("The end [1].", True),
+        ("The end. " + "[100]" * 100, True),
         ("The end", False),
         ("The end)", False),  # the bracket alone ends nothing
         ("The end [1]", False),
@@ -85,6 +85,8 @@ def test_inline_citations_are_counted_once(text: str, number: int) -> None:
         *((f"It is large {word}.", False) for word in sorted(DANGLING)),
         ("It is large, HOWEVER [3].", False),
         ("It is large and...", False),
+        ('"It is large, but (and [2])."', False),
+        ("It is large and 5.", True),
         ("It is grand.", True),
         ("and", False),
         (".", True),
@@ -126,24 +128,26 @@ def test_lengths_and_citations_are_parameters() -> None:
 @pytest.mark.parametrize("phrase", GAP_PHRASES)
 def test_a_section_may_say_itself_that_it_is_a_gap(phrase: str) -> None:
     text = f"### A\nThere is {phrase.upper()} on this [1] [2]."
-    assert gap_reason(text, "A", False) == f"says: {phrase}"
-    assert detect_gaps(text, ["A"], 3, False) == ["A"]
+    assert detect_gaps(text, ["A"]) == ["A"]
 
 
 @pytest.mark.parametrize(
-    ("text", "check", "least", "reason"),
+    ("text", "check", "least", "gap"),
     [
-        ("## A\nBody [1] [2].", False, 2, "no section"),
-        ("### A\nBody.", False, 2, ""),
-        ("### A\n", False, 2, ""),
-        ("### A\nBody [1] [1].", True, 2, "cites 1 of 2"),
-        ("### A\nBody [1] [2].", True, 2, ""),
-        ("### A\nBody [1].", True, 1, ""),
-        ("### A\nBody.\n### B\nInsufficient data.", False, 2, ""),
+        ("## A\nBody [1] [2].", False, 2, True),
+        ("### A\nBody.", False, 2, False),
+        ("### A\n", False, 2, False),
+        ("### A\nBody [1] [1].", True, 2, True),
+        ("### A\nBody [1] [2].", True, 2, False),
+        ("### A\nBody [1].", True, 1, False),
+        ("### A\nBody.\n### B\nInsufficient data.", False, 2, False),
+        ("### A and more\nBody [1] [2].", True, 2, True),
+        ("### a\nBody [1].\n## Limits\n[2]", True, 2, True),
     ],
 )
-def test_why_an_area_is_a_gap(text: str, check: bool, least: int, reason: str) -> None:
-    assert gap_reason(text, "A", check, least) == reason
+def test_an_area_is_a_gap(text: str, check: bool, least: int, gap: bool) -> None:
+    found = detect_gaps(text, ["A"], check_citations=check, min_citations_per_section=least)
+    assert found == ["A"] * gap
 
 
 def test_gaps_are_in_the_order_of_areas_and_no_more_than_allowed() -> None:
@@ -152,6 +156,28 @@ def test_gaps_are_in_the_order_of_areas_and_no_more_than_allowed() -> None:
     assert detect_gaps(text, ["D", "C", "B", "A"], 2, False) == ["D", "B"]
     assert detect_gaps(text, ["D", "C", "B", "A"], 1, True) == ["D"]
     assert detect_gaps(text, [], 3, True) == []
+    assert detect_gaps("", ["A", "B", "C", "D"]) == ["A", "B", "C"]
+    assert detect_gaps("", ["A", "B"], 0) == detect_gaps("", ["A", "B"], -1) == []
+
+
+@pytest.mark.parametrize(
+    ("coverage", "critical", "confidence", "iteration", "report", "more"),
+    [
+        (0.49, False, 0.9, 1, "", True),
+        (0.49, False, 0.9, 2, "", False),
+        (0.5, False, 0.9, 1, "", False),
+        (0.5, True, 0.9, 2, "", True),
+        (0.29, False, 0.9, 2, "", True),
+        (0.71, False, 0.9, 1, "字" * 166, True),  # 498 bytes
+        (0.71, False, 0.9, 1, "字" * 167, False),
+        (0.7, False, 0.85, 2, "", False),
+        (0.7, False, 0.84, 2, "", True),
+    ],
+)
+def test_what_a_model_says_of_coverage_is_not_simply_believed(
+    coverage: float, critical: bool, confidence: float, iteration: int, report: str, more: bool
+) -> None:
+    assert needs_more_research(coverage, critical, confidence, iteration, report) is more
 
 
 def test_a_gap_is_searched_for_beside_the_question() -> None:
@@ -176,6 +202,20 @@ def test_evidence_is_the_first_results_that_say_anything() -> None:
 
 
 @pytest.mark.parametrize(
+    ("texts", "same_above", "kept"),
+    [
+        (["a b", "a b", "B  A", "a c"], 1.0, [0, 3]),
+        (["a b c", "a b d", "x"], 0.5, [0, 1, 2]),  # 2 of 4 is not more than half
+        (["a b c", "a b d", "x"], 0.49, [0, 2]),
+        (["", ""], 1.0, [0, 1]),
+    ],
+)
+def test_results_that_say_the_same_are_one(texts: list[str], same_above: float, kept: list[int]) -> None:
+    results = [AgentResult(agent_id=str(n), response=text) for n, text in enumerate(texts)]
+    assert distinct(results, same_above) == [results[n] for n in kept]
+
+
+@pytest.mark.parametrize(
     ("text", "clean"),
     [
         ("A.\n\n## Sources\n[1] x\n- y\n", "A."),
@@ -189,6 +229,7 @@ def test_evidence_is_the_first_results_that_say_anything() -> None:
         ("See https://a.example/x", "See https://a.example/x"),
         ("[1] A title", "[1] A title"),
         ("\n\nA.\n\nB.\n", "A.\n\nB."),
+        ("A\u2028b\r\n## Sources\r\nx\r\n## C", "A\u2028b\r\n## C"),
         ("", ""),
     ],
 )
@@ -206,6 +247,14 @@ def test_the_sources_of_a_report_say_whether_it_cites_them() -> None:
         "[2] B (https://b.example) - b.example - Additional source\n"
         "[10] J (j) - j - Used inline"
     )
+    assert format_report("Text [1].", "\n".join(LINES)) == format_report("Text [1].", LINES)
+
+
+def test_the_sources_of_a_report_may_be_citations() -> None:
+    page = {"url": "https://a.example/x", "title": "A", "source": "a.example", "quality_score": 0.5}
+    whole = "Text [1].\n\n## Sources\n[1] A (https://a.example/x) - a.example - Used inline"
+    assert format_report("Text [1].", [Citation.model_validate(page)]) == whole
+    assert format_report("Text [1].", [page]) == whole  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize(
@@ -230,7 +279,9 @@ def test_numbers_in_the_old_list_count_as_cited_and_blank_reports_stay() -> None
     assert format_report("Text.", ["no number", ""]) == "Text."
 
 
-@pytest.mark.parametrize(("limit", "margin"), [(0, 0), (3, 0), (400, 100), (1199, 299), (1200, 300), (50000, 300)])
+@pytest.mark.parametrize(
+    ("limit", "margin"), [(-5, -1), (0, 0), (3, 0), (400, 100), (1199, 299), (1200, 300), (50000, 300)]
+)
 def test_the_margin_is_a_quarter_and_at_most_300_tokens(limit: int, margin: int) -> None:
     assert continuation_margin(limit) == margin
 
@@ -259,12 +310,6 @@ def test_a_report_cut_off_is_continued_where_that_is_set() -> None:
     assert needs_continuation("length", False, 4000, 4000, True)
     assert not needs_continuation("length", True, 4000, 4000, True)
     assert needs_continuation("stop", False, 4000, 3000, margin=1001)
-
-
-def test_what_a_continuation_sees_and_may_write() -> None:
-    assert continuation_excerpt("字" * 3 + "x" * 1999) == "字" + "x" * 1999
-    assert continuation_excerpt("short") == "short"
-    assert [continuation_budget(limit) for limit in (1001, 8192, 50000)] == [500, 4096, 4096]
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,13 @@ def test_a_text_names_an_entity(text: str, aliases: list[str], domains: list[str
     assert entity_matches(text, aliases, domains) is matches
 
 
+def test_short_names_may_have_to_be_whole_words() -> None:
+    page = cited("https://a.example/x", title="It did")
+    assert filter_by_entity([page], "ID", [], [], min_keep=0) == [page]
+    assert filter_by_entity([page], "ID", [], [], min_keep=0, short_alias=5) == []
+    assert filter_by_entity([page], "ID", [], [], min_keep=0, short_alias=5, least_left=1) == [page]
+
+
 def result(response: str, *tools: str) -> AgentResult:
     return AgentResult(agent_id=response, response=response, tools_used=tools)
 

@@ -184,7 +184,8 @@ GOOD = {"coverage": 0.9, "confidence": 0.9, "critical_gaps": [], "queries": []}
         ([COVERAGE], {}, [("Trade of Orlune", "Its mills")] * 2, 2),  # the second pass brings nothing new
         ([{**GOOD, "confidence": 0.5, "queries": ["Q"]}, GOOD], {"new_urls": 1}, [("Q",)], 2),
         ([COVERAGE], {"stop_urls": 1}, [("Trade of Orlune", "Its mills")], 2),
-        ([COVERAGE], {"confidence": 0.3}, [], 1),  # unless it is sure that more is needed
+        ([COVERAGE], {"confidence": 0.3}, [("Trade of Orlune", "Its mills")] * 2, 2),  # critical, however sure it is
+        ([{**COVERAGE, "critical_gaps": [], "coverage": 0.5}], {"confidence": 0.4}, [], 1),
         (["no JSON", "no JSON", GOOD], {}, [AREAS], 2),  # then it searches for the areas
     ],
 )

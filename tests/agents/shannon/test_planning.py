@@ -141,6 +141,13 @@ def test_subtasks_are_repaired(given: dict[str, Any], changed: dict[str, Any]) -
 )
 def test_tasks_are_ordered_by_what_they_need(tasks: dict[str, list[str]], order: list[str]) -> None:
     assert topological_order(tasks) == order
+    assert topological_order([Subtask(id=name, dependencies=tuple(needs)) for name, needs in tasks.items()]) == order
+
+
+def test_tasks_may_be_as_a_model_wrote_them() -> None:
+    plan: Any = [{"id": 1, "dependencies": [2], "estimated_tokens": 300}, {"id": 2, "dependencies": None}]
+    assert topological_order(plan) == ["2", "1"]
+    assert route_pattern(0.5, plan) == "hybrid"
 
 
 @pytest.mark.parametrize(
@@ -150,9 +157,10 @@ def test_tasks_are_ordered_by_what_they_need(tasks: dict[str, list[str]], order:
         ({"a": ["a"]}, "in a circle: a -> a"),
         ({"r": [], "x": ["r", "y"], "y": ["z"], "z": ["y"]}, "in a circle: y -> z -> y"),
         ({"a": ["q"], "b": ["a", "p"]}, "that do not exist: a needs q, b needs p"),
+        ([{"id": "a"}, {"id": "b"}, {"id": "a"}], "several subtasks have the id a"),
     ],
 )
-def test_a_plan_without_an_order_is_refused(tasks: dict[str, list[str]], message: str) -> None:
+def test_a_plan_without_an_order_is_refused(tasks: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         topological_order(tasks)
 
@@ -192,6 +200,9 @@ def test_the_pattern_of_a_plan(
     complexity: float, subtasks: int, per_task: bool, strategy: str, dependencies: bool, pattern: str
 ) -> None:
     assert route_pattern(complexity, subtasks, per_task, strategy, dependencies) == pattern
+    needs = [("a",) if dependencies and place else () for place in range(subtasks)]
+    plan = [Subtask(dependencies=one) for one in needs]
+    assert route_pattern(complexity, plan, per_task, strategy) == pattern
 
 
 @pytest.mark.parametrize(
@@ -228,6 +239,8 @@ def test_a_strategy_presets_the_context(row: tuple[Any, ...]) -> None:
 
 
 def test_no_strategy_presets_nothing_and_another_is_refused() -> None:
-    assert strategy_preset("") == strategy_preset(" ") == {}
+    assert strategy_preset("") == strategy_preset(" ") == strategy_preset(None) == {}
+    strategy_preset("deep").clear()
+    assert strategy_preset("deep")
     with pytest.raises(ValueError, match="research_strategy=fast: one of quick, standard, deep, academic"):
         strategy_preset("Fast")

@@ -47,7 +47,7 @@ async def test_the_writer_is_told_what_the_report_lacks_and_shown_it() -> None:
     ran = await reflect(in_order(HALF, WHOLE))
     asked = ran.prompt("synthesizer")
     assert "the section Trade has 0 of 600 characters, 0 of 2 citations" in asked
-    assert f"<report>\n{HALF}\n</report>" in asked
+    assert f"<draft>\n{HALF}\n</draft>" in asked
     assert "An earlier version" not in ran.prompt("synthesizer", 0)
 
 

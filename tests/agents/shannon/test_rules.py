@@ -1,4 +1,4 @@
-from inspect import getmembers, isfunction
+from inspect import getmembers, isfunction, signature
 from types import ModuleType
 
 import pytest
@@ -15,6 +15,13 @@ def test_every_documented_function_is_a_rule(file: ModuleType) -> None:
     assert public
     assert public <= set(rules.__all__)
     assert all(own[name].__doc__ for name in public)
+
+
+def test_every_rule_takes_records_as_mappings() -> None:
+    for name in rules.__all__:
+        rule = getattr(rules, name)
+        taken = " ".join(map(str, signature(rule).parameters.values()))
+        assert ("shannon.records." in taken) <= hasattr(rule, "raw_function"), name
 
 
 def test_every_rule_is_there_once() -> None:

@@ -4,8 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.agents.shannon.records import VerificationSummary
-from aiq.agents.shannon.rules import aggregate_verification, parse_claims, verify_claim
+from aiq.agents.shannon.records import Citation, VerificationSummary
+from aiq.agents.shannon.rules import (
+    aggregate_verification,
+    cited_first,
+    evidence_per_claim,
+    nearest,
+    parse_claims,
+    verify_claim,
+)
 
 
 @pytest.mark.parametrize(
@@ -62,6 +69,8 @@ def test_the_confidence_of_a_claim(
     supporting: list[int], conflicting: list[int], confidence: float, credibilities: list[float], result: float
 ) -> None:
     assert verify_claim(supporting, conflicting, confidence, credibilities) == pytest.approx(result, abs=1e-12)
+    citations = [Citation(url="https://a.example/", credibility=one) for one in credibilities]
+    assert verify_claim(supporting, conflicting, confidence, citations) == pytest.approx(result, abs=1e-12)
 
 
 INDICES, SHARE = st.lists(st.integers(-2, 8), max_size=6), st.floats(0, 1)
@@ -101,3 +110,14 @@ def test_the_overall_confidence_is_a_share(confidences: list[float]) -> None:
     found = aggregate_verification(confidences)
     assert 0 <= found.overall <= 1
     assert found.supported + len(found.unsupported) <= found.claims == len(confidences)
+
+
+def test_a_claim_is_checked_against_the_cited_and_the_nearest() -> None:
+    assert cited_first("B [3], A [1], [9], [0], again [3].", 4, 3) == [0, 2, 1]
+    assert [evidence_per_claim(claims) for claims in (0, 1, 10, 12, 33, 50)] == [10, 10, 10, 8, 3, 3]
+    pages = [
+        Citation(title="Bread", snippet="Flour and water"),
+        Citation(title="Boiling", snippet="Water boils at 100 degrees", credibility=0.5),
+        Citation(title="Boiling", snippet="Water boils at 100 degrees", credibility=0.8),
+    ]
+    assert nearest("water boils", pages, 2) == [2, 1]
