@@ -72,6 +72,7 @@ MEANT: Mapping[str, str] = {
 
 LATEST: Mapping[str, str] = {
     "show": "questions",
+    "watch": "questions",
     "fresheval": "questions",
     "rescore": "tasks",
     "gate": "questions",
