@@ -153,7 +153,7 @@ def update_index(results: Path, lines: Mapping[str, Json]) -> None:
 
 
 def write_site(results: Path) -> tuple[int, list[str]]:
-    """Write the pages of all runs and sweeps that have changed: how many, and what is wrong with those that cannot be."""
+    """Write the pages of all runs and sweeps that have changed: how many, and why others could not be written."""
     from aiq.site.sweep_page import write_sweep_page
 
     known = {one["path"]: one for one in data_records(results / SITE / "runs.js")}

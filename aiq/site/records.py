@@ -235,12 +235,12 @@ def _metrics(manifest: Manifest, summary: Summary) -> list[Json]:
 
 
 def headline(manifest: Manifest, summary: Summary) -> list[str]:
-    """The first metric of each judge; of a run whose judges are not known, of each prefix."""
+    """The first metric of each judge, those of most samples first; where no judges are known, of each prefix."""
     first: dict[str, str] = {}
     owners = {metric.name: judge.name for judge in manifest.judges for metric in judge.metrics}
     for name in summary.metrics:
         first.setdefault(owners.get(name, name.partition(".")[0]), name)
-    return list(first.values())
+    return sorted(first.values(), key=lambda name: -summary.metrics[name].n)
 
 
 def _estimate(found: Estimate) -> Json:

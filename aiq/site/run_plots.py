@@ -30,31 +30,31 @@ def _plots(summary: Summary, columns: Columns, headline: Sequence[str]) -> Itera
     for number, (title, found) in enumerate(_by_range(summary)):
         yield f"score-{number}", forest(title, found, summary.ranges.get(next(iter(found))))
     ways = _ways(columns, headline, summary)
-    if len({way for way, _ in ways}) > 1 or len({end for _, end in ways}) > 1:
+    if len({*ways}) > 1:
         yield "flow", flow("From the question by route to the end", ways)
-    for number, name in enumerate(summary.metrics):
-        values = [value for value in columns["scores"].get(name, ()) if value is not None]
-        if len({*values}) > 1:
-            yield f"spread-{number}", histogram(name, values)
-    for name, title in (
-        ("seconds", "seconds an attempt"),
-        ("cost", "dollars an attempt"),
-        ("tokens", "tokens an attempt"),
-    ):
-        values = [value for value in columns.get(name, ()) if value]
-        if len({*values}) > 1:
-            yield f"each-{name}", histogram(title, values)
+    spreads = {name: columns["scores"].get(name, ()) for name in summary.metrics}
+    each = {f"{name} of an attempt": columns.get(name, ()) for name in ("seconds", "cost", "tokens")}
+    for kind, found in (("spread", spreads), ("each", each)):
+        for number, (title, numbers) in enumerate(found.items()):
+            known = [value for value in numbers if value is not None]
+            if len({*known}) > 1:
+                yield f"{kind}-{number}", histogram(title, known)
+    yield from _spend(summary)
+    yield from _slices(summary, headline[:1])
+
+
+def _spend(summary: Summary) -> Iterator[tuple[str, Plot]]:
     roles = {role: used for usage in summary.usage.values() for role, used in usage.roles.items()}
-    if len(roles) > 1:
-        yield (
-            "roles-tokens",
-            spend("Tokens by role", "tokens", {role: float(u.total_tokens) for role, u in roles.items()}),
-        )
-        costs = {role: u.cost_usd for role, u in roles.items() if u.cost_usd}
-        if costs:
-            yield "roles-cost", spend("Dollars by role", "dollars", costs)
+    tokens = {role: float(used.total_tokens) for role, used in roles.items()}
+    costs = {role: used.cost_usd for role, used in roles.items() if used.cost_usd}
+    for unit, found in (("tokens", tokens), ("dollars", costs)):
+        if len(found) > 1:
+            yield f"roles-{unit}", spend(f"{unit.capitalize()} by role", unit, found)
+
+
+def _slices(summary: Summary, names: Sequence[str]) -> Iterator[tuple[str, Plot]]:
     for number, (tag, groups) in enumerate(summary.slices.items()):
-        for name in headline[:1]:
+        for name in names:
             found = {value: metrics[name] for value, metrics in groups.items() if name in metrics}
             if 1 < len(found) <= _MOST_SLICES:
                 yield f"slice-{number}", forest(f"{name} by {tag}", found, summary.ranges.get(name))

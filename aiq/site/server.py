@@ -32,12 +32,17 @@ class _Pages(SimpleHTTPRequestHandler):
         return super().send_head()
 
 
-def serve(results: Path, port: int) -> None:
-    """Until Ctrl-C. Raises UserError for a port that is taken."""
+def server_of(results: Path, port: int) -> ThreadingHTTPServer:
+    """One that waits to be started. Raises UserError for a port that is taken."""
     try:
-        server = ThreadingHTTPServer(("127.0.0.1", port), partial(_Pages, directory=str(results)))
+        return ThreadingHTTPServer(("127.0.0.1", port), partial(_Pages, directory=str(results)))
     except OSError as error:
         raise UserError(f"port {port}: {error.strerror}; choose another with --port") from None
+
+
+def serve(results: Path, port: int) -> None:
+    """Until Ctrl-C. Raises UserError for a port that is taken."""
+    server = server_of(results, port)
     print(f"http://127.0.0.1:{server.server_port}/ (Ctrl-C ends it)", flush=True)
     threading.Thread(target=_follow, args=(results,), daemon=True).start()
     try:

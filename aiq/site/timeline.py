@@ -80,8 +80,8 @@ def writer_of(report: str, found: Json) -> int | None:
     most, writer = 0, None
     for event in found["events"]:
         if event["kind"] == "model" and event["reply"] is not None:
-            reply = found["texts"][event["reply"]][1].replace("\\n", "\n")
-            shared = sum(len(line) for line in lines & {raw.strip() for raw in reply.splitlines()})
+            reply = {raw.strip() for raw in found["texts"][event["reply"]][1].splitlines()}
+            shared = sum(map(len, lines & reply))
             if shared >= most and shared:
                 most, writer = shared, event["seq"]
     return writer
@@ -97,9 +97,16 @@ def content(message: Mapping[str, Any]) -> str:
     if isinstance(text, list):
         text = "\n".join(str(part.get("text", "")) for part in text if isinstance(part, dict))
     calls = [call.get("function") or {} for call in message.get("tool_calls") or []]
-    return "\n".join(
-        [*([text] if text else []), *(f"-> {call.get('name')}({call.get('arguments')})" for call in calls)]
-    )
+    called = (f"-> {call.get('name')}{_arguments(call.get('arguments'))}" for call in calls)
+    return "\n".join([*([text] if text else []), *called])
+
+
+def _arguments(written: Any) -> str:
+    """Those of a tool call, a line each; as the model wrote them where they are no JSON object."""
+    try:
+        return "".join(f"\n   {name}: {as_text(value)}" for name, value in json.loads(written or "{}").items())
+    except (ValueError, AttributeError, TypeError):
+        return f" {written}"
 
 
 def _model(event: Json) -> Json:

@@ -57,7 +57,7 @@
       first.gold?.answers.length ? h("p", {}, h("b", {}, "Gold: "), first.gold.answers.join(" / ")) : null,
       h("div", { class: "side" }, runs.map((run, place) => h("section", {}, h("h3", {}, h("a", { href: `${run.path}/index.html#${encodeURIComponent(key)}` }, `${run.letter}: ${run.run_id}`), " ", figure(value(run, key))),
         found[place].report === null ? h("p", { class: "problem" }, found[place].error ?? "no report") : h("div", { class: "report" }, prose(found[place].report))))),
-      h("h3", {}, `What ${runs.at(-1).letter} changed of A`), h("p", { class: "text diff" }, changes(sentences(text(first)), sentences(text(last)))));
+      h("h3", {}, `What ${runs.at(-1).letter} changed of A`), h("p", { class: "words diff" }, changes(sentences(text(first)), sentences(text(last)))));
     difference.focus();
     difference.scrollIntoView();
   }

@@ -130,7 +130,7 @@
     const table = (metrics, label) => h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, h("table", { class: "cards means" },
         h("thead", {}, h("tr", {}, ["metric", "mean", "95\u202f% interval", "", "n", other ? `failures ${run.alternative === "exclude" ? "excluded" : "as worst"}` : null, reliable ? "judge reliability" : null].filter((one) => one !== null).map((heading) => h("th", { scope: "col" }, heading || h("span", { class: "hidden" }, "place in its range"))))),
         h("tbody", {}, metrics.map((metric) => h("tr", {},
-          h("td", {}, h("b", {}, name(metric.name))),
+          h("td", { class: "named" }, h("b", {}, name(metric.name))),
           h("td", { "data-label": "mean" }, h("b", {}, figure(metric.mean))), h("td", { "data-label": "95\u202f% interval" }, between(metric.ci95) ?? "-"), h("td", { class: "text" }, place(metric)),
           h("td", { "data-label": "n", title: metric.estimator }, String(metric.n)),
           other ? h("td", { "data-label": "failures otherwise" }, figure(metric.other)) : null, reliable ? h("td", { "data-label": "judge reliability" }, metric.reliability ?? "-") : null)))));
@@ -194,11 +194,13 @@
     h("details", {}, h("summary", {}, "Hashes, models and versions"), h("div", { class: "inside" }, readable({ models: run.models, hashes: run.hashes, versions: run.versions, revision: run.revision }))));
 
   const later = h("div", { class: "later" });
-  async function show() {
+  function show() {
+    const typed = table?.input.value;
     table = samples();
+    if (typed) table.set(typed);
     overview.replaceChildren(...[head(), problems(), scores(), h("section", { "aria-labelledby": "samples" }, h("h2", { id: "samples" }, "Samples"), extremes(), table.element), later].filter(Boolean));
-    later.replaceChildren(...(await drawings()).flat().filter(Boolean), settings());
   }
+  const showLater = async () => later.replaceChildren(...(await drawings()).flat().filter(Boolean), settings());
 
   /** The attempt that the address names; the places of all in the order of the table. */
   const order = () => table.shown.flatMap((row) => row.places);
@@ -266,20 +268,21 @@
   });
 
   document.body.append(trail, overview, detail);
-  await show();
+  show();
   addEventListener("hashchange", route);
   await route();
+  await showLater();
 
   if (site.live && run.status === "running") {
     const timer = setInterval(async () => {
       run = (await load("site/summary.js", true))[0];
-      if (shown) return;
       rows = attempts(run.columns);
-      const [text, scroll] = [table.input.value, scrollY];
-      await show();
-      table.set(text);
-      scrollTo(0, scroll);
-      if (run.status !== "running") clearInterval(timer);
+      const place = scrollY;
+      show();
+      if (!shown) scrollTo(0, place);
+      if (run.status === "running") return;
+      clearInterval(timer);
+      await showLater();
     }, LIVE_MS);
   }
 })();

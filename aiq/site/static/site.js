@@ -73,7 +73,7 @@ const site = (() => {
     typeof value === "number" ? h("span", { title: String(value), class: "figure" }, before + rounded(value)) : h("span", { class: "soft" }, "-");
   const dollars = (value) => typeof value !== "number" ? h("span", { class: "soft", title: "no price" }, "-")
     : h("span", { title: String(value), class: "figure" }, `$${value >= 0.1 || value === 0 ? value.toFixed(2) : Number(value.toPrecision(2))}`);
-  const between = (ci95) => ci95 ? h("span", { class: "soft range", title: `${ci95[0]} to ${ci95[1]}` }, `${rounded(ci95[0])} to ${rounded(ci95[1])}`) : null;
+  const between = (ci95) => ci95 ? h("span", { class: "soft range", title: `${ci95[0]} to ${ci95[1]}` }, ci95.map((end) => Math.abs(end) < 100 && !ci95.every(Number.isInteger) ? end.toFixed(3) : rounded(end)).join(" to ")) : null;
   const duration = (seconds) => typeof seconds !== "number" ? h("span", { class: "soft" }, "-")
     : h("span", { title: `${seconds} s`, class: "figure" },
       seconds < 100 ? `${seconds.toFixed(1)} s` : seconds < 6000 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`);
@@ -101,17 +101,17 @@ const site = (() => {
 
   /** A table of plain cells. */
   function plain(headings, rows, label) {
-    return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, h("table", {},
+    return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, h("table", { class: "cards" },
       h("thead", {}, h("tr", {}, headings.map((heading) => h("th", { scope: "col" }, heading)))),
       h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell, place) =>
-        h("td", {}, typeof cell === "number" ? figure(cell) : place ? cell ?? "-" : name(cell ?? "-"))))))));
+        h("td", { "data-label": place ? headings[place] : null }, typeof cell === "number" ? figure(cell) : place ? cell ?? "-" : h("span", {}, name(cell ?? "-")))))))));
   }
 
   /** JSON for people: records as lists of terms, lists of records as tables, texts as paragraphs. */
   function readable(value) {
     if (value === null || value === undefined || value === "") return h("span", { class: "soft" }, "none");
     if (typeof value === "number") return figure(value);
-    if (typeof value !== "object") return h("span", { class: "text" }, String(value));
+    if (typeof value !== "object") return h("span", { class: "words" }, String(value));
     if (Array.isArray(value)) {
       if (!value.length) return h("span", { class: "soft" }, "none");
       if (value.some((one) => one === null || typeof one !== "object" || Array.isArray(one)))
