@@ -115,8 +115,10 @@ def test_from_the_index_to_the_call_that_wrote_a_report_by_keyboard(opened: Open
     for key in ("j", "Enter"):
         press(key)
     page.wait_for_selector(".sortable tbody a")
-    for key in ("j", "Enter", "n"):
+    for key in ("j", "Enter"):
         press(key)
+    page.wait_for_selector(".sample h1")
+    press("n")
     assert PASSAGE in page.locator(".panel").inner_text()
     assert page.evaluate("document.activeElement.className") == "panel"
     press("m")

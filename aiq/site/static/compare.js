@@ -76,7 +76,7 @@
       else if (j >= b.length || (i < a.length && best[i + 1][j] >= best[i][j + 1])) parts.push(h("del", {}, a[i++]));
       else parts.push(h("ins", {}, b[j++]));
     }
-    return parts.length ? parts : [h("span", { class: "soft" }, "nothing")];
+    return parts.some((part) => typeof part !== "string") ? parts : [h("span", { class: "soft" }, "nothing")];
   }
 
   const question = (key) => runs[0].columns.question[runs[0].at.get(key)];

@@ -258,7 +258,7 @@ const site = (() => {
     document.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey || dialog.open) return;
       if (event.target.matches("input, textarea, select")) {
-        if (event.key === "Escape") event.target.blur();
+        if (event.key === "Escape") { event.target.blur(); event.preventDefault(); }
         return;
       }
       if (event.key === "?") dialog.showModal();
