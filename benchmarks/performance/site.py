@@ -1,0 +1,187 @@
+"""What the results site makes a reader wait: python -m benchmarks.performance.site (exit code 1: a promise is broken).
+
+A real browser opens pages from disk. What is timed is the browser's own clock, from the navigation (or the click) until
+the page has answered, the fastest of several times: other work on the machine only adds to it.
+"""
+
+import resource
+import shutil
+import sys
+import tempfile
+import time
+from argparse import ArgumentParser
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Final
+
+from aiq.core.events import ModelCalled, ToolCalled, ToolReturned
+from aiq.core.reports import Metric
+from aiq.core.sources import Source
+from aiq.core.usage import Usage
+from aiq.runs.events import EventFiles
+from aiq.runs.folder import RunFolder
+from aiq.runs.manifest import DatasetIdentity, Hashes, JudgeSpec, Manifest
+from aiq.runs.rows import SampleRow, ScoreRow, Timing
+from aiq.site.pages import data_line, data_records, update_index, write_run
+
+TIMES: Final = 5
+METRIC: Final = "fresheval.relaxed"
+CONFIG: Final[dict[str, Any]] = {
+    "epochs": 1,
+    "agent": {"target": "a.b:Agent"},
+    "runner": {
+        "concurrency": 1,
+        "max_error_rate": 1,
+        "agent_failures": "worst",
+        "retry_failed": False,
+        "progress": False,
+    },
+    "citations": {"verify": True, "pages": "window", "page_window": 2, "accept": ["retrieved"]},
+}
+SENTENCE: Final = "The register of Nevshaw listed {} inhabitants on 7 June 2026 and fewer at the count before [{}]. "
+_SORT: Final = """(name) => {
+    const begun = performance.now();
+    document.querySelector(`th[data-name="${name}"] button`).click();
+    document.body.offsetHeight;  // has the page laid out
+    return (performance.now() - begun) / 1000;
+}"""
+_FILTER: Final = """(word) => {
+    const begun = performance.now(), box = document.querySelector("input.filter");
+    box.value = `fresheval.relaxed = 0 ${word}`;
+    box.dispatchEvent(new Event("input"));
+    document.body.offsetHeight;
+    return (performance.now() - begun) / 1000;
+}"""
+
+
+def made(path: Path, rows: Iterable[SampleRow], events: int) -> RunFolder:
+    """A run with these rows, a score of each, and so many events of each."""
+    folder = RunFolder(path)
+    folder.create()
+    judge = JudgeSpec(name="fresheval", version="1", hash="h", metrics=(Metric.share(METRIC),))
+    folder.write_manifest(
+        Manifest(
+            run_id=path.name,
+            experiment=path.parent.name,
+            status="finished",
+            started="2026-11-21T00:00:00+00:00",
+            config=CONFIG,
+            overrides=("experiment=made",),
+            hashes=Hashes(config="c", agent="a", judges={"fresheval": "h"}, prompts={}),
+            judges=(judge,),
+            models={"default": "offline-1"},
+            dataset=DatasetIdentity(name="made", fingerprint="f", size=1, samples=1),
+            clock="2026-11-01T09:00:00+00:00",
+            offline=True,
+            versions={},
+            git_revision=None,
+        )
+    )
+    common = {"judge": "fresheval", "judge_hash": "h", "judge_version": "1", "judge_model": None, "prompt_hash": None}
+    files = EventFiles(folder)
+    with closing(files), folder.samples_path.open("w") as samples, folder.scores_path.open("w") as scores:
+        for number, row in enumerate(rows):
+            samples.write(row.model_dump_json() + "\n")
+            score = ScoreRow(
+                **row.key._asdict(), attempt=1, metric=METRIC, status="scored", value=number % 3 and 1, **common
+            )
+            scores.write(score.model_dump_json() + "\n")
+            with files.session(row.key, 1, "agent") as write:
+                for seq in range(0, events, 3):
+                    call, seen = f"call-{seq}", {"time_ns": seq * 10**8}
+                    write(ToolCalled(seq=seq, call_id=call, tool="search", arguments={"query": "Nevshaw"}, **seen))
+                    text = SENTENCE.format(seq, 1) * 20
+                    write(ToolReturned(seq=seq + 1, call_id=call, tool="search", success=True, content=text, **seen))
+                    answer = {"role": "assistant", "content": text}
+                    told = {"call_id": f"m{seq}", "role": "own.agent", "model": "m", "attempt": 0, "status": 200}
+                    write(ModelCalled(seq=seq + 2, latency_ms=90.0, messages=[answer], reply=answer, **told, **seen))
+    return folder
+
+
+def row(number: int, characters: int = 300, sources: int = 2) -> SampleRow:
+    address = "https://atlas.offline.example/page-{}"
+    body = "".join(SENTENCE.format(place, place % sources + 1) for place in range(max(1, characters // len(SENTENCE))))
+    listed = "\n".join(f"[{place + 1}] Page {place} - {address.format(place)}" for place in range(sources))
+    text = f"# Findings\n\n{body}\n\n## References\n{listed}\n"
+    return SampleRow(
+        sample_id=str(number),
+        sample_hash="0" * 16,
+        epoch=1,
+        attempt=1,
+        status="completed",
+        question=f"How many people live in the city of Nevshaw, and how many lived there {number} years ago?",
+        tags={"kind": str(number % 5)},
+        report=text,
+        raw_report=text,
+        route="deep" if number % 4 else "shallow",
+        outcome="ok",
+        sources=tuple(
+            Source(url=address.format(place), title=f"Page {place}", text=SENTENCE.format(place, 1) * 10, tool="search")
+            for place in range(sources)
+        ),
+        usage={
+            "own.agent": Usage(calls=2, input_tokens=number * 7 % 5000, output_tokens=90, cost_usd=number % 97 / 1000)
+        },
+        timing=Timing(started="2026-11-21T00:00:00+00:00", seconds=number % 89 / 7),
+    )
+
+
+def seconds(page: Any, address: str, ready: str) -> float:
+    """From a navigation until something is on the screen, painted."""
+    page.goto("about:blank")
+    page.goto(address)
+    page.wait_for_selector(ready)
+    painted = "() => new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(performance.now()))))"
+    return float(page.evaluate(painted)) / 1000
+
+
+def main() -> int:
+    parser = ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="does it run? small sizes, no promises")
+    small = parser.parse_args().quick
+    from playwright.sync_api import sync_playwright
+
+    results = Path(tempfile.mkdtemp())
+    runs, samples = (50, 200) if small else (1000, 10_000)
+    begun = time.process_time()
+    folder = made(results / "made/many", (row(number) for number in range(samples)), 3)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(f"made {samples:,} samples in {time.process_time() - begun:.1f} s of processor time")
+    begun = time.process_time()
+    write_run(folder)
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    each = (time.process_time() - begun) / samples
+    print(f"pages of {samples:,} samples: {1000 * each:.2f} ms of processor time a sample, {grown:.0f} MB more memory")
+    write_run(made(results / "made/long", [row(1, 1000 if small else 100_000, 40)], 30 if small else 300))
+    line = next(iter(data_records(results / "site/runs.js")))
+    update_index(results, {f"made/r{number}": line | {"run_id": f"r{number}"} for number in range(runs)})
+    lines = [line | {"path": f"made/r{number}", "run_id": f"r{number}"} for number in range(runs)]
+    (results / "site/runs.js").write_text("".join(map(data_line, lines)), encoding="utf-8")
+    measured: dict[str, tuple[float, float]] = {}
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1400, "height": 900})
+        home = results.as_uri()
+        index = [seconds(page, f"{home}/index.html", ".sortable tbody a") for _ in range(TIMES)]
+        measured[f"an index of {runs:,} runs opens"] = min(index), 2.0
+        event = f"{home}/made/long/index.html#1.1/e2"
+        shown = [seconds(page, event, "details[data-part=e2][open] pre") for _ in range(TIMES)]
+        measured["a sample with a 100 kB report and 300 events opens, timeline too"] = min(shown), 1.0
+        run = [seconds(page, f"{home}/made/many/index.html", ".sortable tbody a") for _ in range(TIMES)]
+        measured[f"a run of {samples:,} samples opens"] = min(run), 2.0
+        for what, script, given in (
+            ("sorts", _SORT, ("cost", METRIC, "question")),
+            ("is filtered", _FILTER, ("nevshaw",)),
+        ):
+            slowest = max(min(page.evaluate(script, one) for _ in range(TIMES)) for one in given)
+            measured[f"a run of {samples:,} samples {what}"] = slowest, 0.3
+        browser.close()
+    for what, (found, most) in measured.items():
+        print(f"{what}: {found:.3f} s (promise: {most:g} s)")
+    shutil.rmtree(results)
+    return int(not small and any(found > most for found, most in measured.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
