@@ -47,6 +47,14 @@ class OwnModels(Protocol):
 
 
 @runtime_checkable
+class Adjustable(Protocol):
+    """An agent some settings of which whoever asks `aiq serve` may choose: none that names a file, host or code."""
+
+    adjustable: Sequence[str]
+    """Their names, at the top of the agent's section."""
+
+
+@runtime_checkable
 class AsksUser(Protocol):
     """An agent that asks its user only where its settings say so."""
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from aiq.core.events import Event, EventLog, Recovery
 from aiq.core.models import Message, Models
@@ -49,20 +49,27 @@ class Sessions:
         self._waiting = waiting
 
     @contextmanager
-    def agent(self, sample: Sample, epoch: int, attempt: int) -> Iterator[Session]:
-        """A fresh session for an attempt."""
+    def agent(
+        self, sample: Sample, epoch: int, attempt: int, heard: Callable[[Event], None] | None = None, **own: Any
+    ) -> Iterator[Session]:
+        """A fresh session for an attempt. `heard` is told each event too; `own` are fields with other values."""
         key = SampleKey(sample.id, epoch)
+        fields: dict[str, Any] = {
+            "spend": self._spend,
+            "collection_name": sample.question.collection_name,
+            "memory": f"{self._run}.{sample.id}.{epoch}.{attempt}",
+            **own,
+        }
+        if "user" not in fields:
+            fields["user"] = make_user(self._settings.user, sample, self._resources.models)
         with self._events.session(key, attempt, "agent") as write, self._recorder.lent("agent", key):
             yield self._resources.session(
                 self._settings,
-                spend=self._spend,
                 key=key,
                 attempt=attempt,
-                user=make_user(self._settings.user, sample, self._resources.models),
-                events=self._log(write),
+                events=self._log(write, heard),
                 check=self._recorder.check,
-                collection_name=sample.question.collection_name,
-                memory=f"{self._run}.{sample.id}.{epoch}.{attempt}",
+                **fields,
             )
 
     @contextmanager
@@ -91,9 +98,11 @@ class Sessions:
             finally:
                 answers.write()
 
-    def _log(self, write: Callable[[Event], None]) -> EventLog:
+    def _log(self, write: Callable[[Event], None], listener: Callable[[Event], None] | None = None) -> EventLog:
         def heard(event: Event) -> None:
             write(event)
+            if listener is not None:
+                listener(event)
             if isinstance(event, Recovery) and event.seconds is not None:
                 self._waiting(event.detail, event.lasted + event.seconds)
 

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from aiq.agents.base import Drawing
 from aiq.agents.shannon.calls import Books, bookkeeping
 from aiq.agents.shannon.rules import format_report
-from aiq.agents.shannon.settings import ShannonSettings
+from aiq.agents.shannon.settings import REQUESTED, ShannonSettings
 from aiq.agents.shannon.state import ResearchState
 from aiq.agents.shannon.workflow import Workflow
 from aiq.agents.toolkit.finish import LeakFilter, finish
@@ -26,6 +26,7 @@ class ShannonAgent:
     """Made once per run, serves all samples at once, keeps its compiled workflow only."""
 
     Settings: ClassVar[type[ShannonSettings]] = ShannonSettings
+    adjustable: ClassVar[Sequence[str]] = REQUESTED
 
     def __init__(self, settings: ShannonSettings) -> None:
         prompts = settings.prompts()

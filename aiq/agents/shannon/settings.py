@@ -31,6 +31,14 @@ WITHOUT_STRATEGY: Mapping[str, Any] = {
 """Specification 1.4 and 1.12."""
 
 
+REQUESTED = (
+    *("research_strategy", "react_per_task", "react_max_iterations", "max_concurrent_agents", "enable_verification"),
+    *("gap_filling_enabled", "gap_filling_max_gaps", "gap_filling_max_iterations", "gap_filling_check_citations"),
+    *("budget_agent_max", "synthesis_style", "synthesis_model_tier", "force_research"),
+)
+"""Those that the specification lets a request choose."""
+
+
 class MemorySettings(Settings):
     enabled: bool = Field(description="recall earlier turns of the conversation, and remember this one")
     recent: int = Field(ge=0, description="latest interactions of the conversation")

@@ -1,0 +1,74 @@
+"""The agents of one server, by name, and which of their settings whoever asks may choose for a task."""
+
+import json
+from collections import OrderedDict
+from collections.abc import Mapping
+from copy import copy
+from typing import Any
+
+from pydantic import JsonValue
+
+from aiq.agents.base import Adjustable, Agent, Checked
+from aiq.core.errors import ConfigError
+from aiq.core.settings import Plugin
+from aiq.core.tools import Toolbox
+
+_MOST = 32  # agents with chosen settings that are kept; each has compiled its graph
+
+
+class Agents:
+    """Makes each agent once, and once more for each choice of settings. Raises ConfigError for one that cannot be."""
+
+    def __init__(self, plugins: Mapping[str, Plugin]) -> None:
+        self._plugins = plugins
+        self._tools: Toolbox | None = None
+        self._made: OrderedDict[str, Agent] = OrderedDict()
+        self._kept = {name: plugin.make("agent") for name, plugin in plugins.items()}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The first is that of tasks which name none."""
+        return tuple(self._plugins)
+
+    @property
+    def adjustable(self) -> dict[str, Any]:
+        """By name, the pydantic fields that a task may choose; the default is what the agent that has it first has."""
+        found: dict[str, Any] = {}
+        for agent, settings in self._kept.values():
+            for name in agent.adjustable if isinstance(agent, Adjustable) else ():
+                if name not in found:
+                    found[name] = copy(type(settings).model_fields[name])
+                    found[name].default = getattr(settings, name)
+        return found
+
+    def check(self, tools: Toolbox) -> None:
+        """Raises ConfigError where an agent does not fit the tools, now and for those that are made later."""
+        self._tools = tools
+        for agent, _ in self._kept.values():
+            _check(agent, tools)
+
+    def agent(self, name: str, chosen: Mapping[str, JsonValue]) -> Agent:
+        """The agent with these settings of its own. Raises ConfigError for one that it does not have or cannot take."""
+        if name not in self._kept:
+            raise ConfigError(f"agent: {name} is not served here (there are: {', '.join(self.names)})")
+        agent: Agent = self._kept[name][0]
+        if not chosen:
+            return agent
+        own = agent.adjustable if isinstance(agent, Adjustable) else ()
+        for setting in chosen:
+            if setting not in own:
+                raise ConfigError(f"context.{setting}: {name} has no such setting that a task may choose")
+        key = json.dumps([name, chosen], sort_keys=True)
+        if key not in self._made:
+            plugin = self._plugins[name]
+            self._made[key], _ = Plugin(target=plugin.target, **{**plugin.given, **chosen}).make("context")
+            _check(self._made[key], self._tools)
+            if len(self._made) > _MOST:
+                self._made.popitem(last=False)
+        self._made.move_to_end(key)
+        return self._made[key]
+
+
+def _check(agent: Agent, tools: Toolbox | None) -> None:
+    if tools is not None and isinstance(agent, Checked):
+        agent.check(tools)

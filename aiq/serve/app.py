@@ -1,0 +1,236 @@
+"""The routes, as OpenAPI describes them."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, FastAPI, Header, Query, Request, Response, Security
+from fastapi import Path as InPath
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
+from fastapi.security import APIKeyHeader
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp
+
+from aiq import __version__
+from aiq.serve import store
+from aiq.serve.gate import KEY_HEADER, Gate, error_body
+from aiq.serve.stream import EventStream
+from aiq.serve.tasks import Refused, Service, summary_of
+from aiq.serve.wire import (
+    UNFINISHED,
+    DecisionRequest,
+    DecisionTaken,
+    ErrorBody,
+    Health,
+    TaskList,
+    TaskStatus,
+    TaskSummary,
+    TaskView,
+    request_model,
+)
+
+_PAGE = Path(__file__).parent / "page"
+_NEEDS = {401: "no valid key", 403: "without keys: not from this machine", 429: "too much for one key; Retry-After"}
+_OF_BODY = {408: "the body came too slowly", 413: "the body is over 1 MB", 415: "the body is no JSON"}
+_NO_TASK = {404: "no such task of this key"}
+_INVALID = {422: "not as described here"}
+
+_CODES = {404: "not_found", 405: "method_not_allowed", 422: "invalid_request"}
+
+TaskId = Annotated[str, InPath(description="as POST /api/v1/tasks gave it", max_length=64)]
+_EXAMPLES = {
+    "basic": {"value": {"query": "What is quantum computing?"}},
+    "follow-up": {"value": {"query": "And who invented it?", "turns": ["What is quantum computing?"]}},
+}
+
+
+def _errors(*groups: dict[int, str]) -> dict[int | str, dict[str, Any]]:
+    return {status: {"model": ErrorBody, "description": why} for group in groups for status, why in group.items()}
+
+
+def make_app(service: Service, render: Callable[[str], str]) -> ASGIApp:
+    """The application. `render`: Markdown of others as HTML that is safe to show."""
+    app = FastAPI(
+        title="aiq serve",
+        version=__version__,
+        description="Research agents as a service: tasks, their events as they happen, approvals.",
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.include_router(_api(service, render))
+    app.include_router(_open(service))
+    app.add_exception_handler(Refused, _refused)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(Exception, _broken)
+    gated: ASGIApp = Gate(app, service)
+    origins = service.settings.origins
+    if not origins:
+        return gated
+    methods, headers = ["GET", "POST", "DELETE"], [KEY_HEADER, "Content-Type", "Idempotency-Key", "Last-Event-ID"]
+    return CORSMiddleware(gated, allow_origins=origins, allow_methods=methods, allow_headers=headers)
+
+
+def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
+    key = [] if service.keyless else [Security(APIKeyHeader(name=KEY_HEADER, auto_error=False))]
+    api = APIRouter(prefix="/api/v1", dependencies=key, responses=_errors(_NEEDS))
+    agents = service.agents
+    new_task: Any = request_model(service.settings, agents.names, agents.adjustable)
+
+    @api.post(
+        "/tasks",
+        status_code=202,
+        response_model=TaskSummary,
+        responses={
+            200: {"model": TaskSummary, "description": "made before, with this Idempotency-Key"},
+            **_errors(_OF_BODY, _INVALID, {402: "the key's budget is used up"}),
+            **_errors({409: "the Idempotency-Key belongs to another request", 503: "the queue is full; Retry-After"}),
+        },
+    )
+    async def create_task(
+        request: Request,
+        response: Response,
+        asked: Annotated[new_task, Body(openapi_examples=_EXAMPLES)],
+        idempotency_key: Annotated[str | None, Header(min_length=1, max_length=200, pattern=r"^[!-~]+$")] = None,
+    ) -> TaskSummary:
+        """Ask an agent. It answers in its own time: follow `/api/v1/stream/sse`, or look at the task."""
+        given = store.Request(query=asked.query, agent=asked.agent, turns=tuple(asked.turns), chosen=asked.chosen())
+        task, new = service.submit(_owner(request), given, idempotency_key)
+        response.status_code = 202 if new else 200
+        response.headers["Location"] = f"/api/v1/tasks/{task.id}"
+        return summary_of(task)
+
+    @api.get("/tasks", response_model=TaskList, responses=_errors(_INVALID))
+    async def list_tasks(
+        request: Request,
+        status: TaskStatus | None = None,
+        before: Annotated[int | None, Query(ge=1, le=2**53, description="`next` of the page before")] = None,
+        limit: Annotated[int, Query(ge=1, le=100)] = 20,
+    ) -> TaskList:
+        """The key's tasks, the latest first."""
+        found = service.store.tasks(_owner(request), status, before, limit)
+        last = found[-1].number if len(found) == limit else None
+        return TaskList(tasks=tuple(map(summary_of, found)), next=last)
+
+    @api.get("/tasks/{task_id}", response_model=TaskView, responses=_errors(_NO_TASK, _INVALID))
+    async def get_task(request: Request, task_id: TaskId) -> TaskView:
+        """A task: how far it is, and its report with citations, audit and usage."""
+        return service.view(service.task(_owner(request), task_id))
+
+    @api.delete("/tasks/{task_id}", response_model=TaskView, responses=_errors(_OF_BODY, _NO_TASK, _INVALID))
+    async def cancel_task(request: Request, task_id: TaskId) -> TaskView:
+        """Cancel a task: what it does ends at once, and costs no more. One that has ended stays as it is."""
+        return service.view(await service.cancel(service.task(_owner(request), task_id)))
+
+    @api.get(
+        "/tasks/{task_id}/report",
+        response_class=HTMLResponse,
+        responses={
+            200: {"content": {"text/html": {"schema": {"type": "string"}}}},
+            **_errors({404: "no such task, or no report yet"}, _INVALID),
+        },
+    )
+    async def get_report(request: Request, task_id: TaskId) -> HTMLResponse:
+        """The report as HTML without scripts, images and raw HTML."""
+        report = service.view(service.task(_owner(request), task_id)).result
+        if report is None:
+            raise Refused(404, "no_report", "the task has no report")
+        return HTMLResponse(render(report))
+
+    @api.get(
+        "/stream/sse",
+        response_class=EventStream,
+        responses={
+            200: {
+                "content": {"text/event-stream": {"schema": {"type": "string"}}},
+                "description": "events as they come",
+            },
+            204: {"description": "the last event was received before: nothing will follow"},
+            **_errors(_NO_TASK, _INVALID, {503: "too many streams; Retry-After"}),
+        },
+    )
+    async def stream_events(
+        request: Request,
+        workflow_id: Annotated[str, Query(max_length=64)],
+        last_event_id: Annotated[int | None, Header(ge=0, le=2**53, description="of the last event received")] = None,
+    ) -> Response:
+        """The events of a task from the first, or after `Last-Event-ID`, to its end. Each has its number as id."""
+        owner = _owner(request)
+        task, after = service.task(owner, workflow_id), last_event_id or 0
+        if task.status not in UNFINISHED and after >= service.store.last_event(task):
+            return Response(status_code=204)  # which tells an EventSource not to come again
+        held = service.streaming(owner)
+        return EventStream(service.events(task, after), held, service.settings.stall_seconds)
+
+    @api.post(
+        "/approvals/decision",
+        response_model=DecisionTaken,
+        responses=_errors(_OF_BODY, _NO_TASK, _INVALID, {409: "the task does not wait for this approval"}),
+    )
+    async def decide(request: Request, decision: DecisionRequest) -> DecisionTaken:
+        """Approve a plan, reject it, or say what is to change; or answer a question."""
+        task = service.task(_owner(request), decision.workflow_id)
+        service.decide(task, decision.approval_id, decision.approved, decision.feedback)
+        return DecisionTaken(**decision.model_dump(include=set(DecisionTaken.model_fields)))
+
+    return api
+
+
+def _open(service: Service) -> APIRouter:
+    """What needs no key: health, and the page."""
+    routes = APIRouter(responses=_errors({403: _NEEDS[403]}))
+
+    @routes.get("/health", response_model=Health)
+    async def health() -> Health:
+        """Whether the process answers."""
+        return Health(status="ok")
+
+    @routes.get("/ready", response_model=Health, responses=_errors({503: "not, or not any more"}))
+    async def ready() -> Health:
+        """Whether tasks are taken."""
+        if not service.ready:
+            raise Refused(503, "not_ready", "no tasks are taken")
+        return Health(status="ok")
+
+    for path, name in (("/", "index.html"), ("/page.js", "page.js"), ("/page.css", "page.css")):
+        routes.add_api_route(path, _file(name), include_in_schema=False)
+    return routes
+
+
+def _file(name: str) -> Callable[[], Any]:
+    async def file() -> FileResponse:
+        return FileResponse(_PAGE / name)
+
+    return file
+
+
+def _owner(request: Request) -> str:
+    return str(request.state.owner)
+
+
+async def _refused(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, Refused)
+    return JSONResponse(error_body(error), error.status, error.headers)
+
+
+async def _http_error(request: Request, error: Exception) -> JSONResponse:
+    """Of the framework's own: no such route, no such method, a body that is no JSON."""
+    assert isinstance(error, HTTPException)
+    status = 422 if error.status_code == 400 else error.status_code
+    refused = Refused(status, _CODES.get(status, "http_error"), str(error.detail))
+    return JSONResponse(error_body(refused), status, error.headers)
+
+
+async def _invalid(_: Request, error: Exception) -> JSONResponse:
+    """Where and what is wrong, without what was sent."""
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"] if part != "body")[:200]
+    refused = Refused(422, "invalid_request", f"{where}: {first['msg']}".removeprefix(": ")[:500])
+    return JSONResponse(error_body(refused), 422)
+
+
+async def _broken(_: Request, error: Exception) -> JSONResponse:
+    return JSONResponse(error_body(Refused(500, "internal", "the server has failed; its log says more")), 500)

@@ -1,0 +1,124 @@
+"""What every request passes before a route sees it: who asks, how often, how much; and the headers of answers."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from aiq.serve.settings import MOST_BYTES, is_loopback
+from aiq.serve.tasks import Refused, Service
+
+API = "/api/"
+KEY_HEADER = "X-API-Key"
+_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+class Gate:
+    """Middleware. Where no key is asked for, the page and the address that a browser shows must be this machine's, or
+    any page on the web could use what only this machine can reach.
+    """
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self._app, self._service = app, service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        headers = Headers(scope=scope)
+        try:
+            if self._service.keyless:
+                _check_local(headers, self._service.settings.origins)
+            if scope["path"].startswith(API):
+                scope.setdefault("state", {})["owner"] = self._owner(headers)
+                receive = await self._body(scope, headers, receive)
+        except Refused as refused:
+            await answer(send_with_headers, refused)
+            return
+        await self._app(scope, receive, send_with_headers)
+
+    def _owner(self, headers: Headers) -> str:
+        """The name of the key. Raises Refused without one, and for one request too many."""
+        owner = ""
+        if not self._service.keyless:
+            key = self._service.store.key(headers.get(KEY_HEADER, ""))
+            if key is None:
+                raise Refused(401, "unauthorized", f"send a valid key in the header {KEY_HEADER}")
+            owner = key.name
+        if wait := self._service.rate.wait(owner):
+            raise Refused(429, "too_many_requests", "too many requests a minute", retry=wait)
+        return owner
+
+    async def _body(self, scope: Scope, headers: Headers, receive: Receive) -> Receive:
+        """What receives the body, which is here already, and then whatever comes. Raises Refused."""
+        if scope["method"] in ("GET", "HEAD", "OPTIONS"):
+            return receive
+        length = headers.get("content-length", "")
+        if length.isdecimal() and int(length) > MOST_BYTES:
+            raise _TOO_LARGE
+        body, more = b"", True
+        try:
+            async with asyncio.timeout(self._service.settings.body_seconds):
+                while more:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        break
+                    body += message.get("body", b"")
+                    more = message.get("more_body", False)
+                    if len(body) > MOST_BYTES:
+                        raise _TOO_LARGE
+        except TimeoutError:
+            raise Refused(408, "timeout", "the body did not arrive in time") from None
+        if body and headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            raise Refused(415, "not_json", "send Content-Type: application/json")
+        first: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def replay() -> Message:
+            return first.pop() if first else await receive()
+
+        return replay
+
+
+_TOO_LARGE = Refused(413, "too_large", f"a body has at most {MOST_BYTES} bytes")
+
+
+def _check_local(headers: Headers, origins: tuple[str, ...]) -> None:
+    """Raises Refused for a request by another name than this machine's, from a page elsewhere, or through a proxy."""
+    origin = headers.get("origin")
+    if origin is not None and origin not in origins and not is_loopback(urlsplit(origin).hostname or ""):
+        raise Refused(403, "foreign_origin", "without keys only pages of this machine may ask")
+    named = urlsplit(f"//{headers.get('host', '')}")
+    if not is_loopback(named.hostname or "") or "forwarded" in headers or "x-forwarded-for" in headers:
+        raise Refused(403, "not_local", "without keys only this machine may ask; make one with aiq serve --add-key")
+
+
+async def answer(send: Send, refused: Refused) -> None:
+    """Send an error as JSON."""
+    body = json.dumps(error_body(refused)).encode()
+    headers: Mapping[str, Any] = {"content-type": "application/json", "content-length": len(body), **refused.headers}
+    raw = [(name.lower().encode(), str(value).encode()) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": refused.status, "headers": raw})
+    await send({"type": "http.response.body", "body": body})
+
+
+def error_body(refused: Refused) -> dict[str, Any]:
+    return {"error": refused.error.model_dump()}

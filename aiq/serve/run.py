@@ -1,0 +1,118 @@
+"""The run folder that a server's tasks are attempts of: one for each start, read like any other run's.
+
+Its dataset are the questions of its tasks, in `questions.jsonl` beside their rows.
+"""
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from aiq import datasets
+from aiq.agents.base import Agent
+from aiq.core.base import Record
+from aiq.core.errors import DatasetError
+from aiq.core.run_settings import DatasetSettings, RunSettings
+from aiq.core.samples import Sample
+from aiq.core.usage import Usage
+from aiq.datasets import Dataset
+from aiq.experiment.plan import RunPlan
+from aiq.experiment.provenance import new_manifest, utc_now
+from aiq.experiment.resources import Resources
+from aiq.experiment.sessions import Sessions
+from aiq.runs.folder import MANIFEST, RunFolder, new_run_id
+from aiq.runs.journal import Journal, whole_lines
+from aiq.runs.manifest import DatasetIdentity
+from aiq.runs.reader import read_state
+from aiq.runs.rows import SampleRow
+from aiq.runs.summary import summarise
+
+QUESTIONS = "questions.jsonl"
+
+
+class AskedQuestion(Record):
+    """A line of `questions.jsonl`, in the format of dataset=questions."""
+
+    id: str
+    question: str
+    turns: tuple[str, ...] = ()
+    thread_id: str | None = None
+    collection_name: str | None = None
+
+
+class ServedRun:
+    """The run of one start, open. `home`: the folder of all starts."""
+
+    def __init__(
+        self, settings: RunSettings, overrides: Sequence[str], agent: Agent, resources: Resources, home: Path
+    ) -> None:
+        self.folder = RunFolder(home / new_run_id())
+        asked = settings.dataset.model_copy(update={"path": str(self.folder.path / QUESTIONS)})
+        settings = settings.model_copy(update={"dataset": asked})
+        none = Dataset(name=settings.dataset.name, samples=(), fingerprint="", size=0)
+        plan = RunPlan(settings, tuple(overrides), agent, settings.agent.settings, (), none)
+        self._start = time.monotonic()
+        self.folder.create()
+        self._lock = self.folder.lock()
+        self.folder.write_manifest(new_manifest(plan, self.folder.run_id))
+        self.sessions = Sessions(settings, resources, self.folder, Usage(), lambda why, seconds: None)
+        self._rows: Journal[SampleRow] = Journal(self.folder.samples_path)
+        self._questions: Journal[AskedQuestion] = Journal(self.folder.path / QUESTIONS)
+
+    def ask(self, sample: Sample) -> None:
+        """Note the question of an attempt."""
+        given = sample.question.model_dump(include={"thread_id", "collection_name"})
+        self._questions.append(AskedQuestion(id=sample.id, question=sample.question.text, turns=sample.turns, **given))
+
+    def keep(self, row: SampleRow) -> int:
+        """Append the row; the byte where it begins."""
+        place = self._rows.size
+        self._rows.append(row)
+        return place
+
+    def close(self) -> None:
+        """End the run and write its numbers."""
+        for files in (self.sessions, self._rows, self._questions):
+            files.close()
+        end(self.folder, time.monotonic() - self._start)
+        self._lock.__exit__(None, None, None)
+
+
+def end(folder: RunFolder, seconds: float) -> None:
+    """Write the manifest and the summary of a run that has ended, or that was cut off (then nobody knows how long)."""
+    manifest, state = folder.read_manifest(), read_state(folder)
+    changed: dict[str, Any] = {
+        "status": "finished",
+        "finished": utc_now(),
+        "counts": {"attempts_planned": len(state.spec.keys), **state.statuses(), "judge_errors": 0},
+    }
+    with suppress(DatasetError):  # nobody has asked anything
+        asked = datasets.load(manifest.section("dataset", DatasetSettings), seed=0, limit=None)
+        identity = {"name": asked.name, "fingerprint": asked.fingerprint}
+        changed["dataset"] = DatasetIdentity(**identity, size=asked.size, samples=len(asked.samples))
+    manifest = manifest.model_copy(update=changed)
+    folder.write_manifest(manifest)
+    folder.write_summary(summarise(manifest, state, seconds))
+
+
+def end_cut_off(home: Path) -> None:
+    """Let the latest run be one that has ended; it is not, where its server was killed."""
+    latest = max(home.glob(f"*/{MANIFEST}"), default=None)
+    if latest is not None and (folder := RunFolder(latest.parent)).read_manifest().status == "running":
+        end(folder, 0.0)
+
+
+def row_at(folder: RunFolder, place: int) -> SampleRow:
+    """The row that begins at a byte."""
+    return SampleRow.model_validate_json(next(whole_lines(folder.samples_path, place)))
+
+
+def rows_after(folder: RunFolder, place: int) -> list[tuple[int, SampleRow]]:
+    """The rows that begin at a byte or after it, each with its own; none where there is no such run."""
+    found = []
+    if (folder.path / MANIFEST).is_file():
+        for line in whole_lines(folder.samples_path, place):
+            found.append((place, SampleRow.model_validate_json(line)))
+            place += len(line)
+    return found

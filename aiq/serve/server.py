@@ -1,0 +1,105 @@
+"""The server: the service, a socket, uvicorn on it, and an orderly end."""
+
+import asyncio
+import signal
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from aiq.core.errors import ConfigError
+from aiq.core.run_settings import RunSettings
+from aiq.runs.folder import RunFolder
+from aiq.serve.agents import Agents
+from aiq.serve.app import make_app
+from aiq.serve.settings import ServeSettings
+from aiq.serve.tasks import Service, serving
+
+_KEEP_ALIVE_SECONDS = 30
+_MORE_CONNECTIONS = 200  # beside streams
+
+
+def listen(settings: ServeSettings) -> socket.socket:
+    """A bound socket. Raises ConfigError, one line."""
+    try:
+        family = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((settings.host, settings.port), family=family, backlog=512)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise ConfigError(f"serve.host={settings.host} serve.port={settings.port}: {why}; take another") from None
+
+
+class Server(uvicorn.Server):
+    """Ends on the first signal with what `ending` does first, and at once on the second."""
+
+    def __init__(self, app: ASGIApp, settings: ServeSettings, ending: Callable[[], None]) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                lifespan="off",
+                ws="none",
+                access_log=False,
+                log_level="warning",
+                proxy_headers=False,
+                server_header=False,
+                timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+                timeout_graceful_shutdown=5,
+                limit_concurrency=settings.streams + _MORE_CONNECTIONS,
+            )
+        )
+        self._ending = ending
+
+    def end(self) -> None:
+        """As a signal does."""
+        self.force_exit = self.should_exit
+        self.should_exit = True
+        self._ending()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """In place of uvicorn's, which sends itself the signal again and so cuts off what is still to be written."""
+        loop = asyncio.get_running_loop()
+        with ExitStack() as handled:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                try:
+                    loop.add_signal_handler(number, self.end)
+                except (ValueError, RuntimeError):  # in a thread, which no signal reaches
+                    break
+                handled.callback(loop.remove_signal_handler, number)
+            yield
+
+
+@dataclass(frozen=True)
+class Serving:
+    """A server that listens."""
+
+    service: Service
+    server: Server
+    address: str
+
+
+async def serve(
+    agents: Agents,
+    settings: RunSettings,
+    api: ServeSettings,
+    overrides: Sequence[str],
+    render: Callable[[str], str],
+    greet: Callable[[Serving], None],
+    *,
+    live: bool,
+) -> RunFolder:
+    """Serve until a signal comes; `greet` is called once it listens. Returns the run of this start, which has ended.
+
+    `render`: Markdown of others as HTML that is safe to show; `live`: agents are told the present time. Raises
+    UserError, one line.
+    """
+    async with serving(agents, settings, api, overrides, live=live) as service:
+        with listen(api) as connection:
+            server = Server(make_app(service, render), api, service.stop_streams)
+            host, port = connection.getsockname()[:2]
+            greet(Serving(service, server, f"http://{f'[{host}]' if ':' in host else host}:{port}"))
+            await server.serve(sockets=[connection])
+    return service.run.folder

@@ -1,0 +1,243 @@
+"""What must survive a restart, in one SQLite file: keys, tasks, and the events that clients were told.
+
+Every change is one transaction, and an event is in the file before anybody is sent it: a `kill -9` loses none, and
+repeats none. Calls take microseconds and are made in the event loop; the write-ahead log is synced at its checkpoints,
+so that only a machine that loses power can lose its last second. Events come from other threads too, in which LangGraph
+runs nodes without `async`.
+"""
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import JsonValue
+
+from aiq.core.base import Record
+from aiq.core.errors import ConfigError
+from aiq.serve.events import Told
+from aiq.serve.keys import digest_of_key
+from aiq.serve.wire import UNFINISHED, ApiError, Asked, TaskEvent, TaskStatus
+
+DATABASE = "tasks.db"
+_BUSY_SECONDS = 10.0
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS keys (
+    digest TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, usd REAL, created TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS tasks (
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, owner TEXT NOT NULL, idempotency TEXT, request TEXT NOT NULL,
+    status TEXT NOT NULL, attempt INTEGER NOT NULL DEFAULT 1, created TEXT NOT NULL, started TEXT, finished TEXT,
+    run TEXT, place INTEGER, usd REAL NOT NULL DEFAULT 0, approval TEXT, error TEXT, UNIQUE (owner, idempotency));
+CREATE INDEX IF NOT EXISTS tasks_of_owner ON tasks (owner, number);
+CREATE INDEX IF NOT EXISTS tasks_by_status ON tasks (status);
+CREATE TABLE IF NOT EXISTS events (
+    task INTEGER NOT NULL, seq INTEGER NOT NULL, type TEXT NOT NULL, data TEXT NOT NULL,
+    PRIMARY KEY (task, seq)) WITHOUT ROWID;
+"""
+
+
+class Request(Record):
+    """What was asked, as it is kept. `chosen`: settings of the agent for this task."""
+
+    query: str
+    agent: str
+    turns: tuple[str, ...] = ()
+    chosen: Mapping[str, JsonValue] = {}
+
+
+class Task(Record):
+    """A task as it is kept. `run` and `place`: where its row is, the run's id and the byte in `samples.jsonl`.
+
+    `usd`: what all its attempts have cost so far, as limits in money count it.
+    """
+
+    number: int
+    id: str
+    owner: str
+    idempotency: str | None
+    request: Request
+    status: TaskStatus
+    attempt: int
+    created: str
+    started: str | None
+    finished: str | None
+    run: str | None
+    place: int | None
+    usd: float
+    approval: Asked | None
+    error: ApiError | None
+
+
+class Key(Record):
+    """A key without itself. `usd`: what it may spend, None: what the settings say."""
+
+    name: str
+    usd: float | None
+    created: str
+
+
+_JSON: dict[str, type[Record]] = {"request": Request, "approval": Asked, "error": ApiError}
+
+
+class Store:
+    """The file, open. Raises ConfigError where it is none of ours."""
+
+    def __init__(self, path: Path) -> None:
+        self._db = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        self._lock = threading.RLock()
+        self._db.row_factory = sqlite3.Row
+        try:
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            self._db.executescript(_SCHEMA)
+        except sqlite3.DatabaseError as error:
+            self._db.close()
+            raise ConfigError(
+                f"{path}: is no file of aiq serve ({error}); name another folder with output_dir"
+            ) from None
+
+    def close(self) -> None:
+        self._db.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All inside is kept, or nothing."""
+        with self._lock:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+
+    def _run(self, query: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
+        with self._lock:
+            return self._db.execute(query, values)
+
+    # keys
+
+    def add_key(self, name: str, key: str, usd: float | None) -> None:
+        """Raises ConfigError where there is one of that name."""
+        try:
+            self._run("INSERT INTO keys VALUES (?, ?, ?, ?)", (digest_of_key(key), name, usd, utc_now()))
+        except sqlite3.IntegrityError:
+            raise ConfigError(f"there is a key {name} already; remove it first, or take another name") from None
+
+    def remove_key(self, name: str) -> bool:
+        return self._run("DELETE FROM keys WHERE name = ?", (name,)).rowcount > 0
+
+    def all_keys(self) -> list[Key]:
+        rows = self._run("SELECT name, usd, created FROM keys ORDER BY name")
+        return [Key(**row) for row in map(dict, rows)]
+
+    def key(self, given: str) -> Key | None:
+        found = self._one("SELECT name, usd, created FROM keys WHERE digest = ?", digest_of_key(given))
+        return None if found is None else Key(**found)
+
+    # tasks
+
+    def add(self, task_id: str, owner: str, idempotency: str | None, request: Request) -> Task:
+        """A new task that waits. Raises sqlite3.IntegrityError where the owner's idempotency key is taken."""
+        self._run(
+            "INSERT INTO tasks (id, owner, idempotency, request, status, created) VALUES (?, ?, ?, ?, 'queued', ?)",
+            (task_id, owner, idempotency, request.model_dump_json(), utc_now()),
+        )
+        return self.task(task_id)
+
+    def task(self, task_id: str) -> Task:
+        """Raises KeyError."""
+        found = self._one("SELECT * FROM tasks WHERE id = ?", task_id)
+        if found is None:
+            raise KeyError(task_id)
+        return _task(found)
+
+    def repeated(self, owner: str, idempotency: str) -> Task | None:
+        """The task that was made with this idempotency key."""
+        found = self._one("SELECT * FROM tasks WHERE owner = ? AND idempotency = ?", owner, idempotency)
+        return None if found is None else _task(found)
+
+    def tasks(self, owner: str, status: TaskStatus | None, before: int | None, most: int) -> list[Task]:
+        """The latest first, those made before the one of this number."""
+        wanted = [("owner = ?", owner), ("status = ?", status), ("number < ?", before)]
+        given = [(text, value) for text, value in wanted if value is not None]
+        where, values = " AND ".join(text for text, _ in given), [value for _, value in given]
+        query = f"SELECT * FROM tasks WHERE {where} ORDER BY number DESC LIMIT ?"  # noqa: S608
+        return [_task(dict(row)) for row in self._run(query, (*values, most))]
+
+    def unfinished(self) -> list[Task]:
+        """In the order in which they were made."""
+        marks = ", ".join("?" * len(UNFINISHED))
+        query = f"SELECT * FROM tasks WHERE status IN ({marks}) ORDER BY number"  # noqa: S608
+        return [_task(dict(row)) for row in self._run(query, UNFINISHED)]
+
+    def unfinished_of(self, owner: str) -> int:
+        """How many an owner has."""
+        marks = ", ".join("?" * len(UNFINISHED))
+        query = f"SELECT COUNT(*) FROM tasks WHERE owner = ? AND status IN ({marks})"  # noqa: S608
+        return int(self._run(query, (owner, *UNFINISHED)).fetchone()[0])
+
+    def update(self, task: Task, **values: Any) -> None:
+        """Set columns; records become JSON."""
+        values = {
+            name: value.model_dump_json() if isinstance(value, Record) else value for name, value in values.items()
+        }
+        columns = ", ".join(f"{name} = ?" for name in values)
+        self._run(f"UPDATE tasks SET {columns} WHERE number = ?", (*values.values(), task.number))  # noqa: S608
+
+    def spend(self, task: Task, usd: float) -> None:
+        self._run("UPDATE tasks SET usd = usd + ? WHERE number = ?", (usd, task.number))
+
+    def spent(self, owner: str) -> float:
+        """US dollars of all tasks of an owner."""
+        return float(self._run("SELECT TOTAL(usd) FROM tasks WHERE owner = ?", (owner,)).fetchone()[0])
+
+    def last_place(self, run: str) -> int:
+        """Where the last row of a run begins that is known here; 0: none is."""
+        found = self._run("SELECT MAX(place) FROM tasks WHERE run = ?", (run,)).fetchone()[0]
+        return int(found or 0)
+
+    # events
+
+    def tell(self, task: Task, attempt: int, events: Sequence[Told]) -> None:
+        """Number the events and keep them."""
+        last = self.last_event(task)
+        for seq, told in enumerate(events, last + 1):
+            event = TaskEvent(workflow_id=task.id, seq=seq, timestamp=utc_now(), attempt=attempt, **told._asdict())
+            row = (task.number, seq, told.type, _line(event))
+            self._run("INSERT INTO events VALUES (?, ?, ?, ?)", row)
+
+    def last_event(self, task: Task) -> int:
+        """The number of the last event; 0: there is none."""
+        return int(self._run("SELECT COALESCE(MAX(seq), 0) FROM events WHERE task = ?", (task.number,)).fetchone()[0])
+
+    def events(self, task: Task, after: int, most: int) -> list[tuple[int, str, str]]:
+        """Number, type and JSON of the events after a number."""
+        query = "SELECT seq, type, data FROM events WHERE task = ? AND seq > ? ORDER BY seq LIMIT ?"
+        return [tuple(row) for row in self._run(query, (task.number, after, most))]
+
+    def _one(self, query: str, *values: Any) -> dict[str, Any] | None:
+        row = self._run(query, values).fetchone()
+        return None if row is None else dict(row)
+
+
+def _task(row: dict[str, Any]) -> Task:
+    for name, kind in _JSON.items():
+        if row[name] is not None:
+            row[name] = kind.model_validate_json(row[name])
+    return Task(**row)
+
+
+def _line(event: TaskEvent) -> str:
+    """One line of JSON; a model may have cut a character in two, which UTF-8 has not."""
+    with suppress(ValueError):
+        return event.model_dump_json()
+    return json.dumps(event.model_dump(mode="json"))
+
+
+def utc_now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

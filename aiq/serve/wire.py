@@ -1,0 +1,165 @@
+"""What goes over the wire: requests, answers and events, as OpenAPI describes them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model
+
+from aiq.core.base import Record
+from aiq.core.reports import Audit, CitationStatus
+from aiq.core.usage import Usage
+from aiq.serve.events import EventType
+from aiq.serve.settings import ServeSettings
+
+TaskStatus = Literal["queued", "running", "waiting", "completed", "limit", "failed", "cancelled"]
+UNFINISHED: tuple[TaskStatus, ...] = ("queued", "running", "waiting")
+
+
+class ApiError(Record):
+    """What every answer of a status from 400 on holds."""
+
+    code: str = Field(description="the kind, in snake case", examples=["not_found"])
+    message: str = Field(description="one line", examples=["there is no such task"])
+
+
+class ErrorBody(Record):
+    error: ApiError
+
+
+class Asked(Record):
+    """An approval that a task waits for."""
+
+    approval_id: str
+    kind: Literal["plan", "question"]
+    prompt: str = Field(description="the plan or the question, in Markdown")
+
+
+class Citation(Record):
+    number: int = Field(description="n of [n] in the report")
+    url: str | None = None
+    citation_key: str | None = Field(default=None, description="of a document")
+    title: str = ""
+
+
+class TaskUsage(Record):
+    """Of the task's last attempt; sums over its model calls."""
+
+    total_tokens: int
+    input_tokens: int
+    output_tokens: int
+    calls: int
+    estimated_cost: float | None = Field(description="US dollars; null: a model has no price")
+    by_role: Mapping[str, Usage] = {}
+
+
+class TaskSummary(Record):
+    """A task in a list."""
+
+    task_id: str
+    workflow_id: str = Field(description="the same")
+    query: str
+    agent: str
+    status: TaskStatus = Field(description="waiting: for an approval; limit: cut off, with what there is")
+    attempt: int = Field(description="counts from 1; a restart of the server that loses the first makes another")
+    created_at: str
+    started_at: str | None = None
+    finished_at: str | None = None
+
+
+class TaskView(TaskSummary):
+    """A task with all that it has come to."""
+
+    context: Mapping[str, JsonValue] = {}
+    turns: tuple[str, ...] = ()
+    approval: Asked | None = None
+    result: str | None = Field(default=None, description="the verified report, Markdown with [n]")
+    route: str | None = None
+    citation_status: CitationStatus | None = None
+    citations: tuple[Citation, ...] = ()
+    audit: Audit | None = Field(default=None, description="what verification kept and removed")
+    usage: TaskUsage | None = None
+    metadata: Mapping[str, JsonValue] = {}
+    error: ApiError | None = None
+    run: str | None = Field(default=None, description="the run folder's id: aiq show")
+
+
+class TaskList(Record):
+    tasks: tuple[TaskSummary, ...]
+    next: int | None = Field(description="as `before` it brings the next ones; null: there are none")
+
+
+class DecisionRequest(BaseModel):
+    """On a plan: approved, or what is to change, or (neither) rejected. On a question: the answer, or it is skipped."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "example": {
+                "workflow_id": "4f0c1d7e9b2a4c6d8e0f1a2b3c4d5e6f",
+                "approval_id": "a1b2c3d4e5f60718",
+                "approved": True,
+                "feedback": "Looks good",
+            }
+        },
+    )
+    workflow_id: str = Field(max_length=64)
+    approval_id: str = Field(max_length=64)
+    approved: bool
+    feedback: str = Field(default="", max_length=20_000)
+
+
+class DecisionTaken(Record):
+    workflow_id: str
+    approval_id: str
+    approved: bool
+
+
+class Health(Record):
+    status: Literal["ok"]
+
+
+class TaskEvent(Record):
+    """One event of a stream, `data` of an SSE event whose id is `seq`."""
+
+    workflow_id: str
+    seq: int = Field(description="counts from 1 within the task, without a gap")
+    type: EventType
+    timestamp: str
+    attempt: int
+    agent_id: str | None = None
+    message: str = ""
+    payload: Mapping[str, JsonValue] = {}
+
+
+class NewTask(BaseModel):
+    """What every request for a task has; `request_model` adds what the served agents let one choose."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    query: str
+    agent: str
+    turns: list[str]
+    context: Any
+
+    def chosen(self) -> dict[str, JsonValue]:
+        """The settings that the request states, in its context or beside it (which wins)."""
+        beside = self.model_dump(mode="json", exclude=set(NewTask.model_fields), exclude_unset=True)
+        context = {} if self.context is None else self.context.model_dump(mode="json", exclude_unset=True)
+        return {**context, **beside}
+
+
+def request_model(settings: ServeSettings, agents: Sequence[str], adjustable: Mapping[str, Any]) -> type[NewTask]:
+    """The body of a new task: `adjustable` are pydantic fields by name, which may stand in `context` or beside it."""
+    fields: dict[str, Any] = {name: (field.annotation, field) for name, field in adjustable.items()}
+    context = create_model("Context", __config__=ConfigDict(extra="forbid"), **fields)
+    text: dict[str, Any] = {"min_length": 1, "max_length": settings.query_chars, "pattern": r"\S"}
+    own: dict[str, Any] = {
+        "query": (str, Field(description="what to research", examples=["What is quantum computing?"], **text)),
+        "agent": (Literal[tuple(agents)], Field(default=agents[0], description="one that is served")),
+        "turns": (
+            list[Annotated[str, Field(**text)]],
+            Field(default=[], max_length=settings.turns, description="asked before the query, in order"),
+        ),
+        "context": (context | None, Field(default=None, description="settings of the agent for this task")),
+    }
+    return create_model("TaskRequest", __base__=NewTask, __doc__="A question for an agent.", **own, **fields)

@@ -1,0 +1,192 @@
+"""Who may ask, how much, and that a refusal says nothing of anybody else's."""
+
+import http.client
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from aiq.__main__ import main
+from tests.serve.conftest import Api, served
+
+pytestmark = pytest.mark.slow
+
+BUDGET = ("llm.prices.offline-1={input: 1, output: 1000000}", "serve.key.tasks=3", "serve.queue=2")
+
+
+@pytest.fixture(scope="module")
+def keyed(tmp_path_factory: pytest.TempPathFactory, one_stack: Any) -> Iterator[Api]:
+    """A server with keys."""
+    keys = {"first": None, "second": None, "poor": 0.000001}
+    with served(tmp_path_factory.mktemp("results"), *BUDGET, "runner.concurrency=1", keys=keys) as found:
+        yield found
+
+
+def refused(answer: Any, status: int, code: str) -> None:
+    """It is an error of this kind, and its words are few and hold nothing of the server's."""
+    assert (answer.status_code, answer.json()["error"]["code"]) == (status, code), answer.text
+    assert len(answer.text) < 400
+    assert not any(word in answer.text for word in ("Traceback", ".py", "sqlite", "aiq_"))
+
+
+@pytest.mark.parametrize("key", [None, "", "aiq_wrong", "first", "\x7f", "ü" * 2000])
+@pytest.mark.parametrize("path", ["/api/v1/tasks", "/api/v1/tasks/x", "/api/v1/stream/sse?workflow_id=x", "/api/v2"])
+def test_without_a_valid_key_nothing_is_told(keyed: Api, key: str | None, path: str) -> None:
+    headers = {} if key is None else {b"X-API-Key": key.encode()}
+    refused(Api(keyed.address).client.get(path, headers=headers), 401, "unauthorized")
+
+
+def test_health_and_the_page_need_no_key(keyed: Api) -> None:
+    client = Api(keyed.address).client
+    for path in ("/health", "/ready"):
+        assert client.get(path).json() == {"status": "ok"}
+    page = client.get("/")
+    assert page.headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'")
+    assert page.headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_key_sees_its_own_tasks_alone(keyed: Api) -> None:
+    task_id = keyed.done("sleep 0")["task_id"]
+    other = Api(keyed.address, keyed.keys["second"])
+    for path in (f"tasks/{task_id}", f"tasks/{task_id}/report", f"stream/sse?workflow_id={task_id}", "tasks/none"):
+        refused(other.client.get(f"/api/v1/{path}"), 404, "not_found")
+    refused(other.client.delete(f"/api/v1/tasks/{task_id}"), 404, "not_found")
+    refused(other.decide({"task_id": task_id, "approval": {"approval_id": "x"}}, approved=True), 404, "not_found")
+    assert other.client.get("/api/v1/tasks").json()["tasks"] == []
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        (b"x" * 10_000_000, 413, "too_large"),
+        (json.dumps({"query": "x" * 1_000_000}).encode(), 422, "invalid_request"),
+        (b'{"query": "\\ud800"}', 422, "invalid_request"),
+        (b'{"query": "   "}', 422, "invalid_request"),
+        (b'{"query": "x", "turns": [""]}', 422, "invalid_request"),
+        (b'{"query": "x", "agent": "../../etc/passwd"}', 422, "invalid_request"),
+        (b'{"query": "x", "context": {"function": "os:system"}}', 422, "invalid_request"),
+        (b'{"query": "x", "function": "os:system"}', 422, "invalid_request"),
+        (b"[" * 100_000, 422, "invalid_request"),
+        (b'{"query": ' + b"9" * 10_000 + b"}", 422, "invalid_request"),
+        (b"\xff\xfe", 422, "invalid_request"),
+        (b"", 422, "invalid_request"),
+    ],
+    ids=range(12),
+)
+def test_bodies_that_are_too_much_or_not_as_described(keyed: Api, body: bytes, status: int, code: str) -> None:
+    headers = {"Content-Type": "application/json"}
+    refused(keyed.client.post("/api/v1/tasks", content=body, headers=headers), status, code)
+
+
+def test_a_body_without_a_length_is_cut_at_its_limit(keyed: Api) -> None:
+    chunks = (b"x" * 65536 for _ in range(160))
+    headers = {"Content-Type": "application/json"}
+    refused(keyed.client.post("/api/v1/tasks", content=chunks, headers=headers), 413, "too_large")
+
+
+def test_a_body_that_is_no_json_by_its_type(keyed: Api) -> None:
+    refused(keyed.client.post("/api/v1/tasks", content=b'{"query": "x"}'), 415, "not_json")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/v1/tasks/../../../etc/passwd", "/api/v1/tasks/..%2f..%2fetc%2fpasswd", "/api/v1/tasks/%00",
+        "/api/v1/tasks/%2e%2e", "/api/v1/tasks/' OR 1=1 --".replace(" ", "%20"), "/page.js/../../app.py",
+        "/..%2fapp.py", "/api/v1/tasks/%ff%fe", "/api/v1/stream/sse?workflow_id=../x",
+    ],
+)  # fmt: skip
+def test_tricks_with_paths_find_nothing(keyed: Api, path: str) -> None:
+    """Sent as it stands; a client would resolve the dots."""
+    parts = urlsplit(keyed.address)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=30)
+    connection.request("GET", path, headers={"X-API-Key": keyed.key or ""})
+    answer = connection.getresponse()
+    assert (answer.status, json.loads(answer.read())["error"]["code"]) == (404, "not_found")
+    connection.close()
+
+
+def test_a_key_has_so_many_tasks_and_the_queue_so_many(keyed: Api) -> None:
+    busy = keyed.ask("sleep 30").json()["task_id"]
+    keyed.until(busy, "running")
+    waiting = [keyed.ask("sleep 0").json()["task_id"] for _ in range(2)]
+    second = Api(keyed.address, keyed.keys["second"])
+    answer = second.ask("sleep 0")
+    refused(answer, 503, "queue_full")
+    assert int(answer.headers["retry-after"]) > 0
+    keyed.client.delete(f"/api/v1/tasks/{waiting[0]}")
+    keyed.client.delete(f"/api/v1/tasks/{busy}")
+    assert keyed.until(waiting[1])["status"] == "completed"
+
+
+def test_a_key_whose_budget_is_used_up_is_not_served(keyed: Api) -> None:
+    poor = Api(keyed.address, keyed.keys["poor"])
+    found = poor.done("spend 5")
+    assert found["status"] == "failed"
+    assert found["error"]["code"] == "LimitReached"
+    assert found["usage"]["calls"] <= 1
+    if found["usage"]["calls"]:
+        refused(poor.ask("sleep 0"), 402, "budget_used_up")
+
+
+def test_a_key_makes_so_many_requests_a_minute(tmp_path: Path) -> None:
+    with served(tmp_path, "serve.key.requests_per_minute=3", "serve.key.streams=1", keys={"one": None}) as api:
+        task_id = api.ask("sleep 30").json()["task_id"]
+        with api.client.stream("GET", f"/api/v1/stream/sse?workflow_id={task_id}"):
+            refused(api.client.get(f"/api/v1/stream/sse?workflow_id={task_id}"), 429, "too_many_streams")
+        answer = api.client.get("/api/v1/tasks")
+        refused(answer, 429, "too_many_requests")
+        assert 0 < int(answer.headers["retry-after"]) <= 60
+        assert api.client.get("/health").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "code"),
+    [
+        ({"Host": "evil.example"}, "not_local"),
+        ({"X-Forwarded-For": "198.51.100.1"}, "not_local"),
+        ({"Origin": "https://evil.example"}, "foreign_origin"),
+        ({"Origin": "null"}, "foreign_origin"),
+    ],
+)
+def test_without_keys_only_this_machine_is_answered(api: Api, headers: dict[str, str], code: str) -> None:
+    refused(api.client.get("/api/v1/tasks", headers=headers), 403, code)
+    assert "access-control-allow-origin" not in api.client.get("/", headers={"Origin": api.address}).headers
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["serve.host=0.0.0.0"], "serve.host=0.0.0.0 is reached from elsewhere, so it needs keys; make one with"),
+        (["dataset=freshqa_mini"], "dataset: a server's samples are the tasks that it is asked; leave it out"),
+        (["serve.port=99999"], "serve.port=99999: Input should be less than or equal to 65535"),
+        (["serve.agents=[nobody]"], "agent=nobody: there is no such agent"),
+        (["--remove-key", "nobody"], "--remove-key nobody: there is no such key"),
+    ],
+)
+def test_what_cannot_be_served_is_one_line(
+    arguments: list[str], line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["serve", *arguments]) == 2
+    said = capsys.readouterr().err
+    assert line in said
+    assert said.count("\n") == 1
+
+
+def test_keys_are_shown_once_and_kept_as_hashes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["serve", "--add-key", "team", "--usd", "5"]) == 0
+    key = capsys.readouterr().out.split()[0]
+    assert main(["serve", "--add-key", "team"]) == 2
+    assert main(["serve", "--keys"]) == 0
+    assert "team\t" in (listed := capsys.readouterr().out)
+    assert "$0.00 spent of $5" in listed
+    kept = b"".join(path.read_bytes() for path in Path("results/serve").glob("tasks.db*"))
+    assert key.encode() not in kept
+    assert main(["serve", "--remove-key", "team"]) == 0

@@ -1,0 +1,101 @@
+"""`kill -9` in the middle, and a restart: no task is lost, no event lost or repeated."""
+
+import json
+import shutil
+import socket
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.forked import Forked
+from tests.serve.conftest import Api
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("children_share_a_stack")]
+
+GIVEN = (
+    *("serve", "agent=python", "agent.function=answers:answer", "serve.agents=[ai_q_chat]", "checkpointer=sqlite"),
+    *("runner.concurrency=4", "serve.key.requests_per_minute=100000"),
+)
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return int(taken.getsockname()[1])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    shutil.copy(Path(__file__).parent / "answers.py", tmp_path)
+    return tmp_path
+
+
+def start(folder: Path, port: int) -> tuple[Forked, Api]:
+    server = Forked("aiq", *GIVEN, f"serve.port={port}", cwd=folder)
+    api, end = Api(f"http://127.0.0.1:{port}"), time.monotonic() + 60
+    while True:
+        with suppress(httpx2.HTTPError):
+            api.client.get("/ready")
+            return server, api
+        assert server.returncode is None, server.err
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def follow(api: Api, task_id: str, found: list[dict[str, Any]]) -> None:
+    """As a browser does it: again and again, each time after the last event that came."""
+    while not found or found[-1]["type"] != "STREAM_END":
+        headers = {"Last-Event-ID": str(found[-1]["seq"])} if found else {}
+        url = f"/api/v1/stream/sse?workflow_id={task_id}"
+        with suppress(httpx2.HTTPError), api.client.stream("GET", url, headers=headers) as answer:
+            for line in answer.iter_lines():
+                if line.startswith("data: "):
+                    found.append(json.loads(line.removeprefix("data: ")))
+        time.sleep(0.1)
+
+
+def test_nothing_is_lost_or_repeated(folder: Path, port: int) -> None:
+    server, api = start(folder, port)
+    with server:
+        planned = api.ask("Write a report on energy.", agent="ai_q_chat").json()["task_id"]
+        asked = api.until(planned, "waiting")["approval"]["prompt"]
+        ids = [api.ask(f"rounds {most}").json()["task_id"] for most in (300, 300, 300, 5, 5, 5)]
+        seen: dict[str, list[dict[str, Any]]] = {task_id: [] for task_id in ids}
+        readers = [threading.Thread(target=follow, args=(Api(api.address), *item)) for item in seen.items()]
+        for reader in readers:
+            reader.start()
+        while not all(seen[task_id] for task_id in ids[:3]):
+            time.sleep(0.05)
+        server.kill()
+        server.wait(10)
+    server, api = start(folder, port)
+    with server:
+        again = api.until(planned, "waiting")
+        assert (again["attempt"], again["approval"]["prompt"]) == (2, asked)
+        while (waits := api.until(planned, "waiting", "completed"))["approval"]:
+            api.decide(waits, approved=False)
+            time.sleep(0.1)
+        for reader in readers:
+            reader.join(60)
+        assert [api.until(task_id)["status"] for task_id in ids] == ["completed"] * 6
+        assert (waits["status"], waits["route"]) == ("completed", "rejected")
+        told = {event["type"]: event for event in api.events(planned) if event["attempt"] == 2}
+        assert told["ERROR_RECOVERY"]["payload"] == {"what": "restart", "attempt": 2, "from": "checkpoint"}
+        for task_id, found in seen.items():
+            assert [event["seq"] for event in found] == list(range(1, len(found) + 1))
+            assert found == api.events(task_id)
+        restarted = [
+            event["payload"] for found in seen.values() for event in found if event["type"] == "ERROR_RECOVERY"
+        ]
+        assert restarted == [{"what": "restart", "attempt": 2, "from": "start"}] * len(restarted)
+        assert len(restarted) >= 3
+        server.send_signal(15)
+        assert server.wait(30) == 0
+        assert server.err == ""
+    runs = [path.parent.name for path in (folder / "results" / "serve").glob("*/summary.json")]
+    assert len(runs) == 2
