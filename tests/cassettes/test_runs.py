@@ -61,7 +61,7 @@ def replays(*overrides: str, before: tuple[str, ...] = ()) -> list[Path]:
     """The folders of replays at concurrency 1 and 16, made one after the other in a child of `before`."""
     runs = [[*overrides, "cassette=replay", f"runner.concurrency={at_once}", QUIET] for at_once in (1, 16)]
     old = set(Path("results").glob("*/*/manifest.json"))
-    command = ("tests.cassettes.unconnected", json.dumps(runs))
+    command: tuple[str, ...] = ("tests.cassettes.unconnected", json.dumps(runs))
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if "KEY" in name]:
             patch.delenv(name)
