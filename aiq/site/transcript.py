@@ -218,7 +218,7 @@ def _citations(row: SampleRow) -> Iterator[RenderableType]:
 def _scores(scores: list[ScoreRow], short: Shorten) -> Iterator[RenderableType]:
     if scores:
         yield Text("\nscores", style="bold")
-    for _, alike in groupby(scores, lambda score: (score.status, score_note(score) or score.metric, score.detail)):
+    for _, alike in groupby(scores, lambda one: (score_value(one), score_note(one) or one.metric, one.detail)):
         first, *others = alike
         metrics = ", ".join(score.metric for score in (first, *others))
         style = "red" if first.status in ("error", "agent_failed") else ""
