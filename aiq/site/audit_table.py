@@ -8,14 +8,12 @@ from rich.text import Text
 from aiq.citations.files import AuditedReport, AuditRecord, total
 from aiq.citations.metrics import EXACT_RATE, KEPT, REMOVED, VALID_RATE
 from aiq.core.text import counted
-from aiq.site.tables import Sheet, cell, show
+from aiq.site.tables import Sheet, cell, printable, show
 
 Row = tuple[str, ...]
 """A style, and the cells."""
 
 _STYLES = {"valid": "green", "invalid": "red", "unsafe": "bold red", "duplicate": "yellow", "unverifiable": "magenta"}
-_CONTROLS = dict.fromkeys((*range(9), *range(14, 32), *range(127, 160)), "\ufffd")
-"""What a terminal would obey, in texts that others wrote."""
 
 
 def print_audit(record: AuditRecord) -> None:
@@ -49,7 +47,7 @@ def _figures(counts: Sequence[int], metrics: Mapping[str, float | None]) -> list
 
 
 def _styled(rows: Iterable[Row]) -> list[list[Text]]:
-    return [[Text(" ".join(text.translate(_CONTROLS).split()), style) for text in cells] for style, *cells in rows]
+    return [[Text(" ".join(printable(text).split()), style) for text in cells] for style, *cells in rows]
 
 
 def _rows(record: AuditRecord) -> Iterator[Row]:

@@ -1,4 +1,4 @@
-"""What `aiq calibrate` prints, within 88 columns: how far to trust judges, what they notice, and what they do not."""
+"""What `aiq calibrate` prints: how far to trust judges, what they notice, and what they do not."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -146,7 +146,7 @@ def _perturbations(metrics: Sequence[MetricReliability]) -> Iterator[Sheet]:
         of_judge = list(group)
         prefix = f"{of_judge[0].metric.partition('.')[0]}."
         judge = f"{prefix}*\n{of_judge[0].judge_model or ''}"
-        headings = [one.metric.removeprefix(prefix).replace("_", "_\n") for one in of_judge]
+        headings = [one.metric.removeprefix(prefix) for one in of_judge]
         names = dict.fromkeys(name for one in of_judge for name in one.perturbations)
         seen = {name: [one.perturbations.get(name) for one in of_judge] for name in names}
         if rows := [(name, *map(_seen, found)) for name, found in seen.items() if any(map(_told_of, found))]:

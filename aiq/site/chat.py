@@ -1,7 +1,6 @@
 """The person in the terminal: reads lines, answers an agent's questions, reviews its plans, sees its conversations."""
 
 import contextlib
-import re
 import sys
 from collections.abc import Sequence
 from textwrap import shorten
@@ -9,23 +8,17 @@ from typing import TYPE_CHECKING
 
 from aiq.core.concurrency import interruptible
 from aiq.core.events import Decision, Event, Round, StageChanged, ToolCalled
-from aiq.site.tables import Sheet, show
+from aiq.site.tables import Sheet, printable, show
 
 if TYPE_CHECKING:
     from aiq.agents.toolkit.conversation import Thread  # loads LangGraph
 
 _LEAVE = frozenset({"exit", "quit", ":q"})
 _LONGEST = 200  # characters of a question in a list
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class LeftError(Exception):
     """Whoever types has left: a word that leaves, Ctrl-D, or the end of a pipe."""
-
-
-def printable(text: str) -> str:
-    """The text without control characters but tab and line feed: what a page brings must not steer a terminal."""
-    return _CONTROL.sub("", text)
 
 
 class Terminal:

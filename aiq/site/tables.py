@@ -1,6 +1,7 @@
 """Tables on the terminal: how cells are written, and the table at the end of a run."""
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product, zip_longest
 from typing import Any, Final, NamedTuple
@@ -41,6 +42,7 @@ NOISE_HEADINGS = (
 SPEND_HEADINGS = ("account", "calls", "input tokens", "output tokens", "cost")
 LEFT_OUT_HEADINGS = ("attempts without a judgement", "failed", "unjudged", "not\napplicable", "bounds of\nthe mean")
 _WIDEST: Final = 1000
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _GAP: Final = 2  # blanks between columns
 _NARROWEST: Final = 24  # cells of a column of text
 
@@ -65,6 +67,11 @@ def show(*contents: RenderableType) -> None:
         console.print(content, soft_wrap=isinstance(content, str))
 
 
+def printable(text: str) -> str:
+    """The text without control characters but tab and line feed: what a page brings must not steer a terminal."""
+    return _CONTROL.sub("", text)
+
+
 class Sheet(NamedTuple):
     """A table without lines, its first `left` columns flush left. Where it is too wide it turns, and nothing is cut.
 
@@ -80,7 +87,7 @@ class Sheet(NamedTuple):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         if self.title:
             yield Text(self.title, "italic")
-        rows = [[one if isinstance(one, Text) else Text(cell(one)) for one in row] for row in self.rows]
+        rows = [[one if isinstance(one, Text) else Text(printable(cell(one))) for one in row] for row in self.rows]
         table, room = [[Text(heading) for heading in self.headings], *rows], options.max_width
         spare = room - sum(width + _GAP for width in _widths(table)[:-1])
         if self.left == len(self.headings) and spare >= _NARROWEST:

@@ -15,7 +15,7 @@ from aiq.core.reports import Audit
 from aiq.core.samples import Sample
 from aiq.core.usage import Usage
 from aiq.runs.rows import SampleRow, ScoreRow
-from aiq.site.tables import rounded, score_note, score_value, spend_line
+from aiq.site.tables import printable, rounded, score_note, score_value, spend_line
 
 _LONGEST: Final = 60  # characters of a value that others stand beside
 _GOLD: Final = {
@@ -93,19 +93,19 @@ def events_shown(events: Iterable[EventData], short: Shorten) -> RenderableType:
 
 def _indented(text: str, columns: int, style: str = "") -> RenderableType:
     """Each line by so many columns more than it is, also where it goes on in the next."""
-    lines = [(line, len(line) - len(line.lstrip(" "))) for line in text.split("\n")]
+    lines = [(line, len(line) - len(line.lstrip(" "))) for line in printable(text).split("\n")]
     return Group(*(Padding(Text(line[own:], style), (0, 0, 0, columns + own), expand=False) for line, own in lines))
 
 
 def _head(row: SampleRow, short: Shorten) -> Iterator[RenderableType]:
     for number, turn in enumerate(row.turns, start=1):
-        yield Panel(Text(turn.question), title=f"turn {number}", subtitle=turn.route)
+        yield Panel(Text(printable(turn.question)), title=f"turn {number}", subtitle=turn.route)
         yield _indented(short(turn.report), 4)
     status = f"{row.status}{', ' + row.route if row.route else ''}, {row.timing.seconds:.1f} s, attempt {row.attempt}"
-    yield Panel(Text(row.question), title=escape(f"{row.sample_id}, epoch {row.epoch}"), subtitle=status)
+    yield Panel(Text(printable(row.question)), title=escape(f"{row.sample_id}, epoch {row.epoch}"), subtitle=status)
     yield Text(spend_line(sum(row.usage.values(), Usage())), style="dim")
     if row.error:
-        yield Text(str(row.error), style="red")
+        yield Text(printable(str(row.error)), style="red")
 
 
 _PLAIN: Mapping[str, tuple[str, str, str]] = {
@@ -184,7 +184,9 @@ def _report(row: SampleRow) -> Iterator[RenderableType]:
     if row.report is not None:
         known = f"citations: {row.citation_status}" if row.citation_status else None
         title = "report, cut off" if row.partial else "report"
-        yield Panel(Text(row.report), title=title, subtitle=known, border_style="yellow" if row.partial else "green")
+        yield Panel(
+            Text(printable(row.report)), title=title, subtitle=known, border_style="yellow" if row.partial else "green"
+        )
 
 
 def _gold(sample: Sample | None, short: Shorten) -> Iterator[RenderableType]:
@@ -216,7 +218,7 @@ def _citations(row: SampleRow) -> Iterator[RenderableType]:
 def _scores(scores: list[ScoreRow], short: Shorten) -> Iterator[RenderableType]:
     if scores:
         yield Text("\nscores", style="bold")
-    for _, alike in groupby(scores, lambda score: (score.status, score_note(score) or score.metric, score.detail)):
+    for _, alike in groupby(scores, lambda one: (score_value(one), score_note(one) or one.metric, one.detail)):
         first, *others = alike
         metrics = ", ".join(score.metric for score in (first, *others))
         style = "red" if first.status in ("error", "agent_failed") else ""

@@ -100,7 +100,7 @@ NAME = "fresheval.relaxed"
 WIDE = (("metric", "95 %\ninterval", "n", "cost"), [[NAME, "0.1 to 0.2", 3, 0.5]] * 3)
 FEW = (WIDE[0], WIDE[1][:1])
 TEXT = (("axis", "values"), [["max_loops", "1, 2, 3, 5, 8, 13, 21, 34, 55, 89"]])
-CJK = (("a", "b"), [["a long cell of text", "中文字 中文字"]], "title")
+CJK = (("a", "b"), [["a long \x1bcell of text", "中文字 中文字"]], "title")
 
 
 @pytest.mark.parametrize(
