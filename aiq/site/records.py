@@ -28,6 +28,7 @@ from aiq.site.tables import (
     NOTHING_SCORED,
     attempts_line,
     citations,
+    dollars,
     judge_failures,
     left_out_rows,
     missing_metrics,
@@ -36,6 +37,7 @@ from aiq.site.tables import (
     replay_note,
     rounded,
     score_note,
+    spend_line,
 )
 from aiq.stats.estimates import Estimate
 
@@ -69,6 +71,7 @@ def of_run(manifest: Manifest, summary: Summary) -> Json:
         "failed": summary.n_errors,
         "attempts": summary.n_attempts,
         "cost": summary.cost_usd,
+        "spent": dollars(spent),
         "tokens": spent.total_tokens,
         "offline": manifest.offline,
         "sweep": manifest.sweep and {"id": manifest.sweep.id, "job": manifest.sweep.job},
@@ -185,7 +188,7 @@ def of_sample(row: SampleRow, scores: Iterable[ScoreRow], sample: Sample | None,
         "tags": dict(row.tags),
         "started": row.timing.started,
         "seconds": row.timing.seconds,
-        "spent": spent.model_dump(),
+        "spent": spend_line(spent),
         "usage": {role: used.model_dump() for role, used in row.usage.items()},
         "citation_status": row.citation_status,
         "error": str(row.error) if row.error else None,

@@ -22,6 +22,7 @@ from aiq.core.usage import Usage
 from aiq.runs.events import EventFiles
 from aiq.runs.folder import RunFolder
 from aiq.runs.manifest import DatasetIdentity, Hashes, JudgeSpec, Manifest
+from aiq.runs.reader import summary_of
 from aiq.runs.rows import SampleRow, ScoreRow, Timing
 from aiq.site.pages import data_line, data_records, update_index, write_run
 
@@ -146,6 +147,7 @@ def main() -> int:
     runs, samples = (50, 200) if small else (1000, 10_000)
     begun = time.process_time()
     folder = made(results / "made/many", (row(number) for number in range(samples)), 3)
+    folder.write_summary(summary_of(folder, folder.read_manifest()))  # as a run does at its end
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(f"made {samples:,} samples in {time.process_time() - begun:.1f} s of processor time")
     begun = time.process_time()

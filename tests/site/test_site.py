@@ -231,12 +231,8 @@ def test_a_hostile_report_stays_text(opened: Opened) -> None:
         href.startswith("#") or (href.startswith("https://") and rel == "noopener noreferrer") for href, rel in links
     )
     assert [ADDRESS, "noopener noreferrer"] in links
-    assert (
-        page.evaluate(
-            "[...document.querySelectorAll('*')].flatMap((one) => [...one.attributes]).filter((one) => /^on/.test(one.name)).length"
-        )
-        == 0
-    )
+    names = page.evaluate("[...document.querySelectorAll('*')].flatMap((one) => one.getAttributeNames())")
+    assert not [name for name in names if name.startswith("on")]
     opened("made/a/index.html#s2.1").wait_for_selector(".sample h1")
 
 

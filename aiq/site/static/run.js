@@ -107,7 +107,7 @@
     return h("header", {},
       h("h1", {}, name(run.experiment), " ", chip(run.status), run.sweep ? h("a", { class: "chip", href: "../index.html" }, `point ${run.sweep.job} of a sweep`) : null),
       facts([["run", run.run_id], ["dataset", `${run.dataset}, ${run.of} of ${run.size} samples`], ["epochs", run.epochs > 1 ? run.epochs : null], ["agent", run.agent], ["model", run.model],
-        ["cost", dollars(run.cost)], ["time", duration(run.seconds)], ["started", run.started.replace("T", " ")], ["clock", run.clock],
+        ["cost", run.spent.replace(/^cost /, "")], ["time", duration(run.seconds)], ["started", run.started.replace("T", " ")], ["clock", run.clock],
         ["reports of", run.rescored], ...Object.entries(run.axes ?? {})]),
       run.notes.map((note) => h("p", { class: "banner" }, note)), run.nothing ? h("p", { class: "banner" }, run.nothing) : null);
   }
