@@ -367,6 +367,12 @@ def _entry(entry: Listed, numbers: Mapping[str, int]) -> Iterator[str]:
     yield f'<span class="said"><b>{escape(said)}</b> {linked}</span></p>'
 
 
+def _words_before(text: str, end: int) -> str:
+    """Some words before a place of a text, the first one whole."""
+    before = text[max(0, end - _AROUND) : end]
+    return before if end <= _AROUND else before[before.find(" ") + 1 :]
+
+
 def _parted(passage: Passage) -> list[str]:
     """Its text in parts, of which every second one shares words with the statement."""
     ends = [0, *chain.from_iterable(passage.shared), len(passage.text)]
@@ -384,7 +390,7 @@ def _citation(citation: Citation, places: Mapping[str, int]) -> Json:
     for label, cited in citation.passages:
         found_in, text = cited.passage, cited.source.text
         passage = found_in and {
-            "before": text[max(0, found_in.start - _AROUND) : found_in.start],
+            "before": _words_before(text, found_in.start),
             "parts": _parted(found_in),
             "after": text[found_in.end : found_in.end + _AROUND],
         }
