@@ -66,7 +66,7 @@ def test_earlier_turns_stand_before_the_question(here: Workplace, capsys: pytest
         ("the second", "echo"),
     ]
     assert "the second the second" in shown["turns"][1][1]
-    assert shown["report"] == "<p>the third</p>\n"
+    assert shown["question"] == "the third"
 
 
 def test_long_texts_are_cut_in_the_middle() -> None:

@@ -41,8 +41,8 @@
     const several = run.epochs > 1;
     const sum = (which) => (row) => mean(numbers(row, run.columns[which]));
     return [
-      { name: "sample", text: true, value: (row) => row.order, filtered: (row) => row.id, cell: (row) => row.places.map((place, at) =>
-        h("a", { href: address(place), "aria-label": `sample ${row.id}, epoch ${run.columns.epoch[place]}` }, at ? String(run.columns.epoch[place]) : several ? `${row.id} \u00b7 1` : row.id)).flatMap((one) => [one, " "]) },
+      { name: "sample", text: true, value: (row) => row.order, filtered: (row) => row.id, cell: (row) => h("span", { class: "whole" }, row.places.map((place, at) =>
+        h("a", { href: address(place), "aria-label": `sample ${row.id}, epoch ${run.columns.epoch[place]}` }, at ? String(run.columns.epoch[place]) : several ? `${row.id} \u00b7 1` : row.id)).flatMap((one) => [one, " "])) },
       { name: "question", text: true, value: column("question"), cell: (row) => h("span", { class: "question" }, run.columns.question[row.places[0]]) },
       { name: "status", text: true, value: column("status"), filtered: (row) => row.places.map((place) => run.columns.status[place]),
         cell: (row) => [...new Set(row.places.map((place) => run.columns.status[place]))].map(chip) },

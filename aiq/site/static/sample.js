@@ -155,14 +155,14 @@ const sample = (() => {
   }
 
   function timelineOf({ texts, events }, letter, title, address) {
-    const last = Math.max(0.001, ...events.map((event) => event.at + (event.kind === "tool" ? event.seconds ?? 0 : 0)));
+    const last = Math.max(0.001, ...events.map((event) => event.at + (event.kind === "model" ? 0 : event.seconds ?? 0)));
     const lists = new Map();
     const outer = h("ol", { class: "timeline" });
     events.forEach((event, place) => {
       const id = letter === "e" ? event.seq : place;
       const line = h("li", { class: event.kind }, timed(event, `${letter}${id}`, texts, last, address));
       ((event.parent !== null && lists.get(event.parent)) || outer).append(line);
-      if (event.kind === "tool") {
+      if (event.kind === "tool" || event.kind === "agent") {
         const within = h("ol", { class: "timeline within" });
         line.append(within);
         lists.set(event.seq, within);
@@ -173,9 +173,9 @@ const sample = (() => {
   }
 
   function timed(event, part, texts, last, address) {
-    const spent = event.kind === "model" ? event.seconds : event.kind === "tool" ? event.seconds : null;
+    const spent = event.seconds;
     const bar = h("span", { class: "span", "aria-hidden": "true" });
-    if (spent) {  // a model call is noted when it ends, a tool call when it begins
+    if (spent) {  // a model call is noted when it ends, a tool or an agent when it begins
       const begin = event.kind === "model" ? Math.max(0, event.at - spent) : event.at;
       const mark = h("i");
       mark.style.left = `${100 * begin / last}%`;
@@ -210,7 +210,8 @@ const sample = (() => {
     return [Object.keys(event.arguments ?? {}).length ? readable(event.arguments) : null,
       event.queries ? readable({ queries: event.queries, "new sources": event.found, gaps: event.gaps }) : event.found?.length ? readable({ sources: event.found }) : null,
       event.cause ? h("p", {}, `because: ${event.cause}`) : null, event.answer ? h("p", {}, `answer: ${event.answer}`) : null,
-      event.error ? h("p", { class: "problem" }, event.error) : null, said ? h("pre", {}, said) : null];
+      event.error ? h("p", { class: "problem" }, event.error) : null, said ? h("pre", {}, said) : null,
+      event.output !== undefined ? [h("h4", {}, "Output"), h("pre", {}, text(event.output) ?? "none")] : null];
   }
 
   return { page };
