@@ -253,7 +253,7 @@ class _Table:
         self._length = 0
 
     def add(self, record: Json, chunks: Mapping[str, int]) -> None:
-        for name, value in (record | chunks).items():
+        for name, value in {**record, **chunks}.items():
             if name in ("tags", "scores"):
                 columns = self.columns[name]
                 for key in {**columns, **value}:

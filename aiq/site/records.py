@@ -28,6 +28,7 @@ from aiq.site.tables import (
     NOTHING_SCORED,
     attempts_line,
     citations,
+    dollars,
     judge_failures,
     left_out_rows,
     missing_metrics,
@@ -36,6 +37,7 @@ from aiq.site.tables import (
     replay_note,
     rounded,
     score_note,
+    spend_line,
 )
 from aiq.stats.estimates import Estimate
 
@@ -69,6 +71,7 @@ def of_run(manifest: Manifest, summary: Summary) -> Json:
         "failed": summary.n_errors,
         "attempts": summary.n_attempts,
         "cost": summary.cost_usd,
+        "spent": dollars(spent),
         "tokens": spent.total_tokens,
         "offline": manifest.offline,
         "sweep": manifest.sweep and {"id": manifest.sweep.id, "job": manifest.sweep.job},
@@ -185,7 +188,7 @@ def of_sample(row: SampleRow, scores: Iterable[ScoreRow], sample: Sample | None,
         "tags": dict(row.tags),
         "started": row.timing.started,
         "seconds": row.timing.seconds,
-        "spent": spent.model_dump(),
+        "spent": spend_line(spent),
         "usage": {role: used.model_dump() for role, used in row.usage.items()},
         "citation_status": row.citation_status,
         "error": str(row.error) if row.error else None,
@@ -364,6 +367,12 @@ def _entry(entry: Listed, numbers: Mapping[str, int]) -> Iterator[str]:
     yield f'<span class="said"><b>{escape(said)}</b> {linked}</span></p>'
 
 
+def _words_before(text: str, end: int) -> str:
+    """Some words before a place of a text, the first one whole."""
+    before = text[max(0, end - _AROUND) : end]
+    return before if end <= _AROUND else before[before.find(" ") + 1 :]
+
+
 def _parted(passage: Passage) -> list[str]:
     """Its text in parts, of which every second one shares words with the statement."""
     ends = [0, *chain.from_iterable(passage.shared), len(passage.text)]
@@ -381,7 +390,7 @@ def _citation(citation: Citation, places: Mapping[str, int]) -> Json:
     for label, cited in citation.passages:
         found_in, text = cited.passage, cited.source.text
         passage = found_in and {
-            "before": text[max(0, found_in.start - _AROUND) : found_in.start],
+            "before": _words_before(text, found_in.start),
             "parts": _parted(found_in),
             "after": text[found_in.end : found_in.end + _AROUND],
         }

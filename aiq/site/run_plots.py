@@ -12,6 +12,8 @@ from aiq.stats.estimates import Estimate
 Columns = Mapping[str, Any]
 """Of the table of samples: a list for each column, and below `scores` one for each metric."""
 
+Numbers = Mapping[str, Sequence[float | None]]
+
 _BINS: Final = 20
 _FEW: Final = 8  # distinct values that have a bar each
 _MOST_SLICES: Final = 12
@@ -32,10 +34,10 @@ def _plots(summary: Summary, columns: Columns, headline: Sequence[str]) -> Itera
     ways = _ways(columns, headline, summary)
     if len({*ways}) > 1:
         yield "flow", flow("From the question by route to the end", ways)
-    spreads = {name: columns["scores"].get(name, ()) for name in summary.metrics}
-    each = {f"{name} of an attempt": columns.get(name, ()) for name in ("seconds", "cost", "tokens")}
-    for kind, found in (("spread", spreads), ("each", each)):
-        for number, (title, numbers) in enumerate(found.items()):
+    spreads: Numbers = {name: columns["scores"].get(name, ()) for name in summary.metrics}
+    each: Numbers = {f"{name} of an attempt": columns.get(name, ()) for name in ("seconds", "cost", "tokens")}
+    for kind, distributions in (("spread", spreads), ("each", each)):
+        for number, (title, numbers) in enumerate(distributions.items()):
             known = [value for value in numbers if value is not None]
             if len({*known}) > 1:
                 yield f"{kind}-{number}", histogram(title, known)
@@ -205,8 +207,8 @@ def _by_range(summary: Summary) -> Iterator[tuple[str, dict[str, Estimate]]]:
     groups: dict[object, dict[str, Estimate]] = {}
     for name, found in summary.metrics.items():
         groups.setdefault(summary.ranges.get(name, name), {})[name] = found
-    for key, found in groups.items():
+    for key, estimates in groups.items():
         if isinstance(key, tuple):
-            yield f"{'Scores' if len(found) > 1 else next(iter(found))}, {key[0]:g} to {key[1]:g}", found
+            yield f"{'Scores' if len(estimates) > 1 else next(iter(estimates))}, {key[0]:g} to {key[1]:g}", estimates
         else:
-            yield str(key), found
+            yield str(key), estimates

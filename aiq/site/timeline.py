@@ -22,56 +22,81 @@ def timeline(events: Iterable[Json]) -> Json:
     """`events`: a record each, in order; `texts`: (speaker, text) of messages and results, which events name by place.
 
     Every record has `seq`, `at` (seconds since the start), `kind`, `title` and `parent` (the `seq` of the call that it
-    is part of). A tool's result is in the record of its call; a report's parts are left out. `calls`: the `seq` of each
-    tool call by its id.
+    is part of). What a tool or a subagent came back with is in the record of its beginning; a report's parts are left
+    out. `calls`: the `seq` of each tool call by its id.
     """
-    texts: dict[tuple[str, str], int] = {}
-    calls: dict[str, Json] = {}
-    shown: list[Json] = []
-
-    def place(speaker: str, text: Any) -> int | None:
-        return texts.setdefault((speaker, as_text(text)), len(texts)) if text else None
-
+    found = _Timeline()
     for event in events:
-        kind, parent = event.get("type"), calls.get(event.get("parent_id") or "")
-        if kind == "tool_returned" and (call := calls.get(event["call_id"])):
-            call |= _returned(event) | {"text": place("tool", event.get("traceback") or event.get("content"))}
-            continue
-        record: Json = {"seq": event.get("seq"), "at": round(event.get("time_ns", 0) / 1e9, 3)}
-        record["parent"] = parent["seq"] if parent else None
-        match kind:
+        found.add(event)
+    calls = {name: one["seq"] for name, one in found.calls.items()}
+    return {"texts": [[*text] for text in found.texts], "events": found.events, "calls": calls}
+
+
+class _Timeline:
+    """`calls` by their ids; `agents` by the id of the call that they answer, which need not be an event."""
+
+    def __init__(self) -> None:
+        self.texts: dict[tuple[str, str], int] = {}
+        self.calls: dict[str, Json] = {}
+        self.agents: dict[str, Json] = {}
+        self.events: list[Json] = []
+
+    def add(self, event: Json) -> None:
+        kind, owner = event.get("type"), event.get("parent_id") or ""
+        if kind == "tool_returned" and (call := self.calls.get(event["call_id"])):
+            call |= self._returned(event)
+        elif kind == "agent_finished" and (agent := self.agents.get(owner)):
+            agent["seconds"] = round(event["time_ns"] / 1e9 - agent["at"], 3)
+            agent["output"] = self._place("output", event["output"])
+        elif fields := self._fields(event):
+            parent = self.calls.get(owner)
+            record = {"seq": event.get("seq"), "at": round(event.get("time_ns", 0) / 1e9, 3), **fields}
+            record["parent"] = parent["seq"] if parent else None
+            if kind in ("tool_called", "tool_returned"):
+                self.calls[event["call_id"]] = record
+            elif kind == "agent_started" and owner:
+                self.agents[owner] = record
+                self.calls.setdefault(owner, record)
+            self.events.append(record)
+
+    def _place(self, speaker: str, text: Any) -> int | None:
+        return self.texts.setdefault((speaker, as_text(text)), len(self.texts)) if text else None
+
+    def _fields(self, event: Json) -> Json:
+        """What is told of an event; nothing for a type that no reader needs."""
+        match event.get("type"):
             case "model_called":
-                record |= _model(event)
-                record["messages"] = [
-                    place(str(message.get("role")), content(message))
-                    for message in event.get("messages") or ()
-                    if content(message)
-                ]
-                record["reply"] = place("reply", content(event.get("reply") or {}))
-            case "tool_called" | "tool_returned":
-                record |= {"kind": "tool", "title": event["tool"], "arguments": event.get("arguments", {})}
-                calls[event["call_id"]] = record
-                if kind == "tool_returned":
-                    record |= _returned(event) | {"text": place("tool", event.get("content"))}
+                said = [(str(message.get("role")), content(message)) for message in event.get("messages") or ()]
+                messages = [self._place(role, text) for role, text in said if text]
+                return _model(event) | {
+                    "messages": messages,
+                    "reply": self._place("reply", content(event.get("reply") or {})),
+                }
+            case "tool_called":
+                return {"kind": "tool", "title": event["tool"], "arguments": event["arguments"]}
+            case "tool_returned":
+                return {"kind": "tool", "title": event["tool"], **self._returned(event)}
             case "decision":
                 title = f"{event['name']}: {as_text(event['value'])}"
-                record |= {"kind": "decision", "title": title, "cause": event.get("cause")}
-                record["text"] = place("detail", event.get("detail"))
+                detail = self._place("detail", event.get("detail"))
+                return {"kind": "decision", "title": title, "cause": event.get("cause"), "text": detail}
             case "round":
-                record |= {"kind": "round", "title": f"round {event['number']}", "queries": event["queries"]}
-                record |= {"found": event["new_sources"], "gaps": event.get("gaps", ())}
-            case str() if kind in _KINDS:
+                found = {"queries": event["queries"], "found": event["new_sources"], "gaps": event.get("gaps", ())}
+                return {"kind": "round", "title": f"round {event['number']}", **found}
+            case str(kind) if kind in _KINDS:
                 name, title, text = _KINDS[kind]
-                record |= {"kind": name, "title": str(event.get(title) or ""), "text": place("detail", event.get(text))}
-                record |= {"answer": event["answer"]} if "answer" in event else {}
-            case _:
-                continue
-        shown.append(record)
-    return {
-        "texts": [[*text] for text in texts],
-        "events": shown,
-        "calls": {name: one["seq"] for name, one in calls.items()},
-    }
+                told = self._place("detail", event.get(text))
+                answer = {"answer": event["answer"]} if "answer" in event else {}
+                return {"kind": name, "title": str(event.get(title) or ""), "text": told, **answer}
+        return {}
+
+    def _returned(self, event: Json) -> Json:
+        return {
+            "seconds": round((event.get("latency_ms") or 0) / 1000, 3),
+            "error": None if event["success"] else event.get("error") or "failed",
+            "found": event.get("sources", ()),
+            "text": self._place("tool", event.get("traceback") or event.get("content")),
+        }
 
 
 def writer_of(report: str, found: Json) -> int | None:
@@ -124,9 +149,3 @@ def _model(event: Json) -> Json:
         "status": event.get("status"),
         "error": event.get("error"),
     }
-
-
-def _returned(event: Json) -> Json:
-    seconds = round((event.get("latency_ms") or 0) / 1000, 3)
-    error = None if event["success"] else event.get("error") or "failed"
-    return {"seconds": seconds, "error": error, "found": event.get("sources", ())}

@@ -6,6 +6,7 @@ import pytest
 from rich.console import Console
 
 from aiq.__main__ import main
+from aiq.site.pages import data_records
 from aiq.site.transcript import events_shown, outlined, shortener
 from tests.experiment.conftest import Workplace
 
@@ -74,9 +75,13 @@ def test_earlier_turns_stand_before_the_question(here: Workplace, capsys: pytest
     for part in parts:
         assert part in out[place:], part
         place = out.index(part, place)
-    page = (run / "index.html").read_text()
-    assert page.index("turn 1: the first") < page.index("turn 2: the second") < page.index("<p>the third</p>")
-    assert "the second the second" in page
+    (shown,) = data_records(run / "site/samples-0.js")
+    assert [(question, route) for question, _, route in shown["turns"]] == [
+        ("the first", "echo"),
+        ("the second", "echo"),
+    ]
+    assert "the second the second" in shown["turns"][1][1]
+    assert shown["question"] == "the third"
 
 
 def test_long_texts_are_cut_in_the_middle() -> None:

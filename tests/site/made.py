@@ -97,7 +97,8 @@ def write_made_run(path: Path, rows: list[SampleRow], wrong: set[tuple[str, int]
     common = {
         "config": CONFIG,
         "judges": [JUDGE.model_dump()],
-        "run_id": path.name, "experiment": "made",
+        "run_id": path.name,
+        "experiment": "made",
         "overrides": ["experiment=made", "limit=3"],
     }
     given = RUN["manifest"] | common | changed

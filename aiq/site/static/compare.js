@@ -52,7 +52,11 @@
   async function open(key) {
     const found = await Promise.all(runs.map(async (run) => (await load(`${run.path}/site/samples-${run.columns.texts[run.at.get(key)]}.js`)).find((one) => `${one.id}.${one.epoch}` === key)));
     const [first, last] = [found[0], found.at(-1)];
-    const text = (one) => one.report === null ? "" : h("div", {}, prose(one.report)).textContent;
+    const text = (one) => {
+      const whole = h("div", {}, one.report === null ? null : prose(one.report));
+      for (const list of whole.querySelectorAll(".entries")) list.remove();
+      return whole.textContent;
+    };
     difference.replaceChildren(h("h2", {}, `Sample ${key}`), h("p", {}, first.question),
       first.gold?.answers.length ? h("p", {}, h("b", {}, "Gold: "), first.gold.answers.join(" / ")) : null,
       h("div", { class: "side" }, runs.map((run, place) => h("section", {}, h("h3", {}, h("a", { href: `${run.path}/index.html#${encodeURIComponent(key)}` }, `${run.letter}: ${run.run_id}`), " ", figure(value(run, key))),

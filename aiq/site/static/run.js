@@ -41,8 +41,8 @@
     const several = run.epochs > 1;
     const sum = (which) => (row) => mean(numbers(row, run.columns[which]));
     return [
-      { name: "sample", text: true, value: (row) => row.order, filtered: (row) => row.id, cell: (row) => row.places.map((place, at) =>
-        h("a", { href: address(place), "aria-label": `sample ${row.id}, epoch ${run.columns.epoch[place]}` }, at ? String(run.columns.epoch[place]) : several ? `${row.id} \u00b7 1` : row.id)).flatMap((one) => [one, " "]) },
+      { name: "sample", text: true, value: (row) => row.order, filtered: (row) => row.id, cell: (row) => h("span", { class: "whole" }, row.places.map((place, at) =>
+        h("a", { href: address(place), "aria-label": `sample ${row.id}, epoch ${run.columns.epoch[place]}` }, at ? String(run.columns.epoch[place]) : several ? `${row.id} \u00b7 1` : row.id)).flatMap((one) => [one, " "])) },
       { name: "question", text: true, value: column("question"), cell: (row) => h("span", { class: "question" }, run.columns.question[row.places[0]]) },
       { name: "status", text: true, value: column("status"), filtered: (row) => row.places.map((place) => run.columns.status[place]),
         cell: (row) => [...new Set(row.places.map((place) => run.columns.status[place]))].map(chip) },
@@ -107,7 +107,7 @@
     return h("header", {},
       h("h1", {}, name(run.experiment), " ", chip(run.status), run.sweep ? h("a", { class: "chip", href: "../index.html" }, `point ${run.sweep.job} of a sweep`) : null),
       facts([["run", run.run_id], ["dataset", `${run.dataset}, ${run.of} of ${run.size} samples`], ["epochs", run.epochs > 1 ? run.epochs : null], ["agent", run.agent], ["model", run.model],
-        ["cost", dollars(run.cost)], ["time", duration(run.seconds)], ["started", run.started.replace("T", " ")], ["clock", run.clock],
+        ["cost", run.spent.replace(/^cost /, "")], ["time", duration(run.seconds)], ["started", run.started.replace("T", " ")], ["clock", run.clock],
         ["reports of", run.rescored], ...Object.entries(run.axes ?? {})]),
       run.notes.map((note) => h("p", { class: "banner" }, note)), run.nothing ? h("p", { class: "banner" }, run.nothing) : null);
   }

@@ -24,8 +24,7 @@ const sample = (() => {
         h("h1", { tabindex: "-1" }, found.question),
         h("p", {}, chip(found.status), found.outcome && found.outcome !== "ok" ? chip(found.outcome) : null, found.citation_status ? chip(found.citation_status) : null,
           ...Object.entries(found.tags).map(([tag, value]) => h("span", { class: "chip tag" }, `${tag}: ${value}`))),
-        facts([["route", found.route], ["seconds", duration(found.seconds)], ["model calls", figure(found.spent.calls)],
-          ["tokens", figure(found.spent.input_tokens + found.spent.output_tokens)], ["cost", dollars(found.spent.cost_usd)],
+        facts([["route", found.route], ["seconds", duration(found.seconds)], ["spent", found.spent],
           ["attempt", found.attempt > 1 ? found.attempt : null], ["denied by web.deny", found.denied || null]]),
         found.error ? h("p", { class: "banner problem" }, found.error) : null,
         found.status === "limit" && found.report !== null ? h("p", { class: "banner" }, "Cut off, and judged by what there was.") : null),
@@ -156,14 +155,14 @@ const sample = (() => {
   }
 
   function timelineOf({ texts, events }, letter, title, address) {
-    const last = Math.max(0.001, ...events.map((event) => event.at + (event.kind === "tool" ? event.seconds ?? 0 : 0)));
+    const last = Math.max(0.001, ...events.map((event) => event.at + (event.kind === "model" ? 0 : event.seconds ?? 0)));
     const lists = new Map();
     const outer = h("ol", { class: "timeline" });
     events.forEach((event, place) => {
       const id = letter === "e" ? event.seq : place;
       const line = h("li", { class: event.kind }, timed(event, `${letter}${id}`, texts, last, address));
       ((event.parent !== null && lists.get(event.parent)) || outer).append(line);
-      if (event.kind === "tool") {
+      if (event.kind === "tool" || event.kind === "agent") {
         const within = h("ol", { class: "timeline within" });
         line.append(within);
         lists.set(event.seq, within);
@@ -174,9 +173,9 @@ const sample = (() => {
   }
 
   function timed(event, part, texts, last, address) {
-    const spent = event.kind === "model" ? event.seconds : event.kind === "tool" ? event.seconds : null;
+    const spent = event.seconds;
     const bar = h("span", { class: "span", "aria-hidden": "true" });
-    if (spent) {  // a model call is noted when it ends, a tool call when it begins
+    if (spent) {  // a model call is noted when it ends, a tool or an agent when it begins
       const begin = event.kind === "model" ? Math.max(0, event.at - spent) : event.at;
       const mark = h("i");
       mark.style.left = `${100 * begin / last}%`;
@@ -211,7 +210,8 @@ const sample = (() => {
     return [Object.keys(event.arguments ?? {}).length ? readable(event.arguments) : null,
       event.queries ? readable({ queries: event.queries, "new sources": event.found, gaps: event.gaps }) : event.found?.length ? readable({ sources: event.found }) : null,
       event.cause ? h("p", {}, `because: ${event.cause}`) : null, event.answer ? h("p", {}, `answer: ${event.answer}`) : null,
-      event.error ? h("p", { class: "problem" }, event.error) : null, said ? h("pre", {}, said) : null];
+      event.error ? h("p", { class: "problem" }, event.error) : null, said ? h("pre", {}, said) : null,
+      event.output !== undefined ? [h("h4", {}, "Output"), h("pre", {}, text(event.output) ?? "none")] : null];
   }
 
   return { page };

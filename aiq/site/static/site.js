@@ -291,5 +291,8 @@ const site = (() => {
     return svg;
   }
 
+  addEventListener("unhandledrejection", ({ reason }) => document.body.append(h("p", { class: "banner problem", role: "alert" },
+    `This page could not be shown (${reason.message}). Another version of aiq may have written it: aiq site writes it again.`)));
+
   return { root, live, load, h, prose, link, rounded, figure, dollars, between, duration, name, chip, facts, command, plain, readable, words, sortable, keys, top, sparkline };
 })();
