@@ -76,7 +76,7 @@ class AnalyzeEvents(BaseModel):
     page_size: Annotated[int, AfterValidator(lambda size: min(max(size, 1), MOST_DOCUMENTS))] = Field(
         default=10, description=f"documents of a page; brought into 1 to {MOST_DOCUMENTS}"
     )
-    search_after: Sequence[Any] | str | None = Field(
+    search_after: Sequence[Scalar] | str | None = Field(
         default=None, description="pagination.search_after of the page before, for the next page"
     )
     pit_id: str | None = Field(
