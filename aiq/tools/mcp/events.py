@@ -76,7 +76,7 @@ class AnalyzeEvents(BaseModel):
     page_size: Annotated[int, AfterValidator(lambda size: min(max(size, 1), MOST_DOCUMENTS))] = Field(
         default=10, description=f"documents of a page; brought into 1 to {MOST_DOCUMENTS}"
     )
-    search_after: Sequence[Any] | str | None = Field(
+    search_after: Sequence[Scalar] | str | None = Field(
         default=None, description="pagination.search_after of the page before, for the next page"
     )
     pit_id: str | None = Field(
@@ -177,9 +177,6 @@ class Engine(Protocol):
 
     async def analyze(self, query: Query) -> Answer:
         """Raises ToolError."""
-
-    async def bounds(self, field: str) -> tuple[Scalar | None, Scalar | None]:
-        """The least and the greatest value of a number or date; None of an empty collection. Raises ToolError."""
 
 
 def query_of(call: AnalyzeEvents, fields: EventFields) -> Query:

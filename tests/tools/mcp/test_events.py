@@ -100,7 +100,7 @@ def test_a_field_of_the_collection_comes_before_a_period_of_its_name() -> None:
         ({"date_histogram": {"field": "event_date"}}, "the interval None is none of"),
         ({"date_histogram": {"field": "country", "interval": "day"}}, "no field 'country'; there are: event_date"),
         ({"search_after": "17"}, "search_after is no JSON list"),
-        ({"search_after": [[]]}, "search_after is none of ours"),
+        ({"search_after": "[[]]"}, "search_after is none of ours"),
     ],
 )
 def test_mistakes_say_how_to_write_it(arguments: dict[str, Any], said: str) -> None:
