@@ -24,6 +24,8 @@ Named = tuple[str, dict[str, Any]]
 
 _DUTIES = {duty: re.compile(signs, re.IGNORECASE) for duty, signs in TABLES["duties"].items()}
 _STATED = re.compile(r"(?m)^\W*(?P<label>[A-Za-z][A-Za-z _-]{1,40}):[ \t]*(?P<number>\d+)\b")
+_CHECKED = re.compile(r"(?im)^\W*[^\n:]*\b(?:gaps?|valid\w*)\b[^\n:]*:\s*(?!\S*(?:continue|needs|fail|insuffic))")
+"""Where the state says that a check has found that nothing more is to be looked for."""
 _AGENT = re.compile(r"agent|worker|assistant|specialist")
 
 
@@ -72,14 +74,16 @@ class Plan:
 
     @cached_property
     def agents(self) -> list[Named]:
-        """Who plans, where there is no plan yet; who reads, where something is unread; when nothing is left to be
-        called, who writes. Arguments are left to the caller."""
+        """Who plans, where there is no plan yet; who reads, where something is unread; when no tool is to be called, who
+        checks, and when that has found nothing to be missing, who writes. Arguments are left to the caller."""
         here = self.situation
         planned, unread = self._stated("planned"), self._stated("unread")
-        missing = {"plan": planned == 0 or (planned is None and not here.sources), "read": bool(unread)}
-        duties = [duty for duty in missing if missing[duty]] or [*(() if self.tools else ("write",))]
-        does = [next((name for name in self._agents if self._does(name, duty)), None) for duty in duties]
-        return [(name, {}) for name in does if name]
+        duties = ["plan"] * (planned == 0 or (planned is None and not here.sources)) + ["read"] * bool(unread)
+        if not duties and not self.tools:
+            duties = ["write"] if planned is None or _CHECKED.search(here.instructions) else ["check", "write"]
+        firsts = {duty: next((n for n in self._agents if self._does(n, duty)), None) for duty in duties}
+        found = [name for name in firsts.values() if name]
+        return [(name, {}) for name in (found[:1] if "write" in duties else found)]
 
     def _does(self, name: str, duty: str) -> bool:
         return _DUTIES[duty].search(f"{spoken(name)}: {self.offered[name].function.description}") is not None
