@@ -15,7 +15,7 @@ from aiq.offline.engine import material, research
 from aiq.offline.engine.answer import Answer, answer
 from aiq.offline.engine.clauses import clauses
 from aiq.offline.engine.collected import Collected
-from aiq.offline.engine.collection import arguments, following
+from aiq.offline.engine.collection import following
 from aiq.offline.engine.fill import Unsupported, fill
 from aiq.offline.engine.follow import ROUNDS, Orders
 from aiq.offline.engine.read import Situation, Step
@@ -96,7 +96,7 @@ class _Chooser:
         delegate, finish = self.first("delegate"), self.first("finish")
         if research.is_small_talk(self.task):
             return (self.demanded(finish),) if finish else ()
-        if self.collected.tools and self.collected.concerns and not self._describe():
+        if self.collected.calls and not self._describe():
             work = self._collect()
         else:
             work = self._describe() or (self._lead(delegate) if delegate else self._search())
@@ -193,12 +193,11 @@ class _Chooser:
 
     def _collect(self) -> Calls:
         """What the task wants of collections; then, where their documents themselves are wanted, the next pages."""
-        here, want, made = self.situation, self.collected.wanted, list[ToolCall]()
-        for tool in self.collected.tools if self._left() > 0 else ():
-            first = call(tool.name, **arguments(tool, want, self.collected.fields))
-            done = [step for step in here.steps if step.tool == tool.name]
-            if first.function.parsed not in [step.arguments for step in done]:
-                made.append(first)
+        made: list[ToolCall] = []
+        for tool, given in self.collected.calls if self._left() > 0 else ():
+            done = [step for step in self.situation.steps if step.tool == tool.name]
+            if given not in [step.arguments for step in done]:
+                made.append(call(tool.name, **given))
             elif not self.collected.counted and (page := following(tool, done[-1])):
                 made.append(page)
         return tuple(made)

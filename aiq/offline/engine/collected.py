@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from aiq.offline.engine import counts, material
 from aiq.offline.engine.answer import Evidence
-from aiq.offline.engine.collection import UNITS, Wanted, asks, declared, meanings, wanted
+from aiq.offline.engine.collection import UNITS, Wanted, arguments, asks, declared, meanings, wanted
 from aiq.offline.engine.counts import Facts, Table, head
 from aiq.offline.engine.evidence import Material
 from aiq.offline.engine.lexicon import stem
@@ -60,7 +60,7 @@ class Collected:
         for tool in self.tools:
             found |= declared(tool)
         listed = [pair for value, _ in self._answers for pair in counts.values(value)]
-        tabled = [(t.field, key) for t in self._told_tables for key in ("", *dict(t.rows))]
+        tabled = [(t.field, key) for t in self._told_tables for key in ("", *filter(counts.tells, dict(t.rows)))]
         for field, value in (*listed, *tabled, *counts.categories([document.facts for document in self.documents])):
             if re.fullmatch(r"[\w.]+", field):
                 found[field] = tuple(filter(None, dict.fromkeys((*found.get(field, ()), value))))
@@ -95,11 +95,15 @@ class Collected:
     @cached_property
     def concerns(self) -> bool:
         """Whether the task asks something of a collection that the request shows."""
+        return asks(self.situation.task) and bool(self.wanted.values or self.wanted.groups or self.calls)
+
+    @cached_property
+    def calls(self) -> list[tuple[Tool, dict[str, Any]]]:
+        """What tools over the collection are asked for the task: those whose parameters can say what it is about."""
         if not asks(self.situation.task):
-            return False
-        want = self.wanted
-        narrows = want.values or want.groups or (self.tools and (want.unit or want.since or want.until or want.bounds))
-        return bool(narrows)
+            return []
+        found = [(tool, arguments(tool, self.wanted, self.fields)) for tool in self.tools]
+        return [(tool, given) for tool, given in found if any(meanings(tool)[name] != "size" for name in given)]
 
     # numbers
 

@@ -71,7 +71,8 @@ _NAMES = re.compile(
 )
 """Where a definition lists names of fields, or shows one in an example."""
 _NO_NAMES = frozenset(("and", "or", "of", "the", "field", "interval", "gte", "lte", "gt", "lt", *UNITS))
-_DAYS = "date|day|time|iso|year"
+_SAYING = {"filters": r"json|object|field|\{", "since": "date|day|time|iso|year", "until": "date|day|time|iso|year"}
+"""What a parameter of such a name says of its value."""
 _BOUNDS = (("gte", "lte"), ("min", "max"), ("from", "to"))
 """How an object names what a number lies between; the first that a description speaks of, else the last."""
 _ASIDE = re.compile(
@@ -219,12 +220,9 @@ def _meant(name: str, schema: Mapping[str, Any]) -> str:
     """What a parameter is for; a text for days or filters says so, and only a size is a number."""
     meaning = next((m for m, pattern in TABLES["collection"].items() if re.search(pattern, name.casefold())), "")
     told = f"{name} {about(schema)}".casefold()
-    kind, said = types(schema)[0], {"filters": r"json|object|field|\{", "since": _DAYS, "until": _DAYS}.get(meaning, "")
-    if (kind in ("integer", "number", "boolean")) != (meaning == "size") or (
-        kind == "string" and not re.search(said, told)
-    ):
-        return ""
-    return meaning
+    kind, said = types(schema)[0], _SAYING.get(meaning, "")
+    fits = (kind in ("integer", "number", "boolean")) == (meaning == "size")
+    return meaning if fits and (kind == "object" or re.search(said, told)) else ""
 
 
 def declared(tool: Tool) -> dict[str, tuple[str, ...]]:

@@ -70,7 +70,7 @@ def tables(value: Any, of: str = "") -> Iterator[Table]:
 
 def values(value: Any) -> Iterator[tuple[str, str]]:
     """Fields with a value of theirs that an answer lists: in tables, in lists beside a name, in filters."""
-    yield from ((field, key) for field, rows in _counted(value, "") for key, _ in rows if _tells(key))
+    yield from ((field, key) for field, rows in _counted(value, "") for key, _ in rows if tells(key))
     for holder in objects(value):
         name = holder.get("name") or holder.get("field")
         for key, inner in holder.items():
@@ -108,11 +108,12 @@ def categories(of: Sequence[Facts]) -> Iterator[tuple[str, str]]:
     for facts in of:
         for pair in facts.items():
             seen[pair] = seen.get(pair, 0) + 1
-            if seen[pair] == 2 and _tells(pair[1]):
+            if seen[pair] == 2 and tells(pair[1]):
                 yield pair
 
 
-def _tells(text: str) -> bool:
+def tells(text: str) -> bool:
+    """Whether a value is one that things are told apart by: no text, date, number or address."""
     return 0 < len(text.split()) <= _MOST_WORDS and not re.search(r"\d{3}|://", text)
 
 

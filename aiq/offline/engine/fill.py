@@ -168,7 +168,7 @@ class _Filler:
         other = "entity" if parts else "" if name else "query"
         kind = next(filter(None, (kind_of(name, str(form.get("description"))), *inner)), other)
         for field in self.plan.naming(parts):
-            return [self._call(parts, field, called, given) for called, given in self.plan.calls(field)]
+            return [self._call(parts, field, *called) for called in self.plan.calls(field)]
         least, most = self.things.bounds(name, form)
         judged = next(filter(None, map(self.things.listed, parts)), None) if len(parts) <= _JUDGED else None
         served = next(filter(None, (self.things.served(k) for k in parts if kind_of(k) == "facet")), None)
@@ -182,9 +182,12 @@ class _Filler:
                     out.append(one)
         return out
 
-    def _call(self, parts: Mapping[str, Schema], field: str, called: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        """A call of a plan: its name, its arguments, and what else the object has."""
-        settled: dict[str, Any] = {key: given for key in parts if re.search("arg|param|input", key)} | {field: called}
+    def _call(
+        self, parts: Mapping[str, Schema], field: str, name: str, given: Mapping[str, Any], after: Sequence[int]
+    ) -> dict[str, Any]:
+        """A call of a plan: what it names, its arguments, what it waits for, and what else the object has."""
+        settled: dict[str, Any] = {key: given for key in parts if re.search("arg|param|input", key)} | {field: name}
+        settled |= {key: [*after] for key in parts if kind_of(key) == "dependency"}
         thing = Thing("step", self.w.task)
         return {key: settled[key] if key in settled else self.value(parts[key], key, thing) for key in parts}
 

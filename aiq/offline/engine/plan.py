@@ -9,6 +9,7 @@ from typing import Any
 
 from aiq.offline.chat import ToolCall
 from aiq.offline.engine import dialect
+from aiq.offline.engine.collected import Collected
 from aiq.offline.engine.collection import meanings
 from aiq.offline.engine.fields import spoken
 from aiq.offline.engine.follow import Orders
@@ -19,11 +20,13 @@ from aiq.offline.engine.transcript import Step
 
 Choose = Callable[[Situation, Orders], tuple[ToolCall, ...]]
 """The verb that makes the next calls of tools (`choose`)."""
-Named = tuple[str, dict[str, Any]]
-"""What is called, and its arguments."""
+Called = tuple[str, dict[str, Any], list[int]]
+"""What is called, its arguments, and the positions of the calls that it waits for."""
 
 _DUTIES = {duty: re.compile(signs, re.IGNORECASE) for duty, signs in TABLES["duties"].items()}
 _STATED = re.compile(r"(?m)^\W*(?P<label>[A-Za-z][A-Za-z _-]{1,40}):[ \t]*(?P<number>\d+)\b")
+_CHECKED = re.compile(r"(?im)^\W*[^\n:]*\b(?:gaps?|valid\w*)\b[^\n:]*:\s*(?!\S*(?:continue|needs|fail|insuffic))")
+"""Where the state says that a check has found that nothing more is to be looked for."""
 _AGENT = re.compile(r"agent|worker|assistant|specialist")
 
 
@@ -45,41 +48,52 @@ class Plan:
         """The fields of an object that name what it calls: of options that the prompt describes."""
         return [field for field in parts if self._options(parts[field])]
 
-    def calls(self, field: str) -> list[Named]:
+    def calls(self, field: str) -> list[Called]:
         """The calls of those that the field may name."""
         return self.agents if _AGENT.search(spoken(field)) else self.tools
 
     @cached_property
-    def tools(self) -> list[Named]:
+    def tools(self) -> list[Called]:
         """The calls of tools that the state of the work asks for; those that the prompt tells of were made. How many
         documents come at once is left to a sub-agent that reads, where there is one."""
         here = self.situation
         names = [name for field, named in self.named.items() if not _AGENT.search(spoken(field)) for name in named]
         told = [call for text in (*(b.text for b in here.blocks), here.instructions) for call in dialect.calls(text)]
         steps = [Step(name, given, None, 0) for name, given in told if name in names]
-        offered = {"tools": tuple(self.offered[name] for name in names), "response_format": None}
-        request = here.request.model_copy(update=offered)
-        made = self.choose(replace(here, request=request, steps=(*here.steps, *steps)), self.orders) if names else ()
-        found = [(call.function.name, call.function.parsed) for call in made]
-        if not any(self._does(name, "read") for name in self._agents):
-            return found
-        sizes = {name: meanings(understand(self.offered[name])) for name, _ in found}
-        return [(n, {key: value for key, value in given.items() if sizes[n].get(key) != "size"}) for n, given in found]
+        request = here.request.model_copy(
+            update={"tools": tuple(self.offered[n] for n in names), "response_format": None}
+        )
+        here = replace(here, request=request, steps=(*here.steps, *steps))
+        collected = Collected(here, map(understand, request.tools))
+        if not names or (steps and not collected.calls):  # what was found, others say
+            return []
+        sized = {
+            tool.name: [n for n, meaning in meanings(tool).items() if meaning == "size"] for tool in collected.tools
+        }
+        drop = sized if any(self._does(name, "read") for name in self._agents) else {}
+        made = [(call.function.name, call.function.parsed) for call in self.choose(here, self.orders)]
+        return [(name, {n: v for n, v in given.items() if n not in drop.get(name, ())}, []) for name, given in made]
 
     @property
     def _agents(self) -> list[str]:
         return [name for field, named in self.named.items() if _AGENT.search(spoken(field)) for name in named]
 
     @cached_property
-    def agents(self) -> list[Named]:
-        """Who plans, where there is no plan yet; who reads, where something is unread; when nothing is left to be
-        called, who writes. Arguments are left to the caller."""
+    def agents(self) -> list[Called]:
+        """Who plans, where there is no plan yet; who reads, where something is unread, and then who checks; when there
+        is nothing to be called, who checks, and when that has found nothing missing, who writes. Arguments are left to
+        the caller."""
         here = self.situation
         planned, unread = self._stated("planned"), self._stated("unread")
-        missing = {"plan": planned == 0 or (planned is None and not here.sources), "read": bool(unread)}
-        duties = [duty for duty in missing if missing[duty]] or [*(() if self.tools else ("write",))]
-        does = [next((name for name in self._agents if self._does(name, duty)), None) for duty in duties]
-        return [(name, {}) for name in does if name]
+        duties = ["plan"] * (planned == 0 or (planned is None and not here.sources)) + ["read"] * bool(unread)
+        if duties == ["read"] and not Collected(here).concerns:
+            duties.append("check")
+        elif not duties and not self.tools:
+            duties = ["write"] if planned is None or _CHECKED.search(here.instructions) else ["check", "write"]
+        found = [name for duty in duties if (name := next((n for n in self._agents if self._does(n, duty)), ""))]
+        if "write" in duties:
+            return [(name, {}, []) for name in found[:1]]
+        return [(name, {}, [0] if duties == ["read", "check"] and number else []) for number, name in enumerate(found)]
 
     def _does(self, name: str, duty: str) -> bool:
         return _DUTIES[duty].search(f"{spoken(name)}: {self.offered[name].function.description}") is not None
@@ -91,7 +105,7 @@ class Plan:
 
     def action(self, options: Sequence[str]) -> str | None:
         """The option that says what the calls do: the first that ends, where one writes, else calls of that kind."""
-        writes = any(self._does(name, "write") for name, _ in self.agents)
+        writes = any(self._does(name, "write") for name, *_ in self.agents)
         sign = _DUTIES["write"] if writes else _AGENT if self.agents else re.compile("tool")
         found = (option for option in options if self.named and sign.search(spoken(option)))
         return next(found, None) if self.agents or self.tools else None

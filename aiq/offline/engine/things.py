@@ -164,10 +164,12 @@ class Things:
         return here.meeting
 
     def _asked(self, least: int) -> list[str]:
-        """A question for each facet, or the task; where more are wanted, what is said of its subject, and of when."""
+        """A question for each facet, or the task; where more are wanted, what is to be found first, what is said of the
+        subject, and of when."""
         w = self.w
         found = [f"{facet} ({w.topic.subject})?" for facet in w.facets] or [w.task]
-        more = [w.framed(frame, w.subject) for frame in ("told", "when")]
+        first = [f"{query}?" for query in w.found.missing[:1] if w.is_question and stems(query) < stems(w.task)]
+        more = [*first, *(w.framed(frame, w.subject) for frame in ("told", "when"))]
         return found + more[: max(0, least - len(found))]
 
     def _exact(self) -> list[str]:
