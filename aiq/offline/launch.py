@@ -2,9 +2,12 @@
 
 import asyncio
 import json
+import os
+import signal
 import sys
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -81,8 +84,9 @@ class OfflineStack:
             try:
                 await asyncio.wait_for(child.communicate(), STOP_SECONDS)
             except TimeoutError:
-                child.kill()
-                await child.wait()
+                with suppress(ProcessLookupError):
+                    os.killpg(child.pid, signal.SIGKILL)
+                await child.communicate()
         if self._errors is not None:
             self._errors.close()
             self._errors = None
