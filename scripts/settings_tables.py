@@ -18,6 +18,7 @@ from aiq.core.plugins import load
 from aiq.core.run_settings import RunSettings, SweepSettings
 from aiq.core.tool_settings import McpServerSettings
 from aiq.experiment.compose import config_of_options
+from aiq.serve.settings import ServeSettings
 from aiq.site.settings import in_yaml, section
 from aiq.tools.mcp.events_server import EventsSettings
 
@@ -27,6 +28,7 @@ _TABLE = re.compile(r"(<!-- settings: ([^\n]*?): ([\w.]+) -->\n)(.*?)(<!-- end o
 _APART: Mapping[str, type[BaseModel]] = {
     "events": EventsSettings,
     "gate": GateSettings,
+    "serve": ServeSettings,
     "sweep": SweepSettings,
     "tools.mcp.NAME": McpServerSettings,
 }

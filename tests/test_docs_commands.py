@@ -36,6 +36,7 @@ NOT_RUN: Mapping[str, str] = {
     r"export |pip |uv ": "is about the machine",
     r"aiq mcp events": "serves until its client goes; tests/tools/mcp/test_events_server.py starts it",
     r"aiq offline": "serves until Ctrl-C; tests/offline/test_launch.py starts it",
+    r"aiq serve(?! --)": "serves until Ctrl-C; tests/serve starts it",
     r"aiq doctor .*llm=": "tries an endpoint, and needs it and its key",
     r"python -m benchmarks\.closed_world --out benchmarks": "writes into the checkout; tests/benchmarks compares it",
     r".* llm=(?!offline)": "needs a model endpoint and its key",

@@ -9,8 +9,10 @@ from fastapi import Path as InPath
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
 from fastapi.security import APIKeyHeader
+from pydantic.json_schema import SkipJsonSchema
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
+from starlette.routing import Match
 from starlette.types import ASGIApp
 
 from aiq import __version__
@@ -24,6 +26,7 @@ from aiq.serve.wire import (
     DecisionTaken,
     ErrorBody,
     Health,
+    TaskEvent,
     TaskList,
     TaskStatus,
     TaskSummary,
@@ -46,8 +49,24 @@ _EXAMPLES = {
 }
 
 
+_ERROR = {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorBody"}}}
+"""Said in full, for a `model` would be described in the type of the route's good answer; `_open` brings the schema."""
+_EVENT = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string", "description": "the event's seq"},
+        "event": {"type": "string", "description": "its type"},
+        "data": {
+            "type": "string",
+            "contentMediaType": "application/json",
+            "contentSchema": TaskEvent.model_json_schema(),
+        },
+    },
+}
+
+
 def _errors(*groups: dict[int, str]) -> dict[int | str, dict[str, Any]]:
-    return {status: {"model": ErrorBody, "description": why} for group in groups for status, why in group.items()}
+    return {status: {"description": why, "content": _ERROR} for group in groups for status, why in group.items()}
 
 
 def make_app(service: Service, render: Callable[[str], str]) -> ASGIApp:
@@ -59,8 +78,10 @@ def make_app(service: Service, render: Callable[[str], str]) -> ASGIApp:
         docs_url=None,
         redoc_url=None,
     )
-    app.include_router(_api(service, render))
-    app.include_router(_open(service))
+    routers = (_api(service, render), _open(service))
+    for router in routers:
+        app.include_router(router)
+    app.state.routes = [route for router in routers for route in router.routes]
     app.add_exception_handler(Refused, _refused)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(RequestValidationError, _invalid)
@@ -93,11 +114,11 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
         request: Request,
         response: Response,
         asked: Annotated[new_task, Body(openapi_examples=_EXAMPLES)],
-        idempotency_key: Annotated[str | None, Header(min_length=1, max_length=200, pattern=r"^[!-~]+$")] = None,
+        idempotency_key: Annotated[str, Header(max_length=200, pattern=r"^[!-~]*$")] = "",
     ) -> TaskSummary:
         """Ask an agent. It answers in its own time: follow `/api/v1/stream/sse`, or look at the task."""
         given = store.Request(query=asked.query, agent=asked.agent, turns=tuple(asked.turns), chosen=asked.chosen())
-        task, new = service.submit(_owner(request), given, idempotency_key)
+        task, new = service.submit(_owner(request), given, idempotency_key or None)
         response.status_code = 202 if new else 200
         response.headers["Location"] = f"/api/v1/tasks/{task.id}"
         return summary_of(task)
@@ -105,8 +126,8 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
     @api.get("/tasks", response_model=TaskList, responses=_errors(_INVALID))
     async def list_tasks(
         request: Request,
-        status: TaskStatus | None = None,
-        before: Annotated[int | None, Query(ge=1, le=2**53, description="`next` of the page before")] = None,
+        status: TaskStatus | SkipJsonSchema[None] = None,
+        before: Annotated[int, Query(ge=1, le=2**53, description="`next` of the page before")] = 2**53,
         limit: Annotated[int, Query(ge=1, le=100)] = 20,
     ) -> TaskList:
         """The key's tasks, the latest first."""
@@ -129,22 +150,23 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
         response_class=HTMLResponse,
         responses={
             200: {"content": {"text/html": {"schema": {"type": "string"}}}},
-            **_errors({404: "no such task, or no report yet"}, _INVALID),
+            **_errors(_NO_TASK, _INVALID, {409: "the task has no report, or not yet"}),
         },
     )
     async def get_report(request: Request, task_id: TaskId) -> HTMLResponse:
         """The report as HTML without scripts, images and raw HTML."""
         report = service.view(service.task(_owner(request), task_id)).result
         if report is None:
-            raise Refused(404, "no_report", "the task has no report")
+            raise Refused(409, "no_report", "the task has no report")
         return HTMLResponse(render(report))
 
     @api.get(
         "/stream/sse",
+        status_code=200,
         response_class=EventStream,
         responses={
             200: {
-                "content": {"text/event-stream": {"schema": {"type": "string"}}},
+                "content": {"text/event-stream": {"schema": {"type": "array"}, "itemSchema": _EVENT}},
                 "description": "events as they come",
             },
             204: {"description": "the last event was received before: nothing will follow"},
@@ -154,15 +176,15 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
     async def stream_events(
         request: Request,
         workflow_id: Annotated[str, Query(max_length=64)],
-        last_event_id: Annotated[int | None, Header(ge=0, le=2**53, description="of the last event received")] = None,
+        last_event_id: Annotated[int, Header(ge=0, le=2**53, description="of the last event received")] = 0,
     ) -> Response:
         """The events of a task from the first, or after `Last-Event-ID`, to its end. Each has its number as id."""
         owner = _owner(request)
-        task, after = service.task(owner, workflow_id), last_event_id or 0
-        if task.status not in UNFINISHED and after >= service.store.last_event(task):
+        task = service.task(owner, workflow_id)
+        if task.status not in UNFINISHED and last_event_id >= service.store.last_event(task):
             return Response(status_code=204)  # which tells an EventSource not to come again
         held = service.streaming(owner)
-        return EventStream(service.events(task, after), held, service.settings.stall_seconds)
+        return EventStream(service.events(task, last_event_id), held, service.settings.stall_seconds)
 
     @api.post(
         "/approvals/decision",
@@ -180,7 +202,7 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
 
 def _open(service: Service) -> APIRouter:
     """What needs no key: health, and the page."""
-    routes = APIRouter(responses=_errors({403: _NEEDS[403]}))
+    routes = APIRouter(responses={403: {"model": ErrorBody, "description": _NEEDS[403]}})
 
     @routes.get("/health", response_model=Health)
     async def health() -> Health:
@@ -220,7 +242,11 @@ async def _http_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     status = 422 if error.status_code == 400 else error.status_code
     refused = Refused(status, _CODES.get(status, "http_error"), str(error.detail))
-    return JSONResponse(error_body(refused), status, error.headers)
+    headers = dict(error.headers or {})
+    if status == 405:  # the framework looks no further than the first route of the path
+        matching = [route for route in request.app.state.routes if route.matches(request.scope)[0] is not Match.NONE]
+        headers["Allow"] = ", ".join(sorted({method for route in matching for method in route.methods}))
+    return JSONResponse(error_body(refused), status, headers)
 
 
 async def _invalid(_: Request, error: Exception) -> JSONResponse:

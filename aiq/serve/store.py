@@ -161,7 +161,7 @@ class Store:
         found = self._one("SELECT * FROM tasks WHERE owner = ? AND idempotency = ?", owner, idempotency)
         return None if found is None else _task(found)
 
-    def tasks(self, owner: str, status: TaskStatus | None, before: int | None, most: int) -> list[Task]:
+    def tasks(self, owner: str, status: TaskStatus | None, before: int, most: int) -> list[Task]:
         """The latest first, those made before the one of this number."""
         wanted = [("owner = ?", owner), ("status = ?", status), ("number < ?", before)]
         given = [(text, value) for text, value in wanted if value is not None]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model, model_validator
 
 from aiq.core.base import Record
 from aiq.core.reports import Audit, CitationStatus
@@ -88,11 +88,24 @@ class TaskList(Record):
     next: int | None = Field(description="as `before` it brings the next ones; null: there are none")
 
 
-class DecisionRequest(BaseModel):
+class Body(BaseModel):
+    """What is sent: nothing that is not described, and no value taken for another."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _whole_numbers(cls, given: Any) -> Any:
+        """JSON has one kind of number: 3.0 is 3."""
+        if not isinstance(given, dict):
+            return given
+        return {k: int(v) if isinstance(v, float) and v.is_integer() else v for k, v in given.items()}
+
+
+class DecisionRequest(Body):
     """On a plan: approved, or what is to change, or (neither) rejected. On a question: the answer, or it is skipped."""
 
     model_config = ConfigDict(
-        extra="forbid",
         json_schema_extra={
             "example": {
                 "workflow_id": "4f0c1d7e9b2a4c6d8e0f1a2b3c4d5e6f",
@@ -128,13 +141,11 @@ class TaskEvent(Record):
     attempt: int
     agent_id: str | None = None
     message: str = ""
-    payload: Mapping[str, JsonValue] = {}
+    payload: Mapping[str, Any] = {}
 
 
-class NewTask(BaseModel):
+class NewTask(Body):
     """What every request for a task has; `request_model` adds what the served agents let one choose."""
-
-    model_config = ConfigDict(extra="forbid")
 
     query: str
     agent: str
@@ -151,7 +162,7 @@ class NewTask(BaseModel):
 def request_model(settings: ServeSettings, agents: Sequence[str], adjustable: Mapping[str, Any]) -> type[NewTask]:
     """The body of a new task: `adjustable` are pydantic fields by name, which may stand in `context` or beside it."""
     fields: dict[str, Any] = {name: (field.annotation, field) for name, field in adjustable.items()}
-    context = create_model("Context", __config__=ConfigDict(extra="forbid"), **fields)
+    context = create_model("Context", __base__=Body, **fields)
     text: dict[str, Any] = {"min_length": 1, "max_length": settings.query_chars, "pattern": r"\S"}
     own: dict[str, Any] = {
         "query": (str, Field(description="what to research", examples=["What is quantum computing?"], **text)),

@@ -75,4 +75,4 @@ async def answer(question: Question, session: Session) -> str:
     """`VERB WORDS`: how it is answered, and what with."""
     verb, _, words = question.text.partition(" ")
     session.events.emit(StageChanged(stage=verb))
-    return "It says: " + await VERBS[verb](words, session)
+    return "It says: " + (await VERBS[verb](words, session) if verb in VERBS else words)

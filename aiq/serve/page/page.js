@@ -151,5 +151,6 @@ at("change").addEventListener("click", () => at("feedback").value.trim() && deci
 const described = await (await fetch("openapi.json")).json();
 const agent = described.components.schemas.TaskRequest.properties.agent;
 for (const name of agent.enum ?? [agent.const]) at("agent").append(new Option(name, name));
+at("send").disabled = false;
 at("keyed").hidden = !described.components.securitySchemes;
 if (location.hash.length > 1) watch(location.hash.slice(1));

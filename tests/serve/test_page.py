@@ -1,0 +1,103 @@
+"""The page in a real browser: ask, approve a plan, read the report; and a report that would like to do more."""
+
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.serve.conftest import Api
+
+playwright = pytest.importorskip("playwright.sync_api")
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("no chromium on this machine")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(chromium: Any, api: Api) -> Iterator[Any]:
+    """The page, opened; no script of it may fail."""
+    opened = chromium.new_page()
+    opened.set_default_timeout(30_000)
+    failures: list[str] = []
+    opened.on("pageerror", lambda error: failures.append(str(error)))
+    opened.goto(api.address)
+    yield opened
+    opened.close()
+    assert failures == []
+
+
+def ask(page: Any, query: str) -> None:
+    page.fill("#query", query)
+    page.click("#send")
+
+
+def shows(page: Any, place: str, text: str) -> None:
+    """Wait until it does; the page's policy lets no test evaluate a condition there."""
+    playwright.expect(page.locator(place)).to_contain_text(text, timeout=30_000)
+
+
+def test_ask_approve_a_plan_and_read_the_report(page: Any) -> None:
+    ask(page, "plan a house")
+    page.wait_for_selector("#approval:not([hidden])")
+    assert page.inner_text("#prompt") == "**Plan** a house"
+    page.fill("#feedback", "with a door")
+    page.click("#change")
+    shows(page, "#prompt", "with a door")
+    page.click("#approve")
+    page.wait_for_selector("#report:not([hidden])")
+    assert page.inner_text("#text").strip() == "It says: approve a house, with a door"
+    assert page.inner_text("#status") == "completed"
+    assert "plan for you" in page.inner_text("#events")
+    page.reload()
+    page.wait_for_selector("#report:not([hidden])")
+    assert "with a door" in page.inner_text("#text")
+
+
+def test_a_task_is_watched_and_cancelled(page: Any) -> None:
+    ask(page, "rounds 1000")
+    shows(page, "#events", "round 3: query 3")
+    page.click("#cancel")
+    shows(page, "#status", "cancelled")
+
+
+def test_a_hostile_agent_executes_nothing(page: Any, api: Api) -> None:
+    loaded: list[str] = []
+    page.on("request", lambda request: loaded.append(request.url))
+    ask(page, "hostile")
+    page.wait_for_selector("#approval:not([hidden])")
+    page.click("#approve")
+    page.wait_for_selector("#report:not([hidden])")
+    page.wait_for_timeout(500)
+    assert page.title() == "aiq"
+    assert page.locator("#text, #events, #sources, #prompt").locator("script, img, iframe, [onerror]").count() == 0
+    hrefs = page.eval_on_selector_all("#text a", "links => links.map(link => link.getAttribute('href'))")
+    assert all(href.startswith(("http://", "https://")) for href in hrefs)
+    assert all(url.startswith(api.address) for url in loaded)
+
+
+def test_a_stock_event_source_follows_a_task_to_its_end(page: Any, api: Api) -> None:
+    """It is closed by the last event, or it would come again and be told that there is no more (204)."""
+    task_id = api.ask("rounds 5").json()["task_id"]
+    found = page.evaluate(
+        """id => new Promise(done => {
+            const source = new EventSource(`/api/v1/stream/sse?workflow_id=${id}`), ids = [];
+            for (const type of ["WORKFLOW_STARTED", "PROGRESS", "DATA_PROCESSING", "LLM_OUTPUT", "WORKFLOW_COMPLETED"])
+                source.addEventListener(type, event => ids.push(Number(event.lastEventId)));
+            source.addEventListener("STREAM_END", event => ids.push(Number(event.lastEventId)));
+            source.onerror = () => source.readyState === EventSource.CLOSED && done(ids);
+        })""",
+        task_id,
+    )
+    assert found == list(range(1, len(found) + 1))
+    assert len(found) == len(api.events(task_id))
