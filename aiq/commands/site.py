@@ -19,11 +19,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from aiq.site.pages import write_site
+    from aiq.site.results import write_site
 
     if not args.results.is_dir():
         raise UserError(f"there is no folder {args.results}; name the folder of all results")
-    written, problems = write_site(args.results)
+    written, problems = write_site(args.results, shown=sys.stderr.isatty())
     for problem in problems:
         print(f"aiq: {problem}", file=sys.stderr)
     print(f"{counted(written, 'page')} written; open {args.results / 'index.html'}")

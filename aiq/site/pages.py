@@ -16,16 +16,13 @@ from filelock import FileLock
 
 from aiq import __version__
 from aiq.analysis.reliability import reliabilities
-from aiq.core.errors import AiqError
-from aiq.core.run_settings import DatasetSettings
 from aiq.core.samples import Sample, SampleKey
 from aiq.core.seeds import derive
-from aiq.datasets import load
 from aiq.runs.events import EventReader
 from aiq.runs.folder import MANIFEST, SWEEP_FILE, RunFolder, natural
 from aiq.runs.journal import read_journal, whole_lines, writable
 from aiq.runs.manifest import Manifest
-from aiq.runs.reader import summary_of
+from aiq.runs.reader import read_dataset, summary_of
 from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.runs.sweeps import Sweep, SweepFolder
 from aiq.site import records
@@ -103,12 +100,12 @@ def write_run(folder: RunFolder, samples: Iterable[Sample] | None = None) -> Pat
 
     `samples`: of its dataset, in order; by default they are read from where the manifest says, if they are still there.
     """
-    stamp = _stamp(folder.path)
+    state = stamp(folder.path)
     manifest = folder.read_manifest()
     summary = summary_of(folder, manifest)
     site = folder.path / SITE
     site.mkdir(exist_ok=True)
-    known, gold = ({one.id: one for one in samples}, "") if samples is not None else _dataset(manifest)
+    known, gold = read_dataset(manifest) if samples is None else ({one.id: one for one in samples}, None)
     columns = _write_samples(folder, manifest, known)
     reliability, _ = reliabilities(folder, summary.metrics)
     plots = run_plots(summary, columns, records.headline(manifest, summary))
@@ -117,7 +114,7 @@ def write_run(folder: RunFolder, samples: Iterable[Sample] | None = None) -> Pat
     replace(site / "summary.js", data_line({"format": FORMAT, **shown, "plots": [*plots], "columns": columns}))
     path = place(folder.path)
     write_page(folder.page_path, "run", f"{manifest.experiment} {folder.run_id}", path)
-    update_index(folder.results, {path: {"stamp": stamp, **records.of_run(manifest, summary)}})
+    update_index(folder.results, {path: {"stamp": state, **records.of_run(manifest, summary)}})
     return folder.page_path
 
 
@@ -152,38 +149,11 @@ def update_index(results: Path, lines: Mapping[str, Json]) -> None:
         replace(results / SITE / "runs.js", "".join(map(data_line, kept)))
 
 
-def write_site(results: Path) -> tuple[int, list[str]]:
-    """Write the pages of all runs and sweeps that have changed: how many, and why others could not be written."""
-    from aiq.site.sweep_page import write_sweep_page
-
-    known = {one["path"]: one for one in data_records(results / SITE / "runs.js")}
-    written, problems = 0, list[str]()
-    files = chain.from_iterable(results.glob(f"{'*/' * depth}{name}") for depth, name in _FILES)
-    for path in sorted(file.parent for file in files):
-        line = known.get(place(path), {})
-        if line.get("stamp") == _stamp(path) and (path / "index.html").is_file():
-            continue
-        try:
-            if (path / SWEEP_FILE).is_file():
-                write_sweep_page(SweepFolder(path), SweepFolder(path).read())
-            else:
-                write_run(RunFolder(path))
-            written += 1
-        except AiqError as error:
-            problems.append(f"{path}: {error}")
-    write_shared(results)
-    update_index(results, {})
-    return written, problems
-
-
-_FILES: Final = ((2, MANIFEST), (3, MANIFEST), (2, SWEEP_FILE))
-
-
 def sweep_written(folder: SweepFolder, sweep: Sweep) -> None:
     """Put a sweep into the index, and what its page shares with others where that can find it."""
     results = folder.path.absolute().parent.parent
     write_shared(results)
-    update_index(results, {place(folder.path): {"stamp": _stamp(folder.path), **records.of_sweep(sweep)}})
+    update_index(results, {place(folder.path): {"stamp": stamp(folder.path), **records.of_sweep(sweep)}})
 
 
 def place(folder: Path) -> str:
@@ -193,25 +163,12 @@ def place(folder: Path) -> str:
     return "/".join(path.parts[-depth:])
 
 
-def _stamp(folder: Path) -> str:
+def stamp(folder: Path) -> str:
     """Changes with the files that the pages are made from, and with the format that they are made in."""
     names = (MANIFEST, "summary.json", SWEEP_FILE, "samples*.jsonl", "scores*.jsonl", "event_index.jsonl")
     files = sorted(chain.from_iterable(map(folder.glob, names)))
     states = [(file.name, stat.st_size, stat.st_mtime_ns) for file in files if (stat := file.stat())]
     return f"{derive(FORMAT, __version__, str(states)):016x}"
-
-
-def _dataset(manifest: Manifest) -> tuple[dict[str, Sample], str]:
-    """The samples of a run's dataset, or none and why."""
-    try:
-        settings = manifest.section("dataset", DatasetSettings)
-        if settings.path is None:
-            return {}, "the dataset is not on this machine"
-        dataset = load(settings, seed=int(str(manifest.config.get("seed", 0))), limit=None)
-    except (AiqError, ValueError) as error:
-        return {}, f"the dataset is not to be had: {error}"
-    changed = dataset.fingerprint != manifest.dataset.fingerprint
-    return {one.id: one for one in dataset.samples}, "the dataset has changed since the run" if changed else ""
 
 
 def _write_samples(folder: RunFolder, manifest: Manifest, known: Mapping[str, Sample]) -> Json:
@@ -252,7 +209,7 @@ class _Table:
         self.columns: Json = {"tags": {}, "scores": {}}
         self._length = 0
 
-    def add(self, record: Json, chunks: Mapping[str, int]) -> None:
+    def add(self, record: Json, chunks: Json) -> None:
         for name, value in {**record, **chunks}.items():
             if name in ("tags", "scores"):
                 columns = self.columns[name]

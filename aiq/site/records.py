@@ -97,7 +97,7 @@ def of_sweep(sweep: Sweep) -> Json:
     }
 
 
-def of_summary(manifest: Manifest, summary: Summary, reliability: Mapping[str, str], gold: str) -> Json:
+def of_summary(manifest: Manifest, summary: Summary, reliability: Mapping[str, str], gold: str | None) -> Json:
     """Everything of a run but its samples. `gold`: why there are no accepted answers to see, if there are none."""
     other = summary.agent_failures
     metrics = _metrics(manifest, summary)

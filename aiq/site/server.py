@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from aiq.core.errors import UserError
-from aiq.site.pages import write_site
+from aiq.site.results import write_site
 
 _EVERY: Final = 3.0  # seconds between looks
 _AT_MOST: Final = 0.1  # of the time goes into writing

@@ -11,8 +11,9 @@ from aiq.__main__ import main
 from aiq.core.samples import Question, Sample
 from aiq.runs.folder import RunFolder
 from aiq.runs.manifest import Manifest
-from aiq.site.pages import data_line, data_records, write_run, write_site
+from aiq.site.pages import data_line, data_records, write_run
 from aiq.site.records import again
+from aiq.site.results import write_site
 from aiq.site.timeline import timeline, writer_of
 from tests.site.made import ADDRESS, PASSAGE, RELAXED, REPORT, RUN, events, row, write_made_run, write_results
 from tests.site.seen import EVIL, Seen

@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from aiq.site.pages import write_site
+from aiq.site.results import write_site
 from aiq.site.server import server_of
 from tests.site.made import ADDRESS, PASSAGE, RELAXED, REPORT, row, score, write_results
 from tests.site.seen import EVIL
