@@ -22,6 +22,8 @@ Page = Any
 Opened = Callable[..., Page]
 
 pytestmark = pytest.mark.slow
+BUSY = 60_000
+"""Milliseconds that anything may take: a busy machine fails no test."""
 SIZES = {"wide": {"width": 1400, "height": 900}, "phone": {"width": 390, "height": 800}}
 
 
@@ -38,6 +40,7 @@ def chromium() -> Iterator[Any]:
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if program is None:
         pytest.skip("no chromium on this machine")
+    playwright.expect.set_options(timeout=BUSY)
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
         yield browser
@@ -47,7 +50,7 @@ def chromium() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def window(chromium: Any) -> Any:
     context = chromium.new_context()
-    context.set_default_timeout(5_000)
+    context.set_default_timeout(BUSY)
     return context
 
 
