@@ -219,14 +219,12 @@ class Service:
     async def cancel(self, task: Task) -> Task:
         """End the task, whatever it does; one that has ended stays as it is."""
         if task.status in UNFINISHED and task.id not in self._cancelled:
-            self._cancelled.add(task.id)
             work = self._work.get(task.id)
-            if work is None:
-                self._ended(task, "cancelled")
-            else:
+            if work is not None:
+                self._cancelled.add(task.id)
                 insisting = asyncio.create_task(_cancel(work))
-                await asyncio.wait({insisting, work}, timeout=GRACE_SECONDS, return_when=asyncio.ALL_COMPLETED)
-                self._ended(task, "cancelled")
+                await asyncio.wait({insisting}, timeout=GRACE_SECONDS)
+            self._ended(task, "cancelled")
         return self.store.task(task.id)
 
     def decide(self, task: Task, approval_id: str, approved: bool, feedback: str) -> None:

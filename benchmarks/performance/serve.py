@@ -87,7 +87,7 @@ def served(*overrides: str) -> Iterator[Server]:
             client = httpx2.AsyncClient(base_url=address, timeout=600, limits=limits, trust_env=False)
             yield Server(process.pid, client)
             process.terminate()
-            process.wait(60)
+            process.wait(300)
 
 
 async def streams(server: Server, tasks: int, each: int) -> bool:

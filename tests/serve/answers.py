@@ -25,6 +25,14 @@ async def rounds(words: str, session: Session) -> str:
     return words
 
 
+async def flood(words: str, session: Session) -> str:
+    """More than the buffers of a connection hold."""
+    for number in range(int(words)):
+        session.events.emit(Round(number=number, queries=("x" * 1_000_000,), new_sources=()))
+        await asyncio.sleep(0)
+    return words
+
+
 async def sleep(words: str, session: Session) -> str:
     await asyncio.sleep(float(words))
     return words
@@ -68,7 +76,7 @@ async def hostile(words: str, session: Session) -> str:
     return HOSTILE
 
 
-VERBS = {verb.__name__: verb for verb in (rounds, sleep, stubborn, plan, clarify, spend, fail, fall, hostile)}
+VERBS = {verb.__name__: verb for verb in (rounds, flood, sleep, stubborn, plan, clarify, spend, fail, fall, hostile)}
 
 
 async def answer(question: Question, session: Session) -> str:

@@ -51,7 +51,7 @@ class Api:
 
     def until(self, task_id: str, *statuses: str) -> dict[str, Any]:
         """The task once it has one of these statuses, or has ended."""
-        end = time.monotonic() + 30
+        end = time.monotonic() + 120
         while (found := self.task(task_id))["status"] not in (statuses or ENDED):
             assert time.monotonic() < end, found
             time.sleep(0.02)
@@ -117,7 +117,7 @@ def served(folder: Path, *overrides: str, keys: Mapping[str, float | None] | Non
 
     thread = threading.Thread(target=run)
     thread.start()
-    serving = said.get(timeout=60)
+    serving = said.get(timeout=180)
     if isinstance(serving, BaseException):
         raise serving
     api = Api(serving.address, next(iter(made.values()), None), made)
@@ -126,7 +126,7 @@ def served(folder: Path, *overrides: str, keys: Mapping[str, float | None] | Non
     finally:
         api.client.close()
         loops[0].call_soon_threadsafe(serving.server.end)
-        thread.join(timeout=60)
+        thread.join(timeout=120)
         assert not thread.is_alive()
         assert said.empty(), said.get()
 

@@ -2,11 +2,12 @@
 
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.serve.conftest import Api
+from tests.serve.conftest import Api, served
 
 playwright = pytest.importorskip("playwright.sync_api")
 
@@ -69,6 +70,19 @@ def test_a_task_is_watched_and_cancelled(page: Any) -> None:
     shows(page, "#events", "round 3: query 3")
     page.click("#cancel")
     shows(page, "#status", "cancelled")
+
+
+def test_a_server_with_keys_is_asked_with_one(chromium: Any, tmp_path: Path) -> None:
+    with served(tmp_path, keys={"one": None}) as api:
+        page = chromium.new_page()
+        page.goto(api.address)
+        ask(page, "plan a house")
+        shows(page, "#status", "send a valid key")
+        page.fill("#key", api.key)
+        page.click("#send")
+        page.click("#reject")
+        shows(page, "#text", "It says: reject a house")
+        page.close()
 
 
 def test_a_hostile_agent_executes_nothing(page: Any, api: Api) -> None:

@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 
 def start(folder: Path, port: int) -> tuple[Forked, Api]:
     server = Forked("aiq", *GIVEN, f"serve.port={port}", cwd=folder)
-    api, end = Api(f"http://127.0.0.1:{port}"), time.monotonic() + 60
+    api, end = Api(f"http://127.0.0.1:{port}"), time.monotonic() + 180
     while True:
         with suppress(httpx2.HTTPError):
             api.client.get("/ready")
@@ -81,7 +81,7 @@ def test_nothing_is_lost_or_repeated(folder: Path, port: int) -> None:
             api.decide(waits, approved=False)
             time.sleep(0.1)
         for reader in readers:
-            reader.join(60)
+            reader.join(120)
         assert [api.until(task_id)["status"] for task_id in ids] == ["completed"] * 6
         assert (waits["status"], waits["route"]) == ("completed", "rejected")
         told = {event["type"]: event for event in api.events(planned) if event["attempt"] == 2}
@@ -95,7 +95,7 @@ def test_nothing_is_lost_or_repeated(folder: Path, port: int) -> None:
         assert restarted == [{"what": "restart", "attempt": 2, "from": "start"}] * len(restarted)
         assert len(restarted) >= 3
         server.send_signal(15)
-        assert server.wait(30) == 0
+        assert server.wait(120) == 0
         assert server.err == ""
     runs = [path.parent.name for path in (folder / "results" / "serve").glob("*/summary.json")]
     assert len(runs) == 2
