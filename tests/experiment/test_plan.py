@@ -37,7 +37,7 @@ def settings(**changes: Any) -> KnowledgeSettings:
 
 def run_of(*overrides: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     assert main(["run", *overrides, "runner.progress=false"]) == 0
-    folder = max(Path("results").glob("*/*"), key=lambda path: path.name)
+    folder = max(Path("results").glob("*/*/manifest.json"), key=lambda path: path.parent.name).parent
     rows = [json.loads(line) for line in (folder / "samples.jsonl").read_text(encoding="utf-8").splitlines()]
     return rows, json.loads((folder / "summary.json").read_text(encoding="utf-8"))
 
