@@ -64,6 +64,9 @@ async def test_tools_are_listed_and_a_collection_is_counted_and_scanned(connecte
     async with connected() as client:
         (tool,) = (await client.list_tools()).tools
         assert tool.name == "analyze_events"
+        assert tool.output_schema
+        documents = tool.output_schema["properties"]["documents"]["items"]
+        assert documents == {"type": "object", "additionalProperties": True}  # checked at once, not value by value
         properties = tool.input_schema["properties"]
         assert {"filters", "range_filters", "group_by", "date_histogram", "search_after", "pit_id"} <= set(properties)
         assert "country, city, event_theme, organiser" in (tool.description or "")
