@@ -156,8 +156,8 @@ def executed(
 ) -> "RunOutcome":
     """Run, with progress, and write the page. A KeyboardInterrupt says how to go on."""
     from aiq.experiment.runner import execute
+    from aiq.site.pages import write_run
     from aiq.site.progress import Progress
-    from aiq.site.run_page import write_page
 
     with closing(Progress(plan.settings.name, shown=plan.settings.runner.progress)) as progress:
         try:
@@ -166,7 +166,7 @@ def executed(
             begun = folder.manifest_path.exists()
             raise KeyboardInterrupt(go_on("interrupted", folder.path) if begun else "interrupted") from None
     if outcome.changed or not folder.page_path.exists():
-        write_page(folder, plan.spec.keys)
+        write_run(folder, plan.dataset.samples)
     return outcome
 
 

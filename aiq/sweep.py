@@ -165,7 +165,7 @@ def _rescored(folder: SweepFolder, found: Sweep, overrides: Sequence[str] = ()) 
     """Make what is not recorded yet, and then all points, without a model call."""
     from aiq.experiment.redecide import Redecision
     from aiq.experiment.strategies import Strategy, check_metric
-    from aiq.site.run_page import write_page
+    from aiq.site.pages import write_run
 
     grid = split(found.overrides)
     axes = {axis.name for axis in found.axes}
@@ -188,7 +188,7 @@ def _rescored(folder: SweepFolder, found: Sweep, overrides: Sequence[str] = ()) 
             done = redecision.write(plan, run)
         except UserError as error:
             return point.model_copy(update={"status": "failed", "exit_code": 2, "note": str(error)})
-        write_page(run, plan.spec.keys)
+        write_run(run, plan.dataset.samples)
         first = known.setdefault(done.decisions, point.number)
         ended = {"status": "finished", "exit_code": 0, "note": str(done) or None}
         if first != point.number:

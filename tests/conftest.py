@@ -2,6 +2,7 @@
 
 import ipaddress
 import json
+import os
 import pickle
 import re
 import socket
@@ -41,6 +42,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if generated or _SLOW_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker("slow")
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+def pytest_runtest_setup() -> None:
+    """Tables are as wide as their contents: readline leaves the terminal's width to all that follows."""
+    os.environ.pop("COLUMNS", None)
 
 
 @pytest.fixture(scope="session", autouse=True)

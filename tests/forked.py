@@ -22,8 +22,9 @@ from aiq.offline.launch import OfflineStack
 LOADED: Final = (
     "pytest", "httpx2", "openai", "scipy.special",
     "aiq.run", "aiq.commands.run", "aiq.commands.chat", "aiq.analysis.reliability", "aiq.experiment.plan",
-    "aiq.experiment.runner", "aiq.agents.ai_q.agent", "aiq.judges.fresheval", "aiq.site.run_page", "aiq.site.chat",
-    "aiq.tools.toolbox", "aiq.tools.providers.tavily", "aiq.offline.launch", "aiq.serve.server",
+    "aiq.experiment.runner", "aiq.agents.ai_q.agent", "aiq.judges.fresheval", "aiq.site.pages", "aiq.site.chat",
+    "aiq.tools.toolbox", "aiq.tools.providers.tavily", "aiq.offline.launch",
+    "aiq.serve.server",
 )  # fmt: skip
 STACK: Final = "AIQ_TESTS_STACK"
 """The environment variable with the port of an offline stack, which such a process then uses instead of its own."""

@@ -35,6 +35,8 @@ NOT_RUN: Mapping[str, str] = {
     r"scripts/test": "runs this test",
     r"export |pip |uv ": "is about the machine",
     r"aiq mcp events": "serves until its client goes; tests/tools/mcp/test_events_server.py starts it",
+    r"aiq site --serve": "serves until Ctrl-C; tests/site/test_site.py follows a run with it",
+    r"aiq serve": "serves until Ctrl-C; tests/serve starts it",
     r"aiq offline": "serves until Ctrl-C; tests/offline/test_launch.py starts it",
     r"aiq serve(?! --)": "serves until Ctrl-C; tests/serve starts it",
     r"aiq doctor .*llm=": "tries an endpoint, and needs it and its key",
@@ -56,7 +58,7 @@ NOT_RUN: Mapping[str, str] = {
 }
 """By how a command begins, why it is not run."""
 
-LONG = {"datasets.md", "planner.md", "shannon.md", "sweeps.md"}
+LONG = {"datasets.md", "planner.md", "shannon.md", "site.md", "sweeps.md"}
 """Pages whose commands take long, each experiment of which is made by tests of its own."""
 
 MEANT: Mapping[str, str] = {
@@ -73,6 +75,7 @@ MEANT: Mapping[str, str] = {
 
 LATEST: Mapping[str, str] = {
     "show": "questions",
+    "watch": "questions",
     "fresheval": "questions",
     "rescore": "tasks",
     "gate": "questions",
@@ -221,7 +224,8 @@ def test_every_command_of_a_page_works(
 
 def _composed(command: str) -> int:
     """The settings of a command that is not run, where it has some; of a sweep so many points as try every value."""
-    given = [word for word in shlex.split(command) if re.match(r"[\w.]+=", word) and not command.startswith("export")]
+    given = [word for word in shlex.split(command) if re.match(r"(?!serve\.)[\w.]+=", word)]
+    given = [] if command.startswith("export") else given
     if not given:
         return 0
     experiment = [] if any(word.startswith("experiment=") for word in given) else ["experiment=full_freshqa"]

@@ -32,7 +32,7 @@ def rows(file: Path) -> list[dict[str, Any]]:
 def run(folder: str, *overrides: str) -> Path:
     """One run below `folder`; its run folder."""
     assert main(["run", *overrides, f"output_dir={folder}", "runner.progress=false"]) == 0
-    return max(Path(folder).glob("*/*"), key=lambda path: path.name)
+    return max(Path(folder).glob("*/*/manifest.json"), key=lambda path: path.parent.name).parent
 
 
 def reports(run_folder: Path) -> Values:
@@ -149,7 +149,7 @@ def test_a_run_killed_in_the_middle_pays_for_nothing_twice(endpoint: str) -> Non
                 process.kill()
                 break
         assert process.wait() != 0, "the run ended before it could be killed"
-    killed = next(Path("killed").glob("*/*"))
+    killed = next(Path("killed").glob("*/*/manifest.json")).parent
     finished = {(row["sample_id"], row["epoch"]) for row in rows(killed / "samples.jsonl")}
     assert 5 <= len(finished) < 16
     stats_before = calls(endpoint)

@@ -9,16 +9,14 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from aiq import datasets
 from aiq.analysis.export_inspect_events import transcript, usage_of
-from aiq.core.errors import AiqError, UserError
-from aiq.core.run_settings import DatasetSettings
+from aiq.core.errors import UserError
 from aiq.core.samples import Sample
 from aiq.core.usage import Usage
 from aiq.runs.events import EventReader
 from aiq.runs.folder import RunFolder, natural
 from aiq.runs.manifest import Manifest, RunStatus
-from aiq.runs.reader import read_samples, read_scores, summary_of
+from aiq.runs.reader import read_dataset, read_samples, read_scores, summary_of
 from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.runs.summary import Summary
 from aiq.stats.estimates import Estimate
@@ -47,7 +45,7 @@ def export(folder: RunFolder, out: Path) -> tuple[Path, str | None]:
     except ImportError as error:
         raise UserError(f"--format inspect needs Inspect AI: pip install 'aiq-bench[inspect]' ({error})") from None
     manifest = folder.read_manifest()
-    targets, problem = _targets(manifest)
+    targets, problem = read_dataset(manifest)
     log = _log(folder, manifest, targets)
     started = datetime.fromisoformat(manifest.started)
     name = f"{started:%Y-%m-%dT%H-%M-%S}_{manifest.experiment}_{manifest.run_id}.eval"
@@ -55,21 +53,6 @@ def export(folder: RunFolder, out: Path) -> tuple[Path, str | None]:
     out.mkdir(parents=True, exist_ok=True)
     write_eval_log(log, path)
     return path, problem
-
-
-def _targets(manifest: Manifest) -> tuple[Mapping[str, Sample], str | None]:
-    """The samples by id, with what their reports are held against, read again from the dataset; or why there are none.
-
-    A dataset that has changed since is not the one that the run was judged by.
-    """
-    try:
-        settings = manifest.section("dataset", DatasetSettings)
-        dataset = datasets.load(settings, seed=0, limit=None)
-    except AiqError as error:
-        return {}, str(error)
-    if dataset.fingerprint != manifest.dataset.fingerprint:
-        return {}, f"the dataset {manifest.dataset.name} has changed since the run"
-    return {sample.id: sample for sample in dataset.samples}, None
 
 
 def _log(folder: RunFolder, manifest: Manifest, targets: Mapping[str, Sample]) -> "EvalLog":

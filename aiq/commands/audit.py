@@ -53,7 +53,6 @@ def run(args: Namespace) -> int:
         raise UserError(f"--repaired and --html are for one report; choose it from {args.report} with --sample ID")
     from aiq.citations.files import audited, write_text
     from aiq.site.audit_table import print_audit, print_audits
-    from aiq.site.tables import Output
 
     audits = [audited(case, passages=args.json is not None or args.html is not None) for case in cases]
     if args.json is not None:
@@ -65,9 +64,9 @@ def run(args: Namespace) -> int:
 
         write_text(args.html, audit_page(audits[0]))
     if several:
-        print_audits(audits, Output())
+        print_audits(audits)
     else:
-        print_audit(audits[0].record, Output())
+        print_audit(audits[0].record)
     return 0 if all(audit.record.clean for audit in audits) else 1
 
 

@@ -68,7 +68,7 @@ def _absent(folder: Path) -> UserError:
 
 
 def _list(args: Namespace) -> int:
-    from aiq.site.tables import plain_table, show
+    from aiq.site.tables import Sheet, show
 
     rows: list[tuple[object, ...]] = []
     with _opened(args.dir) as stores:
@@ -81,7 +81,7 @@ def _list(args: Namespace) -> int:
                 sizes = [len(each.request_body) + len(each.response_body) for each in store.exchanges(name)]
                 state = "yes" if whole else "no: cut off"
                 rows.append((name, account, len(sizes), f"{sum(sizes) / 1000:,.1f}", state))
-    show(plain_table(("cassette", "of", "exchanges", "kB of bodies", "whole"), rows, left=2))
+    show(Sheet(("cassette", "of", "exchanges", "kB of bodies", "whole"), rows, left=2))
     return 0
 
 

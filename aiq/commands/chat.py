@@ -30,7 +30,8 @@ from aiq.core.run_settings import RunSettings
 from aiq.core.samples import Question, Sample, SampleKey
 from aiq.core.session import Session
 from aiq.core.usage import UsageLedger
-from aiq.site.chat import LeftError, Terminal, printable, show_progress, show_thread, show_threads
+from aiq.site.chat import LeftError, Terminal, show_progress, show_thread, show_threads
+from aiq.site.tables import printable
 
 _DEFAULTS = ("experiment=full_freshqa", "agent=ai_q_chat", "name=chat")
 """Where no experiment is chosen: AI-Q on the closed world, at the world's time."""

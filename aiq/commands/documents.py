@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from aiq.core.errors import AiqError, ConfigError, UserError
 from aiq.core.text import counted
-from aiq.site.chat import printable
+from aiq.site.tables import printable
 
 if TYPE_CHECKING:
     from aiq.core.run_settings import RunSettings

@@ -58,7 +58,7 @@ def run(args: Namespace) -> int:
     from aiq.serve.agents import Agents
     from aiq.serve.server import Serving, serve
     from aiq.site.markdown import render
-    from aiq.site.run_page import write_page
+    from aiq.site.pages import write_run
 
     def greet(serving: Serving) -> None:
         model = "the offline model" if is_offline_model(settings) else settings.llm.model
@@ -75,7 +75,7 @@ def run(args: Namespace) -> int:
 
     agents = Agents(plugins)
     folder = asyncio.run(serve(agents, settings, api, args.overrides, render, greet, live=live))
-    print(f"ended; what is not finished goes on at the next start\nwritten to {write_page(folder)}")
+    print(f"ended; what is not finished goes on at the next start\nwritten to {write_run(folder)}")
     return 0
 
 

@@ -1,6 +1,9 @@
-"""Print one attempt of a run readably: the question, what happened in order, report, sources and scores.
+"""Show a run and its samples, the worst first; or one sample: what happened, report, gold answer, citations, scores.
 
-RUN is a run folder, a run id below results/, or `latest`.
+aiq show RUN
+aiq show RUN SAMPLE
+
+RUN is a run folder, a run id below results/, an experiment (its latest run), or `latest`.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -9,13 +12,13 @@ from aiq.core.errors import UserError
 from aiq.core.samples import SampleKey
 from aiq.runs.events import EventReader
 from aiq.runs.folder import RunFolder, find_run, natural
-from aiq.runs.reader import read_samples, read_scores
+from aiq.runs.reader import read_dataset, read_samples, read_scores, summary_of
 from aiq.runs.rows import SampleRow
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="a run folder, a run id, or `latest`")
-    parser.add_argument("sample", metavar="SAMPLE", help="a sample's id")
+    parser.add_argument("sample", nargs="?", metavar="SAMPLE", help="a sample's id")
     parser.add_argument("--epoch", type=int, default=1, metavar="N", help="which repetition (1)")
     parser.add_argument("--judge", action="store_true", help="show what the judges asked and were told instead")
     parser.add_argument("--full", action="store_true", help="shorten nothing")
@@ -27,15 +30,31 @@ def run(args: Namespace) -> int:
     from aiq.site.transcript import events_shown, shortener, transcript
 
     folder = find_run(args.run, args.results)
-    row = _row(folder, SampleKey(args.sample, args.epoch))
+    if args.sample is None:
+        return _run(folder)
+    row, manifest = _row(folder, SampleKey(args.sample, args.epoch)), folder.read_manifest()
     short = shortener(None if args.full else 700)
     events = EventReader(folder).read(row.key, row.attempt, "judge" if args.judge else "agent")
-    scores = read_scores(folder, {row.key: row})[row.key]
-    shown = events_shown(events, short) if args.judge else transcript(row, events, scores, short)
-    console = Output(highlight=False)
-    console.print(shown)
-    for note in replay_note(folder.read_manifest()):
+    console, notes = Output(highlight=False), [*replay_note(manifest)]
+    if args.judge:
+        console.print(events_shown(events, short))
+    else:
+        samples, problem = read_dataset(manifest)
+        notes += [f"the gold answer is not known: {problem}"] if problem else []
+        scores = read_scores(folder, {row.key: row})[row.key]
+        console.print(transcript(row, events, scores, samples.get(row.sample_id), short))
+    for note in notes:
         console.print(f"\n{note}", style="yellow")
+    return 0
+
+
+def _run(folder: RunFolder) -> int:
+    from aiq.site.listing import samples_sheet
+    from aiq.site.tables import print_summary, show
+
+    manifest, rows = folder.read_manifest(), read_samples(folder, SampleRow.light)
+    show(samples_sheet(manifest, rows, read_scores(folder, rows)), "")
+    print_summary(summary_of(folder, manifest), folder)
     return 0
 
 

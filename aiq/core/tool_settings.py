@@ -41,7 +41,7 @@ class McpServerSettings(Settings):
         None, pattern=r"\S", description="by which questions select its tools; null: the server's name"
     )
     sources: Literal["declared", "text"] = Field(
-        "declared", description="declared: resources, and URLs in JSON; text: URLs in other texts are sources too"
+        "declared", description="declared: resources, and addresses in JSON; text: URLs in other texts are sources too"
     )
     connect_seconds: Positive | None = Field(None, description="until it has listed its tools")
     timeout_seconds: Positive | None = Field(None, description="of one call")

@@ -2,9 +2,12 @@
 
 import asyncio
 import json
+import os
+import signal
 import sys
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -73,16 +76,17 @@ class OfflineStack:
             raise RunAborted(f"the offline stack did not start: {said.splitlines()[-1]}") from None
 
     async def stop(self) -> None:
-        """End the child; does nothing when there is none."""
+        """End the child and wait until its workers, which share its output, have ended too."""
         child, self._child = self._child, None
         if child is not None:
             assert child.stdin is not None
             child.stdin.close()
             try:
-                await asyncio.wait_for(child.wait(), STOP_SECONDS)
+                await asyncio.wait_for(child.communicate(), STOP_SECONDS)
             except TimeoutError:
-                child.kill()
-                await child.wait()
+                with suppress(ProcessLookupError):
+                    os.killpg(child.pid, signal.SIGKILL)
+                await child.communicate()
         if self._errors is not None:
             self._errors.close()
             self._errors = None

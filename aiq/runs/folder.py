@@ -4,7 +4,7 @@ import glob
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -22,6 +22,7 @@ from aiq.runs.summary import Summary
 LATEST = "latest"
 MANIFEST = "manifest.json"
 SWEEP_FILE = "sweep.json"
+_LOCK = "run.lock"
 
 RecordT = TypeVar("RecordT", bound=Record)
 
@@ -99,9 +100,18 @@ def lock_folder(path: Path) -> AbstractContextManager[Any]:
     from filelock import FileLock, Timeout
 
     try:
-        return FileLock(path / "run.lock").acquire(timeout=0)
+        return FileLock(path / _LOCK).acquire(timeout=0)
     except Timeout:
         raise UserError(f"{path} is in use: its run is still alive; wait for it or stop it first") from None
+
+
+def in_use(path: Path) -> bool:
+    """Whether a process works on this run or sweep."""
+    try:
+        with lock_folder(path) if (path / _LOCK).is_file() else nullcontext():
+            return False
+    except UserError:
+        return True
 
 
 def read_record(path: Path, record: type[RecordT], absent: str) -> RecordT:

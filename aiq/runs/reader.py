@@ -7,9 +7,10 @@ The same rows as pandas frames: `aiq.runs.frames`.
 import sys
 from collections.abc import Callable, Iterator, Mapping
 
-from aiq.core.errors import UserError
-from aiq.core.run_settings import RunnerSettings
-from aiq.core.samples import SampleKey
+from aiq import datasets
+from aiq.core.errors import AiqError, UserError
+from aiq.core.run_settings import DatasetSettings, RunnerSettings
+from aiq.core.samples import Sample, SampleKey
 from aiq.runs.folder import RunFolder, natural
 from aiq.runs.journal import read_journal, torn_bytes
 from aiq.runs.manifest import Manifest, RunSpec
@@ -73,6 +74,21 @@ def summary_of(folder: RunFolder, manifest: Manifest) -> Summary:
     if folder.summary_path.is_file():
         return folder.read_summary()
     return summarise(manifest, read_state(folder), run_seconds=0.0)
+
+
+def read_dataset(manifest: Manifest) -> tuple[Mapping[str, Sample], str | None]:
+    """The samples by id, with what their reports are held against, read again from the dataset; or why there are none.
+
+    A dataset that has changed since is not the one that the run was judged by.
+    """
+    try:
+        settings = manifest.section("dataset", DatasetSettings)
+        dataset = datasets.load(settings.model_copy(update={"sample": None}), seed=0, limit=None)
+    except AiqError as error:
+        return {}, str(error)
+    if dataset.fingerprint != manifest.dataset.fingerprint:
+        return {}, f"the dataset {manifest.dataset.name} has changed since the run"
+    return {sample.id: sample for sample in dataset.samples}, None
 
 
 def _say_torn(folder: RunFolder, name: str) -> None:

@@ -19,7 +19,8 @@ from aiq import __version__
 from aiq.serve import store
 from aiq.serve.gate import KEY_HEADER, Gate, error_body
 from aiq.serve.stream import EventStream
-from aiq.serve.tasks import Refused, Service, summary_of
+from aiq.serve.tasks import Refused, Service
+from aiq.serve.views import summary_of
 from aiq.serve.wire import (
     UNFINISHED,
     DecisionRequest,

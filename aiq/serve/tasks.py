@@ -38,7 +38,8 @@ from aiq.serve.keys import Rate
 from aiq.serve.run import ServedRun, end_cut_off, row_at, rows_after
 from aiq.serve.settings import ServeSettings, is_loopback
 from aiq.serve.store import DATABASE, Request, Store, Task, utc_now
-from aiq.serve.wire import UNFINISHED, ApiError, Asked, Citation, TaskStatus, TaskSummary, TaskUsage, TaskView
+from aiq.serve.views import error_of, of_row, summary_of, usage_of
+from aiq.serve.wire import UNFINISHED, ApiError, Asked, TaskStatus, TaskView
 
 GRACE_SECONDS = 10.0  # how long an attempt may take to notice that it is cancelled
 _BATCH = 64  # events that a stream sends at once
@@ -244,7 +245,7 @@ class Service:
         shown |= {"approval": task.approval, "error": task.error, "run": task.run}
         if task.run is not None and task.place is not None:
             row = row_at(self._folder(task.run), task.place)
-            shown |= _of_row(row)
+            shown |= of_row(row)
         return TaskView(**shown)
 
     @contextmanager
@@ -392,8 +393,8 @@ class Service:
         elif status == "cancelled":
             status = "failed"  # by what would have ended a run: no such model, the key's budget
         used = sum(row.usage.values(), Usage())
-        payload = {"route": row.route, "citation_status": row.citation_status, "usage": _usage(used)}
-        self._ended(task, status, _error(row) if status in ("failed", "limit") else None, payload, place=place)
+        payload = {"route": row.route, "citation_status": row.citation_status, "usage": usage_of(used)}
+        self._ended(task, status, error_of(row) if status in ("failed", "limit") else None, payload, place=place)
 
     def _ended(
         self,
@@ -480,56 +481,3 @@ async def _cancel(work: asyncio.Task[None]) -> None:
     while not work.done():
         work.cancel()
         await asyncio.wait({work}, timeout=1)
-
-
-def summary_of(task: Task) -> TaskSummary:
-    request = task.request
-    return TaskSummary(
-        task_id=task.id,
-        workflow_id=task.id,
-        query=request.query,
-        agent=request.agent,
-        status=task.status,
-        attempt=task.attempt,
-        created_at=task.created,
-        started_at=task.started,
-        finished_at=task.finished,
-    )
-
-
-def _of_row(row: SampleRow) -> dict[str, Any]:
-    """What a task's view takes from its row."""
-    titles = {source.address: source for source in row.sources}
-    valid = row.audit.valid_citations if row.audit else ()
-    citations = []
-    for cited in valid:
-        source = titles.get(cited.source)
-        key = source.citation_key if source else None
-        url = None if key else cited.source
-        citations.append(Citation(number=cited.number, url=url, citation_key=key, title=source.title if source else ""))
-    used = sum(row.usage.values(), Usage())
-    return {
-        "result": row.report,
-        "route": row.route,
-        "citation_status": row.citation_status,
-        "citations": tuple(citations),
-        "audit": row.audit,
-        "usage": TaskUsage(**_usage(used), by_role=row.usage),
-        "metadata": {"seconds": row.timing.seconds, "cost_usd": used.cost_usd, **row.extras},
-    }
-
-
-def _usage(used: Usage) -> dict[str, Any]:
-    tokens = {"total_tokens": used.total_tokens, "input_tokens": used.input_tokens, "output_tokens": used.output_tokens}
-    return {**tokens, "calls": used.calls, "estimated_cost": used.cost_usd}
-
-
-_SAID = {"AgentError", "LimitReached", "CutOff"}
-"""Errors whose words are about the task alone; those of others may hold addresses and paths of this machine."""
-
-
-def _error(row: SampleRow) -> ApiError:
-    if row.error is None:
-        return ApiError(code="failed", message="the task failed")
-    message = row.error.message if row.error.type in _SAID else f"{row.error.type}; the server's run says more"
-    return ApiError(code=row.error.type, message=message)

@@ -2,10 +2,8 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from aiq.analysis.compare import Change, ComparedRun, Comparison, Moved, Pair
@@ -13,7 +11,7 @@ from aiq.analysis.fresheval import SPLITS, FreshEvalTable
 from aiq.analysis.labels import Corrections
 from aiq.analysis.official import OfficialScores, result_file
 from aiq.core.text import counted
-from aiq.site.tables import cell, interval, number, p_value, percent, plain_table, star
+from aiq.site.tables import Sheet, cell, interval, number, p_value, percent, star
 from aiq.stats.intervals import Interval
 from aiq.stats.significance import LEVEL
 
@@ -23,19 +21,10 @@ MOST_SAMPLES = 8
 Link = Callable[[ComparedRun, str], str]
 
 
-class Sheet(NamedTuple):
-    """A table before it is drawn, its first `left` columns flush left."""
-
-    title: str
-    headings: Sequence[str]
-    rows: Sequence[Sequence[object]]
-    left: int = 1
-
-
 def official_table(scores: OfficialScores) -> Group:
     """The figures as the official tools write them, and ours."""
     rows = [(name, found.mean, interval(found), found.n, found.estimator) for name, found in scores.metrics.items()]
-    table = plain_table(("metric", "mean", "95 % interval", "n", "estimator"), rows)
+    table = Sheet(("metric", "mean", "95 % interval", "n", "estimator"), rows)
     if scores.kind == "race":
         counts = f"{scores.reports} tasks, {scores.errors} of them left out because their judging failed"
     else:
@@ -46,7 +35,7 @@ def official_table(scores: OfficialScores) -> Group:
     return Group(Text("official figures"), Text(result_file(scores.official)), table, Text(f"\n{counts}"))
 
 
-def fresheval_table(found: FreshEvalTable) -> Table:
+def fresheval_table(found: FreshEvalTable) -> Sheet:
     """Percent with one decimal and the number of questions, by kind and split."""
     headings = ("accuracy, %", *(heading for split in SPLITS for heading in (split, "n")))
     rows = []
@@ -54,7 +43,7 @@ def fresheval_table(found: FreshEvalTable) -> Table:
         cells = (accuracies.get(split) for split in SPLITS)
         pairs = ((f"{cell.percent:.1f}", cell.n) if cell else ("-", 0) for cell in cells)
         rows.append((kind, *(text for pair in pairs for text in pair)))
-    return plain_table(headings, rows, found.metric)
+    return Sheet(headings, rows, found.metric)
 
 
 def comparison_parts(found: Comparison, remarks: Sequence[str], link: Link | None = None) -> Iterator[Sheet | str]:
@@ -95,10 +84,10 @@ def _pair_sheets(pair: Pair) -> Iterator[Sheet]:
     ]
     minus, over = f"{pair.second} - {pair.first}", f"{pair.second} / {pair.first}"
     title = f"{pair.second} against {pair.first}: {counted(pair.samples, 'common sample')}"
-    yield Sheet(title, ("metric", pair.first, pair.second, minus, "95 % interval", "p", "n"), rows)
+    yield Sheet(("metric", pair.first, pair.second, minus, "95 % interval", "p", "n"), rows, title)
     if pair.spend:
         spent = [(one.name, one.first, one.second, one.ratio, _span(one.ci95, number)) for one in pair.spend]
-        yield Sheet("the agent, per sample", ("", pair.first, pair.second, over, "95 % interval"), spent)
+        yield Sheet(("", pair.first, pair.second, over, "95 % interval"), spent, "the agent, per sample")
 
 
 def _sentence(pair: Pair, changes: Sequence[Change], *, spend: bool) -> str:
@@ -166,16 +155,14 @@ def _losses(pair: Pair) -> Iterator[str]:
     yield from (f"{', '.join(names)}: not compared, {why}" for why, names in reasons.items())
 
 
-def comparison_text(parts: Iterable[Sheet | str]) -> list[RenderableType]:
-    """For a terminal."""
-    shown: list[RenderableType] = []
+def comparison_text(parts: Iterable[Sheet | str]) -> Iterator[RenderableType]:
+    """For a terminal: tables between blank lines."""
+    after: Sheet | str = ""
     for part in parts:
-        if isinstance(part, str):
-            shown += [Text()] if shown and isinstance(shown[-1], Table) else []
-            shown.append(Text(part))
-        else:
-            shown += [Text(), plain_table(part.headings, part.rows, part.title, left=part.left)]
-    return shown
+        if Sheet in (type(part), type(after)):
+            yield Text()
+        yield Text(part) if isinstance(part, str) else part
+        after = part
 
 
 def comparison_markdown(parts: Iterable[Sheet | str]) -> str:
@@ -207,7 +194,7 @@ def corrected_table(found: Corrections) -> Iterator[RenderableType]:
         for one in found.metrics
     ]  # fmt: skip
     headings = ("metric", "judge", "labels", "95 %\ninterval", "labels\nn", "corrected", "95 %\ninterval", "n")
-    yield plain_table(headings, rows, f"{found.run_id}: corrected by labels")
+    yield Sheet(headings, rows, f"{found.run_id}: corrected by labels")
     for one in found.metrics:
         if one.weight is not None:
             said = f"the judge's scores count with a weight of {number(one.weight)} (PPI++)"

@@ -5,7 +5,7 @@ It needs no network and no script; a card with source and closest passage opens 
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,29 @@ from aiq.site.markdown import Piece, annotated, environment, style
 
 OUTCOMES: tuple[Outcome | None, ...] = ("valid", None, "duplicate", "unverifiable", "invalid", "unsafe")
 """From the best to the gravest; None: not checked."""
+
+EXPLAINED: Mapping[str, str] = {
+    "exact": "the address of the source",
+    "truncation": "cut off, and only one source begins so",
+    "prefix": "the beginning of only one source's address",
+    "child_path": "a page below a source: the page itself was not retrieved",
+    "query_subset": "a source's address without some of its parameters",
+    "document": "a retrieved document",
+    "url_not_in_registry": "no tool returned this address",
+    "citation_key_not_in_registry": "no tool returned this document",
+    "unverifiable": "neither an address that can be read nor a document",
+    "dangling": "no reference list has this number",
+    "unsafe_scheme": "an address that runs code, opens a local file, or is not of the web",
+    "shortened_url": "a short link, which hides where it leads",
+    "ip_address_url": "a bare IP address",
+    "private_host": "a name that the public cannot reach",
+    "truncated_url": "cut off or garbled, and no source it could mean",
+    "no_sources": "not checked: no sources were given",
+    "mentioned": "a retrieved page mentions the address, but nobody fetched it",
+    "echoed": "the address stood in the agent's own query or in an error",
+    "homograph_host": "the host's name looks like another one",
+}
+"""Match levels, reasons and flags in a reader's words."""
 
 _ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)
 
@@ -69,9 +92,10 @@ class Listed:
 def audit_page(audit: AuditedReport) -> str:
     """The page as HTML."""
     templates = environment()
+    templates.globals |= {"cause": cause, "explanation": explanation, "EXPLAINED": EXPLAINED}
     found = audit.verified.found
-    citations = _citations(audit)
-    entries = list(_entries(found))
+    citations = citations_of(audit)
+    entries = list(entries_of(found))
     macros = templates.get_template("audit_parts.html.j2").module
     counted = [Counter(one.outcome for one in citations), Counter(entry.outcome for entry in found.entries)]
     page: str = templates.get_template("audit.html.j2").render(
@@ -82,12 +106,24 @@ def audit_page(audit: AuditedReport) -> str:
         report=annotated(audit.case.text, _annotations(found, citations, entries, macros)),
         entries=entries,
         counts=[[(outcome, count[outcome]) for outcome in OUTCOMES if count[outcome]] for count in counted],
-        style=style("style.css", "audit.css"),
+        style=style("static/site.css", "templates/audit.css"),
     )
     return page
 
 
-def _citations(audit: AuditedReport) -> list[Citation]:
+def explanation(found: Finding) -> str:
+    """Why a target has its outcome, in a reader's words."""
+    if found.outcome == "duplicate":
+        return f"the same source as entry {cause(found).rpartition('_')[2]}"
+    return EXPLAINED[cause(found)]
+
+
+def cause(found: Finding) -> str:
+    """The match level of what is valid, else what is wrong with it."""
+    return found.match.level if found.outcome == "valid" and found.match else found.reason or ""
+
+
+def citations_of(audit: AuditedReport) -> list[Citation]:
     """The citations of the text in order."""
     found, text = audit.verified.found, audit.case.text
     passages: dict[str, list[tuple[str, CitedPassage]]] = defaultdict(list)
@@ -118,7 +154,7 @@ def _citations(audit: AuditedReport) -> list[Citation]:
     return sorted(result, key=lambda citation: (citation.place.start, citation.place.end))
 
 
-def _entries(found: ReportAudit) -> Iterator[Listed]:
+def entries_of(found: ReportAudit) -> Iterator[Listed]:
     """The entries of all reference lists in order."""
     cited: dict[int | None, list[str]] = defaultdict(list)
     for number, mark in enumerate(found.marks):

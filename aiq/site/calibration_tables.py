@@ -1,10 +1,9 @@
-"""What `aiq calibrate` prints, within 88 columns: how far to trust judges, what they notice, and what they do not."""
+"""What `aiq calibrate` prints: how far to trust judges, what they notice, and what they do not."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from aiq.analysis.calibration_claims import FEWEST_TASKS
@@ -20,7 +19,7 @@ from aiq.analysis.reliability import (
     PerturbationFigures,
 )
 from aiq.core.text import counted
-from aiq.site.tables import OFFLINE_NOTE, interval, number, percent, plain_table
+from aiq.site.tables import OFFLINE_NOTE, Sheet, interval, number, percent
 
 _VERDICTS = ("noticed", "cannot tell", "blind spot")
 _NOT_CALIBRATED = ("fact.total_citations", "fact.total_valid_citations")
@@ -76,7 +75,7 @@ def _names(metrics: Sequence[MetricReliability] | Sequence[LabelAgreement]) -> l
     ]
 
 
-def _reliability(metrics: Sequence[MetricReliability]) -> Table:
+def _reliability(metrics: Sequence[MetricReliability]) -> Sheet:
     headings = ("metric", "reliability", "noise\n(sd)", "equal\nagain", "false\nalarms", "others'\nreports")
     rows = [
         (
@@ -88,10 +87,10 @@ def _reliability(metrics: Sequence[MetricReliability]) -> Table:
     ]
     tasks, reports = max(one.tasks for one in metrics), max(one.reports for one in metrics)
     of = f"{counted(reports, 'report')} of {counted(tasks, 'task')}"
-    return plain_table(headings, rows, f"how far to trust the judges, by {of}")
+    return Sheet(headings, rows, f"how far to trust the judges, by {of}")
 
 
-def _swayed(metrics: Sequence[MetricReliability]) -> Iterator[Table]:
+def _swayed(metrics: Sequence[MetricReliability]) -> Iterator[Sheet]:
     """By what is no merit; metrics that nothing sways are left out."""
     named = list(zip(_names(metrics), metrics, strict=True))
     if rows := [
@@ -99,9 +98,9 @@ def _swayed(metrics: Sequence[MetricReliability]) -> Iterator[Table]:
         for name, one in named
         if any(map(_value, (one.obeys_instructions, one.length_rise, one.length_correlation)))
     ]:
-        yield plain_table(("metric", "obeys", "rise by padding", "with length"), rows, "what sways them")
+        yield Sheet(("metric", "obeys", "rise by padding", "with length"), rows, "what sways them")
     if placed := [(name, _full(one.position_bias)) for name, one in named if one.position_bias is not None]:
-        yield plain_table(("metric", "position bias"), placed)
+        yield Sheet(("metric", "position bias"), placed)
 
 
 def _claims(calibration: Calibration, shown: Sequence[MetricReliability]) -> Iterator[Text]:
@@ -137,22 +136,22 @@ def _told(claim: Claim) -> str:
     return f"{100 * found.mean:+.0f} ({between}{needed})"
 
 
-def _perturbations(metrics: Sequence[MetricReliability]) -> Iterator[Table]:
+def _perturbations(metrics: Sequence[MetricReliability]) -> Iterator[Sheet]:
     """A table a judge: a row a perturbation, a column a metric; in brackets what the metric is not meant to see.
 
     Perturbations that no metric of the judge claims and none finds more often than by chance are left out.
     """
-    title: str | None = "rank correlation with the planted quality, and share found worse (in brackets: not claimed)"
+    title = "rank correlation with the planted quality, and share found worse (in brackets: not claimed)"
     for _, group in groupby(metrics, key=lambda one: one.judge_hash):
         of_judge = list(group)
         prefix = f"{of_judge[0].metric.partition('.')[0]}."
         judge = f"{prefix}*\n{of_judge[0].judge_model or ''}"
-        headings = [one.metric.removeprefix(prefix).replace("_", "_\n") for one in of_judge]
+        headings = [one.metric.removeprefix(prefix) for one in of_judge]
         names = dict.fromkeys(name for one in of_judge for name in one.perturbations)
         seen = {name: [one.perturbations.get(name) for one in of_judge] for name in names}
         if rows := [(name, *map(_seen, found)) for name, found in seen.items() if any(map(_told_of, found))]:
-            yield plain_table((judge.strip(), *headings), rows, title)
-            title = None
+            yield Sheet((judge.strip(), *headings), rows, title)
+            title = ""
 
 
 def _told_of(seen: PerturbationFigures | None) -> bool:
@@ -185,18 +184,18 @@ def _agreement(calibration: Calibration) -> Iterator[RenderableType]:
     kept = [place for place in range(len(headings)) if any(row[place] is not None for row in rows)]
     title = "do they call the same reports worse than their originals?"
     if rows:
-        yield plain_table([headings[p] for p in kept], [[row[p] for p in kept] for row in rows], title, left=2)
+        yield Sheet([headings[p] for p in kept], [[row[p] for p in kept] for row in rows], title, left=2)
     if calibration.alpha is not None:
         yield Text(f"Krippendorff's alpha of all: {_full(calibration.alpha, 2)}")
 
 
-def _labels(calibration: Calibration) -> Iterator[Table]:
+def _labels(calibration: Calibration) -> Iterator[Sheet]:
     """Correlations, and where there are verdicts, how they agree."""
     named = list(zip(_names(calibration.labels), calibration.labels, strict=True))
     rows = [(name, one.labels, _full(one.spearman, 2), _full(one.kendall, 2)) for name, one in named]
-    yield plain_table(("metric", "labels", "spearman", "kendall"), rows, "against your labels")
+    yield Sheet(("metric", "labels", "spearman", "kendall"), rows, "against your labels")
     if rows := [(name, one.labels, _full(one.accuracy, 2), _full(one.kappa, 2)) for name, one in named if one.accuracy]:
-        yield plain_table(("metric", "labels", "accuracy", "kappa"), rows)
+        yield Sheet(("metric", "labels", "accuracy", "kappa"), rows)
 
 
 def _value(figure: Figure | None) -> float | None:

@@ -1,7 +1,6 @@
 """The person in the terminal: reads lines, answers an agent's questions, reviews its plans, sees its conversations."""
 
 import contextlib
-import re
 import sys
 from collections.abc import Sequence
 from textwrap import shorten
@@ -9,23 +8,17 @@ from typing import TYPE_CHECKING
 
 from aiq.core.concurrency import interruptible
 from aiq.core.events import Decision, Event, Round, StageChanged, ToolCalled
-from aiq.site.tables import plain_table, show
+from aiq.site.tables import Sheet, printable, show
 
 if TYPE_CHECKING:
     from aiq.agents.toolkit.conversation import Thread  # loads LangGraph
 
 _LEAVE = frozenset({"exit", "quit", ":q"})
-_WIDTH = 88
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_LONGEST = 200  # characters of a question in a list
 
 
 class LeftError(Exception):
     """Whoever types has left: a word that leaves, Ctrl-D, or the end of a pipe."""
-
-
-def printable(text: str) -> str:
-    """The text without control characters but tab and line feed: what a page brings must not steer a terminal."""
-    return _CONTROL.sub("", text)
 
 
 class Terminal:
@@ -74,15 +67,13 @@ def show_thread(thread: "Thread") -> None:
 
 def show_threads(threads: "Sequence[Thread]") -> None:
     """A table with a line for each thread: its name, when it changed, how long it is, what is open, how it began."""
-    rows = [("thread", "changed (UTC)", "turns", "open")]
+    rows = []
     for thread in threads:
         changed = thread.changed[:16].replace("T", " ")
-        rows.append((printable(thread.name), changed, str(len(thread.turns)), _open(thread)))
-    room = max(20, _WIDTH - sum(max(map(len, column)) + 2 for column in zip(*rows, strict=True)))
-    began = [printable(thread.turns[0].text) if thread.turns else "" for thread in threads]
-    shown = [(*row, shorten(text, room, placeholder="…")) for row, text in zip(rows[1:], began, strict=True)]
-    show(plain_table((*rows[0], "began with"), shown, left=5))
-    print("\ngo on with: aiq chat ... --thread NAME" if shown else "\nno conversation is kept here")
+        began = shorten(printable(thread.turns[0].text), _LONGEST, placeholder="…") if thread.turns else ""
+        rows.append((printable(thread.name), changed, len(thread.turns), _open(thread), began))
+    show(Sheet(("thread", "changed (UTC)", "turns", "open", "began with"), rows, left=5))
+    print("\ngo on with: aiq chat ... --thread NAME" if rows else "\nno conversation is kept here")
 
 
 def _open(thread: "Thread") -> str:

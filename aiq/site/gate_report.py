@@ -6,8 +6,8 @@ from xml.etree import ElementTree as Xml
 
 from aiq.analysis.gate import GateResult, LimitGate, MetricGate, Standing
 from aiq.core.text import counted
-from aiq.site.analysis_tables import MOST_SAMPLES, Sheet, plus
-from aiq.site.tables import number
+from aiq.site.analysis_tables import MOST_SAMPLES, plus
+from aiq.site.tables import Sheet, number
 
 
 def gate_parts(found: GateResult) -> Iterator[Sheet | str]:
@@ -20,16 +20,16 @@ def gate_parts(found: GateResult) -> Iterator[Sheet | str]:
     if worse := of["worse"]:
         rows = [(one.metric, one.baseline, one.new, plus(one.change), _bound(one), one.margin) for one in worse]
         bound = f"{100 * (1 - found.settings.level):g} % bound"
-        yield Sheet("got worse", ("metric", "baseline", "run", "change", bound, "margin"), rows)
+        yield Sheet(("metric", "baseline", "run", "change", bound, "margin"), rows, "got worse")
         yield from (_samples(one.metric, tuple(one.samples)) for one in worse)
     if broken := [limit for limit in found.limits if limit.broken]:
         limits = [(one.name, one.baseline, one.value, one.allowed) for one in broken]
-        yield Sheet("beyond a limit", ("of a sample", "baseline", "run", "allowed"), limits)
+        yield Sheet(("of a sample", "baseline", "run", "allowed"), limits, "beyond a limit")
         yield from (_samples(one.name, one.samples) for one in broken if one.samples)
     if unknown := of["cannot tell"]:
         cells = [(one.metric, plus(one.change), _worst(one), one.margin, one.n, _more(one)) for one in unknown]
         headings = ("metric", "change", "may be", "margin", "n", "more samples")
-        yield Sheet(f"cannot tell (gate.inconclusive={found.settings.inconclusive})", headings, cells)
+        yield Sheet(headings, cells, f"cannot tell (gate.inconclusive={found.settings.inconclusive})")
     for standing, words in {"holds": "no worse, but for the margin", "equal": "the same in every sample"}.items():
         if names := [one.metric for one in of[standing]]:
             yield f"{words}: {', '.join(names)}"

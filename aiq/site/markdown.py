@@ -107,5 +107,5 @@ def environment() -> Any:
 
 
 def style(*names: str) -> str:
-    """Style sheets as one."""
-    return "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in names)
+    """Style sheets of `static/` and `templates/` as one."""
+    return "\n".join((TEMPLATES.parent / name).read_text(encoding="utf-8") for name in names)

@@ -1,21 +1,16 @@
-"""Plots of a page: from numbers to Vega-Lite specifications, each with its data as a table, and what draws them.
+"""Plots of a page: from numbers to Vega-Lite specifications, each with its data as a table.
 
 Colours are the style sheet's variables, so that a plot is light, dark or printed as the page is. Fields have fixed
 names; names from outside are values and titles, which Vega writes as text.
 """
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from aiq.runs.folder import write_whole
 from aiq.site.tables import number
 from aiq.stats.estimates import Difference, Estimate
-
-STATIC = Path(__file__).parent / "static"
 
 Role = Literal["recommended", "best", "other"]
 """What a point is to the reader; a recommended point that is the best one too is `recommended`."""
@@ -70,6 +65,12 @@ class Plot:
         """What it shows, for those who cannot see it."""
         return f"{self.title}. " + "; ".join(f"{one['name']}: {one['told']} ({one['between']})" for one in self.values)
 
+    @property
+    def record(self) -> Json:
+        """As a page's scripts take it."""
+        texts = {"title": self.title, "hint": self.hint, "told": self.told}
+        return texts | {"spec": self.spec, "columns": self.columns, "values": self.values}
+
 
 @dataclass(frozen=True)
 class Dot:
@@ -93,24 +94,24 @@ def ladder(title: str, rungs: Sequence[Dot]) -> Plot:
 
     `rungs`: from the cheapest to the dearest, at what they spend as a text.
     """
-    values = [_value(rung) | {"spend": rung.x, "row": f"{rung.name}\n{rung.x}"} for rung in rungs]
+    values = [value_of(rung) | {"spend": rung.x, "row": f"{rung.name}\n{rung.x}"} for rung in rungs]
     for value, rung in zip(values, rungs, strict=True):
         spread = rung.y.spread if isinstance(rung.y, Difference) else None
         error = spread / math.sqrt(value["n"]) if spread else 0.0
         value |= {"error": f"{error:.4g}", "left": value["mean"] - error, "right": value["mean"] + error}
     two_lines = {"labelExpr": "split(datum.label, '\\n')", "domain": False, "ticks": False}
-    row = _ordinal("row", None, [value["row"] for value in values], **two_lines)
-    x = _quantity("mean", "difference from the best") | {"scale": {"zero": True}}
+    row = ordinal("row", None, [value["row"] for value in values], **two_lines)
+    x = quantity("mean", "difference from the best") | {"scale": {"zero": True}}
     columns = {"name": "point", "spend": "spend", "told": "difference", "error": "standard error"} | _REST
     layers = [
         {"mark": {"type": "rule", "color": "var(--accent)", "strokeWidth": 2}, "encoding": {"x": {"datum": 0}}}
         | _NOTHING,
-        _bar("x", x, "low", "high", y=row),
-        _bar("x", x, "left", "right", y=row, color=_colour(values))
+        bar("x", x, "low", "high", y=row),
+        bar("x", x, "left", "right", y=row, color=_colour(values))
         | {"mark": {"type": "rule", "strokeWidth": 9, "opacity": 0.45}},
-        {"mark": _POINT, "encoding": {"x": x, "y": row, **_looks(values), "tooltip": _tips(columns)}},
+        {"mark": _POINT, "encoding": {"x": x, "y": row, **_looks(values), "tooltip": tips(columns)}},
     ]
-    return _plot(title, values, layers, 40 + 42 * len(rungs), columns, _LADDER)
+    return plot_of(title, values, layers, 40 + 42 * len(rungs), columns, _LADDER)
 
 
 def trade_off(title: str, spend: str, dots: Sequence[Dot], front: Sequence[str], threshold: Line | None) -> Plot:
@@ -118,7 +119,7 @@ def trade_off(title: str, spend: str, dots: Sequence[Dot], front: Sequence[str],
 
     They are labelled by their names as far as a colon, those at one place together (`#4 +3`).
     """
-    values = [_value(dot) | _spent(dot) for dot in dots]
+    values = [value_of(dot) | _spent(dot) for dot in dots]
     values.sort(key=lambda value: [*_LOOKS].index(value["role"]))
     labels: dict[tuple[float, float], list[str]] = {}
     for value in values:
@@ -128,7 +129,7 @@ def trade_off(title: str, spend: str, dots: Sequence[Dot], front: Sequence[str],
         {"x": x, "mean": mean, "text": names[0] + (f" +{len(names) - 1}" if names[1:] else "")}
         for (x, mean), names in labels.items()
     ]
-    x, y = _quantity("x", spend), _quantity("mean", None)
+    x, y = quantity("x", spend), quantity("mean", None)
     dashed = {"type": "line", "color": "var(--accent)", "strokeDash": [5, 3], "interpolate": "step-after"}
     joined = {"data": {"values": [value for name in front for value in values if value["name"] == name]}}
     columns = {"name": "point", "spend": spend, "reach": "95 % interval of it", "told": "mean"} | _REST
@@ -136,12 +137,12 @@ def trade_off(title: str, spend: str, dots: Sequence[Dot], front: Sequence[str],
     layers = [
         *_threshold(threshold),
         {"mark": dashed, "encoding": {"x": x, "y": y}} | joined,
-        _bar("y", y, "low", "high", 0.35, x=x),
-        _bar("x", x, "left", "right", 0.35, y=y),
-        {"mark": _POINT, "encoding": {"x": x, "y": y, **_looks(values, legend=True), "tooltip": _tips(columns)}},
+        bar("y", y, "low", "high", 0.35, x=x),
+        bar("x", x, "left", "right", 0.35, y=y),
+        {"mark": _POINT, "encoding": {"x": x, "y": y, **_looks(values, legend=True), "tooltip": tips(columns)}},
         {"data": {"values": named}, "mark": number_of, "encoding": {"x": x, "y": y, "text": {"field": "text"}}},
     ]
-    return _plot(title, values, layers, 340, columns, _FRONT)
+    return plot_of(title, values, layers, 340, columns, _FRONT)
 
 
 def curve(
@@ -153,34 +154,34 @@ def curve(
     """
     places = [str(dot.x) for dot in dots]
     numbers = _numbers(places)
-    values = [_value(dot) | {"x": place} for dot, place in zip(dots, numbers or places, strict=True)]
-    x = _ordinal("x", axis, places)
+    values = [value_of(dot) | {"x": place} for dot, place in zip(dots, numbers or places, strict=True)]
+    x = ordinal("x", axis, places)
     if numbers:
         ticks = {"values": numbers} if len(numbers) <= _MOST_TICKS else {}
-        x = _quantity("x", axis) | {
+        x = quantity("x", axis) | {
             "axis": {"title": axis, "grid": False, "labelOverlap": True, "format": ".6~g", **ticks}
         }
-    y = _quantity("mean", None)
+    y = quantity("mean", None)
     if within:
         y["scale"] = {"domain": within, "nice": True, "zero": False}
     layers = [
         *_threshold(threshold),
         {"mark": {"type": "line", "color": "var(--soft)", "opacity": 0.6}, "encoding": {"x": x, "y": y}},
-        _bar("y", y, "low", "high", x=x),
-        {"mark": _POINT, "encoding": {"x": x, "y": y, **_looks(values), "tooltip": _tips(_MEAN)}},
+        bar("y", y, "low", "high", x=x),
+        {"mark": _POINT, "encoding": {"x": x, "y": y, **_looks(values), "tooltip": tips(_MEAN)}},
     ]
-    return _plot(title, values, layers, 220)
+    return plot_of(title, values, layers, 220)
 
 
 def heat_map(title: str, axes: tuple[str, str], cells: Mapping[tuple[str, str], Dot]) -> Plot:
     """Means by the values of two axes (across, down), each in the order of `cells`; what is not there stays empty."""
-    values = [_value(dot) | {"x": across, "row": down} for (across, down), dot in cells.items()]
+    values = [value_of(dot) | {"x": across, "row": down} for (across, down), dot in cells.items()]
     for value in values:
         value["text"] = readable(value["mean"])
-    x = _ordinal("x", axes[0], [across for across, _ in cells], orient="top", domain=False, ticks=False)
-    row = _ordinal("row", axes[1], [down for _, down in cells], domain=False, ticks=False)
-    shade = _quantity("mean", None) | {"legend": None, "scale": {"zero": False, "range": [0.06, 0.5]}}
-    place = {"x": x, "y": row, "tooltip": _tips(_MEAN)}
+    x = ordinal("x", axes[0], [across for across, _ in cells], orient="top", domain=False, ticks=False)
+    row = ordinal("row", axes[1], [down for _, down in cells], domain=False, ticks=False)
+    shade = quantity("mean", None) | {"legend": None, "scale": {"zero": False, "range": [0.06, 0.5]}}
+    place = {"x": x, "y": row, "tooltip": tips(_MEAN)}
     marked = [value for value in values if value["role"] != "other"]
     cell = {"type": "rect", "color": "var(--accent)", "cornerRadius": 4}
     layers = [
@@ -189,22 +190,7 @@ def heat_map(title: str, axes: tuple[str, str], cells: Mapping[tuple[str, str], 
         {"mark": _POINT | {"yOffset": 14}, "encoding": place | _looks(marked, legend=True)}
         | {"data": {"values": marked}},
     ]
-    return _plot(title, values, layers, 70 + 52 * len({down for _, down in cells}))
-
-
-def write_plots(folder: Path, plots: Mapping[str, Plot]) -> None:
-    """Put the data of a page's plots, and the scripts that draw them, into the folder `static` beside the page.
-
-    Each page that is handed on by itself has its own copy (830 kB): it comes along when the folder is moved or sent,
-    and is of the version that wrote the page.
-    """
-    folder.mkdir(exist_ok=True)
-    for file in sorted(STATIC.iterdir()):
-        copy, text = folder / file.name, file.read_text(encoding="utf-8")
-        if not copy.exists() or copy.read_text(encoding="utf-8") != text:
-            write_whole(copy, text)
-    specs = json.dumps({name: plot.spec for name, plot in plots.items()}, allow_nan=False)
-    write_whole(folder / "data.js", f"const AIQ_PLOTS = {specs};\n")
+    return plot_of(title, values, layers, 70 + 52 * len({down for _, down in cells}))
 
 
 def readable(value: float) -> str:
@@ -214,7 +200,7 @@ def readable(value: float) -> str:
     return f"{value:.2g}" if 0 < abs(value) < 0.01 else number(value)
 
 
-def _plot(
+def plot_of(
     title: str,
     values: Sequence[Json],
     layers: Sequence[Json],
@@ -228,7 +214,7 @@ def _plot(
     return Plot(title, spec, columns, values, hint)
 
 
-def _value(dot: Dot) -> Json:
+def value_of(dot: Dot) -> Json:
     """The fields of a point; texts have six digits."""
     mean, ci95 = (dot.y.mean, dot.y.ci95) if dot.y else (0.0, None)
     low, high = ci95 or (mean, mean)
@@ -240,7 +226,7 @@ def _value(dot: Dot) -> Json:
 def _spent(dot: Dot) -> Json:
     """The fields of a dot whose place is an estimate."""
     assert isinstance(dot.x, Estimate)
-    at = _value(Dot(dot.name, "", dot.x))
+    at = value_of(Dot(dot.name, "", dot.x))
     return {"x": at["mean"], "left": at["low"], "right": at["high"], "spend": at["told"], "reach": at["between"]}
 
 
@@ -253,17 +239,17 @@ def _numbers(texts: Sequence[str]) -> list[float]:
     return numbers if all(map(math.isfinite, numbers)) else []
 
 
-def _quantity(field: str, title: str | None) -> Json:
+def quantity(field: str, title: str | None) -> Json:
     return {"field": field, "type": "quantitative", "title": title, "scale": {"zero": False, "padding": 14}}
 
 
-def _ordinal(field: str, title: str | None, values: Sequence[str], **axis: Any) -> Json:
+def ordinal(field: str, title: str | None, values: Sequence[str], **axis: Any) -> Json:
     angle = {"labelAngle": -25 if field == "x" and max(map(len, values), default=0) > _LONG_LABEL else 0}
     scale = {"domain": [*dict.fromkeys(values)]}
     return {"field": field, "type": "ordinal", "scale": scale, "axis": {"title": title} | angle | axis}
 
 
-def _bar(along: str, place: Json, low: str, high: str, opacity: float = 0.7, **other: Json) -> Json:
+def bar(along: str, place: Json, low: str, high: str, opacity: float = 0.7, **other: Json) -> Json:
     """A rule between two fields along x or y."""
     mark = {"type": "rule", "color": "var(--soft)", "strokeWidth": 1.5, "opacity": opacity}
     return {"mark": mark, "encoding": {along: place | {"field": low}, f"{along}2": {"field": high}, **other}}
@@ -294,5 +280,5 @@ def _looks(values: Sequence[Json], legend: bool = False) -> Json:
     return {"color": colour, "shape": colour | {"scale": shapes}, "size": size}
 
 
-def _tips(columns: Mapping[str, str]) -> list[Json]:
+def tips(columns: Mapping[str, str]) -> list[Json]:
     return [{"field": field, "title": heading} for field, heading in columns.items()]

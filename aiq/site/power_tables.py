@@ -7,7 +7,7 @@ from rich.text import Text
 
 from aiq.analysis.power import EPOCHS, Plan, Planning, Prospect
 from aiq.core.text import counted
-from aiq.site.tables import cell, plain_table
+from aiq.site.tables import Sheet, cell
 from aiq.stats.power import POWER
 from aiq.stats.significance import LEVEL
 
@@ -48,7 +48,7 @@ def _tables(found: Planning, asked: str) -> Iterator[RenderableType]:
         for one in found.plans
     ]
     headings = ("metric", "n", "resolves", f"samples\n{asked}", f"or epochs\n{asked}")
-    yield plain_table(
+    yield Sheet(
         headings, rows, f"the smallest difference that a comparison resolves, of runs like {' and '.join(found.runs)}"
     )
     yield Text()
@@ -58,7 +58,7 @@ def _tables(found: Planning, asked: str) -> Iterator[RenderableType]:
         if one.slice is None
     ]
     by_count = ("at most, by epochs", "now", "sd\nbetween", "sd\nwithin", *map(str, EPOCHS))
-    yield plain_table(by_count, by_epochs)
+    yield Sheet(by_count, by_epochs)
     yield Text()
 
 

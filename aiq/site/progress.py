@@ -2,21 +2,27 @@
 
 import sys
 import time
-from typing import Any
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from typing import Final
 
-from tqdm import tqdm
+from rich.console import Console, ConsoleOptions
+from rich.live import Live
+from rich.text import Text
 
 from aiq.core.samples import SampleKey
 from aiq.runs.state import RunState
 from aiq.site.tables import dollars
 
-LINE_EVERY_SECONDS = 10.0
-LONG_WAIT_SECONDS = 10.0
-_WHY_CHARS = 120
+LINE_EVERY_SECONDS: Final = 10.0
+LONG_WAIT_SECONDS: Final = 10.0
+_WHY_CHARS: Final = 120
+_WIDEST: Final = 40
+_NARROWEST: Final = 10
 
 
 class Progress:
-    """Keys that are done, with the running score of the first metric, cost and errors. Written to stderr.
+    """Keys that are done, with time, the running score of the first metric, cost and errors. Written to stderr.
 
     Implements the runner's `Observer`. The running score is a plain mean of what is there; the final table
     has the estimate proper. `shown`: whether anything is written at all.
@@ -25,25 +31,34 @@ class Progress:
     def __init__(self, name: str, *, shown: bool) -> None:
         self._name = name
         self._shown = shown
-        self._done = 0
+        self._done = self._total = self._before = 0
         self._trouble = dict.fromkeys(("cut off", "limit", "failed", "unjudged", "retried"), 0)
         self._over = self._under = 0.0
+        self._figures = ""
         self._wait, self._wait_until = "", 0.0
-        self._last_line = time.monotonic()
-        self._bar: tqdm[Any] | None = None
+        self._begun = self._last_line = time.monotonic()
+        self._live: Live | None = None
 
     def close(self) -> None:
-        if self._bar is not None:
-            self._bar.close()
+        if self._live is not None:
+            self._live.stop()
 
     def started(self, state: RunState) -> None:
-        self._state = state
-        self._total = len(state.spec.keys)
+        self.follow(state, len(state.spec.keys), filter(state.done, state.spec.keys))
+
+    def follow(self, state: RunState, total: int, done: Iterable[SampleKey]) -> None:
+        """A run of `total` keys of which these are done."""
+        self._state, self._total = state, total
         self._metric = next(iter(state.spec.metrics), "")
-        for key in filter(state.done, state.spec.keys):
+        for key in done:
             self._count(key)
-        if self._shown and sys.stderr.isatty():
-            self._bar = tqdm(total=self._total, initial=self._done, desc=self._name, unit="attempt")
+        self._before, self._begun = self._done, time.monotonic()
+        console = Console(file=sys.stderr, highlight=False)
+        if self._shown and console.is_terminal and not console.is_dumb_terminal:
+            self._live = Live(self, console=console, refresh_per_second=2, vertical_overflow="visible")
+            self._live.start()
+            console.show_cursor()  # which a process that is killed could not show again
+        self._refresh()
 
     def retrying(self, key: SampleKey) -> None:
         self._trouble["retried"] += 1
@@ -59,16 +74,37 @@ class Progress:
 
     def finished(self, key: SampleKey) -> None:
         self._count(key)
-        if self._bar is not None:
-            self._bar.update()
         self._show(at_once=self._done == self._total)
 
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        """One line where there is room for a bar in it, and else the figures below it."""
+        front, back = Text(f"{self._name} "), Text(f" {self._done}/{self._total}, {self._time()}")
+        figures = Text(self._figures)
+        below = front.cell_len + back.cell_len + figures.cell_len + _NARROWEST + 2 > options.max_width
+        if not below:
+            back = Text.assemble(back, ", ", figures)
+        room = min(options.max_width - front.cell_len - back.cell_len, _WIDEST)
+        if room >= _NARROWEST:
+            filled = room * self._done // self._total if self._total else room
+            full, rest = "#-" if options.ascii_only else "━─"
+            front.append(full * filled, "green").append(rest * (room - filled), "dim")
+        yield front.append_text(back)
+        if below:
+            yield figures
+
     def _show(self, at_once: bool) -> None:
-        if self._bar is not None:
-            self._bar.set_postfix_str(self._figures())
-        elif self._shown and (at_once or time.monotonic() - self._last_line > LINE_EVERY_SECONDS):
+        self._refresh()
+        if self._live is None and self._shown and (at_once or time.monotonic() - self._last_line > LINE_EVERY_SECONDS):
             self._last_line = time.monotonic()
-            print(f"{self._name}: {self._done} of {self._total} done, {self._figures()}", file=sys.stderr)
+            done = f"{self._done} of {self._total} done"
+            print(f"{self._name}: {done}, {self._time()}, {self._figures}", file=sys.stderr)
+
+    def _time(self) -> str:
+        """How long it has taken, and at this rate, how long the rest will take."""
+        passed, here = time.monotonic() - self._begun, self._done - self._before
+        if not here or self._done == self._total:
+            return _clock(passed)
+        return f"{_clock(passed)}, {_clock(passed / here * (self._total - self._done))} left"
 
     def _count(self, key: SampleKey) -> None:
         state = self._state
@@ -82,8 +118,14 @@ class Progress:
             self._over += scored.parts[0]
             self._under += scored.parts[1]
 
-    def _figures(self) -> str:
+    def _refresh(self) -> None:
+        """The figures in words: made here, as the thread that draws the bar must not read a state that grows."""
         score = [f"{self._metric} {self._over / self._under:.3f}"] if self._under else []
         trouble = [f"{count} {what}" for what, count in self._trouble.items() if count]
         wait = [self._wait] if self._wait_until > time.monotonic() and self._done < self._total else []
-        return ", ".join([*score, dollars(self._state.spent()), *trouble, *wait])
+        self._figures = ", ".join([*score, dollars(self._state.spent()), *trouble, *wait])
+
+
+def _clock(seconds: float) -> str:
+    """Such as `3:12` or `1:03:12`."""
+    return str(timedelta(seconds=round(seconds))).removeprefix("0:").removeprefix("0")

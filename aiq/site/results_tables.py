@@ -6,10 +6,11 @@ from typing import Final, Literal
 
 from aiq.runs.frames import RunFrames
 from aiq.runs.manifest import Manifest
-from aiq.site.analysis_tables import Sheet, comparison_markdown
+from aiq.site.analysis_tables import comparison_markdown
 from aiq.site.tables import (
     LEFT_OUT_HEADINGS,
     SPEND_HEADINGS,
+    Sheet,
     attempts_line,
     cell,
     interval,
@@ -63,7 +64,7 @@ def _sheets(frames: RunFrames, names: Sequence[str]) -> Iterator[Sheet]:
     }
     for heading, (columns, rows) in tables.items():
         if rows:
-            yield Sheet(heading, [*(["run"] if several else []), *columns], rows, left=2 if several else 1)
+            yield Sheet([*(["run"] if several else []), *columns], rows, heading, left=2 if several else 1)
 
 
 def _names(manifests: Sequence[Manifest]) -> list[str]:

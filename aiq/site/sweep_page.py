@@ -1,6 +1,6 @@
 """The page of a sweep, `index.html` beside `sweep.json`: what was swept, the recommendation and the plots to check it.
 
-It opens from disk and makes no request; the scripts that draw, and their data, lie beside it in `static/`.
+It opens from disk and makes no request; what draws is in `results/site/`, its data in `site/` beside it.
 """
 
 from collections import Counter
@@ -11,10 +11,10 @@ from pathlib import Path
 from aiq import __version__
 from aiq.core.text import counted
 from aiq.core.usage import SpendName
-from aiq.runs.folder import write_whole
 from aiq.runs.sweeps import Axis, Point, Sweep, SweepFolder
-from aiq.site.markdown import environment, style
-from aiq.site.plots import Dot, Line, Plot, Role, curve, heat_map, ladder, readable, trade_off, write_plots
+from aiq.site.markdown import environment
+from aiq.site.pages import SITE, data_line, replace, sweep_written
+from aiq.site.plots import Dot, Line, Plot, Role, curve, heat_map, ladder, readable, trade_off
 from aiq.site.sweep_tables import recommendation_lines
 from aiq.site.tables import interval, notes, p_value, star
 from aiq.stats.estimates import Estimate
@@ -49,11 +49,14 @@ def write_sweep_page(folder: SweepFolder, sweep: Sweep) -> Path:
         linked={point.number for point in sweep.points if folder.point(point.number).page_path.is_file()},
         notes=_notes(folder, sweep),
         statuses=Counter(point.status for point in sweep.points),
-        style=style("style.css", "plots.css"),
+        root="../../",
         version=__version__,
     )
-    write_plots(folder.path / "static", {names[id(plot)]: plot for plot in plots})
-    write_whole(folder.page_path, page)
+    (folder.path / SITE).mkdir(exist_ok=True)
+    specs = "".join(data_line({"name": names[id(plot)], "spec": plot.spec}) for plot in plots)
+    replace(folder.path / SITE / "plots.js", specs)
+    replace(folder.page_path, page)
+    sweep_written(folder, sweep)
     return folder.page_path
 
 

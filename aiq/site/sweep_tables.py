@@ -1,21 +1,19 @@
 """A sweep on the terminal: what it will be able to tell, its points, how they differ, and which one to take."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from textwrap import shorten
 from typing import Final
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from aiq.analysis.sweeps import SPEND_WORDS
 from aiq.core.text import counted
 from aiq.runs.sweeps import Axis, Point, PointDifference, Sweep, SweepFolder
-from aiq.site.tables import Output, cell, interval, notes, number, p_value, plain_table, show, star
+from aiq.site.tables import Sheet, cell, interval, notes, number, p_value, show, star
 from aiq.stats.estimates import Estimate
 from aiq.stats.significance import LEVEL
 
-_GAP: Final = 2  # blanks between columns
 _LONGEST: Final = 24  # characters of a value in a table of points
 _SPEND_HEADINGS: Final = ("calls", "tokens", "seconds", "cost")
 
@@ -25,7 +23,7 @@ def print_begin(sweep: Sweep) -> None:
     points, samples = counted(len(sweep.points), "point"), counted(sweep.samples, "sample")
     rows = [(sweep.short(axis.name), _all_values(axis)) for axis in sweep.axes]
     title = Text(f"sweep {sweep.experiment}/{sweep.sweep_id}: {points} of {samples}")
-    show(title, plain_table(("axis", "values"), rows, left=2), *(Text(line) for line in _resolves(sweep, "should")))
+    show(title, Sheet(("axis", "values"), rows, left=2), *(Text(line) for line in _resolves(sweep, "should")))
 
 
 def _all_values(axis: Axis) -> str:
@@ -59,10 +57,7 @@ def _resolves(sweep: Sweep, verb: str) -> Iterator[str]:
 
 def print_sweep(sweep: Sweep, folder: SweepFolder) -> None:
     """All points with all numbers, the differences, and the recommendation."""
-    parts: list[RenderableType] = [Text("points")]
-    console = Output()
-    width = console.width if console.is_terminal else 0
-    parts += [part for table in _points(sweep, width) for part in (table, Text())]
+    parts: list[RenderableType] = [_points(sweep), Text()]
     if sweep.metric is not None and sweep.differences:
         parts += [*_differences(sweep, sweep.metric), Text()]
     if effects := [one for one in sweep.main_effects if one.metric == sweep.metric]:
@@ -75,7 +70,7 @@ def print_sweep(sweep: Sweep, folder: SweepFolder) -> None:
             )
             for one in effects
         ]
-        table = plain_table(("axis", "value", "mean", "95 % interval", "n"), rows, left=2)
+        table = Sheet(("axis", "value", "mean", "95 % interval", "n"), rows, left=2)
         parts += [Text(f"main effects: {sweep.metric}, averaged over the other axes"), table, Text()]
     parts += [Text(line) for line in _apart(sweep)]
     parts += [Text(line) for line in _resolves(sweep, "can")] if sweep.resolves else []
@@ -85,7 +80,7 @@ def print_sweep(sweep: Sweep, folder: SweepFolder) -> None:
     show(
         *parts,
         *(Text(note, style="yellow") for note in said),
-        Text(f"written to {folder.sweep_path}; plots: {folder.page_path}"),
+        f"written to {folder.sweep_path}\n           {folder.page_path}",
     )
 
 
@@ -123,51 +118,23 @@ def _decision(sweep: Sweep) -> Iterator[str]:
     yield from recommendation_lines(sweep)
 
 
-def _points(sweep: Sweep, width: int) -> Iterator[Table]:
-    """The table of points; where it is wider than `width` (0: no limit), as several with the same first columns."""
+def _points(sweep: Sweep) -> Sheet:
     points = [point for point in sweep.points if point.same_as is None]
     names = dict.fromkeys(name for point in points for name in point.metrics)
     best = {one.point: one for one in sweep.differences if one.kind == "best"}
-    columns: dict[str, list[str]] = {"point": [str(point.number) for point in points]}
-    values = {sweep.short(axis.name): [_value(axis, p.axes[axis.name]) for p in points] for axis in sweep.axes}
-    fixed = columns | values
-    if width and _width(fixed) > width // 2:
-        shorts = " x ".join(sweep.short(axis.name) for axis in sweep.axes)
-        fixed = columns | {
-            "\n".join(shorts.split()): [", ".join(cells) for cells in zip(*values.values(), strict=True)]
-        }
-    rest: dict[str, list[str]] = {}
+    columns: dict[str, Sequence[str]] = {"point": [str(point.number) for point in points]}
+    columns |= {sweep.short(axis.name): [_value(axis, p.axes[axis.name]) for p in points] for axis in sweep.axes}
+    left = len(columns)
     for name in sorted(names, key=lambda name: name != sweep.metric):
-        rest[name] = [_metric(point.metrics.get(name)) for point in points]
+        columns[name] = [_metric(point.metrics.get(name)) for point in points]
         if name == sweep.metric and best:
-            rest["from the best"] = [_change(best[p.number]) if p.number in best else "-" for p in points]
-    spends = [_spend(point) for point in points]
-    rest |= {heading: [cells[place] for cells in spends] for place, heading in enumerate(_SPEND_HEADINGS)}
-    rest["n"] = [str(point.n_samples) for point in points]
-    rest["failed"] = [str(point.failed) for point in points]
-    rest |= {"unjudged": [str(point.unjudged) for point in points]} if any(p.unjudged for p in points) else {}
-    rest["status"] = [_status(point) for point in points]
-    for block in _blocks(fixed, rest, width):
-        yield plain_table(list(block), zip(*block.values(), strict=True), left=len(fixed))
-
-
-def _blocks(
-    fixed: Mapping[str, Sequence[str]], rest: Mapping[str, Sequence[str]], width: int
-) -> Iterator[dict[str, Sequence[str]]]:
-    block = dict(fixed)
-    for heading, cells in rest.items():
-        if width and len(block) > len(fixed) and _width({**block, heading: cells}) > width:
-            yield block
-            block = dict(fixed)
-        block[heading] = cells
-    yield block
-
-
-def _width(columns: Mapping[str, Sequence[str]]) -> int:
-    def longest(texts: Sequence[str]) -> int:
-        return max(len(line) for text in texts for line in (text.splitlines() or [""]))
-
-    return sum(longest([heading, *cells]) + _GAP for heading, cells in columns.items()) - _GAP
+            columns["from the best"] = [_change(best[p.number]) if p.number in best else "-" for p in points]
+    columns |= zip(_SPEND_HEADINGS, zip(*map(_spend, points), strict=True), strict=True)
+    columns["n"] = [str(point.n_samples) for point in points]
+    columns["failed"] = [str(point.failed) for point in points]
+    columns |= {"unjudged": [str(point.unjudged) for point in points]} if any(p.unjudged for p in points) else {}
+    columns["status"] = [_status(point) for point in points]
+    return Sheet([*columns], [*zip(*columns.values(), strict=True)], "points", left)
 
 
 def _metric(found: Estimate | None) -> str:
@@ -213,7 +180,8 @@ def _differences(sweep: Sweep, metric: str) -> Iterator[RenderableType]:
     ]
     columns = ("points", "from one value to the next", *(("metric",) if several else ()))
     yield Text(f"neighbours: {'' if several else f'{metric}, '}paired by sample")
-    yield plain_table((*columns, "difference", "95 % interval", "p", "n"), rows, left=len(columns))
+    if rows:
+        yield Sheet((*columns, "difference", "95 % interval", "p", "n"), rows, left=len(columns))
     if equal:
         yield Text(f"{counted(equal, 'more pair')} of neighbours: no sample changed in {metric}")
     yield Text(

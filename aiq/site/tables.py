@@ -1,10 +1,12 @@
 """Tables on the terminal: how cells are written, and the table at the end of a run."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product, zip_longest
+from typing import Any, Final, NamedTuple
 
-from rich.console import Console, RenderableType
-from rich.table import Table
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.text import Text
 
 from aiq.analysis.reliability import Figure, reliabilities
@@ -39,7 +41,10 @@ NOISE_HEADINGS = (
 )
 SPEND_HEADINGS = ("account", "calls", "input tokens", "output tokens", "cost")
 LEFT_OUT_HEADINGS = ("attempts without a judgement", "failed", "unjudged", "not\napplicable", "bounds of\nthe mean")
-_WIDEST = 1000
+_WIDEST: Final = 1000
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_GAP: Final = 2  # blanks between columns
+_NARROWEST: Final = 24  # cells of a column of text
 
 
 class Output(Console):
@@ -51,24 +56,90 @@ class Output(Console):
 
 
 def show(*contents: RenderableType) -> None:
-    """Print within a terminal's width; into a file or a pipe as wide as the contents are."""
-    console = Output(markup=False)  # nothing in brackets is markup: it may be a sample's
-    if not console.is_terminal:
+    """Print within a terminal's width, into a file or a pipe as wide as the contents are.
+
+    A plain string is left to the terminal to break, so that a path in it can be copied.
+    """
+    console = Output(markup=False, highlight=False)  # nothing in brackets is markup: it may be a sample's
+    if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = _WIDEST
     for content in contents:
-        console.print(content)
+        console.print(content, soft_wrap=isinstance(content, str))
 
 
-def plain_table(
-    headings: Sequence[str], rows: Iterable[Sequence[object]], title: str | None = None, *, left: int = 1
-) -> Table:
-    """A table without lines, its first `left` columns flush left."""
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for place, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if place < left else "right", overflow="fold")
-    for row in rows:
-        table.add_row(*map(cell, row))
-    return table
+def printable(text: str) -> str:
+    """The text without control characters but tab and line feed: what a page brings must not steer a terminal."""
+    return _CONTROL.sub("", text)
+
+
+class Sheet(NamedTuple):
+    """A table without lines, its first `left` columns flush left. Where it is too wide it turns, and nothing is cut.
+
+    Where the last column is text too, its cells first take several lines. If that is not enough, rows become columns
+    where all have room, and else columns become blocks below one another, each with the first column in front.
+    """
+
+    headings: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    title: str = ""
+    left: int = 1
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        if self.title:
+            yield Text(self.title, "italic")
+        rows = [[one if isinstance(one, Text) else Text(printable(cell(one))) for one in row] for row in self.rows]
+        table, room = [[Text(heading) for heading in self.headings], *rows], options.max_width
+        spare = room - sum(width + _GAP for width in _widths(table)[:-1])
+        if self.left == len(self.headings) and spare >= _NARROWEST:
+            for row in table:
+                row[-1] = Text("\n").join(row[-1].wrap(console, spare, overflow="fold"))
+        turned = [*zip(*table, strict=True)]
+        if len(_lines(table, room)) == 1:
+            yield from _drawn(table, self.left, room, console)
+        elif len(rows) < len(turned) and len(_lines(turned, room)) == 1:
+            yield from _drawn(turned, len(table), room, console)
+        else:
+            (first,) = _widths([row[:1] for row in table])
+            for number, places in enumerate(_lines([row[1:] for row in table], room - first - _GAP, 0)):
+                yield from [Text()] if number else []
+                block = [[row[0], *(row[place + 1] for place in places)] for row in table]
+                yield from _drawn(block, 1 + sum(place + 1 < self.left for place in places), room, console)
+
+
+def _widths(rows: Sequence[Sequence[Text]]) -> list[int]:
+    """Of each column, in cells of the terminal."""
+    columns = zip(*rows, strict=True)
+    return [max(line.cell_len for text in column for line in text.split(allow_blank=True)) for column in columns]
+
+
+def _lines(rows: Sequence[Sequence[Text]], room: int, indent: int = _GAP) -> list[list[int]]:
+    """The columns, by number, in as few lines as they need; `indent`: of all lines but the first."""
+    lines: list[list[int]] = [[]]
+    used = -_GAP
+    for place, width in enumerate(_widths(rows)):
+        used += _GAP + width
+        if used > room and lines[-1]:
+            lines.append([])
+            used = indent + width
+        lines[-1].append(place)
+    return lines
+
+
+def _drawn(rows: Sequence[Sequence[Text]], left: int, room: int, console: Console) -> Iterator[Text]:
+    """The rows in aligned columns, the first `left` flush left; the first row is bold."""
+    widths, lines = _widths(rows), _lines(rows, room)
+    for (number, row), (line, places) in product(enumerate(rows), enumerate(lines)):
+        indent = _GAP if line else 0
+        fits = [min(widths[place], room - indent) for place in places]
+        cells = [row[place].wrap(console, fit, overflow="fold") for place, fit in zip(places, fits, strict=True)]
+        for parts in zip_longest(*cells):
+            shown = Text(" " * indent, "" if number else "bold", no_wrap=True)
+            for place, fit, part in zip(places, fits, parts, strict=True):
+                text = part.copy() if part else Text()
+                text.align("left" if place < left or fit < widths[place] else "right", fit)
+                shown.append_text(text).append(" " * _GAP)
+            shown.rstrip()
+            yield shown
 
 
 def cell(value: object) -> str:
@@ -180,7 +251,7 @@ def noise_cells(noise: RunNoise) -> list[str]:
 def print_summary(summary: Summary, folder: RunFolder) -> None:
     """Metrics, failures, spend, and where everything is."""
     reliability, problem = reliabilities(folder, summary.metrics)
-    parts: list[Table | Text] = [_metrics(summary, reliability)]
+    parts: list[Sheet | Text] = [_metrics(summary, reliability)]
     manifest = folder.read_manifest()
     if not manifest.hashes.judges:
         parts.append(Text(NOTHING_SCORED, style="yellow"))
@@ -189,14 +260,14 @@ def print_summary(summary: Summary, folder: RunFolder) -> None:
     if summary.unavailable:
         parts.append(Text("\n".join(missing_metrics(summary)), style="dim"))
     if summary.left_out:
-        parts.append(plain_table(LEFT_OUT_HEADINGS, left_out_rows(summary)))
+        parts.append(Sheet(LEFT_OUT_HEADINGS, left_out_rows(summary)))
     if summary.judge_noise:
         rows = [(name, *noise_cells(found)) for name, found in summary.judge_noise.items()]
-        parts.append(plain_table(("judge noise", *NOISE_HEADINGS), rows))
-    parts += [_attempts(summary), plain_table(SPEND_HEADINGS, spend_rows(summary))]
+        parts.append(Sheet(("judge noise", *NOISE_HEADINGS), rows))
+    parts += [_attempts(summary), Sheet(SPEND_HEADINGS, spend_rows(summary))]
     parts += [Text(note, style="yellow") for note in (*notes(summary), *replay_note(manifest))]
-    parts.append(Text(f"written to {folder.path}\n           {folder.page_path}"))
-    show(*parts)
+    written = [str(path) for path in (folder.path, folder.page_path) if path.exists()]
+    show(*parts, "written to " + "\n           ".join(written))
 
 
 def missing_metrics(summary: Summary) -> Iterator[str]:
@@ -212,7 +283,7 @@ def missing_metrics(summary: Summary) -> Iterator[str]:
         yield f"no {', '.join(dict.fromkeys(shown))}: {why}"
 
 
-def _metrics(summary: Summary, reliability: Mapping[str, str]) -> Table:
+def _metrics(summary: Summary, reliability: Mapping[str, str]) -> Sheet:
     headings = ["metric", "mean", "95 % interval", "n", "estimator"]
     rows: list[list[object]] = [
         [name, found.mean, interval(found), found.n, found.estimator] for name, found in summary.metrics.items()
@@ -228,7 +299,7 @@ def _metrics(summary: Summary, reliability: Mapping[str, str]) -> Table:
         for row in rows:
             other = failures.metrics.get(str(row[0]))
             row.append(other.mean if other else "")
-    return plain_table(headings, rows, f"{summary.experiment}  {summary.run_id}")
+    return Sheet(headings, rows, f"{summary.experiment}  {summary.run_id}")
 
 
 def left_out_rows(summary: Summary) -> list[tuple[object, ...]]:

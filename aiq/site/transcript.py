@@ -1,9 +1,9 @@
 """One attempt as a person reads it: its events in order, shortened, then report, sources, audit and scores."""
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import groupby
-from typing import Any
+from itertools import chain, groupby
+from textwrap import indent
+from typing import Any, Final
 
 from rich.console import Group, RenderableType
 from rich.markup import escape
@@ -11,9 +11,21 @@ from rich.padding import Padding
 from rich.panel import Panel
 from rich.text import Text
 
+from aiq.core.reports import Audit
+from aiq.core.samples import Sample
 from aiq.core.usage import Usage
 from aiq.runs.rows import SampleRow, ScoreRow
-from aiq.site.tables import rounded, score_note, score_value, spend_line
+from aiq.site.tables import printable, rounded, score_note, score_value, spend_line
+
+_LONGEST: Final = 60  # characters of a value that others stand beside
+_GOLD: Final = {
+    "answers": "accepted answers",
+    "reference": "reference report",
+    "rubric": "criteria",
+    "truth": "known to be true",
+    "preferences": "what the user wants",
+}
+"""What reports are held against, by the field of a sample."""
 
 Shorten = Callable[[str], str]
 EventData = dict[str, Any]
@@ -35,9 +47,36 @@ def shortener(most: int | None) -> Shorten:
     return shorten
 
 
-def transcript(row: SampleRow, events: Iterable[EventData], scores: list[ScoreRow], short: Shorten) -> RenderableType:
-    """Everything about one attempt, top to bottom."""
-    return Group(*_head(row, short), events_shown(events, short), *_foot(row, scores, short))
+def transcript(
+    row: SampleRow, events: Iterable[EventData], scores: list[ScoreRow], sample: Sample | None, short: Shorten
+) -> RenderableType:
+    """Everything about one attempt, top to bottom; `sample` has what its report is held against."""
+    parts = (_citations(row), _scores(scores, short))
+    return Group(*_head(row, short), events_shown(events, short), *_report(row), *_gold(sample, short), *chain(*parts))
+
+
+def outlined(value: Any) -> str:
+    """JSON as people read it: short values in one line, what is longer below its name; nothing for what is empty."""
+    if isinstance(value, Mapping):
+        texts = {name: text for name, item in value.items() if (text := outlined(item))}
+        inside = {
+            name: f" ({text})" if isinstance(value[name], Mapping) else f": {text}" for name, text in texts.items()
+        }
+        line = ", ".join(f"{name}{inside[name]}" for name, text in texts.items() if _short(text))
+        below = [f"{name}:\n{indent(text, '  ')}" for name, text in texts.items() if not _short(text)]
+        return "\n".join(filter(None, (line, *below)))
+    if isinstance(value, list | tuple):
+        items = [text for item in value if (text := outlined(item))]
+        if not any(isinstance(item, Mapping) for item in value) and all(map(_short, items)):
+            return "; ".join(items)
+        return "\n".join(f"- {indent(text, '  ')[2:]}" for text in items)
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: ""}[value]
+    return f"{rounded(value):.10g}" if isinstance(value, float) else str(value).strip()
+
+
+def _short(text: str) -> bool:
+    return len(text) <= _LONGEST and "\n" not in text
 
 
 def events_shown(events: Iterable[EventData], short: Shorten) -> RenderableType:
@@ -52,19 +91,21 @@ def events_shown(events: Iterable[EventData], short: Shorten) -> RenderableType:
     return Group(*shown)
 
 
-def _indented(text: str, columns: int, style: str = "") -> Padding:
-    return Padding(Text(text, style=style), (0, 0, 0, columns))
+def _indented(text: str, columns: int, style: str = "") -> RenderableType:
+    """Each line by so many columns more than it is, also where it goes on in the next."""
+    lines = [(line, len(line) - len(line.lstrip(" "))) for line in printable(text).split("\n")]
+    return Group(*(Padding(Text(line[own:], style), (0, 0, 0, columns + own), expand=False) for line, own in lines))
 
 
 def _head(row: SampleRow, short: Shorten) -> Iterator[RenderableType]:
     for number, turn in enumerate(row.turns, start=1):
-        yield Panel(Text(turn.question), title=f"turn {number}", subtitle=turn.route)
+        yield Panel(Text(printable(turn.question)), title=f"turn {number}", subtitle=turn.route)
         yield _indented(short(turn.report), 4)
     status = f"{row.status}{', ' + row.route if row.route else ''}, {row.timing.seconds:.1f} s, attempt {row.attempt}"
-    yield Panel(Text(row.question), title=escape(f"{row.sample_id}, epoch {row.epoch}"), subtitle=status)
+    yield Panel(Text(printable(row.question)), title=escape(f"{row.sample_id}, epoch {row.epoch}"), subtitle=status)
     yield Text(spend_line(sum(row.usage.values(), Usage())), style="dim")
     if row.error:
-        yield Text(str(row.error), style="red")
+        yield Text(printable(str(row.error)), style="red")
 
 
 _PLAIN: Mapping[str, tuple[str, str, str]] = {
@@ -96,9 +137,9 @@ def _lines(event: EventData, short: Shorten) -> Iterator[Line]:
         case "decision":
             because = f" because {event['cause']}" if event.get("cause") else ""
             yield (
-                f"\n* decision {event['name']}: {rounded(event['value'])}{because}",
+                f"\n* decision {event['name']}: {outlined(event['value'])}{because}",
                 "bold",
-                _body(rounded(event.get("detail")), short),
+                _body(event.get("detail"), short),
             )
         case "round":
             gaps = "; ".join(event.get("gaps") or ()) or "none"
@@ -136,28 +177,51 @@ def _content(message: EventData) -> str:
 def _body(value: Any, short: Shorten) -> str:
     if not value:
         return ""
-    return short(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    return short(outlined(value))
 
 
-def _foot(row: SampleRow, scores: list[ScoreRow], short: Shorten) -> Iterator[RenderableType]:
-    valid, removed = (row.audit.valid_citations, row.audit.removed_citations) if row.audit else ((), ())
-    cited = {citation.source: f"[{citation.number}] {citation.level}" for citation in valid}
+def _report(row: SampleRow) -> Iterator[RenderableType]:
     if row.report is not None:
         known = f"citations: {row.citation_status}" if row.citation_status else None
         title = "report, cut off" if row.partial else "report"
-        yield Panel(Text(row.report), title=title, subtitle=known, border_style="yellow" if row.partial else "green")
-    if row.retrieved:
-        yield Text(f"\nsources ({len(row.retrieved)})", style="bold")
-    for source in row.retrieved:
-        target = source.address
-        yield _indented(f"{cited.get(target, 'not cited')}  {source.title}  {target}", 4)
-    for citation in removed:
-        yield Text(f"removed [{citation.number}] {citation.target}: {citation.reason}", style="red")
+        yield Panel(
+            Text(printable(row.report)), title=title, subtitle=known, border_style="yellow" if row.partial else "green"
+        )
+
+
+def _gold(sample: Sample | None, short: Shorten) -> Iterator[RenderableType]:
+    held = sample.model_dump(include=set(_GOLD), exclude_defaults=True) if sample else {}
+    for name, value in held.items():
+        yield Text(f"\n{_GOLD[name]}", style="bold")
+        yield _indented(_body(value, short), 4)
+
+
+def _citations(row: SampleRow) -> Iterator[RenderableType]:
+    """By what the audit says of each, and then the sources that are not cited."""
+    audit, sources = row.audit or Audit(), {source.address: source for source in row.retrieved}
+    lines = []
+    for valid in audit.valid_citations:
+        title = sources[valid.source].title if valid.source in sources else ""
+        lines.append((f"[{valid.number}] valid, {valid.level}  {title}  {valid.source}", "green"))
+    for removed in audit.removed_citations:
+        number = "" if removed.number is None else f"[{removed.number}] "
+        lines.append((f"{number}removed, {removed.reason}  {removed.target}", "red"))
+    lines += [(f"[{number}] in no list of references", "red") for number in audit.dangling]
+    cited = {valid.source for valid in audit.valid_citations}
+    rest = [(f"{source.title}  {address}", "dim") for address, source in sources.items() if address not in cited]
+    for heading, shown in (("citations", lines), ("sources that are not cited", rest)):
+        if shown:
+            yield Text(f"\n{heading} ({len(shown)})", style="bold")
+            yield from (_indented(text, 4, style) for text, style in shown)
+
+
+def _scores(scores: list[ScoreRow], short: Shorten) -> Iterator[RenderableType]:
     if scores:
         yield Text("\nscores", style="bold")
-    for _, alike in groupby(scores, lambda score: (score.status, score_note(score) or score.metric, score.detail)):
+    for _, alike in groupby(scores, lambda one: (score_value(one), score_note(one) or one.metric, one.detail)):
         first, *others = alike
         metrics = ", ".join(score.metric for score in (first, *others))
-        yield _indented(f"{metrics}: {score_value(first)}  {score_note(first)}", 4)
+        style = "red" if first.status in ("error", "agent_failed") else ""
+        yield _indented(f"{metrics}: {score_value(first)}  {score_note(first)}", 4, style)
         if first.detail:
-            yield _indented(_body(rounded(first.detail), short), 8, "dim")
+            yield _indented(_body(first.detail, short), 8, "dim")

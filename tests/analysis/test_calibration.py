@@ -215,7 +215,7 @@ def test_the_command_writes_what_later_runs_show(work: Path, capsys: pytest.Capt
     assert "1.00 (0.52 to 1.00)" in rows["planted.score"]
     assert "obeys 100 %" in rows["obedient.score"]
     assert "not measured" in rows["dice.score"]  # another setting, another judge
-    page = max(Path("results/other").glob("*")) / "index.html"
+    page = max(Path("results/other").glob("*")) / "site/summary.js"
     assert "not measured" in page.read_text()
     assert "obeys 100 %" in page.read_text()
 

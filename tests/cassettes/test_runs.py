@@ -61,7 +61,7 @@ def replays(*overrides: str, before: tuple[str, ...] = ()) -> list[Path]:
     """The folders of replays at concurrency 1 and 16, made one after the other in a child of `before`."""
     runs = [[*overrides, "cassette=replay", f"runner.concurrency={at_once}", QUIET] for at_once in (1, 16)]
     old = set(Path("results").glob("*/*/manifest.json"))
-    command = ("tests.cassettes.unconnected", json.dumps(runs))
+    command: tuple[str, ...] = ("tests.cassettes.unconnected", json.dumps(runs))
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if "KEY" in name]:
             patch.delenv(name)
@@ -96,11 +96,15 @@ def deep(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def first_run() -> Path:
+    return min(Path("results").glob("*/*/manifest.json")).parent
+
+
 def test_a_recorded_run_is_replayed_byte_for_byte_without_a_network(
     deep: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(deep)
-    recorded, before = min(Path("results").glob("*/*")), namespace()
+    recorded, before = first_run(), namespace()
     cassettes = {path: path.read_bytes() for path in Path("cassettes").rglob("*.sqlite")}
     for replayed in replays(*RECORDED, before=before):
         assert rows(replayed) == rows(recorded)
@@ -113,7 +117,7 @@ def test_a_recorded_run_is_replayed_byte_for_byte_without_a_network(
 
 def test_what_judges_share_comes_again_whichever_sample_asks_first(deep: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(deep)
-    whole = rows(min(Path("results").glob("*/*")))
+    whole = rows(first_run())
     second = run(*DEEP, "dataset.ids=[9]", "cassette=replay")
     assert rows(second) == [row for row in whole if json.loads(row)["sample_id"] == "9"]
 

@@ -5,7 +5,7 @@ import sys
 
 from aiq.__main__ import main
 
-seen = []
+seen: list[str] = []
 
 
 def heard(event: str, args: tuple[object, ...]) -> None:

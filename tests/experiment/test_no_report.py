@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from aiq.__main__ import main
+from aiq.site.pages import data_records
 from tests.experiment.conftest import Workplace
 from tests.llm.endpoint import completed
 
@@ -56,7 +57,7 @@ def test_a_report_that_was_cut_off_is_judged_and_counted_apart(
     summary = here.summary(folder)
     assert (summary["statuses"], summary["partial"], summary["agent_failures"]["failed"]) == ({"limit": 1}, 1, 0)
     assert summary["metrics"]["letters.count"]["mean"] == len(TEXT)
-    assert "cut off, and judged by what there was" in (folder / "index.html").read_text()
+    assert next(data_records(folder / "site/summary.js"))["partial"] == 1
     assert main(["show", "latest", "s1"]) == 0
     assert "report, cut off" in capsys.readouterr().out
     assert main(["run", f"resume={folder}"]) == 0
@@ -73,8 +74,7 @@ def test_the_citation_status_is_wherever_the_report_is(here: Workplace, capsys: 
     assert row["citation_status"] == "unverified"
     assert here.summary(folder)["citation_statuses"] == {"unverified": 1}
     assert "citations of reports: 1 unverified" in capsys.readouterr().out
-    page = (folder / "index.html").read_text()
-    assert "citations of reports: 1 unverified" in page
-    assert 'class="chip unverified"' in page
+    assert next(data_records(folder / "site/summary.js"))["citations"] == "1 unverified"
+    assert next(data_records(folder / "site/samples-0.js"))["citation_status"] == "unverified"
     assert main(["show", "latest", "s1"]) == 0
     assert "citations: unverified" in capsys.readouterr().out

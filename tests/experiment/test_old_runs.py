@@ -12,7 +12,7 @@ import pytest
 
 from aiq.__main__ import main
 from aiq.runs.folder import RunFolder
-from aiq.site.run_page import write_page
+from aiq.site.pages import data_records, write_run
 from tests.experiment.conftest import Workplace
 
 SAMPLES = {"s1": "red one", "s2": "red fail", "s3": "blue unjudgeable", "s10": "blue reject"}
@@ -70,9 +70,10 @@ def test_it_is_shown_with_its_events(here: Workplace, old: Path, capsys: pytest.
     assert "model echo.writer" in capsys.readouterr().out
     assert main(["show", old.name, "s1", "--judge"]) == 0
     assert "model judge.letters" in capsys.readouterr().out
-    page = write_page(RunFolder(old)).read_text()
-    assert 'id="s10.2"' in page
-    assert "this report cannot be judged" in page
+    write_run(RunFolder(old))
+    shown = [*data_records(old / "site/samples-0.js")]
+    assert (shown[-1]["id"], shown[-1]["epoch"]) == ("s10", 2)
+    assert any("this report cannot be judged" in score["why"] for one in shown for score in one["scores"])
 
 
 def test_its_reports_are_scored_again_with_their_events(

@@ -37,7 +37,7 @@ def settings(**changes: Any) -> KnowledgeSettings:
 
 def run_of(*overrides: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     assert main(["run", *overrides, "runner.progress=false"]) == 0
-    folder = max(Path("results").glob("*/*"), key=lambda path: path.name)
+    folder = max(Path("results").glob("*/*/manifest.json"), key=lambda path: path.parent.name).parent
     rows = [json.loads(line) for line in (folder / "samples.jsonl").read_text(encoding="utf-8").splitlines()]
     return rows, json.loads((folder / "summary.json").read_text(encoding="utf-8"))
 
@@ -61,7 +61,7 @@ def test_the_shipped_experiment_answers_from_documents_and_cites_their_pages(
     again, _ = run_of("experiment=documents_qa", "dataset.ids=[7]")
     assert listing.stat().st_mtime_ns == before  # nothing was read a second time
     assert [row["report"] for row in again] == [row["report"] for row in rows if row["sample_id"] == "7"]
-    page = max(Path("results").glob("*/*/index.html"), key=lambda path: str(path)).read_text(encoding="utf-8")
+    page = max(Path("results").glob("*/*/site/samples-0.js"), key=lambda path: str(path)).read_text(encoding="utf-8")
     assert ".pdf, p." in page
 
 

@@ -12,6 +12,7 @@ from aiq.experiment.plan import make_plan
 from aiq.experiment.provenance import digest_of
 from aiq.experiment.rescore import plan_rescore
 from aiq.runs.folder import RunFolder
+from aiq.site.pages import data_records
 from tests.experiment.conftest import Endpoint, Workplace
 
 RUN = ("experiment=tiny", "agent.ask=true", "judge.letters.ask=true", "runner.progress=false")
@@ -85,7 +86,7 @@ def test_another_model_or_endpoint_is_another_judge_and_not_another_agent(
     assert manifest["models"]["echo.writer"] == manifest["models"]["default"] == "small-1"
     assert manifest["models"]["judge.letters"] == "big-2"
     assert manifest["rescored"]["run"].endswith(run.name)
-    assert f"reports of <b>{manifest['rescored']['run']}</b>" in (new / "index.html").read_text()
+    assert next(data_records(new / "site/summary.js"))["rescored"] == manifest["rescored"]["run"]
     assert {row["judge_model"] for row in here.lines(new / "scores.jsonl")} == {"big-2"}
 
     here.endpoint.asked.clear()

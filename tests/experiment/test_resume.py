@@ -88,7 +88,7 @@ def test_a_torn_row_is_cut_reported_and_its_work_alone_done_again(
 def test_a_finished_run_resumed_asks_nothing_and_stays_as_it_is(here: Workplace) -> None:
     """Also when the endpoint has moved: `llm.base_url` is then the same service at another address."""
     run = here.ran(*SLOW[:2])
-    names = ("samples.jsonl", "scores.jsonl", "summary.json", "index.html")
+    names = ("samples.jsonl", "scores.jsonl", "summary.json", "index.html", "site/summary.js")
     before = [((run / name).read_bytes(), (run / name).stat().st_mtime_ns) for name in names]
     hashes = here.manifest(run)["hashes"]
     here.endpoint.close()
@@ -151,10 +151,10 @@ def test_what_judges_have_left_is_found_and_told_how_to_go_on_with(
 def test_failures_counted_otherwise_are_a_new_summary_and_page(here: Workplace) -> None:
     here.write_samples({"a": "fail", "b": "fine"})
     run = here.ran()
-    page = (run / "index.html").read_text()
+    page = (run / "site/summary.js").read_text()
     assert main(["run", f"resume={run}", "runner.agent_failures=exclude"]) == 0
     assert here.summary(run)["metrics"]["letters.count"]["n"] == 1
-    assert (run / "index.html").read_text() != page
+    assert (run / "site/summary.js").read_text() != page
 
 
 def test_what_a_judge_spent_before_it_was_stopped_stays_in_the_books(here: Workplace) -> None:

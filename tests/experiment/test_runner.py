@@ -12,6 +12,7 @@ from aiq.core.samples import SampleKey
 from aiq.experiment.runner import stop_on_signal
 from aiq.runs.events import EventReader
 from aiq.runs.folder import RunFolder
+from aiq.site.pages import data_records
 from tests.experiment.conftest import Workplace
 from tests.llm.endpoint import error
 
@@ -30,6 +31,7 @@ def test_a_run_leaves_the_folder_of_the_design(here: Workplace, capsys: pytest.C
         "scores.jsonl",
         "summary.json",
         "index.html",
+        "site",
         "event_index.jsonl",
         "events-0.jsonl",
         "events-1.jsonl",
@@ -138,8 +140,8 @@ def test_metrics_that_none_can_have_slices_and_the_order_of_the_page(here: Workp
     assert list(found["slices"]) == ["kind"]
     counts = {value: metrics["letters.count"]["n"] for value, metrics in found["slices"]["kind"].items()}
     assert counts == {"blue": 1, "red": 2}
-    page = (here.only_run() / "index.html").read_text()
-    assert page.index('id="a.1"') < page.index('id="z.1"') < page.index('id="m.1"')  # failures first, then as read
+    shown = [one["id"] for one in data_records(here.only_run() / "site/samples-0.js")]
+    assert shown == ["z", "a", "m"]  # as read
 
 
 def test_a_limit_of_model_calls_ends_one_attempt(here: Workplace) -> None:
@@ -280,7 +282,7 @@ def test_unreported_usage_is_a_lower_bound_wherever_a_cost_is_shown(
     summary = here.summary(folder)
     assert (summary["cost_usd"], summary["unreported_calls"]) == (0.0, 4)
     assert summary["routes"]["echo"]["unreported_calls"] == 2
-    assert "at least $0.00 (1 call unreported)" in (folder / "index.html").read_text()
+    assert "at least $0.00 (1 call unreported)" in (folder / "site/samples-0.js").read_text()
     assert main(["show", str(folder), "s0"]) == 0
     shown = capsys.readouterr()
     assert "1 model call, 0 tokens, at least $0.00 (1 call unreported)" in shown.out
@@ -301,4 +303,4 @@ def test_an_agent_that_asks_no_model_is_said_to_be_unmeasured(
 ) -> None:
     assert run("limit=1") == 0
     assert "The agent made no model call through its session;" in capsys.readouterr().out
-    assert "The agent made no model call through its session;" in (here.only_run() / "index.html").read_text()
+    assert "The agent made no model call through its session;" in (here.only_run() / "site/summary.js").read_text()

@@ -129,7 +129,7 @@ def test_a_user_who_would_never_be_shown_a_plan_is_an_error(
 def test_a_run_that_began_with_such_a_user_can_still_be_resumed(tmp_path: Path) -> None:
     settings = [f"output_dir={tmp_path}", "limit=1", "runner.progress=false"]
     assert main(["run", "experiment=shallow_freshqa", "judge=[]", *settings]) == 0
-    (folder,) = tmp_path.glob("*/*")
+    folder = next(tmp_path.glob("*/*/manifest.json")).parent
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["config"]["user"]["kind"] = "reject"
     (folder / "manifest.json").write_text(json.dumps(manifest))

@@ -6,13 +6,15 @@ import pytest
 from rich.console import Console
 
 from aiq.__main__ import main
-from aiq.site.transcript import events_shown, shortener
+from aiq.site.pages import data_records
+from aiq.site.transcript import events_shown, outlined, shortener
 from tests.experiment.conftest import Workplace
 
 
 def test_an_attempt_is_shown_with_all_that_happened(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
     here.write_samples(
-        {"s1": "question with [brackets] and [/markup]", "s2": "fail", "s3": "unjudgeable", "s4": "miscount"}
+        {"s1": "question with [brackets] and [/markup]", "s2": "fail", "s3": "unjudgeable", "s4": "miscount"},
+        answers=["the gold", "another"],
     )
     run = here.ran("agent.ask=true", "judge.letters.ask=true", "epochs=2", "agent.words=80")
     capsys.readouterr()
@@ -24,7 +26,14 @@ def test_an_attempt_is_shown_with_all_that_happened(here: Workplace, capsys: pyt
 
     out = shown("latest", "s1", "--epoch", "2")
     parts = ["s1, epoch 2", "question with [brackets] and [/markup]", "model echo.writer", "reply:", "> completed"]
-    parts += ["report", "sources (1)", "not cited  A page  https://example.org/s1", "scores", "letters.vowels: "]
+    parts += [
+        "report",
+        "accepted answers",
+        "the gold; another",
+        "sources that are not cited (1)",
+        "A page  https://example.org/s1",
+    ]
+    parts += ["scores", "letters.vowels: "]
     places = [out.find(part) for part in parts]
     assert -1 not in places, parts[places.index(-1)]
     assert places == sorted(places)
@@ -33,6 +42,13 @@ def test_an_attempt_is_shown_with_all_that_happened(here: Workplace, capsys: pyt
     assert all(part in judged for part in ("> judge letters", "model judge.letters", "characters ..."))
     assert "characters ..." not in shown(str(run), "s1", "--judge", "--full")
     assert "AgentError: this question fails" in shown("latest", "s2")
+    of_run = shown("latest").splitlines()
+    assert of_run[2].split()[:2] == ["s2.1", "failed"]
+    assert "AgentError: this question fails" in of_run[2]
+    assert {line.partition(" ")[0] for line in of_run[2:10]} == {
+        f"s{n}.{epoch}" for n in range(1, 5) for epoch in (1, 2)
+    }
+    assert "4 samples, 8 attempts: 6 completed, 2 failed" in of_run
     assert "letters.count, letters.vowels, letters.pages: error  this report" in shown("latest", "s3")
     bug = shown("latest", "s4", "--judge", "--full")
     assert all(part in bug for part in ("Traceback", "in score", "KeyError: 'a bug of the judge'"))
@@ -54,14 +70,18 @@ def test_earlier_turns_stand_before_the_question(here: Workplace, capsys: pytest
     assert main(["show", "latest", "s1"]) == 0
     out = capsys.readouterr().out
     parts = ["turn 1", "the first", "characters ...", "turn 2", "the second", "s1, epoch 1", "the third", "> started"]
-    parts += ["== turn", '"number": 1', '"number": 2', '"number": 3', "report"]
+    parts += ["== turn", "number: 1", "number: 2", "number: 3", "report"]
     place = 0
     for part in parts:
         assert part in out[place:], part
         place = out.index(part, place)
-    page = (run / "index.html").read_text()
-    assert page.index("turn 1: the first") < page.index("turn 2: the second") < page.index("<p>the third</p>")
-    assert "the second the second" in page
+    (shown,) = data_records(run / "site/samples-0.js")
+    assert [(question, route) for question, _, route in shown["turns"]] == [
+        ("the first", "echo"),
+        ("the second", "echo"),
+    ]
+    assert "the second the second" in shown["turns"][1][1]
+    assert shown["question"] == "the third"
 
 
 def test_long_texts_are_cut_in_the_middle() -> None:
@@ -69,6 +89,34 @@ def test_long_texts_are_cut_in_the_middle() -> None:
     assert short(" as it is ") == "as it is"
     assert short("a" * 50 + "b" * 50) == "a" * 20 + " [... 70 characters ...] " + "b" * 10
     assert len(shortener(None)("x" * 5000)) == 5000
+
+
+def test_json_is_outlined_for_reading() -> None:
+    vote = {"model": "m", "vote": 1, "value": 1 / 3, "none": None, "answer": "comment: no\nevaluation: wrong"}
+    detail = {
+        "tries": 2,
+        "ok": True,
+        "empty": {},
+        "levels": {"exact": 1},
+        "ids": ["a", "b"],
+        "judgements": [vote, vote],
+    }
+    said = ["  - model: m, vote: 1, value: 0.333", "    answer:", "      comment: no", "      evaluation: wrong"]
+    assert outlined(detail).split("\n") == [
+        "tries: 2, ok: yes, levels (exact: 1), ids: a; b",
+        "judgements:",
+        *said,
+        *said,
+    ]
+
+
+def test_a_changed_dataset_has_no_gold_answer(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+    run = here.ran("judge=[]")
+    here.write_samples({"s0": "another question"})
+    assert main(["show", str(run), "s0"]) == 0
+    assert "the gold answer is not known: the dataset tiny has changed since the run" in capsys.readouterr().out
+    assert main(["show", str(run)]) == 0
+    assert "nothing was scored" in capsys.readouterr().out
 
 
 def test_a_call_without_an_answer_names_no_status() -> None:

@@ -20,7 +20,7 @@ from aiq.judges.base import Judge, RouteJudge
 
 
 class TinyDataset:
-    """JSONL of {id, question, kind}, and perhaps turns."""
+    """JSONL of {id, question, kind}, and perhaps turns and answers."""
 
     Settings = SourceSettings
 
@@ -35,8 +35,8 @@ class TinyDataset:
         self.fingerprint = str(hash_of(text))
         for line in text.splitlines():
             row = json.loads(line)
-            turns = tuple(row.get("turns", ()))
-            yield Sample(id=row["id"], question=Question(text=row["question"]), turns=turns, tags={"kind": row["kind"]})
+            more = {name: tuple(row.get(name, ())) for name in ("turns", "answers")}
+            yield Sample(id=row["id"], question=Question(text=row["question"]), tags={"kind": row["kind"]}, **more)
 
 
 def hash_of(text: str) -> int:

@@ -34,7 +34,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_the_printed_judge_scores(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*command, "runner.progress=false"]) == 0
-    (run,) = Path("results").glob("*/*")
+    run = next(Path("results").glob("*/*/manifest.json")).parent
     assert json.loads((run / "summary.json").read_text(encoding="utf-8"))["metrics"]["focus.score"]["n"] == 2
     row = json.loads((run / "scores.jsonl").read_text(encoding="utf-8").splitlines()[0])
     assert row["prompt_hash"]

@@ -13,6 +13,7 @@ import pytest
 from aiq.__main__ import main
 from aiq.core.errors import ConfigError, RunAborted
 from aiq.core.run_settings import OfflineSettings
+from aiq.offline import launch
 from aiq.offline.launch import OfflineStack
 from tests.settings import configured
 
@@ -42,12 +43,20 @@ async def test_malformed_world_names_file_and_row(tmp_path: Path) -> None:
         await OfflineStack(configured(OfflineSettings, world=str(tmp_path)), 0).start()
 
 
-async def test_stop_ends_the_child(pages_file: Path) -> None:
+@pytest.mark.parametrize("patience", [60, 0])
+async def test_stop_ends_the_child_and_its_workers(
+    pages_file: Path, patience: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(launch, "STOP_SECONDS", patience)
     child = OfflineStack(configured(OfflineSettings, world=str(pages_file)), 0)
     port = await child.start()
     assert answers(port)
+    assert child._child is not None
+    output = child._child.stdout
     await child.stop()
     await child.stop()
+    assert output is not None
+    assert output.at_eof()  # else its pipe is closed after the event loop: a traceback at the end of the run
     with pytest.raises(OSError, match=r"refused|Connect"):
         await asyncio.open_connection("127.0.0.1", port)
 
@@ -55,6 +64,7 @@ async def test_stop_ends_the_child(pages_file: Path) -> None:
 PARENT = """
 import asyncio, sys
 import aiq
+from aiq.offline import launch
 from aiq.offline.launch import OfflineStack
 
 async def main():

@@ -4,8 +4,9 @@ import io
 import sys
 
 import pytest
+from rich.console import Console
 
-from aiq.site.progress import Progress
+from aiq.site.progress import Progress, _clock
 from tests.runs.test_summary import score, state_of
 
 
@@ -50,3 +51,27 @@ def test_the_running_score_cost_and_trouble_are_shown(
     trouble = "" if status == "completed" else f"1 {status}, "
     assert f"j.x 0.500, $0.00, {trouble}1 retried" in shown
     assert ("2/2" if stream.isatty() else "run: 2 of 2 done") in shown
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("name", ["run", "an_experiment_with_a_rather_long_name"])
+def test_the_bar_fits_and_lacks_nothing(width: int, name: str) -> None:
+    state = state_of(attempts=4)
+    for key in state.spec.keys[:3]:
+        state.add_scores([score(key, value=0.25), score(key, "j.y", value=1)])
+    progress = Progress(name, shown=False)
+    progress.follow(state, 4, state.spec.keys[:2])
+    progress.retrying(state.spec.keys[2])
+    progress.finished(state.spec.keys[2])
+    console = Console(width=width, file=io.StringIO(), force_terminal=False)
+    with console.capture() as capture:
+        console.print(progress)
+    lines = capture.get().splitlines()
+    assert max(map(len, lines)) <= width
+    shown = " ".join(" ".join(lines).split())
+    assert all(part in shown for part in (name, "3/4, 0:00, 0:00 left", "j.x 0.250, $0.00, 1 retried"))
+    assert ("━" in shown) == (width > 60 or name == "run")
+
+
+def test_times_are_short() -> None:
+    assert [_clock(seconds) for seconds in (0.4, 65, 3700, 90_000)] == ["0:00", "1:05", "1:01:40", "1 day, 1:00:00"]

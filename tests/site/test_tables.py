@@ -1,10 +1,12 @@
 """What numbers and gaps look like where people read them; files have every digit."""
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from aiq.agents.toolkit.conversation import Thread
 from aiq.core.samples import Turn
@@ -14,7 +16,7 @@ from aiq.runs.manifest import Manifest
 from aiq.runs.rows import ScoreRow
 from aiq.runs.summary import Summary
 from aiq.site.chat import show_threads
-from aiq.site.tables import dollars, missing_metrics, print_summary, rounded, score_value
+from aiq.site.tables import Sheet, dollars, missing_metrics, print_summary, rounded, score_value
 
 RUN = json.loads(Path(__file__).with_name("run.json").read_text(encoding="utf-8"))
 SUMMARY = RUN["summary"]
@@ -66,10 +68,11 @@ def test_metrics_without_a_number_are_a_line_a_reason() -> None:
     ]
 
 
-@pytest.mark.parametrize("excluded", [True, False])
-def test_the_table_of_a_run_fits_an_ordinary_terminal(
-    tmp_path: Path, excluded: bool, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("excluded", "width"), [(True, 60), (True, 80), (True, 200), (False, 80)])
+def test_the_table_of_a_run_fits_any_terminal(
+    tmp_path: Path, excluded: bool, width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
     folder = RunFolder(tmp_path)
     folder.write_manifest(Manifest.model_validate(RUN["manifest"]))
     metric = "fact.citation_accuracy"
@@ -81,12 +84,44 @@ def test_the_table_of_a_run_fits_an_ordinary_terminal(
     print_summary(Summary.model_validate({**SUMMARY, **changed, "offline": False}), folder)
     out = capsys.readouterr().out
     assert ("excluded" in out) == excluded
-    assert max(len(line) for line in out.splitlines() if str(tmp_path) not in line) <= 88
+    assert max(len(line) for line in out.splitlines() if str(tmp_path) not in line) <= width
 
 
-def test_so_does_a_list_of_conversations(capsys: pytest.CaptureFixture[str]) -> None:
+def test_so_does_a_list_of_conversations(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
     asked = Turn(speaker="user", text="Write a report on tidal energy: companies, founders and outlook.")
     show_threads([Thread("chat-0123abcd", (asked,), "2026-11-01T09:00:00", "deep_research")])
     out = capsys.readouterr().out
     assert "broke off in deep research  Write a report" in out
-    assert max(map(len, out.splitlines())) <= 88
+    assert max(map(len, out.splitlines())) <= 100
+
+
+NAME = "fresheval.relaxed"
+WIDE = (("metric", "95 %\ninterval", "n", "cost"), [[NAME, "0.1 to 0.2", 3, 0.5]] * 3)
+FEW = (WIDE[0], WIDE[1][:1])
+TEXT = (("axis", "values"), [["max_loops", "1, 2, 3, 5, 8, 13, 21, 34, 55, 89"]])
+CJK = (("a", "b"), [["a long \x1bcell of text", "中文字 中文字"]], "title")
+
+
+@pytest.mark.parametrize(
+    ("sheet", "width", "shown"),
+    [
+        (Sheet(*WIDE), 80, ["metric                   95 %  n   cost", "                     interval",
+                            *[f"{NAME}  0.1 to 0.2  3  0.500"] * 3]),
+        (Sheet(*WIDE), 34, ["metric                   95 %  n", "                     interval",
+                            *[f"{NAME}  0.1 to 0.2  3"] * 3, "", "metric              cost", *[f"{NAME}  0.500"] * 3]),
+        (Sheet(*WIDE), 20, ["metric", "        95 %", "    interval", *[NAME, "  0.1 to 0.2"] * 3, "",
+                            "metric             n", *[f"{NAME}  3"] * 3, "",
+                            "metric", "   cost", *[NAME, "  0.500"] * 3]),
+        (Sheet(*FEW), 34, [f"metric    {NAME}", "95 %      0.1 to 0.2", "interval",
+                           "n         3", "cost      0.500"]),
+        (Sheet(*TEXT, left=2), 40, ["axis       values", "max_loops  1, 2, 3, 5, 8, 13, 21, 34,", "           55, 89"]),
+        (Sheet(*CJK, 2), 12, ["title", "a", "  b", "a long cell", "of text", "  中文字", "  中文字"]),
+        (Sheet(("a", "b"), []), 2, ["a", "b"]),
+    ],
+)  # fmt: skip
+def test_a_table_that_is_too_wide_turns(sheet: Sheet, width: int, shown: list[str]) -> None:
+    console = Console(width=width, file=io.StringIO())
+    with console.capture() as capture:
+        console.print(sheet)
+    assert capture.get().splitlines() == shown

@@ -170,5 +170,5 @@ def test_a_run_counts_what_was_denied(
     assert not any(row["sources"] for row in rows)
     line = f"web.deny kept {count} pages or search results from agents"
     assert line in capsys.readouterr().out
-    assert line in (folder / "index.html").read_text()
+    assert line in (folder / "site/summary.js").read_text()
     assert json.loads((folder / "summary.json").read_text())["denied"] == count

@@ -90,4 +90,4 @@ def test_a_run_says_that_its_search_did_not_serve(
         "; the first: web search failed: http://127.0.0.1:9/search: no connection"
     )
     assert line in capsys.readouterr().out
-    assert line in (folder / "index.html").read_text()
+    assert line in (folder / "site/summary.js").read_text()

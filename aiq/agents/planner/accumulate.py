@@ -35,9 +35,10 @@ def of_tool(state: PlannerState, outcome: Outcome) -> dict[str, Any]:
     """A direct call: its buckets and documents, its arguments for a later scan, and whether a scan is needed."""
     page: DataPage = outcome.output
     documents = added_documents(state, page.documents)
+    brings = page.documents or page.aggregations or page.total is not None
     changes = {
-        "last_tool_args": outcome.arguments,
-        "tool_calls_done": state.tool_calls_done + 1,
+        "last_tool_args": outcome.arguments if brings else state.last_tool_args,
+        "calls": (*state.calls, {"tool": outcome.name, "arguments": outcome.arguments, "documents": page.size}),
         "aggregations": (*state.aggregations, *page.aggregations),
         "notes": (*state.notes, f"{outcome.name}: {page.note}") if page.note else state.notes,
     }

@@ -119,14 +119,14 @@ class Pool:
         kind = self._searches.get(source.tool) or "web"
         metadata = {"domain": host, "year": year, "source_type": kind}
         text = self._texts.get(source.address, source.text)
-        row = {
+        return {
             "id": source.address,
             "title": source.title,
+            "url": source.address,
             "date": source.published,
             "text": text,
             "metadata": metadata,
         }
-        return row | ({"url": source.url} if source.url else {})
 
     async def _opened(self, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         """The rows with the texts of their pages; one that cannot be opened keeps what the search said."""
@@ -137,7 +137,8 @@ class Pool:
                 text = next((source.text for source in result.sources), "")[: self._settings.document_chars]
                 self._texts[row["id"]] = text or row["text"]
 
-        new = [row for row in rows if self._opens and "url" in row and row["id"] not in self._texts]
+        web = [row for row in rows if row["url"].startswith(("https://", "http://"))]
+        new = [row for row in web if self._opens and row["id"] not in self._texts]
         await gather_ordered([partial(open_page, row) for row in new], self._at_once, 0)
         return [row | {"text": self._texts.get(row["id"], row["text"])} for row in rows]
 

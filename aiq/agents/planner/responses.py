@@ -13,7 +13,9 @@ from aiq.core.base import Record
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.tools import ToolResult
 
-_NOTE = 2000  # characters
+_NOTE = 4000  # characters
+_OF_GROUPS_AND_PAGES = re.compile(r"group|histogram|top_n|samples|page|size|offset|search_after|pit_id")
+"""Arguments that say how to count and to page, and not of what."""
 _CUT = re.compile(r"\[cut: the first \d+ of \d+ characters\]\s*\Z")
 _TYPES: Mapping[str, Literal["terms", "date_histogram", "numeric_histogram", "stats"]] = {
     "date": "date_histogram",
@@ -103,12 +105,13 @@ class ResponseReader:
         self, tool: str, data: Mapping[str, Any], arguments: Mapping[str, Any]
     ) -> Iterator[AggregationResult]:
         """Groupings with buckets; their field is what the call grouped by."""
+        of = {key: _json(said) or said for key, said in arguments.items() if not _OF_GROUPS_AND_PAGES.search(key)}
         for name, found in _groupings(data):
             kind = next((kind for word, kind in _TYPES.items() if word in name), "terms")
             asked = arguments.get("group_by" if kind == "terms" else "date_histogram") or name
             field = str(found.get("field") or (_json(asked) or {}).get("field") or asked)
             buckets = tuple(_bucket(bucket) for bucket in found["buckets"] if isinstance(bucket, Mapping))
-            yield AggregationResult(aggregation_type=kind, field=field, buckets=buckets, source_tool=tool)
+            yield AggregationResult(aggregation_type=kind, field=field, buckets=buckets, of=of, source_tool=tool)
 
 
 def merged(known: Sequence[DataDocument], new: Sequence[DataDocument]) -> tuple[DataDocument, ...]:

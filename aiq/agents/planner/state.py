@@ -51,17 +51,20 @@ class Perspective(Written):
 
 
 class AggregationResult(Record):
-    """Buckets of one grouping; each has a `key` and a `count` of distinct documents."""
+    """Buckets of one grouping; each has a `key` and a `count` of distinct documents. `of`: the filters of the call, by
+    its arguments."""
 
     aggregation_type: Literal["terms", "date_histogram", "numeric_histogram", "stats", "results"]
     field: str
     buckets: tuple[dict[str, Any], ...] = ()
     total_docs: int = 0
+    of: Arguments = Field({})
     source_tool: str | None = None
 
     def lines(self, most: int) -> list[str]:
-        """The first buckets as `key: count`."""
-        return [f"{bucket['key']}: {bucket['count']}" for bucket in self.buckets[:most]]
+        """The first buckets as `key: count`; of periods all, since the first are not the greatest."""
+        shown = self.buckets if self.aggregation_type == "date_histogram" else self.buckets[:most]
+        return [f"{bucket['key']}: {bucket['count']}" for bucket in shown]
 
 
 class ResearchFinding(Record):
@@ -194,7 +197,8 @@ class Outcome(Record):
 
 class PlannerState(BaseModel):
     """One research. `tools`: its `DataTools`. `documents` are all that tools gave, each once; `total_docs` is how many
-    there are by the tools; `notes`: what tools said that have no documents.
+    there are by the tools; `notes`: what tools said that have no documents; `calls`: those of tools that succeeded, as
+    tool, arguments and how many documents match.
 
     `confidence` is 0 to 1; after a validator has run (`validation_status`) it is the validator's. `quiet`:
     iterations in a row that brought data and no new finding. `why`: what ended the research; `error`: of what the
@@ -217,7 +221,7 @@ class PlannerState(BaseModel):
     documents: tuple[DataDocument, ...] = ()
     total_docs: int = 0
     needs_full_scan: bool = False
-    tool_calls_done: int = 0
+    calls: tuple[Arguments, ...] = ()
     last_tool_args: Arguments = {}
     notes: tuple[str, ...] = ()
     confidence: float = 0.0
@@ -246,4 +250,4 @@ class PlannerState(BaseModel):
     @property
     def has_material(self) -> bool:
         """Whether there is anything to write a report from."""
-        return bool(self.aggregations or self.findings or self.tool_calls_done)
+        return bool(self.aggregations or self.findings or self.calls)

@@ -11,12 +11,13 @@ from aiq.agents.planner.errors import with_retries
 from aiq.agents.planner.pool import Pool
 from aiq.agents.planner.responses import DataPage, ResponseReader
 from aiq.agents.planner.settings import PAGE_LIMIT, PlannerSettings
-from aiq.agents.planner.state import Arguments
+from aiq.agents.planner.state import Arguments, DataDocument
 from aiq.agents.toolkit.toolset import research_tools
 from aiq.core.errors import ToolError, ToolErrorKind
-from aiq.core.events import Recovery
+from aiq.core.events import Recovery, call_path
 from aiq.core.plugins import describe
 from aiq.core.session import current
+from aiq.core.sources import Source
 from aiq.core.tools import Tool, ToolResult
 
 _FLOORS = {"page_size": 10, "samples_per_bucket": 1, "top_n": 5, "top_n_per_group": 2}
@@ -59,15 +60,30 @@ class DataTools:
         return tuple(known for known in wanted if known in self._tools) or self.names[:1]
 
     async def call(self, name: str, arguments: Arguments, page: int = 0) -> DataPage:
-        """The answer to a call, repeated where that may help. `page`: see `ResponseReader.read`. Raises ToolError."""
+        """The answer to a call, repeated where that may help. `page`: see `ResponseReader.read`. Raises ToolError.
+
+        Where only a smaller page came whole, the pages that follow are of its size.
+        """
 
         async def once(given: Arguments) -> DataPage:
             fitted = self._fitted(name, given)
             async with asyncio.timeout(self._settings.calls.timeout_seconds):
                 result = await self._run(name, fitted)
-            return self._reader.read(name, result, fitted, page)
+            found = self._reader.read(name, result, fitted, page)
+            self._declare(name, found.documents)
+            if found.following is None or given.get("page_size") == arguments.get("page_size"):
+                return found
+            return found.model_copy(update={"following": found.following | {"page_size": given["page_size"]}})
 
         return await with_retries(name, once, arguments, _FLOORS, self._settings.calls)
+
+    def _declare(self, name: str, documents: Sequence[DataDocument]) -> None:
+        """Make documents sources that have an id and no address: of these the tool has declared none."""
+        for rank, document in enumerate(documents):
+            if not document.url:
+                about = {"title": document.title, "text": document.text, "published": document.date or None}
+                source = Source(citation_key=document.address, tool=name, **about)
+                current().sources.add(source, (*call_path.get(), rank))
 
     async def call_matching(self, name: str, arguments: Arguments) -> tuple[DataPage, Arguments]:
         """The answer to a planned call, and its arguments: without the full-text query where nothing has its words."""

@@ -52,12 +52,12 @@ class ShannonAgent:
             user_info=question.user_info,
         )
         books = Books(session, self._settings.budget_agent_max, zero_tokens=self._settings.record_zero_token)
-        with bookkeeping(books):
+        with bookkeeping(books), self._workflow.memory.lent(session):
             state = ResearchState.model_validate(await self._workflow.graph.ainvoke(given))
             text = format_report(state.written, state.citations)
             outcome = "partial" if state.cut_off else "ok"
             report = finish(text, ROUTE, self._leaks, session, outcome=outcome)
-            await self._workflow.memory.keep(thread, question.text, report.text, session)
+            await self._workflow.memory.keep(thread, question.text, report.text)
         extras = {"usage": books.summary(), **self._told(report, state)}
         return report.model_copy(update={"extras": extras})
 

@@ -7,7 +7,7 @@ totals are sums of the records.
 import json
 from collections import Counter
 from collections.abc import Awaitable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
@@ -82,16 +82,22 @@ class Books:
             raise BudgetSpent(f"agent.budget_agent_max={self._budget}: {_agent.get()} has used {used} tokens")
         return left
 
-    def summary(self) -> dict[str, JsonValue]:
-        """The records by agent and step, and their tokens; logs whether these equal what the session has booked."""
-        recorded = sum(record.tokens for record in self.records)
-        booked = self._session.usage.total().total_tokens - self._before
+    @property
+    def tokens(self) -> int:
+        return sum(record.tokens for record in self.records)
+
+    def close(self) -> None:
+        """Logs whether the tokens of the records equal what the session has booked."""
+        recorded, booked = self.tokens, self._session.usage.total().total_tokens - self._before
         cause = "" if recorded == booked else f"{recorded} tokens are recorded, {booked} booked"
         self._session.events.emit(Decision(name="tokens_add_up", value=recorded == booked, cause=cause))
+
+    def summary(self) -> dict[str, JsonValue]:
+        """The records by agent and step, and their tokens."""
         in_order = sorted(self.records, key=lambda record: (record.agent_id, record.step))
         return {
             "records": [record.model_dump(mode="json", exclude_defaults=True) for record in in_order],
-            "tokens": recorded,
+            "tokens": self.tokens,
         }
 
 
@@ -101,8 +107,8 @@ _books: ContextVar[Books] = ContextVar("shannon_books")
 
 @contextmanager
 def bookkeeping(books: Books) -> Iterator[Books]:
-    """What models are asked inside is entered in these books."""
-    with holding(_books, books), holding(account, books):
+    """What models are asked inside is entered in these books, which are closed in the end, however it ends."""
+    with holding(_books, books), holding(account, books), closing(books):
         yield books
 
 

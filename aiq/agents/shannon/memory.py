@@ -1,6 +1,8 @@
 """Stage -1, memory: earlier turns of the conversation, the latest ones and those most like the question."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from contextvars import ContextVar
 from typing import Any
 
 from aiq.agents.shannon.calls import or_none, working_as
@@ -8,6 +10,7 @@ from aiq.agents.shannon.rules import merge_memory
 from aiq.agents.shannon.settings import MemorySettings
 from aiq.agents.shannon.state import Remembered, ResearchState
 from aiq.agents.toolkit.memory import Interaction, Memory
+from aiq.core.concurrency import holding
 from aiq.core.events import Decision
 from aiq.core.samples import Turn
 from aiq.core.session import Session, current
@@ -18,9 +21,16 @@ ROLE = "shannon.memory"
 """Of the embedding model, where config names one."""
 
 
+_memory: ContextVar[Memory] = ContextVar("shannon_memory")
+
+
 class Recall:
     def __init__(self, settings: MemorySettings) -> None:
         self._settings = settings
+
+    def lent(self, session: Session) -> AbstractContextManager[Memory]:
+        """One memory for a whole research, so that its question is embedded once."""
+        return holding(_memory, Memory(session, ROLE, self._settings.embedding_model))
 
     async def run(self, state: ResearchState) -> dict[str, Any]:
         """What prompts may show of the conversation; where nothing is remembered, the end of the history."""
@@ -34,7 +44,7 @@ class Recall:
 
     async def _hierarchical(self, thread: str, query: str) -> list[Remembered]:
         """The latest interactions and those most like the query, each once."""
-        settings, memory = self._settings, self._memory(current())
+        settings, memory = self._settings, _memory.get()
         recent = await memory.recent(thread, settings.recent)
         similar = await memory.similar(thread, query, settings.similar, settings.threshold)
         merged, counts = merge_memory(told(recent), told(similar), (), settings.most)
@@ -49,14 +59,11 @@ class Recall:
             current().events.emit(Decision(name="memory", value=len(found), cause="session"))
         return found
 
-    async def keep(self, thread: str, query: str, answer: str, session: Session) -> None:
+    async def keep(self, thread: str, query: str, answer: str) -> None:
         """Remember this turn for the next ones, where the conversation has a name."""
         if self._settings.enabled and thread:
             with working_as(AGENT):
-                await or_none(self._memory(session).remember(thread, query, answer, session.now), "memory_not_kept")
-
-    def _memory(self, session: Session) -> Memory:
-        return Memory(session, ROLE, self._settings.embedding_model)
+                await or_none(_memory.get().remember(thread, query, answer, current().now), "memory_not_kept")
 
 
 def told(turns: Sequence[Interaction]) -> list[dict[str, str]]:

@@ -49,8 +49,10 @@ class React:
                     break
             final = await self._say("summarizer", task, loop)
         outputs = [output for result in loop.results for output in result.tool_outputs]
-        brought = "\n\n".join(result.response for result in loop.results)
-        return task.result(final or brought, outputs, "the loop has no summary" if final is None else None)
+        steps = tuple(result.response for result in loop.results)
+        if final:
+            return task.result(final, outputs, steps=steps)
+        return task.result("\n\n".join(steps), outputs, "the loop has no summary" if final is None else None)
 
     async def _act(self, task: Task, thought: str, loop: Loop) -> None:
         found = await self._worker.work(replace(task, description=self._action(task, thought, loop)))

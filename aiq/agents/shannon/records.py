@@ -55,11 +55,15 @@ class ToolOutput(LenientRecord):
 
 
 class AgentResult(LenientRecord):
-    """What one agent brought: its answer, and what its tools did; `area` is the research area of its subtask."""
+    """What one agent brought: its answer, and what its tools did; `area` is the research area of its subtask.
+
+    `steps` are the answers of a loop's actions, which its own answer sums up.
+    """
 
     agent_id: str = ""
     response: str = ""
     role: str = ""
+    steps: tuple[str, ...] = ()
     tools_used: tuple[str, ...] = ()
     tool_outputs: tuple[ToolOutput, ...] = ()
     success: bool = True

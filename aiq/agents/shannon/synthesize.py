@@ -7,6 +7,7 @@ from aiq.agents.shannon.calls import ask, effective_limit, or_none, working_as
 from aiq.agents.shannon.records import AgentResult
 from aiq.agents.shannon.rules import (
     citation_lines,
+    clip,
     continuation_margin,
     count_inline_citations,
     distinct,
@@ -71,18 +72,17 @@ class Synthesize:
         return {"written": text, "cut_off": cut_by(last.finish_reason) is not None}
 
     def uncovered(self, text: str, state: ResearchState) -> dict[str, str]:
-        """The sections of a report that fall short of the promised length and citations, and why.
+        """The sections of a report that fall short of the promised length and citations, and in what.
 
         There need be no more citations than there are sources.
         """
-        characters = self._settings.area_chars
-        cited = minimum_citations(len(state.citations), self._settings.area_citations)
-        bodies = {area: section_body(text, area) or "" for area in state.sections}
-        return {
-            area: f"{len(body)} of {characters} characters, {count_inline_citations(body)} of {cited} citations"
-            for area, body in bodies.items()
-            if len(body) < characters or count_inline_citations(body) < cited
-        }
+        least = self._settings.area_chars, minimum_citations(len(state.citations), self._settings.area_citations)
+        short = {}
+        for area in state.sections:
+            body = section_body(text, area) or ""
+            found = zip((len(body), count_inline_citations(body)), least, ("characters", "citations"), strict=True)
+            short[area] = ", ".join(f"{has} of {wants} {what}" for has, wants, what in found if has < wants)
+        return {area: why for area, why in short.items() if why}
 
     def _evidence(self, state: ResearchState) -> list[AgentResult]:
         """What the prompt shows: results that fill gaps, which come on top, and the first of the others."""
@@ -101,7 +101,11 @@ class Synthesize:
             area_citations=minimum_citations(len(state.citations), settings.area_citations),
             citations=citation_lines(state.citations),
             min_citations=minimum_citations(len(state.citations), settings.min_citations),
-            results=[(result.area or result.agent_id, result.response) for result in self._evidence(state)],
+            results=[
+                (result.area or result.agent_id, clip(text, settings.result_chars))
+                for result in self._evidence(state)
+                for text in (result.response, *result.steps)
+            ],
             feedback=feedback,
             previous=state.written if feedback else "",
             current_datetime=current().now.isoformat(),

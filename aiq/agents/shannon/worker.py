@@ -34,12 +34,15 @@ class Task:
     context: Mapping[str, Any] = field(default_factory=dict)
     max_iterations: int = 1
 
-    def result(self, response: str, outputs: Sequence[ToolOutput], error: str | None = None) -> AgentResult:
+    def result(
+        self, response: str, outputs: Sequence[ToolOutput], error: str | None = None, steps: Sequence[str] = ()
+    ) -> AgentResult:
         """What came of it. An agent that failed still has a result, where its tools brought what to go on with."""
         return AgentResult(
             agent_id=self.agent_id,
             area=self.area,
             response=response,
+            steps=tuple(steps),
             tools_used=tuple(dict.fromkeys(output.tool for output in outputs)),
             tool_outputs=tuple(outputs),
             success=error is None or bool(response.strip()),

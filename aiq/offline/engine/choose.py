@@ -14,6 +14,8 @@ from aiq.offline.chat import ToolCall, call
 from aiq.offline.engine import material, research
 from aiq.offline.engine.answer import Answer, answer
 from aiq.offline.engine.clauses import clauses
+from aiq.offline.engine.collected import Collected
+from aiq.offline.engine.collection import following
 from aiq.offline.engine.fill import Unsupported, fill
 from aiq.offline.engine.follow import ROUNDS, Orders
 from aiq.offline.engine.read import Situation, Step
@@ -66,7 +68,7 @@ def said(situation: Situation, orders: Orders) -> str:
     if schema is None:
         wants_step = orders.step and not (situation.request.tools or situation.steps)
         return _step(situation, orders) if wants_step else write(situation, orders)
-    return json.dumps(fill(schema, situation, orders), ensure_ascii=False)
+    return json.dumps(fill(schema, situation, orders, choose), ensure_ascii=False)
 
 
 def _step(situation: Situation, orders: Orders) -> str:
@@ -94,7 +96,10 @@ class _Chooser:
         delegate, finish = self.first("delegate"), self.first("finish")
         if research.is_small_talk(self.task):
             return (self.demanded(finish),) if finish else ()
-        work = self._lead(delegate) if delegate else self._search()
+        if self.collected.calls and not self._describe():
+            work = self._collect()
+        else:
+            work = self._describe() or (self._lead(delegate) if delegate else self._search())
         return work or self._save() or ((self.demanded(finish),) if finish else ())
 
     def demanded(self, tool: Tool) -> ToolCall:
@@ -175,12 +180,39 @@ class _Chooser:
         decides = not self.first("delegate") and (here.queries or asked_schema(here) is not None)
         return [] if decides else research.gaps(topic, here.sources, self.asked)
 
+    @cached_property
+    def collected(self) -> Collected:
+        return Collected(self.situation, self.tools)
+
+    def _describe(self) -> Calls:
+        """What fields a collection has that the task may be about, where a tool says so and was not asked."""
+        tool = self.first("fields")
+        near = any(of.fit(self.task) >= 1 for of in self.collected.tools)
+        known = self._steps("fields") or any(self.collected.fields.values())
+        return (tool.call(),) if tool and near and not known else ()
+
+    def _collect(self) -> Calls:
+        """What the task wants of collections; then, where their documents themselves are wanted, the next pages."""
+        made: list[ToolCall] = []
+        for tool, given in self.collected.calls if self._left() > 0 else ():
+            done = [step for step in self.situation.steps if step.tool == tool.name]
+            if given not in [step.arguments for step in done]:
+                made.append(call(tool.name, **given))
+            elif not self.collected.counted and (page := following(tool, done[-1])):
+                made.append(page)
+        return tuple(made)
+
+    def _left(self) -> int:
+        """How many calls that bring evidence may still be made, and now."""
+        orders = self.orders
+        most = MOST_CALLS if orders.most_calls is None else orders.most_calls
+        return min(most - len(self._steps("search", "fetch")), orders.most_at_once or AT_ONCE)
+
     def _search(self) -> Calls:
         """A search that a found hop makes possible, else an address worth opening, else any other search; none where
         the prompt forbids it."""
         here, orders = self.situation, self.orders
-        most = MOST_CALLS if orders.most_calls is None else orders.most_calls
-        left = min(most - len(self._steps("search", "fetch")), orders.most_at_once or AT_ONCE)
+        left = self._left()
         if left <= 0:
             return ()
         fetch, searchers = self.first("fetch"), [tool for tool in self.tools if tool.kind == "search"]
@@ -203,12 +235,17 @@ class _Chooser:
         empty = {step.tool for step in self._steps("search") if not material.sources(step.result or "")}
         calls: list[ToolCall] = []
         for query in queries:
-            able = [(tool, made) for tool in tools if (made := tool.ask(query, self.task)) and made not in calls]
+            able = [(tool, made) for tool in tools if (made := self._ask(tool, query)) and made not in calls]
             able = [(tool, made) for tool, made in able if (tool.name, made.function.parsed) not in done]
             fits = [(tool.name not in empty, tool.fit(f"{self.task} {query}")) for tool, _ in able]
             best = [made for fit, (_, made) in zip(fits, able, strict=True) if fit == max(fits)]
             calls += [best[(len(self._steps("search")) + len(calls)) % len(best)]] if best else []
         return tuple(calls)
+
+    def _ask(self, tool: Tool, query: str) -> ToolCall | None:
+        """A query to a tool; of one over a collection that takes none whatever it has."""
+        plain = tool in self.collected.tools and not tool.means("query")
+        return call(tool.name) if plain else tool.ask(query, self.task)
 
     # leading others
 

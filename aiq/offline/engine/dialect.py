@@ -71,11 +71,11 @@ def dialect(request: ChatRequest) -> Dialect | None:
     if form is None or request.tools or request.tool_choice == "none":
         return None
     _, called, ended = form
-    tools = _offered(prompt)
+    tools = offered(prompt)
     return Dialect(called, ended, tools) if tools else None
 
 
-def _offered(prompt: str) -> tuple[ToolSpec, ...]:
+def offered(prompt: str) -> tuple[ToolSpec, ...]:
     """The tools that a prompt describes: as JSON, as Python signatures, or as a list below a line about tools."""
     rows = [row.get("function", row) for row in material.rows(prompt)]
     found = [row for row in rows if isinstance(row, dict) and isinstance(row.get("parameters"), dict)]
@@ -105,7 +105,8 @@ def calls(text: str) -> list[Call]:
     for row in material.rows(text):
         fields = row["function"] if isinstance(row.get("function"), dict) else row
         names = [value for key, value in fields.items() if re.fullmatch("name|action|tool|tool_name", key)]
-        given = [value for key, value in fields.items() if re.fullmatch(_INPUT, key)]
+        defines = "description" in fields
+        given = [value for key, value in fields.items() if re.fullmatch(_INPUT, key) and not defines]
         found += zip(map(str, names), given, strict=False)
     found = found or [(match["name"], match["input"] or match["inside"] or "") for match in _ACTION.finditer(text)]
     return [(name, _arguments(given)) for name, given in found] or [

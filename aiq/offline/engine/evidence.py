@@ -9,6 +9,7 @@ from datetime import date
 from functools import cached_property, lru_cache
 
 from aiq.offline.engine.analysis import BOILERPLATE, Page, Sentence, analyse, page
+from aiq.offline.engine.counts import facts
 from aiq.offline.engine.lexicon import groups, listed, stem
 from aiq.offline.engine.question import Ask
 from aiq.offline.engine.read import Source
@@ -156,8 +157,9 @@ def _match(sentence: Sentence, term: Term, found: Page) -> tuple[float, Sequence
 
 @lru_cache(maxsize=16384)
 def is_statement(text: str) -> bool:
-    """Whether a sentence states something: neither boilerplate nor navigation, nor a question or a bare heading."""
-    if BOILERPLATE.match(text) or text.endswith(("?", "？", ":", "：")):
+    """Whether a sentence states something: neither boilerplate nor navigation, nor a question, a bare heading or a line
+    of fields."""
+    if len(facts(text)) > 1 or BOILERPLATE.match(text) or text.endswith(("?", "？", ":", "：")):
         return False
     if re.search(r"[\u3400-\u9fff]", text):
         return len(text) >= 8 and re.search(r"[。！；.]|[是在有为于了]", text) is not None

@@ -22,6 +22,7 @@ from aiq.offline.engine.fields import asks, kind_of, meanings, spoken
 from aiq.offline.engine.fields import stated as said_of
 from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.lexicon import stem
+from aiq.offline.engine.plan import Choose, Plan
 from aiq.offline.engine.quantities import numbers
 from aiq.offline.engine.question import parse
 from aiq.offline.engine.read import Situation, Source
@@ -51,6 +52,7 @@ _TELLING = _SILENT | {"query", "question", "section", "reason", "quote", "source
 """Kinds of fields that tell what an object is about."""
 _PLACES = frozenset(("id", "dependency", "quote", "conflict", "source"))
 """Kinds that whole numbers refer to by their place."""
+_IDS = re.compile(r"(?:\b|_)ids?\b", re.IGNORECASE)
 _COUNT = re.compile(
     r"^(?:num|number|count|total)\b|\b(?:count|total|processed|scanned|read|used|checked|limit)$|数量|总数"
 )
@@ -71,21 +73,23 @@ def _counts(name: str) -> bool:
     return _COUNT.search(spoken(name)) is not None
 
 
-def fill(wanted: Schema, situation: Situation, orders: Orders) -> Any:
-    """A value of the schema. Raises Unsupported where a required field that may not be null has no support."""
+def fill(wanted: Schema, situation: Situation, orders: Orders, choose: Choose = lambda situation, orders: ()) -> Any:
+    """A value of the schema. Raises Unsupported where a required field that may not be null has no support. `choose`:
+    makes the calls of tools that the schema may list."""
     try:
         root: Schema = dereference_refs(dict(wanted))
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise Unsupported(f"The schema has a reference that leads nowhere: {error}.") from error
-    return _Filler(root, situation, orders).value(root, "", Thing())
+    return _Filler(root, situation, orders, choose).value(root, "", Thing())
 
 
 class _Filler:
     """One filling: the request, and what was read of it."""
 
-    def __init__(self, root: Schema, situation: Situation, orders: Orders) -> None:
+    def __init__(self, root: Schema, situation: Situation, orders: Orders, choose: Choose) -> None:
         self.w = Weighing(situation, orders.ask)
         self.things = Things(self.w, orders)
+        self.plan = Plan(root, situation, orders, choose)
         self.fixed = dict(orders.fields)
         self.prompt = f"{root.get('description')}\n{situation.instructions}"
         self.shown: Schema = (from_prose(situation.instructions) or {}).get("properties", {})
@@ -163,17 +167,29 @@ class _Filler:
         inner = [k for at, k in enumerate(map(kind_of, parts)) if k in _TELLING and not (at and k == "date")]
         other = "entity" if parts else "" if name else "query"
         kind = next(filter(None, (kind_of(name, str(form.get("description"))), *inner)), other)
+        for field in self.plan.naming(parts):
+            return [self._call(parts, field, *called) for called in self.plan.calls(field)]
         least, most = self.things.bounds(name, form)
         judged = next(filter(None, map(self.things.listed, parts)), None) if len(parts) <= _JUDGED else None
         served = next(filter(None, (self.things.served(k) for k in parts if kind_of(k) == "facet")), None)
         out: list[Any] = []
         for each in judged or served or self.things.of(kind, name, thing, least, most):
             with suppress(Unsupported):
-                one = self.value(items, name if kind_of(name) else "", self._itself(each, parts))
+                called = each.record.get("id") if _IDS.search(f"{name} {form.get('description', '')}") else None
+                one = called or self.value(items, name if kind_of(name) else "", self._itself(each, parts))
                 bare = each.portion and len(parts) > 1 and not any(v for v in one.values() if v != each.text)
                 if one is not None and one not in out and len(out) < most and not bare:
                     out.append(one)
         return out
+
+    def _call(
+        self, parts: Mapping[str, Schema], field: str, name: str, given: Mapping[str, Any], after: Sequence[int]
+    ) -> dict[str, Any]:
+        """A call of a plan: what it names, its arguments, what it waits for, and what else the object has."""
+        settled: dict[str, Any] = {key: given for key in parts if re.search("arg|param|input", key)} | {field: name}
+        settled |= {key: [*after] for key in parts if kind_of(key) == "dependency"}
+        thing = Thing("step", self.w.task)
+        return {key: settled[key] if key in settled else self.value(parts[key], key, thing) for key in parts}
 
     def _itself(self, thing: Thing, parts: Mapping[str, Schema]) -> Thing:
         """An entity of a given text; where no field's kind means itself ("name"), its name is the first text."""
@@ -197,7 +213,9 @@ class _Filler:
         if stated is not None:
             return {str(o).lower(): o for o in options}.get(stated.lower()) if options else shaped(stated, form)
         if kind == "integer" and thing.text and kind_of(name) in {*_PLACES, thing.kind}:
-            return self.w.sources.index(thing.source) + 1 if thing.source else thing.number
+            names = [source.name for source in self.w.sources]
+            known = thing.source is not None and thing.source.name in names
+            return names.index(thing.source.name) + 1 if thing.source and known else thing.number
         means = (spoken(name).replace("score", ""), about.split(".")[0], name)
         of_text = self.w.sources and self.w.given and not (self.w.draft or self.w.statement or thing.text)
         copied = kind == "string" or (of_text and re.search(r"\b(?:rating|score)$", means[2]))  # it says its own
@@ -217,6 +235,8 @@ class _Filler:
     def _chosen(self, options: Sequence[Any], about: str, measured: float | None, thing: Thing) -> Any:
         """The option that weighs most, if any speaks for it; a sentence that lists the options speaks for none."""
         w = self.w
+        if not thing.text and (action := self.plan.action(list(map(str, options)))):
+            return action
         told = [thing.portion or thing.text] if thing.text else [w.task, w.draft, *(s.text for s in w.sources[:5])]
         named = [stems(spoken(str(option))) for option in options]
         has = [said for text in told for said in map(stems, sentences(text)) if sum(n <= said for n in named) < 2]

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from aiq.offline.engine import written
+from aiq.offline.engine import counts, written
 from aiq.offline.engine.source import URL, Source, day_of, is_prose
 
 
@@ -148,7 +148,7 @@ def plan_lists(fields: Mapping[str, Any]) -> dict[str, list[Any]]:
 def _rows(value: Any, outer: Source) -> list[Source]:
     """The sources of parsed values; rows inside a row have its key, title and day where they have none."""
     if isinstance(value, list):
-        return [source for item in value for source in _rows(item, outer)]
+        return [source for item in value if not counts.is_count(item) for source in _rows(item, outer)]
     if isinstance(value, str):
         nested = sources(value, key=outer.key) if is_prose(value) or parsed(value) else []
         return [replace(s, title=s.title or outer.title, day=s.day or outer.day) for s in nested]

@@ -343,12 +343,11 @@ def _merged(found: Iterable[Source]) -> Iterable[Source]:
     """One source a key: what the first says, and what only the others say after it."""
     by_key: dict[str, Source] = {}
     for source in found:
-        name = source.key or source.text
-        known = by_key.get(name, source)
+        known = by_key.get(source.name, source)
         text = known.text if source.text in known.text else source.text
         if known.text not in text:
             text = "\n".join(dict.fromkeys([*sentences(known.text), *sentences(text)]))
-        by_key[name] = replace(known, text=text, title=known.title or source.title, day=known.day or source.day)
+        by_key[source.name] = replace(known, text=text, title=known.title or source.title, day=known.day or source.day)
     return by_key.values()
 
 

@@ -21,6 +21,11 @@ class Source:
     title: str = ""
     day: date | None = None
 
+    @property
+    def name(self) -> str:
+        """What tells it from others: its key, or its text."""
+        return self.key or self.text
+
 
 URL = re.compile(r"(?:https?|file)://(?:[^\s<>\"'`|()\[\]{}，。；、（）【】]|\([^\s()]*\))+(?<![.,;:!?*_\\])")
 LINK = re.compile(r"!?\[([^\[\]\n]*)\]\(<?([^()\s<>]*(?:\([^()\s]*\)[^()\s<>]*)*)>?(?:\s+\"[^\"\n]*\")?\)")

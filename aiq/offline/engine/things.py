@@ -11,6 +11,7 @@ from itertools import pairwise
 from aiq.offline.engine import dates, material, research
 from aiq.offline.engine.answer import Evidence
 from aiq.offline.engine.clauses import amounts, clauses
+from aiq.offline.engine.collected import Collected, titled
 from aiq.offline.engine.fields import measure_of, spoken
 from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.question import parse
@@ -35,6 +36,9 @@ _CHANGE = re.compile(
 _HEAD = re.compile(r"(?:^|[:,;(–—•*-]\s*|\b(?:and|while|but|whereas)\s+)(?:[Tt]he\s+)?(?:[A-Z]\w{1,3}\. )?$")
 """What stands before a name of which a part of a sentence speaks."""
 _GOES_ON = re.compile(r"(?:he|she|it|they|his|her|its|their)\b", re.I)
+_IDENTIFIED = re.compile(r"^\W*(?P<id>[A-Za-z]{1,12}[_-]?\d{1,4}): (?P<text>.+)$", re.MULTILINE)
+_HEADED = re.compile(r"(?m)^(?P<head>\S[^\n]{2,80}):\n(?P<items>(?:[-*•] \S.*(?:\n|$))+)")
+"""A list under a line that says what it lists."""
 _NUMBERED = re.compile(r"^\s*\d+[.)]\s+(.+)$", re.MULTILINE)
 
 
@@ -44,6 +48,7 @@ class Things:
     def __init__(self, weighing: Weighing, orders: Orders) -> None:
         self.w = weighing
         self.orders = orders
+        self.collected = Collected(weighing.situation)
 
     def texts(self, thing: Thing) -> dict[str, str]:
         """What can be said of a thing and its source at once, by kind."""
@@ -55,6 +60,8 @@ class Things:
             told["clarify"] = w.framed("meant", w.task) if w.vague else ""
             return told | dict.fromkeys(("title", "facet"), w.topic.title) | dict.fromkeys(("step", "question"), w.task)
         told |= dict.fromkeys((*_ITSELF, thing.kind), thing.text)
+        if self.collected.concerns and thing.source:
+            told["claim"] = titled(Evidence(thing.text, thing.source, 1.0))
         stated = [thing.text[day.start : day.end] for day in dates.find(thing.text)]
         if thing.source and thing.kind != "entity":
             day = stated[0] if thing.kind == "date" else thing.source.day or ""
@@ -69,19 +76,21 @@ class Things:
         if kind == "dependency":
             return [Thing(kind, number=number) for number in w.depends(about.number)]
         pool = w.evidence if about.text else w.ranked
+        if about.source and self.collected.concerns:  # what a document of a collection says, it says of itself
+            pool = [Evidence(about.text, about.source, 1.0)]
         makers: dict[str, Callable[[], Iterable[str | Evidence]]] = {
             "query": lambda: self._exact() if _EXACT.search(name) else self._queries(least),
-            "question": lambda: [f"{facet} ({w.topic.subject})?" for facet in w.facets] or [w.task],
+            "question": lambda: self._asked(least),
             "facet": lambda: w.facets or [w.topic.title],
             "section": lambda: self._sections(least, most),
             "gap": lambda: w.gaps,
             "keyword": lambda: [] if measure_of(name) else names(w.subject) or parse(w.subject).words,
             "entity": lambda: self._entities(""),
             "": lambda: self._entities(spoken(name)),
-            "claim": lambda: pool or sentences(w.draft),
+            "claim": lambda: self._claims(pool) if self.collected.concerns else pool or sentences(w.draft),
             "date": lambda: [e for e in pool if dates.find(e.sentence)],
             "conflict": lambda: pool if about.text else w.conflicts,
-            "source": lambda: [*pool, *w.evidence],
+            "source": lambda: [*pool, *(() if self.collected.concerns else w.evidence)],
         }
         if given := self.listed(name):
             return [each for each in given if self._bears(each, about)]
@@ -90,7 +99,8 @@ class Things:
             text, source = (each, None) if isinstance(each, str) else (each.sentence, each.source)
             thing = Thing(kind, text, len(found) + 1, source)
             if self._bears(thing, about):
-                found.setdefault(source.key if source and kind == "source" else text, thing)
+                own = source.key if source and (kind == "source" or self.collected.concerns) else ""
+                found.setdefault(own if kind == "source" and own else f"{text} {own}", thing)
         if kind == "section" and about.text and not found:  # what is about none in particular is about all
             return self.of(kind, name, Thing(), least, most)
         itself = [about] if about.kind not in ("section", "") and kind in ("query", "question", "keyword") else []
@@ -121,11 +131,12 @@ class Things:
     def listed(self, name: str) -> list[Thing]:
         """What the prompt lists under a name, in JSON or by numbers: "Sub-questions: [...]" for `sub_questions`; for a
         bare `id` the records that have one. Of a record its longest text counts."""
-        wanted = stems(spoken(name))
-        for block in self.w.situation.blocks:
-            if stems(spoken(block.label)) & wanted if name != "id" else '"id"' in block.text:
-                return _members(block.text)
-        return []
+        wanted, here = stems(spoken(name)), self.w.situation
+        if name == "id":
+            return next((_members(block.text) for block in here.blocks if '"id"' in block.text), [])
+        marked = "\n\n".join(block.text for block in here.blocks if stems(spoken(block.label)) & wanted)
+        headed = (match for match in _HEADED.finditer(here.instructions) if stems(match["head"]) & wanted)
+        return _members(marked) or next((_members(match["items"]) for match in headed), [])
 
     def served(self, name: str) -> list[Thing]:
         """A part of the task for each area that the prompt lists under a field's name, which keeps it word for word."""
@@ -141,6 +152,25 @@ class Things:
             for n, area in enumerate(self.listed(name), 1)
             for record in [{name: area.text}]
         ]
+
+    def _claims(self, pool: list[Evidence]) -> list[Evidence]:
+        """What documents of a collection say that meet what is asked; where only numbers are asked for, what it counts;
+        of one of them what it says."""
+        here = self.collected
+        if len(pool) == 1:
+            return pool
+        if here.wanted.counts and not here.wanted.telling:
+            return [Evidence(here.counted, Source(""), 1.0)] if here.counted else []
+        return here.meeting
+
+    def _asked(self, least: int) -> list[str]:
+        """A question for each facet, or the task; where more are wanted, what is to be found first, what is said of the
+        subject, and of when."""
+        w = self.w
+        found = [f"{facet} ({w.topic.subject})?" for facet in w.facets] or [w.task]
+        first = [f"{query}?" for query in w.found.missing[:1] if w.is_question and stems(query) < stems(w.task)]
+        more = [*first, *(w.framed(frame, w.subject) for frame in ("told", "when"))]
+        return found + more[: max(0, least - len(found))]
 
     def _exact(self) -> list[str]:
         """The name that the request is about, in quotation marks."""
@@ -199,7 +229,8 @@ def _portions(sources: Iterable[Source]) -> dict[str, str]:
 
 
 def _members(text: str) -> list[Thing]:
-    values = _NUMBERED.findall(text) or (material.parsed(text) or [[]])[0]
+    named = [match.groupdict() for match in _IDENTIFIED.finditer(text)]
+    values = named or _NUMBERED.findall(text) or (material.parsed(text) or [[]])[0]
     records = [item if isinstance(item, Mapping) else {"": item} for item in values if isinstance(values, list)]
     told = [(max(map(str, record.values()), key=len, default=""), record) for record in records]
     return [Thing("claim", text, number, None, record) for number, (text, record) in enumerate(told, 1)]

@@ -55,7 +55,11 @@ class Tool:
     def takes_one_text(self) -> bool:
         """Whether one text is all that a call needs."""
         needed = self.needed or tuple(self.parameters)
-        return [_type(self.parameters[name]) for name in needed] == ["string"]
+        return [types(self.parameters[name])[0] for name in needed] == ["string"]
+
+    def means(self, meaning: str) -> bool:
+        """Whether a parameter is named for a meaning."""
+        return any(re.search(_MEANT[meaning], name.casefold()) for name in self.parameters)
 
     def agent(self, does: str) -> str | None:
         """The sub-agent whose name says what it does (a pattern), of a schema's options or a description's list."""
@@ -72,7 +76,7 @@ class Tool:
             fits = [name for name in free if value is not None and _takes(free[name], value)]
             named = [name for name in fits if re.search(_MEANT[meaning], name.casefold())]
             if name := next(iter(named or (fits if meaning != "agent" else [])), None):
-                arguments[name] = [value] if _type(free.pop(name)) == "array" else value
+                arguments[name] = [value] if types(free.pop(name))[0] == "array" else value
         return call(self.name, **arguments, **{name: _plain(free[name]) for name in self.needed if name in free})
 
     def ask(self, query: str, task: str) -> ToolCall | None:
@@ -126,13 +130,14 @@ def understand(spec: ToolSpec) -> Tool:
     places = (_NAME, spoken), (_PARAMETER, given), (_FIRST_SENTENCE, first)
     weights = {kind: sum(worth for worth, text in places if pattern.search(text)) for kind, pattern in _KINDS.items()}
     typed = any(_holds(name, known[name]) for name in needed)
-    if not _KINDS["fetch"].search(given) and any(_ADDRESS.search(_about(known[name])) for name in needed):
+    if not _KINDS["fetch"].search(given) and any(_ADDRESS.search(about(known[name])) for name in needed):
         weights["fetch"] += _PARAMETER
     for kind in _LOOKING:
         weights[kind] += _OPENING * bool(_KINDS[kind].search(opening))
     weights["search"] += _OPENING * bool(typed and _GIVING.match(opening))
     if any(re.search(_MEANT["query"], name) for name in given.split()):
         weights["search"] += _PARAMETER
+    weights["fields"] *= not needed
     if re.search(_MEANT["path"], given):  # what takes a path works on files, whatever its verb
         weights["search"] = weights["fetch"] = 0
     best = max(weights, key=lambda kind: weights[kind])
@@ -154,11 +159,11 @@ def _first(description: str) -> str:
 def _holds(name: str, schema: Mapping[str, Any]) -> str:
     """What a text parameter holds by its name, else its description: a form, "time" or a kind of name; "" for a query,
     an address or whatever else."""
-    if _type(schema) != "string" or schema.get("enum") or re.search(_MEANT["query"], name.casefold()):
+    if types(schema)[0] != "string" or schema.get("enum") or re.search(_MEANT["query"], name.casefold()):
         return ""
-    if _ADDRESS.search(_about(schema)):
+    if _ADDRESS.search(about(schema)):
         return ""
-    for said in (_words(name), _about(schema)):
+    for said in (_words(name), about(schema)):
         if re.search(_MEANT["query"], said):
             return ""
         if form := next((form for form in _FORMS if re.search(form, said)), ""):
@@ -169,7 +174,7 @@ def _holds(name: str, schema: Mapping[str, Any]) -> str:
     return ""
 
 
-def _about(schema: Mapping[str, Any]) -> str:
+def about(schema: Mapping[str, Any]) -> str:
     """A parameter's description, in lower case."""
     return str(schema.get("description", "")).casefold()
 
@@ -179,19 +184,18 @@ def _words(name: str) -> str:
 
 
 def _takes(schema: Mapping[str, Any], value: str) -> bool:
-    return value in schema["enum"] if schema.get("enum") else _type(schema) in ("string", "array")
+    return value in schema["enum"] if schema.get("enum") else types(schema)[0] in ("string", "array")
 
 
 def _plain(schema: Mapping[str, Any]) -> Any:
     """A value for a needed parameter that nothing speaks of: its default, its first option, its least value."""
     least = schema.get("minimum", 1)
     by_type = {"integer": least, "number": least, "boolean": False, "array": [], "object": {}}
-    return schema.get("default", (schema.get("enum") or [by_type.get(_type(schema), "")])[0])
+    return schema.get("default", (schema.get("enum") or [by_type.get(types(schema)[0], "")])[0])
 
 
-def _type(schema: Mapping[str, Any]) -> str:
-    """A parameter's type; of several the first that is not null."""
+def types(schema: Mapping[str, Any]) -> list[str]:
+    """The types that a parameter may have beside null; text where it states none."""
     kinds = schema.get("type") or [option.get("type") for option in schema.get("anyOf", ())]
-    return next(
-        (kind for kind in ([kinds] if isinstance(kinds, str) else kinds) if kind not in ("null", None)), "string"
-    )
+    stated = [kind for kind in ([kinds] if isinstance(kinds, str) else kinds) if kind not in ("null", None)]
+    return stated or ["string"]

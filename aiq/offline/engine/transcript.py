@@ -20,8 +20,8 @@ class Step:
 
     @property
     def brings_sources(self) -> bool:
-        """Whether the result is evidence: not that of a note, nor that of writing something away."""
-        return bool(self.result) and kind_of(self.tool) not in ("note", "save", "steps")
+        """Whether the result is evidence: not that of a note, of writing away, or of what fields there are."""
+        return bool(self.result) and kind_of(self.tool) not in ("note", "save", "steps", "fields")
 
 
 _AFTER = r"[ \t]*\d*\**[ \t]*[:：]\**[ \t]*"

@@ -8,10 +8,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 from aiq.offline.engine import dates, research
 from aiq.offline.engine.answer import Answer, Evidence, answer, rank
+from aiq.offline.engine.counts import facts
 from aiq.offline.engine.fields import measure_of, tone
 from aiq.offline.engine.question import parse
 from aiq.offline.engine.read import Situation, Source
@@ -25,6 +27,8 @@ FRAMES = {
     "dated": "The answer is of {0}.|答案的日期为{0}。",
     "sections": "Evidence, Open questions|证据, 未解决的问题",
     "part": "{0} (as part of: {1})|{0}（属于：{1}）",
+    "told": "What do the sources say about {0}?|关于{0}，资料说了什么？",
+    "when": "As of when do they say so of {0}?|资料所说的{0}是什么时候的？",
     "nothing": "{0}: nothing found yet|{0}：没有找到资料",
 }
 """The words that a reply may hold beside those of the request, English and Chinese."""
@@ -63,8 +67,8 @@ _FIGURE = re.compile(r"\d[\d,.]*\d|\d")
 _YEAR_OLD = 365
 _LINE = 200
 """Characters of a task that is stated anew in one line."""
-_BRIEF, _LONGEST, _MOST = 4000, 8000, 20
-"""Characters of a task and of a source that are read; sources, and questions put to the reader."""
+_BRIEF, _LONGEST, _WHOLE, _MOST = 4000, 8000, 160_000, 20
+"""Characters of a task, of a source and of all sources that are read; questions put to the reader."""
 _PARTS = 15
 """Parts of a task that make up the range of complexity."""
 
@@ -117,7 +121,9 @@ class Weighing:
         for pool in (self.situation.sources, blocks):
             found = [s for s in pool if s.text.strip() not in aside and not _NUMBERED.fullmatch(s.text)]
             if found:
-                return [replace(source, text=source.text[:_LONGEST]) for source in found[:_MOST]]
+                sizes = accumulate(min(len(source.text), _LONGEST) for source in found)
+                read = (source for source, size in zip(found, sizes, strict=True) if size <= _WHOLE)
+                return [replace(source, text=source.text[:_LONGEST]) for source in read]
         return []
 
     @cached_property
@@ -171,7 +177,8 @@ class Weighing:
     def ranked(self) -> list[Evidence]:
         """The sentences that speak to the task: the answer's evidence, then by rank; without a task all, in order."""
         more = rank(self.task, self.sources, self.situation.now, most=12) if self.task else self.evidence[:_LONGEST]
-        return list({e.sentence: e for e in (*reversed(self.found.evidence), *more)}.values())
+        shown = (e for e in reversed(self.found.evidence) if not facts(e.sentence))
+        return list({e.sentence: e for e in (*shown, *more)}.values())
 
     def framed(self, frame: str, *parts: str) -> str:
         """A sentence of `FRAMES` in the language of the task."""

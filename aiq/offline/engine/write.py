@@ -11,13 +11,14 @@ from aiq.offline.engine import research
 from aiq.offline.engine.answer import Answer, Evidence, answer, rank
 from aiq.offline.engine.cite import Citations, Facts, dated, facts
 from aiq.offline.engine.clauses import clauses, limits
+from aiq.offline.engine.collected import Collected, titled
 from aiq.offline.engine.evidence import is_statement
 from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.passage import SUMS_UP
 from aiq.offline.engine.read import Situation
 from aiq.offline.engine.report import CLUTTER, SURE, report
 from aiq.offline.engine.text import is_chinese, names, sentences, stems
-from aiq.offline.engine.tools import kind_of
+from aiq.offline.engine.tools import kind_of, understand
 
 FINDINGS = 12
 """Sentences that a query's findings hold at most."""
@@ -68,6 +69,8 @@ def write(situation: Situation, orders: Orders) -> str:
         return _summary(situation, orders)
     if _LISTS.search(told) and situation.sources and not situation.steps:
         return _statements_of(situation, orders)
+    if collected := _collected(situation, orders):
+        return collected
     asks = research.is_question(situation.task) or not situation.sources
     if not asks and orders.every:
         return _everything(situation, orders)
@@ -86,6 +89,19 @@ def small_talk(text: str) -> str:
 
 
 # answers
+
+
+def _collected(situation: Situation, orders: Orders) -> str:
+    """What a collection says to a task that asks for its numbers or for all documents of a kind; empty where the task
+    asks nothing of one, or nothing is known."""
+    here = Collected(situation, map(understand, situation.request.tools))
+    citations = Citations(orders)
+    if here.concerns and here.counted:
+        return _lead(here.counted, situation, orders) + "."
+    told = {e.source.title if e.source.title and not here.wanted.telling else titled(e): e.source for e in here.meeting}
+    listed = here.concerns and here.wanted.members
+    lines = [citations.said(said, [source]) for said, source in told.items()] if listed else []
+    return citations.complete("\n".join(f"- {line}" for line in lines))
 
 
 def _answered(situation: Situation, orders: Orders) -> str:

@@ -1,10 +1,17 @@
-// Draws the plots of a page (AIQ_PLOTS, from data.js) into its figures, and saves them as images. Part of aiq.
+// Draws plots by Vega, which is loaded when the first one is seen, and saves them as images. Part of aiq.
 "use strict";
-(() => {
-  // `ast`: expressions are interpreted, because the page's policy forbids eval.
+
+const plots = (() => {
+  const LIBRARIES = ["vega", "vega-lite", "vega-embed"];
+  let libraries = null;
+  // `ast`: expressions are interpreted, because the page's policy forbids eval; styles are in the site's own sheet.
   const options = (width) => ({
-    mode: "vega-lite", ast: true, actions: false, renderer: "svg", config: { axisY: { labelLimit: 0.4 * width } },
+    mode: "vega-lite", ast: true, actions: false, renderer: "svg", defaultStyle: false,
+    tooltip: { disableDefaultStyle: true }, config: { axisY: { labelLimit: 0.4 * width } },
   });
+
+  const ready = () => libraries ??= LIBRARIES.reduce(
+    (before, one) => before.then(() => site.load(`${site.root}site/${one}.min.js`)), Promise.resolve());
 
   async function save(figure, spec, type) {
     const style = getComputedStyle(document.documentElement);
@@ -20,19 +27,46 @@
     view.finalize();
   }
 
-  for (const figure of document.querySelectorAll("figure[id]")) {
-    const spec = AIQ_PLOTS[figure.id];
+  async function draw(figure, spec) {
     const place = figure.querySelector(".plot");
-    vegaEmbed(place, spec, options(place.clientWidth)).then(
-      ({ view }) => {
-        // The figure has a description and a table: marks that are read out one by one help nobody.
-        view.container().querySelector("svg").setAttribute("aria-hidden", "true");
-        for (const button of figure.querySelectorAll("button")) {
-          button.hidden = false;
-          button.addEventListener("click", () => save(figure, spec, button.value));
-        }
-      },
-      (error) => { place.textContent = `The plot could not be drawn (${error.message}); its data is below.`; },
-    );
+    try {
+      await ready();
+      const { view } = await vegaEmbed(place, spec, options(place.clientWidth));
+      // The figure has a description and a table: marks that are read out one by one help nobody.
+      view.container().querySelector("svg").setAttribute("aria-hidden", "true");
+      for (const button of figure.querySelectorAll("button")) {
+        button.hidden = false;
+        button.addEventListener("click", () => save(figure, spec, button.value));
+      }
+    } catch (error) {
+      place.textContent = `The plot could not be drawn (${error.message}); its data is below.`;
+    }
   }
+
+  /** Draw it when it comes near the window, or into print. */
+  function whenSeen(figure, spec) {
+    const watcher = new IntersectionObserver((found) => {
+      if (!found.some((one) => one.isIntersecting)) return;
+      watcher.disconnect();
+      draw(figure, spec);
+    }, { rootMargin: "300px" });
+    watcher.observe(figure);
+  }
+
+  /** A figure of a record as `Plot.record` of aiq/site/plots.py has it. */
+  function figure({ name, title, hint, told, spec, columns, values }) {
+    const { h } = site;
+    const element = h("figure", { id: name }, h("figcaption", {}, title), hint ? h("p", { class: "soft" }, hint) : null,
+      h("div", { class: "plot", role: "img", "aria-label": told }),
+      h("div", { class: "tools" },
+        h("details", {}, h("summary", {}, "data of this plot"),
+          site.plain(Object.values(columns), values.map((one) => Object.keys(columns).map((field) => one[field] ?? "-")), `data: ${title}`)),
+        ["png", "svg"].map((type) => h("button", { type: "button", hidden: true, value: type, "aria-label": `save as ${type.toUpperCase()}: ${title}` }, type.toUpperCase()))));
+    element.querySelector(".plot").style.minHeight = `${spec.height}px`;
+    whenSeen(element, spec);
+    return element;
+  }
+
+  for (const { name, spec } of document.querySelector("script[data-plots]")?.records ?? []) whenSeen(document.getElementById(name), spec);
+  return { figure };
 })();

@@ -24,6 +24,7 @@ from aiq import __version__
 from aiq.cassettes.guard import aside
 from aiq.core.concurrency import holding
 from aiq.core.errors import AiqError, ConfigError, RunAborted, ToolError, ToolErrorKind
+from aiq.core.plugins import describe
 from aiq.core.tool_settings import McpServerSettings
 from aiq.llm.http import SEND_ERRORS, AsyncClient, Limits, Timeout, failure_text
 from aiq.llm.route import NetworkTransport
@@ -70,8 +71,9 @@ class McpServer:
     async def call(self, tool: str, arguments: dict[str, Any], named: str) -> CallToolResult:
         """What the tool, which models know by the name `named`, gives.
 
-        Raises ToolError: timeout, invalid_arguments, malformed, http, failed. When a server has ended, the next call
-        starts or reaches it anew; the one during which it ended is not made again: nobody knows what it has done.
+        Raises ToolError: timeout, invalid_arguments, too_large, malformed, http, failed. When a server has ended, the
+        next call starts or reaches it anew; the one during which it ended is not made again: nobody knows what it has
+        done.
         """
         try:
             return await self._called(tool, arguments)
@@ -153,6 +155,8 @@ class McpServer:
                 text = f"{server} gave no answer within {self.settings.timeout_seconds:g} s"
             case MCPError(code=code) if code == INVALID_PARAMS:
                 kind = ToolErrorKind.INVALID_ARGUMENTS
+            case MCPError(message=said) if f"{MOST_BYTES} byte limit" in said:  # as httpx2 words it
+                kind, text = ToolErrorKind.TOO_LARGE, f"{server} gave more than {MOST_BYTES} bytes; ask for less"
             case MCPError(code=code) if code == CONNECTION_CLOSED:
                 kind, text = away, f"{server} ended during the call; another call reaches it anew"
             case ValidationError() | RuntimeError():
@@ -236,5 +240,7 @@ async def _listed(client: Client) -> list[Tool]:
 
 def _words(error: Exception) -> str:
     """An error in one line."""
+    if isinstance(error, ValidationError):
+        return describe(error)[:500]
     said = failure_text(error) if isinstance(error, SEND_ERRORS) else str(error) or type(error).__name__
     return " ".join(said.split())[:500]

@@ -52,9 +52,9 @@ class EventFields(Settings):
 
 
 class AnalyzeEvents(BaseModel):
-    """Arguments of the tool; a JSON object may also come as text."""
+    """Arguments of the tool; a JSON object may also come as text, and a text that is a number as one."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
 
     query: str = Field(default="", description="full-text search: events whose text has all of these words")
     filters: Mapping[str, Any] | str | None = Field(
@@ -76,7 +76,7 @@ class AnalyzeEvents(BaseModel):
     page_size: Annotated[int, AfterValidator(lambda size: min(max(size, 1), MOST_DOCUMENTS))] = Field(
         default=10, description=f"documents of a page; brought into 1 to {MOST_DOCUMENTS}"
     )
-    search_after: Sequence[Any] | str | None = Field(
+    search_after: Sequence[Scalar] | str | None = Field(
         default=None, description="pagination.search_after of the page before, for the next page"
     )
     pit_id: str | None = Field(
@@ -114,7 +114,8 @@ class Query(Record):
     after: tuple[Scalar, ...] | None
 
 
-Document = dict[str, JsonValue]
+Document = dict[str, Any]
+"""JSON. Its schema says no more: clients check every result by it, value by value."""
 
 
 class Bucket(Record):
@@ -176,9 +177,6 @@ class Engine(Protocol):
 
     async def analyze(self, query: Query) -> Answer:
         """Raises ToolError."""
-
-    async def bounds(self, field: str) -> tuple[Scalar | None, Scalar | None]:
-        """The least and the greatest value of a number or date; None of an empty collection. Raises ToolError."""
 
 
 def query_of(call: AnalyzeEvents, fields: EventFields) -> Query:

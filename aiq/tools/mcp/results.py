@@ -1,9 +1,9 @@
-"""What an MCP tool gave, as text for a model and as sources: resources, and URLs that are values in JSON."""
+"""What an MCP tool gave, as text for a model and as sources: resources, and addresses that are values in JSON."""
 
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 from urllib.parse import unquote
 
 from mcp_types import (
@@ -25,6 +25,7 @@ from aiq.tools.blocks import document, harmless, one_line, safe_url
 from aiq.tools.deny import DenyList
 
 _WEB: Final = re.compile(r"https?://\S+", re.IGNORECASE)
+_ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]*://\S+", re.IGNORECASE)
 _AFTER_PATH: Final = re.compile(r"[?#]")
 _PARAGRAPHS: Final = re.compile(r"\n\s*\n")
 
@@ -53,12 +54,15 @@ class Reading:
 
     def _shown(self, given: CallToolResult) -> str:
         """The content's blocks, and the structured content where their texts do not say all of it."""
-        data = self._allowed(given.structured_content)
+        structured, texts = given.structured_content, _texts(given)
+        if any(_json(text) == structured for text in texts):  # as the protocol asks for
+            structured = None
+        data = self._allowed(structured)
         self._declare(data, {})
         repeated = self._denied > 0  # by texts, which are to say what structured content does
         blocks = [block for block in given.content if not (repeated and isinstance(block, TextContent))]
         parts = [text for block in blocks if (text := self._block(block))]
-        if data is not None and (repeated or not _says("\n".join(_texts(given)), data)):
+        if data is not None and (repeated or not _says("\n".join(texts), data)):
             parts.append(harmless(json.dumps(data, ensure_ascii=False)))
         return "\n\n".join(parts)
 
@@ -85,25 +89,24 @@ class Reading:
             return harmless(text if allowed == data else json.dumps(allowed, ensure_ascii=False))
         for paragraph in _PARAGRAPHS.split(text) if self._urls_in_text else ():
             for url in addresses(paragraph):
-                self._add(url, "", paragraph)
+                if not self._denies(url):
+                    self._add(url, "", paragraph)
         return harmless(text)
 
     def _resource(self, uri: str, title: str, text: str, instead: str = "") -> str:
-        """A resource as a block; the last part of its address names it where it has no title, and a file always."""
+        """A resource as a block, called by its title, or by the last part of its address."""
         if self._denies(uri):
             self._denied += 1
             return ""
-        name = unquote(_AFTER_PATH.split(uri)[0].rstrip("/").rpartition("/")[2])
-        key = name if uri.lower().startswith("file:") and name else uri
-        self._add(key, title or name or uri, text)
-        return document(safe_url(key), title or name or uri, text or instead)
+        title = title or _name(uri) or uri
+        return document(self._add(uri, title, text), title, text or instead)
 
     def _allowed(self, data: Any) -> Any:
         """JSON without denied pages."""
-        if self._denies(data) or (isinstance(data, Mapping) and any(map(self._denies, data.values()))):
+        if self._denies(data) or (isinstance(data, dict) and any(map(self._denies, data.values()))):
             self._denied += 1
             return None
-        if isinstance(data, Mapping):
+        if isinstance(data, dict):
             return {name: self._allowed(value) for name, value in data.items()}
         if isinstance(data, list):
             items = [(item, self._allowed(item)) for item in data]
@@ -111,28 +114,33 @@ class Reading:
         return data
 
     def _declare(self, data: Any, holder: Mapping[str, Any]) -> None:
-        """Make each URL that is a value a source, with title and text of the object that holds it.
+        """Make each address that is a value a source, with title and text of the object that holds it.
 
         The title is its `title` or `name`, the text its longest string.
         """
-        if isinstance(data, Mapping | list):
-            for value in data.values() if isinstance(data, Mapping) else data:
-                self._declare(value, data if isinstance(data, Mapping) else holder)
-        elif _is_url(data):
+        if isinstance(data, dict | list):
+            for value in data.values() if isinstance(data, dict) else data:
+                self._declare(value, data if isinstance(data, dict) else holder)
+        elif _is_address(data):
             named = [holder[name] for name in ("title", "name") if isinstance(holder.get(name), str)]
-            texts = [value for value in holder.values() if isinstance(value, str) and not _is_url(value)]
+            texts = [value for value in holder.values() if isinstance(value, str) and not _is_address(value)]
             self._add(data, "".join(named[:1]), max(texts, key=len, default=""))
 
-    def _add(self, address: str, title: str, text: str) -> None:
-        """Declare a source, by its URL, or by its key where it is not of the web; the first of an address counts."""
-        safe = safe_url(address)
-        place = {"url": safe} if _is_url(address) else {"citation_key": safe}
-        source = Source(**place, title=one_line(title), text=text[: self._max_chars], tool=self._tool)
-        if not self._denies(address):
-            self._sources.setdefault(safe, source)
+    def _add(self, address: str, title: str, text: str) -> str:
+        """Declare a source: by its URL; where it is not of the web, by its address, a file by its name alone.
+
+        The first of an address counts. Returns the URL or key.
+        """
+        name = _name(address) if address.lower().startswith("file:") else ""
+        safe = safe_url(name or address)
+        if safe not in self._sources:
+            place = {"url": safe} if _is_web(address) else {"citation_key": safe}
+            source = Source(**place, title=one_line(title), text=text[: self._max_chars], tool=self._tool)
+            self._sources[safe] = source
+        return safe
 
     def _denies(self, value: object) -> bool:
-        return isinstance(value, str) and _is_url(value) and self._deny.has(value)
+        return _is_web(value) and self._deny.has(value)
 
     def _cut(self, text: str) -> str:
         if len(text) <= self._max_chars:
@@ -144,7 +152,16 @@ def _texts(given: CallToolResult) -> list[str]:
     return [block.text for block in given.content if isinstance(block, TextContent)]
 
 
-def _is_url(value: object) -> bool:
+def _name(address: str) -> str:
+    """The last part of its path."""
+    return unquote(_AFTER_PATH.split(address)[0].rstrip("/").rpartition("/")[2])
+
+
+def _is_address(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and _ADDRESS.fullmatch(value) is not None
+
+
+def _is_web(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and _WEB.fullmatch(value) is not None
 
 
@@ -161,8 +178,8 @@ def _says(text: str, data: Any) -> bool:
 
 
 def _spelled(data: Any) -> Iterator[tuple[str, ...]]:
-    if isinstance(data, Mapping | list):
-        for value in data.values() if isinstance(data, Mapping) else data:
+    if isinstance(data, dict | list):
+        for value in data.values() if isinstance(data, dict) else data:
             yield from _spelled(value)
     elif isinstance(data, str):
         yield data, json.dumps(data, ensure_ascii=False)[1:-1], json.dumps(data)[1:-1]

@@ -109,7 +109,7 @@ def test_a_synthesizer_writes_the_report() -> None:
 
 def test_a_tool_call_keeps_its_arguments_for_a_scan() -> None:
     found = called(state(), DataPage(documents=TEN, total=165, aggregations=(COUNTS,)), filters="{}")
-    assert (found.last_tool_args, found.tool_calls_done, len(found.aggregations)) == ({"filters": "{}"}, 1, 1)
+    assert (found.last_tool_args, len(found.calls), len(found.aggregations)) == ({"filters": "{}"}, 1, 1)
 
 
 @pytest.mark.parametrize(

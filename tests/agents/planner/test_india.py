@@ -1,7 +1,7 @@
 """The document's concrete example, "India events by theme", step by step over the shipped events."""
 
 from aiq.core.events import AgentStarted, Decision, ReportChunk, ReportWritten, Round, StageChanged
-from tests.agents.planner.conftest import FIRST, INDIA, QUESTIONS, EventsTool, plan, planned, roles
+from tests.agents.planner.conftest import FIRST, INDIA, QUESTIONS, EventsTool, Pages, plan, planned, roles
 
 THEMES = {"AI": 50, "Cloud": 40, "Security": 30, "Data": 20, "Fintech": 15, "Robotics": 10}
 
@@ -34,7 +34,7 @@ async def test_india_events_by_theme() -> None:
         assert (completions[1].value, completions[1].cause) == ("synthesis", "all documents fetched: 165 of 165")
         assert [event.agent for event in bench.logged(AgentStarted)] == ["decomposer", "scanner", "synthesizer"]
         written = bench.endpoint.of("planner.synthesizer")[0].last_user
-        assert "Distribution by event_theme (165 documents): AI: 50, Cloud: 40, Security: 30" in written
+        assert f'event_theme of {{"filters": {INDIA}}} (165 documents): AI: 50, Cloud: 40, Security: 30' in written
         chunks = bench.logged(ReportChunk)
         assert len(chunks) > 1
         (final,) = bench.logged(ReportWritten)
@@ -56,6 +56,23 @@ async def test_the_full_scan_is_flagged_and_cleared() -> None:
         stages = [event.stage for event in bench.logged(StageChanged)]
         loop = ["planning", "execute", "accumulate", "check_completion"]
         assert stages == ["initialization", *loop, *loop, "synthesis"]
+
+
+async def test_documents_without_an_address_are_cited_and_verified_by_their_ids() -> None:
+    rows = [{"id": n, "title": f"Document {n}", "text": f"Text {n}."} for n in (1, 2)]
+    tool = Pages([{"documents": rows, "data_context": {"unique_ids_matched": 2}}])
+    said = "- A fact [1].\n- Another [2].\n- None [3].\n\n## References\n" + "\n".join(
+        f"[{n}] Document {n} - doc://pages:{n}" for n in (1, 2, 3)
+    )
+    script = roles([plan("decomposer", tools=[("pages", {})])], synthesizer=said)
+    async with planned(script, tool) as (report, bench):
+        assert [(s.citation_key, s.text) for s in bench.session.sources.all()] == [
+            ("doc://pages:1", "Text 1."),
+            ("doc://pages:2", "Text 2."),
+        ]
+        assert report.audit
+        assert [one.source for one in report.audit.valid_citations] == ["doc://pages:1", "doc://pages:2"]
+        assert len(report.audit.removed_citations) == 1
 
 
 async def test_the_buckets_are_those_of_the_collection() -> None:

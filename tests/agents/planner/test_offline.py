@@ -1,14 +1,19 @@
 """The planner on the real offline stack, over the closed world and over the events server."""
 
-import json
 import os
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from aiq.__main__ import main
+from aiq.tools.mcp.events_server import make_server
+from tests.experiment.conftest import Workplace
+from tests.tools.conftest import serving
+from tests.tools.mcp.shipped_events import shipped_engine
 
 EVENTS = [f"tools.mcp.events.command=[{sys.executable},-m,aiq,mcp,events]"]
 if "PYTHONPATH" in os.environ:
@@ -19,9 +24,13 @@ def ran(folder: Path, name: str, *overrides: str) -> list[dict[str, Any]]:
     """The rows of a run, by sample."""
     given = ["runner.progress=false", f"name={name}", *overrides]
     assert main(["run", *given]) == 0
-    (run,) = folder.glob(f"results/{name}/*-*")
-    rows = [json.loads(line) for line in (run / "samples.jsonl").read_text("utf-8").splitlines()]
+    rows = Workplace.lines(run_of(folder, name) / "samples.jsonl")
     return sorted(rows, key=lambda row: str(row["sample_id"]))
+
+
+def run_of(folder: Path, name: str) -> Path:
+    (run,) = folder.glob(f"results/{name}/*-*")
+    return run
 
 
 @pytest.mark.slow
@@ -38,13 +47,33 @@ def test_two_runs_over_the_web_are_the_same_whatever_the_concurrency(
     assert all(row["audit"]["removed_citations"] == [] for row in first if row["audit"])
 
 
+@contextmanager
+def over_stdio() -> Iterator[list[str]]:
+    yield EVENTS
+
+
+@contextmanager
+def over_http() -> Iterator[list[str]]:
+    with serving(make_server(shipped_engine()).streamable_http_app(), lifespan="on") as port:
+        yield ["tools.mcp.events.command=null", f"tools.mcp.events.url=http://127.0.0.1:{port}/mcp"]
+
+
 @pytest.mark.slow
-def test_a_scan_over_the_events_server_reads_up_to_its_ceiling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("served", [over_stdio, over_http])
+def test_a_scan_over_the_events_server_is_replayed_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, served: Callable[[], AbstractContextManager[list[str]]]
+) -> None:
     monkeypatch.chdir(tmp_path)
-    (row,) = ran(tmp_path, "events", "experiment=planner_events", "dataset.ids=[2]", *EVENTS)
+    asked = ["experiment=planner_events", "dataset.ids=[2]", "cassette.dir=recording"]
+    with served() as events:
+        (row,) = ran(tmp_path, "recorded", *asked, "cassette=record", *events)
     extras = row["extras"]
     assert row["status"] == "completed"
     assert 0 < extras["documents"] <= 300
     assert extras["coverage"] == round(100 * extras["documents"] / extras["total_documents"], 1)
     assert row["audit"]["removed_citations"] == []
     assert row["audit"]["valid_citations"]
+
+    (again,) = ran(tmp_path, "replayed", *asked, "cassette=replay", "tools.mcp.events.command=[no-such-program]")
+    assert again | {"timing": None} == row | {"timing": None}
+    assert Workplace.values(run_of(tmp_path, "replayed")) == Workplace.values(run_of(tmp_path, "recorded"))

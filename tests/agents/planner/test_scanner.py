@@ -140,11 +140,14 @@ async def test_a_tool_that_fails_has_no_more_and_the_rest_is_kept() -> None:
 
 
 async def test_a_page_that_was_too_large_is_asked_for_again_smaller_and_none_is_lost() -> None:
+    """The pages after it are as small; the last one is of what is left."""
     cut = '{"documents": [\n[cut: the first 9 of 99 characters]'
-    tool = Pages([cut, page("a", total=2), page("b", total=2, more=False)])
+    pages = [page(*range(n, n + 50), total=300) for n in range(0, 150, 50)]
+    rest = [page(*range(n, n + 25), total=300) for n in range(150, 300, 25)]
+    tool = Pages([cut, *pages, cut, *rest])
     out, _ = await scan(tool, retries=2, batch_size=100)
-    assert [call.page_size for call in tool.calls] == [100, 50, 100]
-    assert out.docs_scanned == 2
+    assert [call.page_size for call in tool.calls] == [100, 50, 50, 50, 50, *[25] * 6]
+    assert (out.docs_scanned, out.coverage_percentage) == (300, 100.0)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 
 from aiq.agents.shannon.calls import Books, bear, bookkeeping, or_none, working_as
 from aiq.core.errors import AgentError, LimitReached, ModelError, RunAborted
+from aiq.core.events import EventLog
 from aiq.core.models import Message
 from aiq.core.usage import Usage, account
 from tests.agents.shannon.runs import (
@@ -86,7 +87,7 @@ async def test_embeddings_are_recorded_under_the_memory() -> None:
     settings = {"memory": {"embedding_model": "embedder"}}
     ran = await research({}, settings, before=("What of the river?",))
     embedded = [record for record in ran.records if record["agent_id"] == "memory"]
-    assert [(record["role"], record["input_tokens"]) for record in embedded] == [("shannon.memory", 3)] * 2
+    assert [(record["role"], record["input_tokens"]) for record in embedded] == [("shannon.memory", 3)]
 
 
 @pytest.mark.parametrize(("zero_tokens", "records"), [(True, [{"agent_id": "one", "step": 1}]), (False, [])])
@@ -156,6 +157,14 @@ def test_books_count_for_each_agent_by_itself() -> None:
     assert account.get() is None
     books.record("x.role", Usage(calls=1))  # refused: no model saw it
     assert len(books.records) == 3
+
+
+def test_books_of_a_research_that_fails_are_checked_too() -> None:
+    events: list[Any] = []
+    session = make_session(events=EventLog(events.append))
+    with pytest.raises(AgentError), bookkeeping(Books(session)):
+        raise AgentError("the query could not be decomposed")
+    assert [(event.name, event.value) for event in events] == [("tokens_add_up", True)]
 
 
 async def test_only_failures_of_agents_and_endpoints_are_borne() -> None:

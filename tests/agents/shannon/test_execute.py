@@ -94,7 +94,7 @@ async def test_results_are_in_the_order_of_the_plan_whoever_ends_first(pattern: 
     backwards = [subtask("d", "c"), subtask("c", "b"), subtask("b"), subtask("a")]
     parts: dict[str, Said] = {"decomposer": plan(*backwards), "summarizer": lambda request: task_of(request)}
     ran = await research(parts, {**QUICK, "execution": {"pattern": pattern}}, order=3)
-    assert [text.splitlines()[0] for text in evidence(ran)] == ["d", "c", "b", "a"]
+    assert [*dict.fromkeys(text.splitlines()[0] for text in evidence(ran))] == ["d", "c", "b", "a"]
     finished = [agent for what, agent in order(ran) if what == "Finished"]
     if pattern != "parallel":
         assert finished.index("b") < finished.index("c") < finished.index("d")
@@ -152,7 +152,7 @@ async def test_a_failed_parent_unblocks_its_children_and_is_told_as_failed(patte
     ran = await research(parts, {**QUICK, "execution": {"pattern": pattern}})
     (asked,) = {one.messages[1].text for one in ran.asked("researcher") if task_of(one).startswith("find out b")}
     assert "a: This task failed." in asked
-    assert [text.splitlines()[0] for text in evidence(ran)] == ["b", "c", "d"]
+    assert [*dict.fromkeys(text.splitlines()[0] for text in evidence(ran))] == ["b", "c", "d"]
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,12 @@ async def test_what_the_actions_brought_is_left_where_nobody_sums_up() -> None:
     assert "alpha" in silent.prompt("synthesizer")
 
 
+async def test_the_report_is_written_from_a_loops_summary_and_what_its_actions_answered() -> None:
+    ran = await loop(said=acting("alpha", "beta " * 9), iterations=2)
+    shown = ran.prompt("synthesizer").split("<result>")[1:]
+    assert [one.split()[2:4] for one in shown] == [["In", "short."], ["alpha", "</result>"], ["beta", "beta"]]
+
+
 async def test_a_loop_ends_with_its_summary_where_the_reasoner_fails() -> None:
     ran = await loop(in_order("Search.", 500), acting("alpha"))
     assert ran.recovered == ["react_reasoner"]

@@ -218,8 +218,8 @@ async def test_without_a_model_and_results_there_is_no_report() -> None:
     ("form", "citations", "why"),
     [
         ({}, 2, None),
-        ({"characters": 599}, 2, "599 of 600 characters, 2 of 2 citations"),
-        ({"citations": "[1]"}, 2, "600 of 600 characters, 1 of 2 citations"),
+        ({"characters": 599}, 2, "599 of 600 characters"),
+        ({"citations": "[1]"}, 2, "1 of 2 citations"),
         ({"citations": "[1]"}, 1, None),  # there is only one source
     ],
 )

@@ -45,13 +45,20 @@ async def make_server() -> AsyncIterator[Callable[..., McpServer]]:
 @contextmanager
 def over_http(port: int, *arguments: str) -> Iterator[str]:
     """The server of these tests at this port; the address, once somebody listens there."""
-    with subprocess.Popen(command("--http", str(port), *arguments)) as child:
+    with listening(command("--http", str(port), *arguments), port):
+        yield f"http://127.0.0.1:{port}/mcp"
+
+
+@contextmanager
+def listening(program: list[str], port: int) -> Iterator[None]:
+    """A program in a process of its own, once it listens at this port."""
+    with subprocess.Popen(program) as child:
         try:
             end = time.monotonic() + 60
             while socket.socket().connect_ex(("127.0.0.1", port)):
                 assert time.monotonic() < end, "it never listened"
                 time.sleep(0.05)
-            yield f"http://127.0.0.1:{port}/mcp"
+            yield
         finally:
             child.kill()
 

@@ -28,12 +28,13 @@ FORECAST = {"type": "object", "properties": {"degrees": {"type": "number"}}, "re
 TOOLS = {
     "look_up": ("Look up a query in our notes.", TEXT, None),
     "records": ("Records as JSON.", NONE, None),
-    "sleep": ("Answers after a minute.", NONE, None),
+    "sleep": ("Answers after a minute, or so many seconds.", NONE, None),
     "die": ("Ends the server.", NONE, None),
     "long": ("As many characters as it is told.", {"type": "object", "properties": {"n": {"type": "integer"}}}, None),
     "fail": ("Says that it failed.", NONE, None),
     "refuse": ("Refuses its arguments by an error of the protocol.", NONE, None),
     "malformed": ("Breaks its own output schema.", NONE, FORECAST),
+    "garbled": ("Answers with what is no result.", NONE, None),
     "noise": ("Writes what is no message, then answers.", NONE, None),
     "media": ("A picture, a sound and binary data.", NONE, None),
     "count": ("How often it was called in the life of this server.", NONE, None),
@@ -45,6 +46,9 @@ TOOLS = {
     ),
 }
 """Name: description, schema of the arguments, schema of the result."""
+
+WIRE = os.dup(1)
+"""Where clients read: the SDK's server leads descriptor 1 to stderr."""
 
 calls = [0]
 
@@ -81,8 +85,8 @@ def records() -> types.CallToolResult:
     return types.CallToolResult(content=[text("2 records")], structured_content={"records": rows})
 
 
-async def sleep() -> None:
-    await asyncio.sleep(60)
+async def sleep(seconds: float = 60) -> None:
+    await asyncio.sleep(seconds)
 
 
 def die() -> None:
@@ -111,7 +115,7 @@ WORK: dict[str, Callable[..., Any]] = {
     "fail": lambda: types.CallToolResult(content=[text("the index\nis locked")], is_error=True),
     "refuse": refuse,
     "malformed": lambda: types.CallToolResult(content=[], structured_content={"degrees": "warm"}),
-    "noise": lambda: os.write(1, b"Loading model...\n{}\n") and None,
+    "noise": lambda: os.write(WIRE, b"Loading model...\n{}\n") and None,
     "media": media,
     "environment": environment,
 }
@@ -135,6 +139,9 @@ def make_server(names: list[str], pages: int, *, tasks: bool = False) -> Server[
 
     async def on_call(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         calls[0] += 1
+        if params.name == "garbled":
+            answer = {"jsonrpc": "2.0", "id": ctx.request_id, "result": {"content": 5}}
+            os.write(WIRE, json.dumps(answer).encode() + b"\n")
         result = WORK.get(params.name, lambda: None)(**(params.arguments or {}))
         return (await result if inspect.isawaitable(result) else result) or told(f"call {calls[0]}")
 

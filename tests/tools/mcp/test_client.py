@@ -12,7 +12,7 @@ import pytest
 from mcp_types import CallToolResult, TextContent
 
 from aiq.core.errors import ConfigError, RunAborted, ToolError, ToolErrorKind
-from aiq.tools.mcp.client import McpServer
+from aiq.tools.mcp.client import MOST_BYTES, McpServer
 from tests.tools.conftest import serving
 from tests.tools.mcp import server as real
 from tests.tools.mcp.conftest import over_http
@@ -46,8 +46,31 @@ async def test_tools_are_listed_page_by_page_and_failures_are_typed(make_server:
     kind, why = await error_of(server, "malformed")
     assert (kind, why.partition(":")[0]) == (ToolErrorKind.MALFORMED, "my_malformed")
     assert "'warm' is not of type 'number'" in why
+    kind, why = await error_of(server, "garbled")
+    assert (kind, why.partition(";")[0]) == (ToolErrorKind.MALFORMED, GARBLED)
     counted = await asyncio.gather(*(call(server, "count") for _ in range(5)))
-    assert sorted(map(said, counted)) == [f"call {number}" for number in range(4, 9)]
+    assert sorted(map(said, counted)) == [f"call {number}" for number in range(5, 10)]
+
+
+async def test_calls_of_many_callers_wait_for_no_other(make_server: MakeServer) -> None:
+    """One after the other these would take more than a minute."""
+    server = make_server("sleep", timeout_seconds=10)
+    await server.tools()
+
+    async def caller() -> None:
+        for _ in range(4):
+            await call(server, "sleep", seconds=0.3)
+
+    async with asyncio.timeout(30):
+        await asyncio.gather(*(caller() for _ in range(60)))
+
+
+async def test_more_than_a_stream_may_have_is_too_large(make_server: MakeServer, free_port: int) -> None:
+    with over_http(free_port, "--old", "long") as url:
+        server = make_server(url=url)
+        kind, why = await error_of(server, "long", n=MOST_BYTES)
+        assert (kind, why) == (ToolErrorKind.TOO_LARGE, TOO_LARGE)
+        assert said(await call(server, "long", n=3)) == "xxx"
 
 
 async def test_a_call_that_takes_too_long_is_given_up_and_the_server_goes_on(make_server: MakeServer) -> None:
@@ -90,6 +113,11 @@ async def test_a_server_gets_the_variables_that_are_named_and_its_folder(
     assert (given, kept, folder) == ("with spaces", None, str(tmp_path))
 
 
+GARBLED = (
+    "my_garbled: the MCP server notes gave what is no result of a tool: "
+    "CallToolResult.content=5: Input should be a valid list"
+)
+TOO_LARGE = f"my_long: the MCP server notes gave more than {MOST_BYTES} bytes; ask for less"
 BREAKS = "import sys; sys.exit('Error: the database is locked')"
 
 

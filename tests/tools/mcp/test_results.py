@@ -87,6 +87,13 @@ def test_json_in_a_text_loses_denied_pages_too() -> None:
     assert (json.loads(result.content), result.denied) == ([ROW, None], 2)
 
 
+def test_addresses_that_are_not_of_the_web_are_keys_a_file_by_its_name_alone() -> None:
+    rows = [{"url": "doc://c", "title": "C", "text": "A document."}, {"path": "file:///srv/my%20notes.md"}]
+    result = read(structured_content={"documents": rows})
+    assert declared(result) == [("doc://c", "C", "A document."), ("my%20notes.md", "", "")]
+    assert [source.url for source in result.sources] == [None, None]
+
+
 @pytest.mark.parametrize("urls_in_text", [False, True])
 def test_urls_in_other_texts_are_sources_where_the_settings_say_so(*, urls_in_text: bool) -> None:
     text = "1. A tower: https://a.example/t (330 m).\n\n2. Denied: https://denied.example/x."

@@ -12,15 +12,18 @@ from typing import Any
 import pytest
 
 from aiq.__main__ import main
+from tests.conftest import blocks
 from tests.experiment.conftest import Workplace
 from tests.experiment.conftest import endpoint as endpoint
 from tests.experiment.conftest import here as here
 from tests.experiment.conftest import place as place
 from tests.tools.conftest import serving
-from tests.tools.mcp.conftest import SERVER
+from tests.tools.mcp.conftest import SERVER, listening
 from tests.tools.mcp.server import make_server
 
 pytestmark = pytest.mark.slow
+
+PAGE = Path(__file__).resolve().parents[3] / "docs/tools.md"
 
 ASKS = """\
 from aiq.core.session import current
@@ -67,6 +70,29 @@ def test_a_run_is_replayed_without_its_server_and_scored_again_without_it(
     assert main(["run", *servers]) == 2
     assert "tools.mcp.notes: " in capsys.readouterr().err
     assert len(here.runs()) == 3
+
+
+@pytest.mark.parametrize("over_http", [False, True])
+def test_the_shallow_researcher_calls_the_server_of_the_page_by_config_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_port: int, *, over_http: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code = next(block for block in blocks(PAGE.read_text("utf-8"), ("python",)) if block.startswith("# notes.py"))
+    served = code.replace("server.run()", f'server.run(transport="streamable-http", port={free_port})')
+    Path("notes.py").write_text(served if over_http else code)
+    Path("asked.csv").write_text("id,question\ntower,How tall is the tower of Corvane?\n")
+    asked = ["experiment=shallow_freshqa", "dataset=questions", "dataset.path=asked.csv", "judge=[citation_audit]"]
+    asked += ["agent.data_sources=[notes]", "runner.progress=false"]
+    if over_http:
+        with listening([sys.executable, "notes.py"], free_port):
+            assert main(["run", *asked, f"tools.mcp.notes.url=http://127.0.0.1:{free_port}/mcp"]) == 0
+    else:
+        assert main(["run", *asked, f"tools.mcp.notes.command=[{sys.executable},notes.py]"]) == 0
+    (rows,) = tmp_path.glob("results/*/*/samples.jsonl")
+    (row,) = Workplace.lines(rows)
+    assert "88 metres [1]" in row["report"]
+    assert row["tools"]["search_notes"].keys() == {"ok"}
+    assert [one["source"] for one in row["audit"]["valid_citations"]] == ["https://notes.example/tower"]
 
 
 def test_a_run_that_is_told_to_stop_leaves_no_server(here: Workplace, servers: list[str]) -> None:

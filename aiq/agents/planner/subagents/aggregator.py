@@ -103,7 +103,9 @@ class Aggregator(SubAgent[AggregatorInput, AggregatorOutput]):
     def accumulate(self, state: PlannerState, out: AggregatorOutput, arguments: Arguments) -> Changes:
         """Documents of the samples are fetched ones; the total is told here too (the source forgets it)."""
         documents = added_documents(state, out.sources)
+        call = {"tool": self.name, "arguments": arguments, "documents": out.total_dataset_size}
         changes = {
+            "calls": (*state.calls, call),
             "aggregations": (*state.aggregations, *out.results),
             "insights": (*state.insights, *out.insights),
         }

@@ -137,11 +137,14 @@ class Scanner(SubAgent[ScannerInput, ScannerOutput]):
         ahead: dict[str, Arguments] = {name: {} for name in names}
         while ahead and len(scan.batches) < self._most_batches(scan, given, research.state):
             size = min(given.batch_size, scan.left)
-            calls = {name: {**arguments, "page_size": size, **more} for name, more in ahead.items()}
+            calls = {
+                name: {**arguments, **more, "page_size": min(size, more.get("page_size", size))}
+                for name, more in ahead.items()
+            }
             pages = await self._batch(research.tools, calls, len(scan.batches))
             if not scan.add(pages):
                 break
-            ahead = {name: page.following for name, page in pages.items() if page.following is not None}
+            ahead = {name: ahead[name] | page.following for name, page in pages.items() if page.following is not None}
         cause = f"{len(scan.documents)} documents in {len(scan.batches)} batches of at most {given.batch_size}"
         ceiling = min(scan.ceiling, given.batch_size * self._most_batches(scan, given, research.state))
         current().events.emit(Decision(name="scan", value=ceiling, cause=cause))

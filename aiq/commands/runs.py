@@ -1,0 +1,34 @@
+"""List runs and sweeps below results/, newest first: what was run, what came out, at what cost.
+
+aiq runs                            all of them
+aiq runs shallow finished           those with each of these words in one of their columns
+
+A sweep has the score of its recommended point; --points lists its points too, which are runs like any other.
+"""
+
+from argparse import ArgumentParser, Namespace
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("words", nargs="*", metavar="WORD", help="part of an id, experiment, agent, model, status, ...")
+    parser.add_argument("--points", action="store_true", help="list the points of sweeps too")
+    parser.add_argument("--json", action="store_true", help="print a JSON list instead of a table")
+    parser.add_argument("--results", default="results", metavar="DIR", help="where runs are looked for (results)")
+
+
+def run(args: Namespace) -> int:
+    import json
+
+    from aiq.core.errors import UserError
+    from aiq.runs.listing import listed
+    from aiq.site.listing import runs_sheet
+    from aiq.site.tables import show
+
+    found = [one for one in listed(args.results, points=args.points) if one.has(args.words)]
+    if args.json:
+        print(json.dumps([one.model_dump(mode="json") for one in found], indent=2, ensure_ascii=False))
+    elif found or not args.words:
+        show(runs_sheet(found))
+    else:
+        raise UserError(f"no run in {args.results}/ that can be read has in it: {', '.join(args.words)}")
+    return 0

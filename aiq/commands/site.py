@@ -1,0 +1,34 @@
+"""Write the pages that show runs and sweeps, of older ones too, or serve them and follow what is running.
+
+RESULTS is the folder of all results. Its index.html opens from disk. Runs and sweeps that have not changed since
+their pages were written are left as they are.
+"""
+
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from aiq.core.errors import UserError
+from aiq.core.text import counted
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("results", nargs="?", type=Path, default=Path("results"), metavar="RESULTS", help="(results)")
+    parser.add_argument("--serve", action="store_true", help="serve the pages on this machine, until Ctrl-C")
+    parser.add_argument("--port", type=int, default=8300, metavar="N", help="of --serve (8300; 0: any that is free)")
+
+
+def run(args: Namespace) -> int:
+    from aiq.site.results import write_site
+
+    if not args.results.is_dir():
+        raise UserError(f"there is no folder {args.results}; name the folder of all results")
+    written, problems = write_site(args.results, shown=sys.stderr.isatty())
+    for problem in problems:
+        print(f"aiq: {problem}", file=sys.stderr)
+    print(f"{counted(written, 'page')} written; open {args.results / 'index.html'}")
+    if args.serve:
+        from aiq.site.server import serve
+
+        serve(args.results, args.port)
+    return 1 if problems else 0

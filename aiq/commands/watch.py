@@ -1,0 +1,115 @@
+"""Follow a run or a sweep that another process is making, by what it writes into its folder, until it ends.
+
+aiq watch                           the last one that was begun
+aiq watch RUN                       a folder, an id below results/, or an experiment's last run
+
+Shows the bar of the run itself, at the end its numbers, and ends with its exit code. Ctrl-C ends the watching alone.
+"""
+
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from contextlib import closing
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from aiq.core.errors import RunAborted, UserError
+from aiq.runs.folder import LATEST, MANIFEST, SWEEP_FILE, RunFolder, find_run, in_use, newest, places
+
+if TYPE_CHECKING:
+    from aiq.runs.sweeps import SweepFolder
+
+_EVERY_SECONDS: Final = 1.0
+_GONE: Final = "cut off, as its process is gone"
+_MEANINGS: Final = {
+    0: "done",
+    2: "something stopped it, which its own terminal says",
+    3: "more failed than runner.max_error_rate allows",
+    130: "interrupted",
+}
+"""By exit code; docs/running.md says more."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("run", nargs="?", default=LATEST, metavar="RUN", help="a run or sweep (the last one begun)")
+    parser.add_argument("--results", default="results", metavar="DIR", help="where runs are looked for (results)")
+
+
+def run(args: Namespace) -> int:
+    from aiq.runs.sweeps import SweepFolder
+
+    folder = _folder(args.run, args.results)
+    code = _sweep(SweepFolder(folder)) if (folder / SWEEP_FILE).is_file() else _run(RunFolder(folder))
+    print(f"aiq: {folder} ended with exit code {code}: {_MEANINGS[code]}", file=sys.stderr)
+    return code
+
+
+def _folder(name: str, results: str) -> Path:
+    """Of the run or sweep; of several the last one that is still being made, or else the last one."""
+    if name == LATEST:
+        files = (Path(results).glob(f"*/*/{file}") for file in (MANIFEST, SWEEP_FILE))
+        if not (folders := list(newest(chain(*files)))):
+            raise UserError(f"there are no runs in {results}/; name a run folder, or the results folder with --results")
+        return next(filter(in_use, folders), folders[0])
+    sweeps = (path for path in places(name, results) if (path / SWEEP_FILE).is_file())
+    return next(sweeps, None) or find_run(name, results).path
+
+
+def _follow(folder: RunFolder) -> None:
+    """Its bar, as long as it is being made."""
+    from aiq.runs.follow import FollowedRun
+    from aiq.site.progress import Progress
+
+    followed = FollowedRun(folder)
+    with closing(Progress(folder.read_manifest().experiment, shown=True)) as progress:
+        progress.follow(followed.state, followed.total, followed.look()[0])
+        going = True
+        while going:
+            going = in_use(folder.path)  # before the look, so that the last one sees all
+            finished, again = followed.look()
+            for key in again:
+                progress.retrying(key)
+            for key in finished:
+                progress.finished(key)
+            time.sleep(_EVERY_SECONDS if going else 0)
+
+
+def _run(folder: RunFolder) -> int:
+    from aiq.experiment.runner import RunOutcome
+    from aiq.run import tell
+    from aiq.runs.reader import read_state
+    from aiq.runs.summary import summarise
+
+    if in_use(folder.path):
+        _follow(folder)
+    manifest, state = folder.read_manifest(), read_state(folder)
+    if manifest.status == "running":
+        interrupted = manifest.model_copy(update={"status": "interrupted"})
+        outcome = RunOutcome(summarise(interrupted, state, 0.0), state, UserError(_GONE), changed=False)
+    else:
+        error = RunAborted(_MEANINGS[2]) if manifest.status == "failed" else None
+        outcome = RunOutcome(folder.read_summary(), state, error, changed=False)
+    tell(outcome, folder)
+    return outcome.exit_code
+
+
+def _sweep(folder: "SweepFolder") -> int:
+    from aiq.run import go_on
+    from aiq.site.sweep_tables import print_sweep
+
+    while in_use(folder.path):
+        sweep = folder.read()
+        labels = {str(point.number): f": {sweep.label(point)}" for point in sweep.points}
+        runs = (path.parent for path in folder.path.glob(f"*/{MANIFEST}"))
+        if (point := next(filter(in_use, runs), None)) is None:
+            time.sleep(_EVERY_SECONDS)
+            continue
+        print(f"point {point.name} of 0 to {len(labels) - 1}{labels.get(point.name, '')}", file=sys.stderr)
+        _follow(RunFolder(point))
+    sweep = folder.read()
+    print_sweep(sweep, folder)
+    if sweep.status == "finished":
+        return sweep.exit_code
+    print(f"aiq: {go_on(_GONE if sweep.status == 'running' else sweep.status, folder.path, '-m ')}", file=sys.stderr)
+    return 130

@@ -1,0 +1,213 @@
+"""What the answers of a collection say to a task: numbers from their tables, or counted over all documents, and the
+documents that meet what is asked."""
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from aiq.offline.engine import counts, material
+from aiq.offline.engine.answer import Evidence
+from aiq.offline.engine.collection import UNITS, Wanted, arguments, asks, declared, meanings, wanted
+from aiq.offline.engine.counts import Facts, Table, head
+from aiq.offline.engine.evidence import Material
+from aiq.offline.engine.lexicon import stem
+from aiq.offline.engine.question import parse
+from aiq.offline.engine.read import Situation, Source
+from aiq.offline.engine.text import contains_name, sentences
+from aiq.offline.engine.tools import Tool
+
+_DENIED = re.compile(r"\b(?:not?|never|nobody|none|nothing|neither|without|free|hardly)\b|n['’]t\b|不|没|无|免", re.I)
+_HALF = 0.5
+"""The share of a condition's words that a sentence has which meets it; of one that names its document, as findings do,
+half of that."""
+_MOST = 200
+"""Sentences of a document that are looked at."""
+_CALL = re.compile(r"(?i)arg(?:ument)?s|parameters|input|filters?|where|query")
+"""Under what an object tells the call that it answers."""
+
+
+class Document(NamedTuple):
+    """A document of a collection with its fields."""
+
+    source: Source
+    facts: Facts
+
+
+class Collected:
+    """What a request shows of a collection, and what that says to its task."""
+
+    def __init__(self, situation: Situation, tools: Iterable[Tool] = ()) -> None:
+        self.situation = situation
+        self.tools = [tool for tool in tools if meanings(tool)]
+
+    @cached_property
+    def _answers(self) -> list[tuple[Any, str]]:
+        """JSON values of results and of marked parts, with the arguments that they answer, as JSON."""
+        here = self.situation
+        told = [(step.result or "", step.arguments) for step in here.steps] + [
+            (block.text, {}) for block in here.blocks
+        ]
+        found = [(value, of) for text, of in told for value, *_ in material.objects(text)]
+        return [(value, json.dumps(of or _call(value), ensure_ascii=False)) for value, of in found]
+
+    @cached_property
+    def fields(self) -> dict[str, tuple[str, ...]]:
+        """The fields of the collection with their known values: of the tools' definitions, of answers, of documents."""
+        found: dict[str, tuple[str, ...]] = {}
+        for tool in self.tools:
+            found |= declared(tool)
+        listed = [pair for value, _ in self._answers for pair in counts.values(value)]
+        tabled = [(t.field, key) for t in self._told_tables for key in ("", *filter(counts.tells, dict(t.rows)))]
+        for field, value in (*listed, *tabled, *counts.categories([document.facts for document in self.documents])):
+            if re.fullmatch(r"[\w.]+", field):
+                found[field] = tuple(filter(None, dict.fromkeys((*found.get(field, ()), value))))
+        return found
+
+    @cached_property
+    def _told_tables(self) -> list[Table]:
+        return [table for block in self.situation.blocks for table in counts.told(block.text)]
+
+    @cached_property
+    def documents(self) -> list[Document]:
+        """Each document once: objects of the answers, and marked parts that state their fields."""
+        told = [
+            (json.dumps(holder, ensure_ascii=False), facts)
+            for value, _ in self._answers
+            for holder, facts in counts.documents(value)
+        ]
+        told += [(block.whole or block.text, counts.facts(block.text)) for block in self.situation.blocks]
+        found: dict[str, Document] = {}
+        for text, facts in told:
+            sources = material.sources(text) if facts else []
+            if len(sources) == 1:
+                found.setdefault(sources[0].name, Document(sources[0], facts))
+        return [*found.values()]
+
+    @cached_property
+    def wanted(self) -> Wanted:
+        called = [str(value["tool"]) for value, _ in self._answers if isinstance(value, dict) and "tool" in value]
+        called += [name for tool in self.tools for name in (tool.name, *tool.parameters)]
+        return wanted(self.situation.task, self.fields, called)
+
+    @cached_property
+    def concerns(self) -> bool:
+        """Whether the task asks something of a collection that the request shows."""
+        return asks(self.situation.task) and bool(self.wanted.values or self.wanted.groups or self.calls)
+
+    @cached_property
+    def calls(self) -> list[tuple[Tool, dict[str, Any]]]:
+        """What tools over the collection are asked for the task: those whose parameters can say what it is about."""
+        if not asks(self.situation.task):
+            return []
+        found = [(tool, arguments(tool, self.wanted, self.fields)) for tool in self.tools]
+        return [(tool, given) for tool, given in found if any(meanings(tool)[name] != "size" for name in given)]
+
+    # numbers
+
+    @cached_property
+    def counted(self) -> str:
+        """The numbers that the task asks for, with their values ("Peru: 3, Chile: 2"), or the one number; "" where
+        neither a table says them nor all documents are there to be counted."""
+        want = self.wanted
+        if not want.counts or not self.concerns:
+            return ""
+        tables = [] if want.sum or want.telling else [*self._tables()]
+        told = (self._told(table) for table in reversed(tables) if self._fits(table))
+        return next(filter(None, told), "") or self._reckoned()
+
+    def _tables(self) -> Iterable[Table]:
+        for value, of in self._answers:
+            yield from counts.tables(value, of)
+        yield from self._told_tables
+
+    def _fits(self, table: Table) -> bool:
+        """Whether a table has what is counted by, and was made of what is wanted."""
+        want, keys = self.wanted, [key for key, _ in table.rows]
+        told = f"{table.of} {' '.join(keys)}"
+        if want.unit:
+            by = want.unit in table.field or any(re.fullmatch(UNITS[want.unit], key) for key in keys)
+        else:
+            by = not keys if not want.groups else head(want.groups[0]) in map(stem, re.findall(r"[^\W_]+", table.field))
+        known = {value for values in self.fields.values() for value in values}
+        more = any(contains_name(table.of, value) for value in known.difference(want.names))
+        return by and not more and all(contains_name(told, name) or f"{name}-" in told for name in want.names)
+
+    def _told(self, table: Table) -> str:
+        """A table's numbers, of the values that the task names, if it names some."""
+        want = self.wanted
+        if not table.rows:
+            return "" if table.total is None else f"{table.total:g}"
+        named = want.values.get(want.groups[0], ()) if want.groups and not want.unit else ()
+        within = [(key, n) for key, n in table.rows if not want.unit or self._is_within(key)]
+        rows = [(key, n) for key, n in within if not named or key in named]
+        return self._pairs(rows, table.total or sum(n for _, n in table.rows))
+
+    def _is_within(self, day: str) -> bool:
+        want = self.wanted
+        return (not want.since or day >= want.since[: len(day)]) and (not want.until or day[:4] <= want.until[:4])
+
+    def _pairs(self, rows: Iterable[tuple[str, float]], whole: float) -> str:
+        share = f" ({{:.{1}f}}%)" if self.wanted.share else ""
+        return ", ".join(f"{key}: {n:g}{share.format(100 * n / (whole or 1))}" for key, n in rows)
+
+    def _reckoned(self) -> str:
+        """The same, counted or summed over the documents, where all that match are there."""
+        want, sums = self.wanted, dict[str, float]()
+        known = [t.total for t in self._tables() if not t.rows and t.total and all(n in t.of for n in want.names)]
+        if not self.documents or len(self._matching) < max(known, default=float("inf")):
+            return ""
+        met = {evidence.source.name for evidence in self.meeting}
+        for document in (one for one in self._matching if one.source.name in met):
+            stated = document.facts.get(want.sum, "") if want.sum else "1"
+            key = ", ".join(filter(None, (document.facts.get(group) for group in want.groups)))
+            if (key or not want.groups) and re.fullmatch(r"-?\d+(\.\d+)?", stated):
+                sums[key] = sums.get(key, 0.0) + float(stated)
+        if not want.groups:
+            return f"{sum(sums.values()):g}"
+        return self._pairs(sorted(sums.items(), key=lambda item: (-item[1], item[0])), sum(sums.values()))
+
+    # documents
+
+    @cached_property
+    def _matching(self) -> list[Document]:
+        """The documents whose fields have the values that the task names."""
+        want, found = self.wanted, list[Document]()
+        for document in self.documents:
+            days = [said[:10] for said in document.facts.values() if re.match(r"\d{4}-\d\d-\d\d", said)]
+            within = not days or any((want.since or day) <= day <= (want.until or day) for day in days)
+            known = [
+                (document.facts[field], values) for field, values in want.values.items() if field in document.facts
+            ]
+            found += [document] if within and all(value in values for value, values in known) else []
+        return found
+
+    @cached_property
+    def meeting(self) -> list[Evidence]:
+        """Of each source that meets the condition the sentence that says so, and denies it only if the condition does;
+        of each the first sentence where there is no condition. Without documents all sources are looked at."""
+        want, best = self.wanted, dict[str, Evidence]()
+        sources = [document.source for document in self._matching] or self.situation.sources
+        if not want.telling:
+            return [Evidence((*sentences(source.text), source.title)[0], source, 1.0) for source in sources]
+        denied = _DENIED.search(want.condition) is not None
+        for hit in Material(sources).find(
+            replace(parse(want.condition), words=want.telling, head=""), len(sources) * _MOST
+        ):
+            enough = _HALF / 2 if hit.source.title and hit.source.title in hit.sentence.text else _HALF
+            if hit.own >= enough and denied == (_DENIED.search(hit.sentence.text) is not None):
+                best.setdefault(hit.source.name, hit.evidence)
+        return [best[source.name] for source in sources if source.name in best]
+
+
+def _call(value: Any) -> dict[str, Any]:
+    """What an object says of the call that it answers."""
+    return {key: said for key, said in value.items() if _CALL.fullmatch(key)} if isinstance(value, dict) else {}
+
+
+def titled(evidence: Evidence) -> str:
+    """A sentence with what it is about in front, where it does not say so."""
+    title, said = evidence.source.title, evidence.sentence
+    return said if not title or title in said else f"{title}: {said}"

@@ -1,0 +1,295 @@
+"""Questions to a collection, which is filtered, counted and paged through: what they want, and what a tool is asked.
+
+Of a question's words those count that are a known value of a field, or the name of a field that things are counted by.
+"""
+
+import json
+import re
+from calendar import monthrange
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from aiq.offline.chat import ToolCall, call
+from aiq.offline.engine import counts, dates, material
+from aiq.offline.engine.clauses import Limits, amounts, clauses
+from aiq.offline.engine.counts import head
+from aiq.offline.engine.fields import spoken
+from aiq.offline.engine.lexicon import is_common, listed, stem
+from aiq.offline.engine.question import parse
+from aiq.offline.engine.text import name_spans, sentences
+from aiq.offline.engine.tools import TABLES, Tool, about, types
+from aiq.offline.engine.transcript import Step
+
+Fields = Mapping[str, Sequence[str]]
+"""Names of fields, with the values that are known of each."""
+Place = tuple[int, int, str, str]
+"""Where a question names a value: start, end, field, value."""
+
+UNITS = {
+    "year": r"\d{4}",
+    "quarter": r"\d{4}-?Q\d",
+    "month": r"\d{4}-\d\d",
+    "week": r"\d{4}-?W\d\d",
+    "day": r"\d{4}-\d\d-\d\d",
+}
+"""Units of time, and how their values are written."""
+_COUNTS = re.compile(
+    r"\bhow (?:many|often)\b|\b(?:numbers?|counts?|totals?|shares?|percent\w*|proportions?|distribut\w+|breakdown"
+    r"|frequen\w+|sums?|trends?)\b|\bfrom (\w+) to \1\b|多少|几[个家次]|数量|比例|分布",
+    re.IGNORECASE,
+)
+_SHARE = re.compile(r"\b(?:shares?|percent\w*|proportions?)\b|%|比例|百分", re.IGNORECASE)
+_SUM = re.compile(r"\b(?:(?P<of>(?:sum|total)s? of)|sum|total)(?: the| its| their| all)* (?P<what>\w+)", re.IGNORECASE)
+_THINGS = r"(?:(?: of)?(?: the| their| its)?(?: [a-z-]+)?)"
+_MEMBERS = re.compile(
+    rf"\b(?:list|name|enumerate|give|show|find)\b[^.?!]{{0,40}}?\b(?:all|every|each|any|titles?|names?)\b{_THINGS}"
+    r"|\b(?:which|what)(?: of the| are the)?(?: [\w-]+){0,2}? (?!(?:is|was|has|does)\b)[a-z-]+s\b|哪些|列出|所有",
+    re.IGNORECASE,
+)
+"""Asks for the things themselves, as many as there are."""
+_EACH = re.compile(
+    r"\b(?:each|every|per|by|which|what|different|various|over|across|among|between)(?: of)?"
+    r"(?: (?:is|are|was|were))?(?: the| its| their)?(?: [\w-]+)?\s$",
+    re.IGNORECASE,
+)
+"""What stands before the name of a field that things are counted by."""
+_NOT = re.compile(r"\b(?:not|outside|except|excluding|without|other than|besides)(?: \w+){0,2}\s$", re.IGNORECASE)
+_OPEN = re.compile(
+    r"(?P<since>\b(?:since|from|starting|beginning)|(?P<after>\bafter)|(?P<until>\b(?:until|till|by|up to|through))"
+    r"|(?P<before>\bbefore))(?: the)?(?: end of)?\s$",
+    re.IGNORECASE,
+)
+"""What stands before a date that limits one side."""
+_WHEN = re.compile(
+    r"(?i)(?:^|_)(?:\w*dates?|time\w*|when|day|created|updated|published|posted|opened|closed|\w+_(?:on|at))(?:_\w+)?$"
+)
+_NAMES = re.compile(
+    r"(?i)\b(?:fields?|columns?|attributes?|propert(?:y|ies)|ranges?)\b[^:.;\n]{0,40}:\s*(?P<listed>[^.;:\n]+)"
+    r"|[{,]\s*[\"'](?P<shown>\w+)[\"']\s*:"
+)
+"""Where a definition lists names of fields, or shows one in an example."""
+_NO_NAMES = frozenset(("and", "or", "of", "the", "field", "interval", "gte", "lte", "gt", "lt", *UNITS))
+_SAYING = {"filters": r"json|object|field|\{", "since": "date|day|time|iso|year", "until": "date|day|time|iso|year"}
+"""What a parameter of such a name says of its value."""
+_BOUNDS = (("gte", "lte"), ("min", "max"), ("from", "to"))
+"""How an object names what a number lies between; the first that a description speaks of, else the last."""
+_ASIDE = re.compile(
+    r",?\s*\b(?:(?:according to|as stated|based on|with (?:their|its|all))\b[^,.?!]*"
+    r"|(?:in|of|for|across|over) all(?: the)? \w+(?: together| combined)?)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a question wants of a collection.
+
+    `values`: of which fields it names which values; `groups`: the fields that things are counted by, `unit`: of time,
+    the same; `since`, `until`: days in ISO form, or ""; `bounds`: of numbers, by field. `counts`: whether numbers are
+    wanted, `share`: as shares too; `sum`: of which field. `members`: whether the things themselves are. `condition`:
+    what is left of the question; `telling`: its words that only texts can meet.
+    """
+
+    values: Mapping[str, tuple[str, ...]]
+    groups: tuple[str, ...]
+    unit: str
+    since: str
+    until: str
+    bounds: Mapping[str, Limits]
+    counts: bool
+    share: bool
+    sum: str
+    members: bool
+    condition: str
+    telling: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What must stand in what is counted: the values, and the years that limit it."""
+        years = dict.fromkeys(day[:4] for day in (self.since, self.until) if day)
+        return (*(value for values in self.values.values() for value in values), *years)
+
+
+def asks(task: str) -> bool:
+    """Whether a task asks for numbers of things, or for all things of a kind."""
+    return _COUNTS.search(task) is not None or _MEMBERS.search(task) is not None
+
+
+def wanted(task: str, fields: Fields, called: Sequence[str] = ()) -> Wanted:
+    """What a question wants of a collection with these fields. `called`: the names of its tools, which may say what its
+    things are."""
+    places = _named(task, fields)
+    values: dict[str, tuple[str, ...]] = {}
+    for *_, field, value in places:
+        values[field] = tuple(dict.fromkeys((*values.get(field, ()), value)))
+    counted = _COUNTS.search(task) is not None
+    summed = [(stem(match["what"]), match["of"]) for match in _SUM.finditer(task)]
+    groups = [f for f in fields if f not in UNITS and (len(values.get(f, ())) > 1 or _is_by(task, head(f)))]
+    since, until = _period(task, [place[:2] for place in places])
+    asking = next((s for s in sentences(task) if s[-1] in "?？"), (*sentences(task), task)[0])
+    for text in (*(value for *_, value in places), *(task[day.start : day.end] for day in dates.find(task))):
+        asking = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", " ", asking)
+    condition = " ".join(_MEMBERS.sub(" ", _ASIDE.sub("", asking)).split())
+    ask = parse(condition)
+    named = (part for name in (*fields, *called, *UNITS) for part in spoken(name).split())
+    known = {stem(word) for word in (*listed("counting"), *named, ask.head)}
+    return Wanted(
+        values=values,
+        groups=tuple(groups) if counted else (),
+        unit=_unit(task) if counted else "",
+        since=since,
+        until=until,
+        bounds={field: limits for field in fields for limits in _limits(task, field, fields)},
+        counts=counted,
+        share=_SHARE.search(task) is not None,
+        sum=next((f for f in fields if head(f) in dict(summed)), next((what for what, of in summed if of), "")),
+        members=not counted and _MEMBERS.search(task) is not None,
+        condition=condition,
+        telling=tuple(word for word in ask.words if stem(word) not in known and not word.isdigit()),
+    )
+
+
+def _named(task: str, fields: Fields) -> list[Place]:
+    """The values that a question names and does not exclude, in order; of overlapping ones the longest. Capitals count
+    where the value is an ordinary word."""
+    found: list[Place] = []
+    for field, values in fields.items():
+        for value in values:
+            capitals = 0 if value != value.lower() and is_common(value) else re.IGNORECASE
+            named = re.finditer(rf"(?<!\w){re.escape(value)}(?!\w)", task, capitals)
+            found += [(*match.span(), field, value) for match in named]
+    kept: list[Place] = []
+    for place in sorted(found, key=lambda place: place[0] - place[1]):
+        if not any(place[0] < end and start < place[1] for start, end, *_ in kept):
+            kept.append(place)
+    return sorted(place for place in kept if not _NOT.search(task[: place[0]]))
+
+
+def _is_by(task: str, root: str) -> bool:
+    """Whether a question counts by what a stem names: "for each city", "over the themes"."""
+    words = (m for m in re.finditer(r"[^\W\d_]+", task) if stem(m[0]) == root and m[0].lower() not in listed("stop"))
+    return any(_EACH.search(task[: match.start()]) for match in words)
+
+
+def _unit(task: str) -> str:
+    """The unit of time that a question counts by: "in each month", "from year to year", "weekly"."""
+    turns = (unit for unit in UNITS if re.search(rf"(?i)\bfrom {unit} to {unit}\b|\b{unit}ly\b", task))
+    return next(iter([*(unit for unit in UNITS if _is_by(task, stem(unit))), *turns]), "")
+
+
+def _period(task: str, taken: Sequence[tuple[int, int]]) -> tuple[str, str]:
+    """The first and the last day that a question is limited to, "" where it is open; dates within names are none."""
+    taken = [*taken, *(span[:2] for span in name_spans(task) if " " in span.text)]
+    days = [day for day in dates.find(task) if not any(start <= day.start < end for start, end in taken)]
+    if not days:
+        return "", ""
+    firsts = [f"{day.year}-{day.month or 1:02}-{day.day or 1:02}" for day in days]
+    lasts = [f"{d.year}-{d.month or 12:02}-{d.day or monthrange(d.year, d.month or 12)[1]:02}" for d in days]
+    first, last = min(firsts), max(lasts)
+    side = _OPEN.search(task[: days[0].start]) if len(days) == 1 else None
+    if side is None:
+        return first, last
+    if side["until"] or side["before"]:
+        return "", _shifted(first, -1) if side["before"] else last
+    return _shifted(last, 1) if side["after"] else first, ""
+
+
+def _shifted(day: str, by: int) -> str:
+    return date.fromordinal(date.fromisoformat(day).toordinal() + by).isoformat()
+
+
+def _limits(task: str, field: str, fields: Fields) -> Iterator[Limits]:
+    """What a question says a number lies between: "an attendance of at least 500". Values and dates are no numbers."""
+    if not fields[field] and field not in UNITS and not _WHEN.search(field):
+        for clause in clauses(task.replace("?", ".")):
+            yield from (limits for limits, _ in amounts(clause, rf"{re.escape(head(field))}\w*"))
+
+
+# tools
+
+
+def meanings(tool: Tool) -> dict[str, str]:
+    """What the parameters of a tool over a collection are for, by name; empty for a tool of another kind."""
+    found = {name: _meant(name, schema) for name, schema in tool.parameters.items()}
+    return found if {"filters", "ranges", "group", "period"} & {*found.values()} else {}
+
+
+def _meant(name: str, schema: Mapping[str, Any]) -> str:
+    """What a parameter is for; a text for days or filters says so, and only a size is a number."""
+    meaning = next((m for m, pattern in TABLES["collection"].items() if re.search(pattern, name.casefold())), "")
+    told = f"{name} {about(schema)}".casefold()
+    kind, said = types(schema)[0], _SAYING.get(meaning, "")
+    fits = (kind in ("integer", "number", "boolean")) == (meaning == "size")
+    return meaning if fits and (kind == "object" or re.search(said, told)) else ""
+
+
+def declared(tool: Tool) -> dict[str, tuple[str, ...]]:
+    """The fields that a tool's definition names, with the values that it lists."""
+    found: dict[str, tuple[str, ...]] = {}
+    for text in (tool.description, *(str(schema.get("description", "")) for schema in tool.parameters.values())):
+        for match in _NAMES.finditer(text):
+            listed = [match["shown"]] if match["shown"] else re.findall(r"[a-z]\w+", match["listed"])
+            found |= dict.fromkeys((name for name in listed if name not in (*_NO_NAMES, *found)), ())
+    for name, meaning in meanings(tool).items():
+        options = tuple(map(str, tool.parameters[name].get("enum") or ()))
+        if meaning == "group":
+            found |= dict.fromkeys((option for option in options if option not in (*UNITS, *found)), ())
+        elif options and not meaning:
+            found[name] = options
+    return found
+
+
+def arguments(tool: Tool, want: Wanted, fields: Fields) -> dict[str, Any]:
+    """What a tool is asked for what is wanted, by its parameters; empty where they can say nothing of it."""
+    meant = meanings(tool)
+    groups = want.groups if "period" in meant.values() or not want.unit else (*want.groups, want.unit)
+    found = {name: _value(meant[name], name, tool.parameters[name], want, fields, groups) for name in meant}
+    return {name: value for name, value in found.items() if value}
+
+
+def _value(
+    meaning: str, name: str, schema: Mapping[str, Any], want: Wanted, fields: Fields, groups: Sequence[str]
+) -> Any:
+    """The value of a parameter; None, or an empty one, where nothing is wanted of it."""
+    kinds, options = types(schema), [str(option) for option in schema.get("enum") or ()]
+    if meaning in ("filters", "ranges"):
+        objects = _filters(want) if meaning == "filters" else _ranges(about(schema), want, fields)
+        return objects if "object" in kinds or not objects else json.dumps(objects, ensure_ascii=False)
+    if meaning in ("group", "period"):
+        named = [*groups] if meaning == "group" else [want.unit] * bool(want.unit)
+        named = [option for option in options if any(one in option for one in named)] if options else named
+        return named if "array" in kinds else ",".join(named[:1] if options else named)
+    if meaning in ("since", "until"):
+        return want.since if meaning == "since" else want.until
+    if meaning == "size":
+        told = re.findall(r"(?:\bto|at most|max\w*) (\d+)", about(schema))
+        most = [schema["maximum"]] if "maximum" in schema else told[:1]
+        return int(most[0]) if most and (want.members or want.sum or want.telling) else None
+    named = [*want.values.get(name, ())]
+    return named if "array" in kinds else "".join(named[:1])
+
+
+def _filters(want: Wanted) -> dict[str, Any]:
+    return {field: [*values] if len(values) > 1 else values[0] for field, values in want.values.items()}
+
+
+def _ranges(told: str, want: Wanted, fields: Fields) -> dict[str, Any]:
+    low, high = next((pair for pair in _BOUNDS if re.search(rf"\b{pair[0]}\b", told)), _BOUNDS[-1])
+    bounds: dict[str, tuple[Any, Any]] = {**want.bounds}
+    if when := next((field for field in fields if _WHEN.search(field)), ""):
+        bounds[when] = want.since, want.until
+    found = {field: {low: least} | {high: most} for field, (least, most) in bounds.items()}
+    return {f: within for f, pair in found.items() if (within := {key: value for key, value in pair.items() if value})}
+
+
+def following(tool: Tool, step: Step) -> ToolCall | None:
+    """The call of the next page, where an answer says that there is one: the same, with what it gives for that."""
+    for holder in (h for value in material.parsed(step.result or "") or () for h in counts.objects(value)):
+        more = [said for key, said in holder.items() if re.fullmatch(r"(?i)(?:has_?)?(?:more|next)(?:_?page)?", key)]
+        places = {name: holder.get(name) or holder.get(f"next_{name}") for name in tool.parameters}
+        given = {name: place for name, place in places.items() if place and not _meant(name, tool.parameters[name])}
+        if given and (not more or more[0] is True):
+            return call(tool.name, **{**step.arguments, **given})
+    return None

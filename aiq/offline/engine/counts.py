@@ -1,0 +1,205 @@
+"""What answers of a collection hold: numbers by value, totals, documents with their fields.
+
+JSON is told by its form: a list of rows, each with a value and how often it occurs, is a table of the field that it,
+its object or the row names; `{"by_status": {"open": 12, "closed": 30}}` is one too. In a text a table is a line of
+`value: number` pairs after what they count, or lines of one pair each, and a document's fields are a line of pairs.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from aiq.offline.engine.fields import spoken
+from aiq.offline.engine.lexicon import stem
+
+Rows = tuple[tuple[str, float], ...]
+Facts = dict[str, str]
+"""A document's fields with their values."""
+
+
+class Table(NamedTuple):
+    """Numbers of things by the values of a field; without a field the total alone. `of`: what was counted, as the call
+    or the text says it."""
+
+    field: str
+    rows: Rows
+    total: float | None
+    of: str = ""
+
+
+_COUNT = re.compile(r"(?i)(?:\w+_)?(?:count|number|total|docs|documents|frequency|hits|n)")
+_TOTAL = re.compile(
+    r"(?i)unique_\w+|(?:\w+_)?(?:matched|found)|num_?found|(?:grand_)?total(?:_?(?:hits|count|results|matches|documents"
+    r"|rows))?|matches|hits|count|documents"
+)
+_PLAIN = re.compile(
+    r"(?i)buckets|values|results|rows|data|items|groups?|terms|key|key_as_string|name|value|label|counts?"
+)
+"""Keys that say nothing of the field whose values they hold."""
+_BY = re.compile(r"(?i)(?:by|per)_(\w+)|(\w+)_(?:counts?|facets?|distribution|breakdown)")
+_IDENTIFIES = re.compile(r"(?i)_?(?:\w+_)?(?:id|url|link|uri|ref|key|doi|isbn)")
+_FILTERS = re.compile(r"(?i)filters?|where|conditions?")
+_KEY = r"[^\s:：,;|](?:[^:：,;|\n]{0,58}[^\s:：,;|])?"
+_FIGURE = r"-?\d{1,3}(?:,\d{3})+|-?\d+(?:\.\d+)?"
+_LINE = re.compile(rf"(?P<head>.*?)(?P<pairs>{_KEY}: (?:{_FIGURE})(?:[,;] {_KEY}: (?:{_FIGURE}))*)\.?")
+_PAIR = re.compile(rf"({_KEY}): ({_FIGURE})(?=[,;] |$)")
+_IN_ALL = re.compile(r"\((\d[\d,]*)(?: \w+)?\)")
+_WHOLE = re.compile(r"(?i)\b(?:documents?|results?|records?|rows|items|match(?:es)?|hits|total|in all)\b")
+"""Words of a number that counts everything there is, not the share of a value."""
+_FACT = re.compile(r"(?:^|; )([A-Za-z]\w*): ([^;\n]+)", re.MULTILINE)
+_MOST_WORDS = 4
+"""Words of a value that things are told apart by."""
+
+
+def head(field: str) -> str:
+    """The stem of a field's last word: an `event_theme` is a theme."""
+    return stem((spoken(field).split() or [""])[-1])
+
+
+# JSON
+
+
+def tables(value: Any, of: str = "") -> Iterator[Table]:
+    """The tables of an answer, then its total."""
+    total = _total(value)
+    for field, rows in _counted(value, ""):
+        yield Table(field, rows, total, of)
+    if total is not None:
+        yield Table("", (), total, of)
+
+
+def values(value: Any) -> Iterator[tuple[str, str]]:
+    """Fields with a value of theirs that an answer lists: in tables, in lists beside a name, in filters."""
+    yield from ((field, key) for field, rows in _counted(value, "") for key, _ in rows if tells(key))
+    for holder in objects(value):
+        name = holder.get("name") or holder.get("field")
+        for key, inner in holder.items():
+            if _FILTERS.fullmatch(key) and isinstance(inner, Mapping) and not {"type", "description"} & inner.keys():
+                yield from ((field, str(each)) for field, said in inner.items() for each in _listed(said))
+            elif isinstance(name, str) and isinstance(inner, list):
+                yield from ((name, item) for item in inner if isinstance(item, str))
+
+
+def documents(value: Any) -> Iterator[tuple[Mapping[str, Any], Facts]]:
+    """The objects of an answer that are documents, with their plain fields: of three or more, one identifies it."""
+    for holder in objects(value):
+        facts = {key: str(said) for key, said in holder.items() if isinstance(said, str | int | float)}
+        named = any(map(_IDENTIFIES.fullmatch, facts)) and len(facts) >= 3
+        if named and _parted(holder) is None and not any(map(_listed_objects, holder.values())):
+            yield holder, facts
+
+
+def objects(value: Any) -> Iterator[Mapping[str, Any]]:
+    """All objects of a JSON value, outer ones first."""
+    if isinstance(value, Mapping):
+        yield value
+    for inner in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
+        yield from objects(inner)
+
+
+def is_count(row: Any) -> bool:
+    """Whether a row of JSON has a value and how often it occurs, and little else."""
+    return isinstance(row, Mapping) and _parted(row) is not None
+
+
+def categories(of: Sequence[Facts]) -> Iterator[tuple[str, str]]:
+    """Fields with the values that several documents share: what documents are told apart by, no title of one."""
+    seen: dict[tuple[str, str], int] = {}
+    for facts in of:
+        for pair in facts.items():
+            seen[pair] = seen.get(pair, 0) + 1
+            if seen[pair] == 2 and tells(pair[1]):
+                yield pair
+
+
+def tells(text: str) -> bool:
+    """Whether a value is one that things are told apart by: no text, date, number or address."""
+    return 0 < len(text.split()) <= _MOST_WORDS and not re.search(r"\d{3}|://", text)
+
+
+def _listed(said: Any) -> Sequence[Any]:
+    return said if isinstance(said, list) else [said]
+
+
+def _listed_objects(said: Any) -> bool:
+    return isinstance(said, list) and any(isinstance(item, Mapping) for item in said)
+
+
+def _counted(value: Any, name: str) -> Iterator[tuple[str, Rows]]:
+    """(field, rows) of all tables; `name`: what the value is called where it stands."""
+    if isinstance(value, list):
+        found = [part for row in value if isinstance(row, Mapping) and (part := _parted(row))]
+        if found and len(found) == len(value):
+            label = found[0][0]
+            yield name if _PLAIN.fullmatch(label) else label, tuple((text, number) for _, text, number in found)
+            return
+        for inner in value:
+            yield from _counted(inner, name)
+    if not isinstance(value, Mapping):
+        return
+    named = next((str(value[key]) for key in ("field", "name") if isinstance(value.get(key), str)), name)
+    own = f"{named} {value['interval']}" if isinstance(value.get("interval"), str) else named
+    for key, inner in value.items():
+        by = _BY.fullmatch(key)
+        field = (by[1] or by[2]) if by else own if _PLAIN.fullmatch(key) else key
+        if by and isinstance(inner, Mapping) and inner and all(map(_is_number, inner.values())):
+            yield field, tuple((str(text), float(number)) for text, number in inner.items())
+        else:
+            yield from _counted(inner, field)
+
+
+def _parted(row: Mapping[str, Any]) -> tuple[str, str, float] | None:
+    """The key of a row's value, the value, and its count; None for a row of another kind."""
+    numbers = [key for key, value in row.items() if _is_number(value) and _COUNT.fullmatch(key)]
+    texts = [key for key, value in row.items() if isinstance(value, str | int) and key not in numbers]
+    label = next((key for key in texts if isinstance(row[key], str)), "".join(texts[:1]))
+    return (label, str(row[label]), float(row[numbers[0]])) if numbers and 1 <= len(texts) <= 2 else None
+
+
+def _total(value: Any) -> float | None:
+    """How many an answer says there are: at the top, else in a small object of it."""
+    for holder in (value, *value.values()) if isinstance(value, Mapping) else ():
+        for key, stated in holder.items() if isinstance(holder, Mapping) else ():
+            stated = stated.get("value") if isinstance(stated, Mapping) and key == "total" else stated
+            if _is_number(stated) and _TOTAL.fullmatch(key):
+                return float(stated or 0)
+    return None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+# texts
+
+
+def facts(text: str) -> Facts:
+    """The fields that the lines of pairs of a document's text state."""
+    return {name: said.strip() for line in text.splitlines() if "; " in line for name, said in _FACT.findall(line)}
+
+
+def told(text: str) -> Iterator[Table]:
+    """The tables and totals that a text tells."""
+    above, pairs = "", list[tuple[str, str]]()
+    for line in [*text.splitlines(), ""]:
+        match = _LINE.fullmatch(line.strip(" -*•"))
+        found = _PAIR.findall(match["pairs"]) if match else []
+        if match and not match["head"] and len(found) == 1 and not _WHOLE.search(found[0][0]):
+            pairs += found
+            continue
+        yield from _table(above, pairs)
+        above, pairs = line.strip() or above, []
+        if match:
+            yield from _table(match["head"], found)
+    yield from _table(above, pairs)
+
+
+def _table(above: str, pairs: Sequence[tuple[str, str]]) -> Iterator[Table]:
+    rows = tuple((key.strip("* "), float(number.replace(",", ""))) for key, number in pairs)
+    stated = _IN_ALL.search(above)
+    if len(rows) == 1 and _WHOLE.search(rows[0][0]):
+        yield Table("", (), rows[0][1], f"{above} {rows[0][0]}")
+    elif rows:
+        by = re.search(r"(?i)\bby (\w+)", above)
+        total = float(stated[1].replace(",", "")) if stated else None
+        yield Table(by[1] if by else above.strip(" :：#*"), rows, total, above)

@@ -1,0 +1,111 @@
+"""Plans: which of the tools and sub-agents that a prompt describes are called next, where a structured reply lists the
+calls."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from aiq.offline.chat import ToolCall
+from aiq.offline.engine import dialect
+from aiq.offline.engine.collected import Collected
+from aiq.offline.engine.collection import meanings
+from aiq.offline.engine.fields import spoken
+from aiq.offline.engine.follow import Orders
+from aiq.offline.engine.read import Situation
+from aiq.offline.engine.schema import Schema, forms
+from aiq.offline.engine.tools import TABLES, understand
+from aiq.offline.engine.transcript import Step
+
+Choose = Callable[[Situation, Orders], tuple[ToolCall, ...]]
+"""The verb that makes the next calls of tools (`choose`)."""
+Called = tuple[str, dict[str, Any], list[int]]
+"""What is called, its arguments, and the positions of the calls that it waits for."""
+
+_DUTIES = {duty: re.compile(signs, re.IGNORECASE) for duty, signs in TABLES["duties"].items()}
+_STATED = re.compile(r"(?m)^\W*(?P<label>[A-Za-z][A-Za-z _-]{1,40}):[ \t]*(?P<number>\d+)\b")
+_CHECKED = re.compile(r"(?im)^\W*[^\n:]*\b(?:gaps?|valid\w*)\b[^\n:]*:\s*(?!\S*(?:continue|needs|fail|insuffic))")
+"""Where the state says that a check has found that nothing more is to be looked for."""
+_AGENT = re.compile(r"agent|worker|assistant|specialist")
+
+
+class Plan:
+    """The next step of a work whose state the prompt tells. `root`: the schema of the reply, whose lists of calls name
+    by an option what is called."""
+
+    def __init__(self, root: Schema, situation: Situation, orders: Orders, choose: Choose) -> None:
+        self.situation, self.orders, self.choose = situation, orders, choose
+        told = (m.text for m in situation.request.messages if m.role in ("system", "developer", "user"))
+        self.offered = {spec.function.name: spec for spec in dialect.offered("\n\n".join(told))}
+        lists = [forms(part.get("items"))[0].get("properties", {}) for part in root.get("properties", {}).values()]
+        self.named = {field: self._options(parts[field]) for parts in lists for field in self.naming(parts)}
+
+    def _options(self, part: Schema) -> list[str]:
+        return [option for option in forms(part)[0].get("enum", ()) if option in self.offered]
+
+    def naming(self, parts: Mapping[str, Schema]) -> list[str]:
+        """The fields of an object that name what it calls: of options that the prompt describes."""
+        return [field for field in parts if self._options(parts[field])]
+
+    def calls(self, field: str) -> list[Called]:
+        """The calls of those that the field may name."""
+        return self.agents if _AGENT.search(spoken(field)) else self.tools
+
+    @cached_property
+    def tools(self) -> list[Called]:
+        """The calls of tools that the state of the work asks for; those that the prompt tells of were made. How many
+        documents come at once is left to a sub-agent that reads, where there is one."""
+        here = self.situation
+        names = [name for field, named in self.named.items() if not _AGENT.search(spoken(field)) for name in named]
+        told = [call for text in (*(b.text for b in here.blocks), here.instructions) for call in dialect.calls(text)]
+        steps = [Step(name, given, None, 0) for name, given in told if name in names]
+        request = here.request.model_copy(
+            update={"tools": tuple(self.offered[n] for n in names), "response_format": None}
+        )
+        here = replace(here, request=request, steps=(*here.steps, *steps))
+        collected = Collected(here, map(understand, request.tools))
+        if not names or (steps and not collected.calls):  # what was found, others say
+            return []
+        sized = {
+            tool.name: [n for n, meaning in meanings(tool).items() if meaning == "size"] for tool in collected.tools
+        }
+        drop = sized if any(self._does(name, "read") for name in self._agents) else {}
+        made = [(call.function.name, call.function.parsed) for call in self.choose(here, self.orders)]
+        return [(name, {n: v for n, v in given.items() if n not in drop.get(name, ())}, []) for name, given in made]
+
+    @property
+    def _agents(self) -> list[str]:
+        return [name for field, named in self.named.items() if _AGENT.search(spoken(field)) for name in named]
+
+    @cached_property
+    def agents(self) -> list[Called]:
+        """Who plans, where there is no plan yet; who reads, where something is unread, and then who checks; when there
+        is nothing to be called, who checks, and when that has found nothing missing, who writes. Arguments are left to
+        the caller."""
+        here = self.situation
+        planned, unread = self._stated("planned"), self._stated("unread")
+        duties = ["plan"] * (planned == 0 or (planned is None and not here.sources)) + ["read"] * bool(unread)
+        if duties == ["read"] and not Collected(here).concerns:
+            duties.append("check")
+        elif not duties and not self.tools:
+            duties = ["write"] if planned is None or _CHECKED.search(here.instructions) else ["check", "write"]
+        found = [name for duty in duties if (name := next((n for n in self._agents if self._does(n, duty)), ""))]
+        if "write" in duties:
+            return [(name, {}, []) for name in found[:1]]
+        return [(name, {}, [0] if duties == ["read", "check"] and number else []) for number, name in enumerate(found)]
+
+    def _does(self, name: str, duty: str) -> bool:
+        return _DUTIES[duty].search(f"{spoken(name)}: {self.offered[name].function.description}") is not None
+
+    def _stated(self, duty: str) -> int | None:
+        """The number that the prompt's state gives for what is planned or unread."""
+        stated = _STATED.finditer(self.situation.instructions)
+        return next((int(match["number"]) for match in stated if _DUTIES[duty].search(match["label"])), None)
+
+    def action(self, options: Sequence[str]) -> str | None:
+        """The option that says what the calls do: the first that ends, where one writes, else calls of that kind."""
+        writes = any(self._does(name, "write") for name, *_ in self.agents)
+        sign = _DUTIES["write"] if writes else _AGENT if self.agents else re.compile("tool")
+        found = (option for option in options if self.named and sign.search(spoken(option)))
+        return next(found, None) if self.agents or self.tools else None

@@ -1,0 +1,57 @@
+"""A run that another process is making, followed by what it appends to its folder."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from aiq.core.base import Record
+from aiq.core.run_settings import RunnerSettings
+from aiq.core.samples import SampleKey
+from aiq.runs.folder import RunFolder
+from aiq.runs.journal import whole_lines
+from aiq.runs.manifest import RunSpec
+from aiq.runs.rows import SampleRow, ScoreRow
+from aiq.runs.state import RunState
+
+RowT = TypeVar("RowT", bound=Record)
+
+
+class FollowedRun:
+    """`state` grows with each look; it knows the samples that were attempted. `total`: attempts that the run plans."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        manifest = folder.read_manifest()
+        self._folder = folder
+        epochs = manifest.config.get("epochs")
+        self.total = manifest.dataset.samples * (epochs if isinstance(epochs, int) else 1)
+        runner = manifest.section("runner", RunnerSettings)
+        self.state = RunState(RunSpec((), manifest.judges, runner, manifest.intervals))
+        self._read: dict[Path, int] = {}
+        self._finished: set[SampleKey] = set()
+
+    def look(self) -> tuple[list[SampleKey], list[SampleKey]]:
+        """Since the last look: the keys at which nothing is left to do, and those that were attempted once more."""
+        again: list[SampleKey] = []
+        touched: dict[SampleKey, None] = {}
+        for row in self._new("samples", SampleRow):
+            again += [row.key] if row.key in self.state.attempts else []
+            self.state.add_attempt(row)
+            touched[row.key] = None
+        for score in self._new("scores", ScoreRow):  # read after the attempts, which are written before their scores
+            self.state.add_scores([score])
+            touched[score.key] = None
+        finished = [key for key in touched if key not in self._finished and self._ended(key)]
+        self._finished.update(finished)
+        return finished, again
+
+    def _ended(self, key: SampleKey) -> bool:
+        """Whether each judge has had its turn, whatever came of it."""
+        attempt = self.state.attempts.get(key)
+        judged = all(self.state.score(key, metric) for metric in self.state.spec.metrics)
+        return attempt is not None and attempt.status != "cancelled" and judged
+
+    def _new(self, name: str, row: type[RowT]) -> Iterator[RowT]:
+        for path in sorted(self._folder.path.glob(f"{name}*.jsonl")):
+            for line in whole_lines(path, self._read.get(path, 0)):
+                self._read[path] = self._read.get(path, 0) + len(line)
+                yield row.model_validate_json(line)

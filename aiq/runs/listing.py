@@ -1,0 +1,123 @@
+"""Runs and sweeps in a list: what each is and what has come out so far, without reading its rows."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Literal
+
+from aiq.core.base import Record
+from aiq.core.errors import UserError
+from aiq.core.usage import Usage
+from aiq.runs.folder import MANIFEST, SWEEP_FILE, RunFolder, in_use
+from aiq.runs.manifest import Manifest
+from aiq.runs.sweeps import SweepFolder
+from aiq.stats.estimates import Estimate
+
+
+class Listed(Record):
+    """A run or a sweep; of a sweep samples and spend are those of its points together.
+
+    `status`: that of the manifest, but `cut off` where it says `running` and no process has the lock. `metric` and
+    `score`: the first one that has a number; of a sweep that of the recommended point. `summarised`: whether there are
+    numbers at all. `cost_usd` is None without a price, and a lower bound where there are `unreported_calls`.
+    """
+
+    kind: Literal["run", "sweep"]
+    id: str
+    folder: str
+    experiment: str
+    agent: str
+    model: str
+    dataset: str
+    status: str
+    started: str | None
+    samples: int
+    metric: str | None = None
+    score: Estimate | None = None
+    summarised: bool
+    cost_usd: float | None = None
+    unreported_calls: int = 0
+
+    def has(self, words: Iterable[str]) -> bool:
+        """Whether each word is in one of its texts, in whatever case."""
+        texts = [value.casefold() for _, value in self if isinstance(value, str)]
+        return all(any(word.casefold() in text for text in texts) for word in words)
+
+
+def listed(results: str, *, points: bool = False) -> list[Listed]:
+    """All runs and sweeps below `results`, newest first; `points`: those of sweeps too.
+
+    Says on stderr which cannot be read. Raises UserError where there are none.
+    """
+    files = [*Path(results).glob(f"*/*/{MANIFEST}"), *Path(results).glob(f"*/*/{SWEEP_FILE}")]
+    files += Path(results).glob(f"*/*/*/{MANIFEST}") if points else []
+    if not files:
+        raise UserError(f"there are no runs in {results}/; name the results folder with --results")
+    return sorted(_read(files), key=lambda one: (one.started or "", one.id), reverse=True)
+
+
+def _read(files: Iterable[Path]) -> Iterator[Listed]:
+    for file in files:
+        try:
+            yield _sweep(SweepFolder(file.parent)) if file.name == SWEEP_FILE else _run(RunFolder(file.parent))
+        except UserError as error:
+            print(f"aiq: {error}", file=sys.stderr)
+
+
+def _run(folder: RunFolder) -> Listed:
+    manifest = folder.read_manifest()
+    summary = folder.read_summary() if folder.summary_path.is_file() else None
+    metric, score = next(iter(summary.metrics.items()), (None, None)) if summary else (None, None)
+    return Listed(
+        kind="run",
+        id=folder.run_id,
+        folder=str(folder.path),
+        experiment=manifest.experiment,
+        **_made_of([manifest]),
+        status=_status(folder.path, manifest.status),
+        started=manifest.started,
+        samples=manifest.dataset.samples,
+        metric=metric,
+        score=score,
+        summarised=summary is not None,
+        cost_usd=summary.cost_usd if summary else None,
+        unreported_calls=summary.unreported_calls if summary else 0,
+    )
+
+
+def _sweep(folder: SweepFolder) -> Listed:
+    sweep = folder.read()
+    runs = [run for point in sweep.points if (run := folder.point(point.number)).manifest_path.is_file()]
+    summaries = [run.read_summary() for run in runs if run.summary_path.is_file()]
+    manifests = [run.read_manifest() for run in runs]
+    spent = sum((Usage(cost_usd=one.cost_usd, unreported_calls=one.unreported_calls) for one in summaries), Usage())
+    best = sweep.recommendation and sweep.points[sweep.recommendation.point]
+    return Listed(
+        kind="sweep",
+        id=sweep.sweep_id,
+        folder=str(folder.path),
+        experiment=sweep.experiment,
+        **_made_of(manifests),
+        status=_status(folder.path, sweep.status),
+        started=min((manifest.started for manifest in manifests), default=None),
+        samples=sum(manifest.dataset.samples for manifest in manifests),
+        metric=sweep.metric,
+        score=best.metrics.get(sweep.metric or "") if best else None,
+        summarised=bool(summaries),
+        cost_usd=spent.cost_usd if summaries else None,
+        unreported_calls=spent.unreported_calls,
+    )
+
+
+def _status(folder: Path, said: str) -> str:
+    return "cut off" if said == "running" and not in_use(folder) else said
+
+
+def _made_of(manifests: Iterable[Manifest]) -> dict[str, str]:
+    """Names of agents, of the models behind them, and of datasets, each once."""
+    names: dict[str, dict[str, None]] = {"agent": {}, "model": {}, "dataset": {}}
+    for manifest in manifests:
+        names["agent"][manifest.options.get("agent", "")] = None
+        names["model"] |= {model: None for role, model in manifest.models.items() if not role.startswith("judge.")}
+        names["dataset"][manifest.dataset.name] = None
+    return {what: ", ".join(filter(None, found)) for what, found in names.items()}

@@ -1,0 +1,64 @@
+"""Tasks and rows as clients see them."""
+
+from typing import Any
+
+from aiq.core.usage import Usage
+from aiq.runs.rows import SampleRow
+from aiq.serve.store import Task
+from aiq.serve.wire import ApiError, Citation, TaskSummary, TaskUsage
+
+
+def summary_of(task: Task) -> TaskSummary:
+    """The task as lists have it."""
+    request = task.request
+    return TaskSummary(
+        task_id=task.id,
+        workflow_id=task.id,
+        query=request.query,
+        agent=request.agent,
+        status=task.status,
+        attempt=task.attempt,
+        created_at=task.created,
+        started_at=task.started,
+        finished_at=task.finished,
+    )
+
+
+def of_row(row: SampleRow) -> dict[str, Any]:
+    """What a task's view takes from its row."""
+    titles = {source.address: source for source in row.sources}
+    valid = row.audit.valid_citations if row.audit else ()
+    citations = []
+    for cited in valid:
+        source = titles.get(cited.source)
+        key = source.citation_key if source else None
+        url = None if key else cited.source
+        citations.append(Citation(number=cited.number, url=url, citation_key=key, title=source.title if source else ""))
+    used = sum(row.usage.values(), Usage())
+    return {
+        "result": row.report,
+        "route": row.route,
+        "citation_status": row.citation_status,
+        "citations": tuple(citations),
+        "audit": row.audit,
+        "usage": TaskUsage(**usage_of(used), by_role=row.usage),
+        "metadata": {"seconds": row.timing.seconds, "cost_usd": used.cost_usd, **row.extras},
+    }
+
+
+def usage_of(used: Usage) -> dict[str, Any]:
+    """The totals of a task's usage, as events and views have them."""
+    tokens = {"total_tokens": used.total_tokens, "input_tokens": used.input_tokens, "output_tokens": used.output_tokens}
+    return {**tokens, "calls": used.calls, "estimated_cost": used.cost_usd}
+
+
+_SAID = {"AgentError", "LimitReached", "CutOff"}
+"""Errors whose words are about the task alone; those of others may hold addresses and paths of this machine."""
+
+
+def error_of(row: SampleRow) -> ApiError:
+    """What clients are told of a failure."""
+    if row.error is None:
+        return ApiError(code="failed", message="the task failed")
+    message = row.error.message if row.error.type in _SAID else f"{row.error.type}; the server's run says more"
+    return ApiError(code=row.error.type, message=message)

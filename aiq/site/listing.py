@@ -1,0 +1,62 @@
+"""Lists on the terminal: runs and sweeps, and the samples of a run."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from textwrap import shorten
+
+from rich.text import Text
+
+from aiq.core.samples import SampleKey
+from aiq.core.usage import Usage
+from aiq.runs.folder import natural
+from aiq.runs.listing import Listed
+from aiq.runs.manifest import Manifest
+from aiq.runs.rows import SampleRow, ScoreRow
+from aiq.site.tables import Sheet, dollars, interval, number, score_value
+
+_LONGEST = 120  # characters of a report in a list
+_STYLES = {"running": "cyan", "failed": "red", "interrupted": "yellow", "cut off": "yellow", "limit": "yellow"}
+
+
+def runs_sheet(runs: Iterable[Listed]) -> Sheet:
+    """What one looks for first, first: so much has room in 80 columns."""
+    headings = ("run", "experiment", "status", "score", "metric", "cost", "when (UTC)", "agent", "model", "dataset")
+    return Sheet(headings, [_row(one) for one in runs], left=len(headings))
+
+
+def _row(one: Listed) -> tuple[object, ...]:
+    status = Text(f"sweep, {one.status}" if one.kind == "sweep" else one.status, _STYLES.get(one.status, ""))
+    between = f" ({interval(one.score)})" if one.score and one.score.ci95 else ""
+    score = f"{number(one.score.mean)}{between}" if one.score else None
+    spent = Usage(cost_usd=one.cost_usd, unreported_calls=one.unreported_calls)
+    cost = dollars(spent).removeprefix("cost ") if one.summarised else None
+    when = one.started and one.started[:16].replace("T", " ")
+    made_of = (name or None for name in (one.agent, one.model, one.dataset))
+    return (one.id, one.experiment, status, score, one.metric, cost, when, *made_of)
+
+
+def samples_sheet(
+    manifest: Manifest, rows: Mapping[SampleKey, SampleRow], scores: Mapping[SampleKey, Sequence[ScoreRow]]
+) -> Sheet:
+    """The last attempts with the first metric of each judge, the worst by the first of these on top."""
+    metrics = [judge.metrics[0] for judge in manifest.judges if judge.metrics]
+    epochs = any(key.epoch > 1 for key in rows)
+    found = {key: {score.metric: score for score in scores[key]} for key in rows}
+
+    def place(row: SampleRow) -> tuple[object, ...]:
+        parts = next((score.parts for one in metrics[:1] if (score := found[row.key].get(one.name))), None)
+        value = parts[0] / parts[1] if parts and parts[1] else float("-inf")
+        worse = value if not metrics or metrics[0].higher_is_better or parts is None else -value
+        return row.answered, worse, natural(row.sample_id), row.epoch
+
+    table = [
+        (
+            f"{row.sample_id}.{row.epoch}" if epochs else row.sample_id,
+            Text(row.status, _STYLES.get(row.status, "")),
+            *((score := found[row.key].get(one.name)) and score_value(score) for one in metrics),
+            dollars(sum(row.usage.values(), Usage())).removeprefix("cost "),
+            shorten(str(row.error or row.report or ""), _LONGEST, placeholder=" ..."),
+        )
+        for row in sorted(rows.values(), key=place)
+    ]
+    headings = ("sample", "status", *(one.name.replace(".", ".\n") for one in metrics), "cost", "report or error")
+    return Sheet(headings, table, left=len(headings))

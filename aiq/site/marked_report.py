@@ -1,0 +1,114 @@
+"""A report as the page of a sample shows it: its citations marked by what their audit found, with their passages."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from itertools import chain, pairwise
+from typing import Any, Final, TypeAlias
+
+from aiq.citations.files import AuditCase, AuditedReport, audited
+from aiq.citations.passages import Passage
+from aiq.core.errors import UserError
+from aiq.core.run_settings import CitationSettings
+from aiq.runs.manifest import Manifest
+from aiq.runs.rows import SampleRow
+from aiq.site.audit_page import EXPLAINED, Citation, Listed, cause, citations_of, entries_of, explanation
+from aiq.site.markdown import Piece, annotated, render
+
+Json: TypeAlias = dict[str, Any]
+_AROUND: Final = 240
+"""Characters before and after a passage."""
+_ALIGNED: Final = re.compile(r' style="text-align:(\w+)"')
+
+
+def safe(text: str) -> str:
+    """Markdown as HTML without inline styles, which the site's policy forbids."""
+    return _ALIGNED.sub(r' class="\1"', render(text))
+
+
+def marked_report(row: SampleRow, places: Mapping[str, int], manifest: Manifest) -> Json:
+    """The report as it was written, its citations marked; and as it was delivered, where that is another text."""
+    text = row.raw_report or row.report
+    if text is None:
+        return {"report": None, "delivered": None, "cited": []}
+    delivered = safe(row.report) if row.report is not None and row.report != text else None
+    try:
+        settings = manifest.section("citations", CitationSettings)
+    except UserError:  # a run of another version, whose settings are no longer known
+        return {"report": safe(text), "delivered": delivered, "cited": []}
+    audit = audited(AuditCase(text, row.sources, settings, row.sample_id, row.epoch))
+    cited = citations_of(audit)
+    numbers = {citation.id: number for number, citation in enumerate(cited)}
+    pieces = _pieces(audit, cited, numbers)
+    return {
+        "report": _ALIGNED.sub(r' class="\1"', annotated(text, pieces)),
+        "delivered": delivered,
+        "cited": [_citation(citation, places) for citation in cited],
+    }
+
+
+def _pieces(audit: AuditedReport, cited: Sequence[Citation], numbers: Mapping[str, int]) -> Iterator[Piece]:
+    found = audit.verified.found
+    for citation in cited:
+        place, words = citation.place, citation.words
+        gone = " gone" if citation.removed else ""
+        begin = f'<a class="cite {citation.outcome or "unchecked"}{gone}" href="#c{numbers[citation.id]}">'
+        if words == (0, 0):
+            yield Piece(place.start, place.end, f"{begin}{escape(citation.shown)}</a>")
+        else:
+            yield Piece(place.start, words[0], begin)
+            yield Piece(words[1], place.end, "</a>")
+    entries = list(entries_of(found))
+    for number, listed in enumerate(found.report.lists):
+        own = [entry for entry in entries if entry.found.entry.section == number]
+        items = "".join(chain.from_iterable(_entry(entry, numbers) for entry in own))
+        yield Piece(listed.start, listed.end, f'<div class="entries">{items}</div>', block=True)
+    for _, end in found.uncited_paragraphs:
+        yield Piece(end, end, '<span class="uncited">uncited</span>')
+
+
+def _entry(entry: Listed, numbers: Mapping[str, int]) -> Iterator[str]:
+    """A line of a reference list, and the heading above it."""
+    found = entry.found
+    if entry.before:
+        yield f"<h3>{escape(entry.before)}</h3>"
+    outcome = found.outcome or "unchecked"
+    said = outcome if cause(found) == outcome else f"{outcome}: {cause(found)}"
+    times = f"cited {len(entry.cited)}x" if entry.cited else "never cited"
+    linked = f'<a class="inner" href="#c{numbers[entry.cited[0]]}">{times}</a>' if entry.cited else times
+    yield f'<p class="entry {outcome}"><b>[{found.entry.number}]</b> {escape(found.entry.text)}'
+    yield f'<span class="said"><b>{escape(said)}</b> {linked}</span></p>'
+
+
+def _words_before(text: str, end: int) -> str:
+    """Some words before a place of a text, the first one whole."""
+    before = text[max(0, end - _AROUND) : end]
+    return before if end <= _AROUND else before[before.find(" ") + 1 :]
+
+
+def _parted(passage: Passage) -> list[str]:
+    """Its text in parts, of which every second one shares words with the statement."""
+    ends = [0, *chain.from_iterable(passage.shared), len(passage.text)]
+    return [passage.text[start:end] for start, end in pairwise(ends)]
+
+
+def _citation(citation: Citation, places: Mapping[str, int]) -> Json:
+    targets = []
+    for label, found in citation.targets:
+        source = found.match.source.address if found.match else ""
+        flags = [f"{note}: {EXPLAINED[note]}" for note in (*found.flags, found.seen_as) if note]
+        told = {"outcome": found.outcome or "unchecked", "cause": cause(found), "why": explanation(found)}
+        targets.append({"label": label, "target": found.target, "source": places.get(source), "flags": flags, **told})
+    passages = []
+    for label, cited in citation.passages:
+        found_in, text = cited.passage, cited.source.text
+        passage = found_in and {
+            "before": _words_before(text, found_in.start),
+            "parts": _parted(found_in),
+            "after": text[found_in.end : found_in.end + _AROUND],
+        }
+        passages.append(
+            {"label": label, "source": places.get(cited.source.address), "said": cited.statement.text, "found": passage}
+        )
+    outcome = citation.outcome or "unchecked"
+    return {"shown": citation.shown, "outcome": outcome, "targets": targets, "passages": passages}

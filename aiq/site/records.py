@@ -1,0 +1,298 @@
+"""What the results site shows of a run, as plain JSON: from rows, manifest, summary and dataset to records.
+
+Texts from outside are values, and HTML only where `aiq.site.markdown` has made it safe.
+"""
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from aiq.core.samples import Sample
+from aiq.core.usage import Usage
+from aiq.runs.manifest import Manifest
+from aiq.runs.rows import SampleRow, ScoreRow
+from aiq.runs.summary import RouteSummary, Summary
+from aiq.runs.sweeps import Sweep
+from aiq.site.marked_report import marked_report, safe
+from aiq.site.tables import (
+    LEFT_OUT_HEADINGS,
+    NOISE_HEADINGS,
+    NOTHING_SCORED,
+    attempts_line,
+    citations,
+    dollars,
+    judge_failures,
+    left_out_rows,
+    missing_metrics,
+    noise_cells,
+    notes,
+    replay_note,
+    rounded,
+    score_note,
+    spend_line,
+)
+from aiq.stats.estimates import Estimate
+
+Json: TypeAlias = dict[str, Any]
+WORDS_OF_QUESTION: Final = 160
+TEXT_OF_SOURCE: Final = 4000
+"""Characters of a source that the page of a sample has; the call that brought it has all."""
+_WHICH_SAMPLES: Final = ("limit=", "dataset.ids=", "dataset.sample=", "output_dir=", "resume=")
+_PLAIN_ID: Final = re.compile(r"[\w-]+")
+
+
+def of_run(manifest: Manifest, summary: Summary) -> Json:
+    """The line of a run in the index."""
+    metrics = _metrics(manifest, summary)
+    spent = _spent(summary)
+    return {
+        "kind": "run",
+        "run_id": summary.run_id,
+        "experiment": manifest.experiment,
+        "agent": _agent(manifest),
+        "model": manifest.models.get("default", ""),
+        "dataset": manifest.dataset.name,
+        "status": "failed" if _all_failed(summary) else manifest.status,
+        "started": manifest.started[:19],
+        "seconds": summary.timing.run_seconds,
+        "samples": summary.n_samples,
+        "of": manifest.dataset.samples,
+        "failed": summary.n_errors,
+        "attempts": summary.n_attempts,
+        "cost": summary.cost_usd,
+        "spent": dollars(spent),
+        "tokens": spent.total_tokens,
+        "offline": manifest.offline,
+        "sweep": manifest.sweep and {"id": manifest.sweep.id, "job": manifest.sweep.job},
+        "metrics": metrics,
+        "headline": headline(manifest, summary),
+    }
+
+
+def of_sweep(sweep: Sweep) -> Json:
+    """The line of a sweep in the index."""
+    found = sweep.recommendation
+    chosen = next((point for point in sweep.points if found and point.number == found.point), None)
+    return {
+        "kind": "sweep",
+        "run_id": sweep.sweep_id,
+        "experiment": sweep.experiment,
+        "status": sweep.status,
+        "started": "",
+        "points": len(sweep.points),
+        "metric": sweep.metric,
+        "axes": {axis.name: list(axis.values) for axis in sweep.axes},
+        "recommended": chosen and sweep.label(chosen),
+    }
+
+
+def of_summary(manifest: Manifest, summary: Summary, reliability: Mapping[str, str], gold: str | None) -> Json:
+    """Everything of a run but its samples. `gold`: why there are no accepted answers to see, if there are none."""
+    other = summary.agent_failures
+    metrics = _metrics(manifest, summary)
+    for one in metrics:
+        one["reliability"] = reliability.get(one["name"])
+        excluded = other.metrics.get(one["name"]) if other.failed else None
+        one["other"] = excluded and excluded.mean
+    return of_run(manifest, summary) | {
+        "finished": manifest.finished,
+        "epochs": manifest.config.get("epochs", 1),
+        "models": manifest.models,
+        "size": manifest.dataset.size,
+        "clock": manifest.clock,
+        "rescored": manifest.rescored and manifest.rescored.run,
+        "axes": manifest.sweep and dict(manifest.sweep.axes),
+        "notes": [*notes(summary), *replay_note(manifest)],
+        "nothing": None if manifest.hashes.judges else NOTHING_SCORED,
+        "gold": gold,
+        "all_failed": _all_failed(summary),
+        "errors": [[count, message] for message, count in summary.failures.items()],
+        "judge_errors": list(judge_failures(summary)),
+        "caveats": [f"judge {judge}: {caveat}" for judge, caveat in summary.judge_caveats.items()],
+        "metrics": metrics,
+        "policy": other.policy,
+        "alternative": other.alternative,
+        "missing": list(missing_metrics(summary)),
+        "left_out": _table(LEFT_OUT_HEADINGS, left_out_rows(summary)),
+        "noise": _table(
+            ("judge noise", *NOISE_HEADINGS), [(name, *noise_cells(one)) for name, one in summary.judge_noise.items()]
+        ),
+        "attempts_line": attempts_line(summary),
+        "statuses": dict(summary.statuses),
+        "partial": summary.partial,
+        "citations": citations(summary.citation_statuses),
+        "routes": [_route(name, route) for name, route in summary.routes.items()],
+        "slices": {
+            tag: [[value, _estimates(found)] for value, found in groups.items()]
+            for tag, groups in summary.slices.items()
+        },
+        "spend": [
+            [account, role, used.calls, used.input_tokens, used.output_tokens, used.cost_usd, used.unreported_calls]
+            for account, usage in summary.usage.items()
+            for role, used in (*usage.roles.items(), ("", usage.total))
+        ],
+        "timing": summary.timing.model_dump(),
+        "overrides": list(manifest.overrides),
+        "config": rounded(dict(manifest.config)),
+        "hashes": manifest.hashes.model_dump(mode="json"),
+        "versions": dict(manifest.versions),
+        "revision": manifest.git_revision,
+    }
+
+
+def of_attempt(row: SampleRow, scores: Iterable[ScoreRow]) -> Json:
+    """What the table of samples has of an attempt: a value for each of its columns."""
+    spent = sum(row.usage.values(), Usage())
+    scores = list(scores)
+    failing = sorted({score.judge for score in scores if score.status == "error"})
+    return {
+        "id": row.sample_id,
+        "epoch": row.epoch,
+        "status": f"{row.status}, partial" if row.partial else row.outcome if row.outcome == "rejected" else row.status,
+        "route": row.route or "",
+        "tags": dict(row.tags),
+        "cost": spent.cost_usd,
+        "seconds": row.timing.seconds,
+        "tokens": spent.total_tokens,
+        "citations": row.citation_status or "",
+        "question": " ".join(row.question.split())[:WORDS_OF_QUESTION],
+        "error": str(row.error) if row.error else "",
+        "unjudged": failing,
+        "scores": {score.metric: _number(score) for score in scores},
+    }
+
+
+def of_sample(row: SampleRow, scores: Iterable[ScoreRow], sample: Sample | None, manifest: Manifest) -> Json:
+    """The page of an attempt, but its timeline."""
+    sources = [source for source in row.sources if source.kind == "retrieved"]
+    places = {source.address: place for place, source in enumerate(sources)}
+    spent = sum(row.usage.values(), Usage())
+    return {
+        "id": row.sample_id,
+        "epoch": row.epoch,
+        "attempt": row.attempt,
+        "status": row.status,
+        "outcome": row.outcome,
+        "route": row.route,
+        "tags": dict(row.tags),
+        "started": row.timing.started,
+        "seconds": row.timing.seconds,
+        "spent": spend_line(spent),
+        "usage": {role: used.model_dump() for role, used in row.usage.items()},
+        "citation_status": row.citation_status,
+        "error": str(row.error) if row.error else None,
+        "denied": row.denied,
+        "question": row.question,
+        "turns": [[turn.question, safe(turn.report), turn.route] for turn in row.turns],
+        **marked_report(row, places, manifest),
+        "sources": [
+            {
+                "address": source.address,
+                "title": source.title,
+                "published": source.published,
+                "tool": source.tool,
+                "call": source.call_id,
+                "text": source.text[:TEXT_OF_SOURCE],
+                "more": max(0, len(source.text) - TEXT_OF_SOURCE),
+            }
+            for source in sources
+        ],
+        "gold": sample and _gold(sample, row),
+        "scores": [_score(score) for score in scores],
+        "again": again(manifest, row.sample_id),
+    }
+
+
+def again(manifest: Manifest, sample: str) -> str:
+    """The command that runs this sample once more with the settings of the run."""
+    typed = manifest.rescored.overrides if manifest.rescored else manifest.overrides
+    name = sample if _PLAIN_ID.fullmatch(sample) else "'" + sample.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    kept = [text for text in typed if not text.startswith(_WHICH_SAMPLES)]
+    return shlex.join(["aiq", "run", *kept, f"dataset.ids=[{name}]"])
+
+
+def _metrics(manifest: Manifest, summary: Summary) -> list[Json]:
+    declared = {metric.name: metric for judge in manifest.judges for metric in judge.metrics}
+    found = []
+    for name, estimate in summary.metrics.items():
+        low, high = summary.ranges.get(name, (None, None))
+        higher = declared[name].higher_is_better if name in declared else True
+        found.append({"name": name, **_estimate(estimate), "low": low, "high": high, "higher": higher})
+    return found
+
+
+def headline(manifest: Manifest, summary: Summary) -> list[str]:
+    """The first metric of each judge, those of most samples first; where no judges are known, of each prefix."""
+    first: dict[str, str] = {}
+    owners = {metric.name: judge.name for judge in manifest.judges for metric in judge.metrics}
+    for name in summary.metrics:
+        first.setdefault(owners.get(name, name.partition(".")[0]), name)
+    return sorted(first.values(), key=lambda name: -summary.metrics[name].n)
+
+
+def _estimate(found: Estimate) -> Json:
+    return {"mean": found.mean, "ci95": found.ci95, "n": found.n, "estimator": found.estimator}
+
+
+def _estimates(found: Mapping[str, Estimate]) -> Json:
+    return {name: _estimate(one) for name, one in found.items()}
+
+
+def _route(name: str, route: RouteSummary) -> Json:
+    own = {"n": route.n, "seconds": route.mean_seconds, "cost": route.cost_usd, "unreported": route.unreported_calls}
+    return {"name": name, **own, "metrics": _estimates(route.metrics)}
+
+
+def _table(headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> Json | None:
+    found = [list(row) for row in rows]
+    return {"headings": [" ".join(heading.split()) for heading in headings], "rows": found} if found else None
+
+
+def _spent(summary: Summary) -> Usage:
+    return sum((usage.total for usage in summary.usage.values()), Usage())
+
+
+def _all_failed(summary: Summary) -> bool:
+    return 0 < summary.n_attempts == summary.n_errors
+
+
+def _agent(manifest: Manifest) -> str:
+    agent = manifest.config.get("agent")
+    target = agent.get("target", "") if isinstance(agent, Mapping) else ""
+    return manifest.options.get("agent") or str(target).rpartition(":")[2]
+
+
+def _number(score: ScoreRow) -> float | None:
+    parts = score.parts
+    return parts[0] / parts[1] if parts and parts[1] else None
+
+
+def _score(score: ScoreRow) -> Json:
+    ratio = None if score.numerator is None else [score.numerator, score.denominator]
+    return {
+        "metric": score.metric,
+        "judge": score.judge,
+        "model": score.judge_model,
+        "status": score.status,
+        "value": _number(score),
+        "ratio": ratio,
+        "why": score_note(score),
+        "detail": rounded(dict(score.detail)),
+    }
+
+
+def _gold(sample: Sample, row: SampleRow) -> Json:
+    rubric = sample.rubric
+    criteria = rubric and [
+        [dimension, rubric.dimension_weight.get(dimension), [[c.criterion, c.explanation, c.weight] for c in found]]
+        for dimension, found in rubric.criteria.items()
+    ]
+    truth = sample.truth
+    return {
+        "answers": list(sample.answers),
+        "reference": safe(sample.reference) if sample.reference else None,
+        "criteria": criteria,
+        "facts": [[fact.id, " / ".join(fact.forms)] for fact in truth.facts] if truth else [],
+        "other": sample.question.text != row.question,
+    }

@@ -1,0 +1,214 @@
+"""The plots of a run's page: scores with intervals, distributions, routes, spend, latency, slices."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Final
+
+from aiq.runs.summary import Summary
+from aiq.site.plots import Dot, Json, Plot, bar, ordinal, plot_of, quantity, readable, tips, value_of
+from aiq.stats.estimates import Estimate
+
+Columns = Mapping[str, Any]
+"""Of the table of samples: a list for each column, and below `scores` one for each metric."""
+
+Numbers = Mapping[str, Sequence[float | None]]
+
+_BINS: Final = 20
+_FEW: Final = 8  # distinct values that have a bar each
+_MOST_SLICES: Final = 12
+_BAR: Final = {"type": "bar", "color": "var(--accent)", "opacity": 0.75}
+_COUNT: Final = {"name": "value", "told": "samples", "between": "share"}
+_OWN: Final = ("wrong", "failed", "limit", "cancelled")
+_CURVE: Final = 16  # points of a band's edge
+
+
+def run_plots(summary: Summary, columns: Columns, headline: Sequence[str]) -> dict[str, Plot]:
+    """By name; `headline`: the metrics that stand for the others, the first one in front."""
+    return dict(_plots(summary, columns, headline))
+
+
+def _plots(summary: Summary, columns: Columns, headline: Sequence[str]) -> Iterator[tuple[str, Plot]]:
+    for number, (title, found) in enumerate(_by_range(summary)):
+        yield f"score-{number}", forest(title, found, summary.ranges.get(next(iter(found))))
+    ways = _ways(columns, headline, summary)
+    if len({*ways}) > 1:
+        yield "flow", flow("From the question by route to the end", ways)
+    spreads: Numbers = {name: columns["scores"].get(name, ()) for name in summary.metrics}
+    each: Numbers = {f"{name} of an attempt": columns.get(name, ()) for name in ("seconds", "cost", "tokens")}
+    for kind, distributions in (("spread", spreads), ("each", each)):
+        for number, (title, numbers) in enumerate(distributions.items()):
+            known = [value for value in numbers if value is not None]
+            if len({*known}) > 1:
+                yield f"{kind}-{number}", histogram(title, known)
+    yield from _spend(summary)
+    yield from _slices(summary, headline[:1])
+
+
+def _spend(summary: Summary) -> Iterator[tuple[str, Plot]]:
+    roles = {role: used for usage in summary.usage.values() for role, used in usage.roles.items()}
+    tokens = {role: float(used.total_tokens) for role, used in roles.items()}
+    costs = {role: used.cost_usd for role, used in roles.items() if used.cost_usd}
+    for unit, found in (("tokens", tokens), ("dollars", costs)):
+        if len(found) > 1:
+            yield f"roles-{unit}", spend(f"{unit.capitalize()} by role", unit, found)
+
+
+def _slices(summary: Summary, names: Sequence[str]) -> Iterator[tuple[str, Plot]]:
+    for number, (tag, groups) in enumerate(summary.slices.items()):
+        for name in names:
+            found = {value: metrics[name] for value, metrics in groups.items() if name in metrics}
+            if 1 < len(found) <= _MOST_SLICES:
+                yield f"slice-{number}", forest(f"{name} by {tag}", found, summary.ranges.get(name))
+
+
+def forest(title: str, estimates: Mapping[str, Estimate], ends: tuple[float, float] | None = None) -> Plot:
+    """Means with their intervals, one below the other; `ends`: of the range that is shown."""
+    values = [value_of(Dot(name, "", found)) | {"row": name} for name, found in estimates.items()]
+    x = quantity("mean", None) | {"scale": {"domain": ends} if ends else {"zero": True, "nice": True}}
+    row = ordinal("row", None, [*estimates], domain=False, ticks=False, labelPadding=8)
+    columns = {"name": "", "told": "mean", "between": "95 % interval", "n": "n"}
+    point = {"type": "point", "filled": True, "opacity": 1, "size": 90, "color": "var(--accent)"}
+    layers = [
+        bar("x", x, "low", "high", y=row)
+        | {"mark": {"type": "rule", "color": "var(--accent)", "strokeWidth": 3, "opacity": 0.4}},
+        {"mark": point, "encoding": {"x": x, "y": row, "tooltip": tips(columns)}},
+    ]
+    return plot_of(title, values, layers, 40 + 30 * len(values), columns)
+
+
+def histogram(title: str, numbers: Sequence[float]) -> Plot:
+    """How many have a value, or one within a range: bins as wide as each other."""
+    counts = Counter(numbers)
+    if len(counts) <= _FEW:
+        bins = [(readable(value), count) for value, count in sorted(counts.items())]
+    else:
+        low, high = min(numbers), max(numbers)
+        width = (high - low) / _BINS
+        places = Counter(min(int((number - low) / width), _BINS - 1) for number in numbers)
+        ends = [low + width * place for place in range(_BINS + 1)]
+        bins = [(f"{readable(a)} to {readable(b)}", places[place]) for place, (a, b) in enumerate(pairwise(ends))]
+    values = [
+        {"name": name, "row": name.partition(" to ")[0], "place": place, "told": f"{count:,}", "count": count}
+        | {"between": f"{100 * count / len(numbers):.1f} %"}
+        for place, (name, count) in enumerate(bins)
+    ]
+    axis = {"labelExpr": f"{[value['row'] for value in values]}[datum.value]", "labelAngle": 0, "labelOverlap": True}
+    x = {"field": "place", "type": "ordinal", "title": None, "axis": axis | {"ticks": False}}
+    y = {"field": "count", "type": "quantitative", "title": None, "axis": {"tickMinStep": 1, "tickCount": 4}}
+    return plot_of(title, values, [{"mark": _BAR, "encoding": {"x": x, "y": y, "tooltip": tips(_COUNT)}}], 150, _COUNT)
+
+
+def spend(title: str, unit: str, roles: Mapping[str, float]) -> Plot:
+    """A bar for each role, the dearest first."""
+    total = sum(roles.values()) or 1
+    ordered = sorted(roles.items(), key=lambda item: -item[1])
+    values = [
+        {
+            "name": role,
+            "row": role,
+            "amount": amount,
+            "told": readable(amount),
+            "between": f"{100 * amount / total:.1f} %",
+        }
+        for role, amount in ordered
+    ]
+    columns = {"name": "role", "told": unit, "between": "share"}
+    row = ordinal("row", None, [role for role, _ in ordered], domain=False, ticks=False, labelPadding=8)
+    x = {"field": "amount", "type": "quantitative", "title": None}
+    layer = {"mark": _BAR, "encoding": {"x": x, "y": row, "tooltip": tips(columns)}}
+    return plot_of(title, values, [layer], 40 + 26 * len(values), columns)
+
+
+def flow(title: str, ways: Sequence[tuple[str, str]]) -> Plot:
+    """Bands from all attempts to their routes and from these to how they ended, as wide as attempts are many."""
+    counts = Counter(ways)
+    total = len(ways)
+    routes = [route for route, _ in Counter(route for route, _ in ways).most_common()]
+    ends = sorted({end for _, end in ways}, key=lambda end: (end in _OWN, end))
+    gap = 0.06 * total
+    middle, last = (
+        _stacked([(r, sum(n for (a, _), n in counts.items() if a == r)) for r in routes], gap),
+        _stacked([(e, sum(n for (_, b), n in counts.items() if b == e)) for e in ends], gap),
+    )
+    bands: list[Json] = []
+    left = {route: middle[route][0] for route in routes}
+    right = {end: last[end][0] for end in ends}
+    start = (max(middle[routes[-1]][1], last[ends[-1]][1]) - total) / 2
+    for route in routes:
+        size = middle[route][1] - middle[route][0]
+        bands += _band(f"all to {route}", "other", (0.0, 1.0), start, middle[route][0], size)
+        start += size
+        for end in ends:
+            if number := counts[route, end]:
+                bands += _band(f"{route} to {end}", end, (1.0, 2.0), left[route], right[end], number)
+                left[route] += number
+                right[end] += number
+    names = [{"x": 1, "y": sum(middle[route]) / 2, "text": f"{route} {_size(middle[route])}"} for route in routes]
+    names += [{"x": 2, "y": sum(last[end]) / 2, "text": f"{end} {_size(last[end])}"} for end in ends]
+    values = [
+        {"name": f"{route}: {end}", "told": f"{number:,}", "between": f"{100 * number / total:.1f} %"}
+        for (route, end), number in counts.most_common()
+    ]
+    x = {"field": "x", "type": "quantitative", "axis": None, "scale": {"domain": [0, 2.5]}}
+    y = {"field": "y", "type": "quantitative", "axis": None, "scale": {"reverse": True, "nice": False}}
+    shades = {end: "var(--bad)" if end in _OWN else "var(--good)" for end in ends} | {"other": "var(--accent)"}
+    colour = {
+        "field": "kind",
+        "type": "nominal",
+        "legend": None,
+        "scale": {"domain": [*shades], "range": [*shades.values()]},
+    }
+    encoding = {"x": x, "y": y, "y2": {"field": "y2"}, "detail": {"field": "band"}, "color": colour}
+    text = {"type": "text", "align": "left", "dx": 6, "color": "var(--ink)"}
+    layers: list[Json] = [
+        {"data": {"values": bands}, "mark": {"type": "area", "opacity": 0.35}, "encoding": encoding},
+        {"data": {"values": names}, "mark": text, "encoding": {"x": x, "y": y, "text": {"field": "text"}}},
+    ]
+    columns = {"name": "route and end", "told": "attempts", "between": "share"}
+    return plot_of(title, values, layers, 60 + 40 * max(len(routes), len(ends)), columns)
+
+
+def _size(ends: tuple[float, float]) -> str:
+    return f"{ends[1] - ends[0]:,.0f}"
+
+
+def _stacked(sizes: Sequence[tuple[str, int]], gap: float) -> dict[str, tuple[float, float]]:
+    """Where each begins and ends, one below the other with gaps."""
+    at, found = 0.0, {}
+    for name, size in sizes:
+        found[name] = at, at + size
+        at += size + gap
+    return found
+
+
+def _band(name: str, kind: str, across: tuple[float, float], start: float, end: float, size: float) -> Iterator[Json]:
+    for step in range(_CURVE + 1):
+        share = step / _CURVE
+        y = start + (end - start) * share * share * (3 - 2 * share)
+        x = across[0] + (across[1] - across[0]) * share
+        yield {"band": name, "kind": kind, "x": round(x, 4), "y": round(y, 4), "y2": round(y + size, 4)}
+
+
+def _ways(columns: Columns, headline: Sequence[str], summary: Summary) -> list[tuple[str, str]]:
+    """The route of each attempt and how it ended: right or wrong where the first metric says nothing else."""
+    scores = columns["scores"].get(next(iter(headline), ""), ())
+    binary = {*scores} - {None} <= {0.0, 1.0} and any(score is not None for score in scores)
+    binary = binary and summary.ranges.get(headline[0]) == (0.0, 1.0)
+    ways = []
+    for place, (route, status) in enumerate(zip(columns.get("route", ()), columns.get("status", ()), strict=True)):
+        judged = binary and status == "completed" and scores[place] is not None
+        ways.append((route or "no route", ("right" if scores[place] else "wrong") if judged else status))
+    return ways
+
+
+def _by_range(summary: Summary) -> Iterator[tuple[str, dict[str, Estimate]]]:
+    """Metrics with the same range together, others each by itself."""
+    groups: dict[object, dict[str, Estimate]] = {}
+    for name, found in summary.metrics.items():
+        groups.setdefault(summary.ranges.get(name, name), {})[name] = found
+    for key, estimates in groups.items():
+        if isinstance(key, tuple):
+            yield f"{'Scores' if len(estimates) > 1 else next(iter(estimates))}, {key[0]:g} to {key[1]:g}", estimates
+        else:
+            yield str(key), estimates

@@ -1,0 +1,58 @@
+"""Serves the results site on this machine, and writes the pages of running experiments anew as they go on."""
+
+import threading
+import time
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, Final
+
+from aiq.core.errors import UserError
+from aiq.site.results import write_site
+
+_EVERY: Final = 3.0  # seconds between looks
+_AT_MOST: Final = 0.1  # of the time goes into writing
+
+
+class _Pages(SimpleHTTPRequestHandler):
+    def log_message(self, *_: Any) -> None:
+        """Says nothing: a page asks every few seconds."""
+
+    def end_headers(self) -> None:
+        self.send_header("Cache-Control", "no-cache")
+        super().end_headers()
+
+    def send_head(self) -> Any:
+        """Only what a page may load: of a run's folder its page and the data beside it, and nothing by another name."""
+        host = self.headers.get("Host", "").rpartition(":")[0]
+        path = self.path.partition("?")[0]
+        if host not in ("localhost", "127.0.0.1") or not path.endswith(("/", ".html", ".js", ".css")):
+            self.send_error(404)
+            return None
+        return super().send_head()
+
+
+def server_of(results: Path, port: int) -> ThreadingHTTPServer:
+    """One that waits to be started. Raises UserError for a port that is taken."""
+    try:
+        return ThreadingHTTPServer(("127.0.0.1", port), partial(_Pages, directory=str(results)))
+    except OSError as error:
+        raise UserError(f"port {port}: {error.strerror}; choose another with --port") from None
+
+
+def serve(results: Path, port: int) -> None:
+    """Until Ctrl-C. Raises UserError for a port that is taken."""
+    server = server_of(results, port)
+    print(f"http://127.0.0.1:{server.server_port}/ (Ctrl-C ends it)", flush=True)
+    threading.Thread(target=_follow, args=(results,), daemon=True).start()
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        server.server_close()
+
+
+def _follow(results: Path) -> None:
+    while True:
+        begun = time.monotonic()
+        write_site(results)
+        time.sleep(max(_EVERY, (time.monotonic() - begun) / _AT_MOST))

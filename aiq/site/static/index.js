@@ -1,0 +1,91 @@
+// The index: experiments with their course, and all runs and sweeps, to be opened or compared. Part of aiq.
+"use strict";
+
+(async () => {
+  const { h, load, figure, dollars, duration, between, chip, name, top, keys, sortable, sparkline } = site;
+  const chosen = new Set();
+  let table;
+  const compare = h("a", { class: "button", "aria-disabled": "true" }, "Compare runs");
+  const help = keys({
+    j: ["next run", () => table.step(1)], k: ["run before", () => table.step(-1)],
+    c: ["compare the chosen runs", () => compare.hasAttribute("href") && compare.click()],
+    x: ["choose the run, or not", () => document.activeElement.closest("tr")?.querySelector("input")?.click()],
+    Escape: ["all runs", () => table.set("")],
+  });
+
+  const headline = (run) => run.metrics?.find((one) => one.name === run.headline[0]) ?? null;
+  const href = (run) => `${run.path}/index.html`;
+
+  const columns = [
+    { name: "choose", title: h("span", { class: "hidden" }, "choose"), cell: (run) => run.kind === "run" && h("input", {
+      type: "checkbox", "aria-label": `choose ${run.run_id}`, checked: chosen.has(run.path), onchange: (event) => choose(run.path, event.target.checked) }) },
+    { name: "run", text: true, value: (run) => run.run_id, cell: (run) => [h("a", { href: href(run) }, name(run.run_id)), run.kind === "sweep" && h("span", { class: "chip" }, `sweep of ${run.points}`)] },
+    { name: "experiment", text: true, value: (run) => run.experiment, cell: (run) => name(run.experiment) },
+    { name: "agent", text: true, value: (run) => run.agent, cell: (run) => h("span", { class: "whole" }, run.agent ?? "") },
+    { name: "model", text: true, value: (run) => run.model, cell: (run) => h("span", { class: "whole" }, run.model ?? "") },
+    { name: "dataset", text: true, value: (run) => run.dataset, cell: (run) => run.dataset ?? "" },
+    { name: "status", text: true, value: (run) => run.status, cell: (run) => chip(run.status) },
+    { name: "score", value: (run) => headline(run)?.mean, cell: (run) => score(run) },
+    { name: "samples", value: (run) => run.samples, cell: (run) => run.kind === "run" && figure(run.samples) },
+    { name: "failed", value: (run) => run.failed, cell: (run) => run.kind === "run" && h("span", { class: run.failed ? "problem" : "soft" }, figure(run.failed)) },
+    { name: "cost", value: (run) => run.cost, cell: (run) => run.kind === "run" && dollars(run.cost) },
+    { name: "tokens", value: (run) => run.tokens, cell: (run) => run.kind === "run" && figure(run.tokens) },
+    { name: "time", value: (run) => run.seconds, cell: (run) => run.kind === "run" && duration(run.seconds) },
+  ];
+
+  function score(run) {
+    if (run.kind === "sweep") return run.recommended && h("span", { class: "soft" }, "take ", name(run.recommended));
+    const found = headline(run);
+    return found && [h("b", {}, figure(found.mean)), " ", between(found.ci95), h("span", { class: "soft which" }, name(found.name))];
+  }
+
+  function choose(path, on) {
+    if (on) chosen.add(path); else chosen.delete(path);
+    compare.textContent = chosen.size ? `Compare ${chosen.size} runs` : "Compare runs";
+    if (chosen.size > 1) {
+      compare.href = `compare.html#${[...chosen].map(encodeURIComponent).join(",")}`;
+      compare.removeAttribute("aria-disabled");
+    } else {
+      compare.removeAttribute("href");
+      compare.setAttribute("aria-disabled", "true");
+    }
+  }
+
+  function course(experiment, runs) {
+    const own = runs.filter((run) => run.kind === "run" && headline(run));
+    const last = own.at(-1) ?? runs.at(-1), found = headline(last);
+    return h("li", { class: "course" },
+      h("button", { type: "button", class: "inner", title: `only runs of ${experiment}`, onclick: () => table.set(`experiment = ${experiment}`) }, name(experiment)),
+      h("span", { class: "soft" }, `${runs.length} ${runs.length === 1 ? "run" : "runs"}`),
+      found ? h("span", { class: "latest" }, h("b", {}, figure(found.mean)), " ", h("span", { class: "soft" }, name(found.name))) : h("span", {}, chip(last.status)),
+      sparkline(own.filter((run) => run.headline[0] === last.headline?.[0]).map((run) => headline(run).mean), `${found?.name} of ${own.length} runs, the latest ${found?.mean}`));
+  }
+
+  const read = async (fresh) => (await load("site/runs.js", fresh)).sort((a, b) => a.run_id < b.run_id ? 1 : -1);
+  const said = new Map();
+  const words = (run) => said.get(run) ?? said.set(run, [run.run_id, run.experiment, run.agent, run.model, run.dataset, run.status, run.kind].join(" ").toLowerCase()).get(run);
+  const courses = h("ul", { class: "courses" });
+  function showCourses(runs) {
+    const groups = new Map();
+    for (const run of [...runs].reverse()) groups.set(run.experiment, [...groups.get(run.experiment) ?? [], run]);
+    courses.replaceChildren(...[...groups].map(([experiment, own]) => course(experiment, own)));
+  }
+
+  const quickly = (runs) => [["running", "status = running"], ["failed", "status = failed"], ["interrupted", "status = interrupted"]]
+    .filter(([status]) => runs.some((run) => run.status === status)).map(([title, text]) => [title, text]);
+
+  const runs = await read();
+  table = sortable({
+    columns, rows: runs, label: "runs", said: words, quick: quickly(runs),
+    decorate: (run, line) => run.status === "failed" && line.classList.add("bad"),
+  });
+  showCourses(runs);
+  document.body.append(
+    top([["All results", null]], help),
+    h("main", {},
+      h("h1", {}, "Results"),
+      runs.length ? null : h("p", { class: "banner" }, "There are no runs yet: aiq run experiment=shallow_freshqa makes one."),
+      h("h2", {}, "Experiments"), courses,
+      h("h2", {}, "Runs"), h("p", { class: "soft" }, "Choose two or more to compare them."), h("p", {}, compare), table.element));
+  if (site.live) setInterval(async () => { const now = await read(true); showCourses(now); table.replace(now, quickly(now)); }, 5000);
+})();

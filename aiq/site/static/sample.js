@@ -1,0 +1,218 @@
+// One attempt: question, report with its citations, gold answer, scores with reasons, sources, timeline. Part of aiq.
+"use strict";
+
+const sample = (() => {
+  const { h, prose, link, figure, dollars, duration, chip, facts, command, readable, name, rounded } = site;
+  const OUTCOMES = { unchecked: "not checked" };
+
+  /** `address(part)`: the link to a part of this page, as `c3` (a citation), `e12` (an event), `j2` (one of a judge). */
+  function page(found, run, address, timeline) {
+    const panel = h("section", { class: "panel", "aria-label": "citation", hidden: true, tabindex: "-1" });
+    const report = h("div", { class: "report" });
+    const write = (delivered) => report.replaceChildren(...prose(delivered ? found.delivered : found.report, (number, outcome, children) =>
+      h("a", { class: outcome, href: address(`c${number}`), "data-cite": String(number), title: OUTCOMES[outcome] ?? outcome.replace("cite ", "") }, children)));
+    if (found.report !== null) write(false);
+    const counts = {};
+    for (const one of found.cited) counts[one.outcome] = (counts[one.outcome] ?? 0) + 1;
+    const lines = h("div", { class: "timelines" });
+
+    const element = h("article", { class: "sample" },
+      h("header", {},
+        h("p", { class: "soft" }, `sample ${found.id}`, run.epochs > 1 ? `, epoch ${found.epoch} of ${run.epochs}` : null),
+        found.turns.map(([question, html, route], place) => h("details", { class: "turn" },
+          h("summary", {}, `turn ${place + 1}: ${question}`), h("div", { class: "report" }, prose(html)), h("p", { class: "soft" }, route))),
+        h("h1", { tabindex: "-1" }, found.question),
+        h("p", {}, chip(found.status), found.outcome && found.outcome !== "ok" ? chip(found.outcome) : null, found.citation_status ? chip(found.citation_status) : null,
+          ...Object.entries(found.tags).map(([tag, value]) => h("span", { class: "chip tag" }, `${tag}: ${value}`))),
+        facts([["route", found.route], ["seconds", duration(found.seconds)], ["spent", found.spent],
+          ["attempt", found.attempt > 1 ? found.attempt : null], ["denied by web.deny", found.denied || null]]),
+        found.error ? h("p", { class: "banner problem" }, found.error) : null,
+        found.status === "limit" && found.report !== null ? h("p", { class: "banner" }, "Cut off, and judged by what there was.") : null),
+      h("div", { class: "columns" },
+        h("section", { "aria-labelledby": "report" },
+          h("h2", { id: "report" }, "Report"),
+          found.report === null ? h("p", { class: "soft" }, "There is none.") : null,
+          found.cited.length ? h("p", { class: "legend" }, `${found.cited.length} citations: `, Object.entries(counts).map(([outcome, count]) => [h("span", { class: `key ${outcome}` }, `${count} ${OUTCOMES[outcome] ?? outcome}`), " "])) : null,
+          found.delivered !== null ? h("p", { class: "soft" }, "As the model wrote it; what verification removed is struck through. ",
+            h("label", {}, h("input", { type: "checkbox", onchange: (event) => write(event.target.checked) }), " as it was delivered")) : null,
+          report,
+          found.writer !== null && found.report !== null ? h("p", {}, h("a", { class: "writer", href: address(`e${found.writer}`) }, "The model call that wrote it")) : null),
+        h("aside", {}, panel, gold(found.gold, run), scores(found))),
+      sources(found, address),
+      h("section", { "aria-labelledby": "timeline" }, h("h2", { id: "timeline" }, "What happened"), lines),
+      h("section", { "aria-labelledby": "again" }, h("h2", { id: "again" }, "Run it again"), command("copy", found.again)));
+
+    let drawn = null;
+    const draw = () => drawn ??= timeline().then((events) => {
+      lines.replaceChildren(...[["agent", "e", "Agent"], ["judge", "j", "Judges"]].filter(([who]) => events[who].events.length)
+        .map(([who, letter, title]) => timelineOf(events[who], letter, title, address)));
+      if (!lines.childElementCount) lines.append(h("p", { class: "soft" }, "No events were recorded."));
+    });
+    const watcher = new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && (watcher.disconnect(), draw()), { rootMargin: "200px" });
+    watcher.observe(lines);
+
+    /** Bring a part into view, and the focus to it. */
+    async function show(part) {
+      for (const cite of report.querySelectorAll("[aria-current]")) cite.removeAttribute("aria-current");
+      const number = Number(part?.slice(1));
+      if (part?.startsWith("c") && found.cited[number]) {
+        const cite = report.querySelector(`[data-cite="${number}"]`);
+        cite?.setAttribute("aria-current", "true");
+        cite?.scrollIntoView({ block: "nearest" });
+        panel.replaceChildren(...citation(found, found.cited[number], number, address));
+        panel.hidden = false;
+        panel.focus({ preventScroll: true });
+        panel.scrollIntoView({ block: "nearest" });
+      } else {
+        panel.hidden = true;
+        if (/^[ej]\d+$/.test(part ?? "")) {
+          await draw();
+          const event = lines.querySelector(`[data-part="${part}"]`);
+          if (!event) return;
+          for (let above = event; above; above = above.parentElement.closest("details")) above.open = true;
+          event.scrollIntoView({ block: "start" });
+          event.querySelector("summary").focus({ preventScroll: true });
+        } else if (/^s\d+$/.test(part ?? "")) {
+          const source = element.querySelector(`[data-source="${number}"]`);
+          source.open = true;
+          source.scrollIntoView({ block: "center" });
+          source.querySelector("summary").focus({ preventScroll: true });
+        } else {
+          element.querySelector("h1").focus({ preventScroll: true });
+        }
+      }
+    }
+    return { element, show };
+  }
+
+  function citation(found, one, number, address) {
+    return [
+      h("div", { class: "head" }, h("h2", {}, `Citation ${one.shown}`), h("a", { class: "button", href: address(""), "aria-label": "close the citation" }, "Close")),
+      one.targets.map((target) => {
+        const source = found.sources[target.source];
+        return h("div", { class: `target ${target.outcome}` },
+          h("p", {}, h("b", {}, target.label, " "), h("span", { class: `key ${target.outcome}` }, OUTCOMES[target.outcome] ?? target.outcome), " ",
+            target.cause !== target.outcome ? `${target.cause.replaceAll("_", " ")}: ${target.why}` : target.why),
+          target.flags.map((flag) => h("p", { class: "problem" }, flag)),
+          source ? h("p", {}, h("b", {}, source.title), " ", link(source.address)) : target.target ? h("p", {}, link(target.target)) : null,
+          source ? h("p", { class: "steps" }, h("a", { href: address(`s${target.source}`) }, "The source"), source.event !== null ? h("a", { href: address(`e${source.event}`) }, "The tool call that brought it") : null) : null);
+      }),
+      one.passages.map((passage) => [
+        h("h3", {}, `${passage.label} closest passage of the source`),
+        h("p", { class: "soft" }, "to: ", h("q", {}, passage.said)),
+        passage.found ? h("blockquote", { class: "passage" }, h("span", { class: "soft" }, passage.found.before),
+          passage.found.parts.map((text, place) => place % 2 ? h("mark", {}, text) : text), h("span", { class: "soft" }, passage.found.after))
+          : h("p", { class: "soft" }, "None: it shares no word with the sentence, or no text of it was kept.")]),
+      found.writer !== null ? h("p", { class: "steps" }, h("a", { class: "writer", href: address(`e${found.writer}`) }, "The model call that wrote the report")) : null,
+      h("p", { class: "steps" }, number > 0 ? h("a", { href: address(`c${number - 1}`) }, "Citation before") : null,
+        number + 1 < found.cited.length ? h("a", { href: address(`c${number + 1}`) }, "Next citation") : null),
+    ].flat(Infinity).filter(Boolean);
+  }
+
+  function gold(found, run) {
+    if (!found) return h("section", { "aria-labelledby": "gold" }, h("h2", { id: "gold" }, "Gold answer"), h("p", { class: "soft" }, run.gold || "The dataset no longer has this sample."));
+    const nothing = !found.answers.length && !found.reference && !found.criteria && !found.facts.length;
+    return h("section", { "aria-labelledby": "gold" }, h("h2", { id: "gold" }, "Gold answer"),
+      found.other ? h("p", { class: "banner" }, "The question has changed in the dataset since the run.") : run.gold ? h("p", { class: "soft" }, run.gold) : null,
+      nothing ? h("p", { class: "soft" }, "The dataset has none.") : null,
+      found.answers.length ? h("ul", { class: "answers" }, found.answers.map((answer) => h("li", {}, answer))) : null,
+      found.facts.length ? h("details", {}, h("summary", {}, `${found.facts.length} needed facts`), h("dl", { class: "terms" }, found.facts.map(([id, forms]) => h("div", {}, h("dt", {}, name(id)), h("dd", {}, forms))))) : null,
+      found.criteria ? h("details", {}, h("summary", {}, "Criteria"), found.criteria.map(([dimension, weight, criteria]) => [
+        h("h3", {}, dimension.replaceAll("_", " "), weight === null ? "" : ` (${rounded(weight)})`),
+        h("ul", {}, criteria.map(([criterion, why, own]) => h("li", {}, h("b", {}, criterion), ` (${rounded(own)}) `, h("span", { class: "soft" }, why))))])) : null,
+      found.reference ? h("details", {}, h("summary", {}, "Reference report"), h("div", { class: "report" }, prose(found.reference))) : null);
+  }
+
+  function scores(found) {
+    const judges = new Map();
+    for (const score of found.scores) judges.set(score.judge, [...judges.get(score.judge) ?? [], score]);
+    return h("section", { "aria-labelledby": "scores" }, h("h2", { id: "scores" }, "Scores"), found.scores.length ? null : h("p", { class: "soft" }, "None."),
+      [...judges].map(([judge, own]) => h("div", { class: "judge" },
+        h("h3", {}, judge, own[0].model ? ` by ${own[0].model}` : ""),
+        h("table", { class: "scores" }, h("tbody", {}, own.map((score) => h("tr", { class: score.status === "error" ? "bad" : null },
+          h("th", { scope: "row" }, name(score.metric)),
+          h("td", {}, score.value !== null ? h("b", {}, figure(score.value)) : chip(score.status),
+            score.ratio ? h("span", { class: "soft" }, ` ${rounded(score.ratio[0])} of ${rounded(score.ratio[1])}`) : null,
+            score.status === "agent_failed" ? h("span", { class: "soft" }, " the agent failed") : null,
+            score.why ? h("span", { class: score.status === "error" ? "problem" : "soft" }, ` ${score.why}`) : null))))),
+        reasons(own))));
+  }
+
+  /** What a judge said, first in its own words, then all that it noted. */
+  function reasons(scores) {
+    const details = scores.map((score) => score.detail).filter((detail) => Object.keys(detail).length);
+    const answers = details.flatMap((detail) => (detail.judgements ?? []).map((one) => one.answer ?? one.reason).filter((text) => typeof text === "string"));
+    return [answers.map((text) => h("blockquote", { class: "reason" }, text)),
+      details.length ? h("details", {}, h("summary", {}, "What it noted"), details.map(readable)) : null];
+  }
+
+  function sources(found) {
+    return h("section", { "aria-labelledby": "sources" }, h("h2", { id: "sources" }, `Sources (${found.sources.length})`),
+      found.sources.map((source, place) => h("details", { class: "source", "data-source": String(place) },
+        h("summary", {}, source.title || source.address, found.cited.some((one) => one.targets.some((target) => target.source === place)) ? h("span", { class: "key valid" }, "cited") : null),
+        h("div", { class: "inside" }, h("p", {}, link(source.address)), h("p", { class: "soft" }, [source.published, source.tool].filter(Boolean).join(", ")),
+          h("p", { class: "long" }, source.text, source.more ? h("span", { class: "soft" }, ` \u2026 ${rounded(source.more)} more characters in what the tool gave`) : null)))));
+  }
+
+  function timelineOf({ texts, events }, letter, title, address) {
+    const last = Math.max(0.001, ...events.map((event) => event.at + (event.kind === "model" ? 0 : event.seconds ?? 0)));
+    const lists = new Map();
+    const outer = h("ol", { class: "timeline" });
+    events.forEach((event, place) => {
+      const id = letter === "e" ? event.seq : place;
+      const line = h("li", { class: event.kind }, timed(event, `${letter}${id}`, texts, last, address));
+      ((event.parent !== null && lists.get(event.parent)) || outer).append(line);
+      if (event.kind === "tool" || event.kind === "agent") {
+        const within = h("ol", { class: "timeline within" });
+        line.append(within);
+        lists.set(event.seq, within);
+      }
+    });
+    for (const list of lists.values()) if (!list.childElementCount) list.remove();
+    return h("section", {}, h("h3", {}, title), outer);
+  }
+
+  function timed(event, part, texts, last, address) {
+    const spent = event.seconds;
+    const bar = h("span", { class: "span", "aria-hidden": "true" });
+    if (spent) {  // a model call is noted when it ends, a tool or an agent when it begins
+      const begin = event.kind === "model" ? Math.max(0, event.at - spent) : event.at;
+      const mark = h("i");
+      mark.style.left = `${100 * begin / last}%`;
+      mark.style.width = `${Math.min(100 - 100 * begin / last, 100 * spent / last)}%`;
+      bar.append(mark);
+    }
+    const text = (place) => place === null || place === undefined ? null : texts[place][1];
+    const firstWords = { tool: () => Object.values(event.arguments ?? {}).map((one) => typeof one === "string" ? one : JSON.stringify(one)).join(" "),
+      model: () => text(event.reply) ?? "", stage: () => text(event.text) ?? "", decision: () => event.cause ?? "", round: () => (event.queries ?? []).join("; ") };
+    const element = h("details", { "data-part": part, class: event.error ? "bad" : null, ontoggle: () => fill() },
+      h("summary", {}, h("span", { class: "soft at" }, `${event.at.toFixed(1)} s`), h("span", { class: "kind" }, event.kind.replace("_", " ")),
+        h("b", {}, name(event.title)), h("span", { class: "soft said" }, (firstWords[event.kind]?.() ?? text(event.text) ?? "").slice(0, 160)),
+        h("span", { class: "soft numbers" }, spent !== null && spent !== undefined ? `${spent.toFixed(2)} s` : "", event.input !== undefined && event.input !== null ? ` ${rounded(event.input)} in, ${rounded(event.output)} out` : "",
+          event.again ? ` send ${event.again + 1}` : "", event.error ? " error" : ""), bar));
+    let filled = false;
+    function fill() {
+      if (filled || !element.open) return;
+      filled = true;
+      element.append(h("div", { class: "inside" }, inside(event, texts, text), h("p", { class: "steps" }, h("a", { href: address(part) }, "link to this"))));
+    }
+    return element;
+  }
+
+  function inside(event, texts, text) {
+    if (event.kind === "model") {
+      return [site.facts([["model", event.model], ["status", event.status], ["finish", event.finish], ["cost", dollars(event.cost)]]),
+        event.error ? h("p", { class: "problem" }, event.error) : null,
+        h("h4", {}, "Reply"), h("pre", {}, text(event.reply) ?? "none"),
+        event.messages.map((place, number) => h("details", { class: "message" }, h("summary", {}, `message ${number + 1}, ${texts[place][0]}: `, h("span", { class: "soft" }, texts[place][1].slice(0, 120))), h("pre", {}, texts[place][1])))];
+    }
+    const said = text(event.text);
+    return [Object.keys(event.arguments ?? {}).length ? readable(event.arguments) : null,
+      event.queries ? readable({ queries: event.queries, "new sources": event.found, gaps: event.gaps }) : event.found?.length ? readable({ sources: event.found }) : null,
+      event.cause ? h("p", {}, `because: ${event.cause}`) : null, event.answer ? h("p", {}, `answer: ${event.answer}`) : null,
+      event.error ? h("p", { class: "problem" }, event.error) : null, said ? h("pre", {}, said) : null,
+      event.output !== undefined ? [h("h4", {}, "Output"), h("pre", {}, text(event.output) ?? "none")] : null];
+  }
+
+  return { page };
+})();

@@ -1,0 +1,133 @@
+"""`aiq runs` and `aiq watch`: what a results folder tells other processes of its runs."""
+
+import json
+import re
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+
+from aiq.__main__ import main
+from aiq.commands import watch
+from aiq.runs.folder import RunFolder
+from aiq.runs.follow import FollowedRun
+from tests.experiment.conftest import Workplace
+
+Captured = pytest.CaptureFixture[str]
+
+
+def test_runs_are_listed_newest_first(here: Workplace, capsys: Captured) -> None:
+    here.ran()
+    assert main(["run", "experiment=tiny", "judge=[]", "limit=2"]) == 0
+    broken = here.path / "results" / "tiny" / "broken" / "manifest.json"
+    broken.parent.mkdir()
+    broken.write_text("{}")
+    capsys.readouterr()
+
+    def listed(*arguments: str) -> list[str]:
+        assert main(["runs", *arguments]) == 0
+        captured = capsys.readouterr()
+        assert re.fullmatch(r"aiq: .*broken.manifest.json: run_id: must be set.*\n", captured.err)
+        return captured.out.splitlines()
+
+    heading, *lines = listed()
+    assert re.sub("  +", " ", heading) == "run experiment status score metric cost when (UTC) agent model dataset"
+    bare, scored = (re.split("  +", line) for line in lines)
+    assert bare[1:6] == ["tiny", "finished", "-", "-", "$0.00"]
+    assert bare[7:] == ["echo", "small-1", "tiny"]
+    assert re.fullmatch(r"\d+\.\d+ \(\d+\.\d+ to \d+\.\d+\)", scored[3])
+    assert scored[4] == "letters.count"
+    assert len(listed("TINY", bare[0])) == 2
+    rows = json.loads("\n".join(listed("--json")))
+    assert [(row["kind"], row["samples"], row["metric"]) for row in rows] == [
+        ("run", 2, None),
+        ("run", 6, "letters.count"),
+    ]
+    for arguments, said in ((["nothing", "like it"], "in it: nothing, like it"), (["--results", "x"], "no runs in x/")):
+        assert main(["runs", *arguments]) == 2
+        assert said in capsys.readouterr().err
+
+
+def test_a_run_is_followed_by_what_it_writes(here: Workplace) -> None:
+    run = here.ran("epochs=2", "limit=2")
+    samples, scores = run / "samples.jsonl", run / "scores.jsonl"
+    rows, judged = samples.read_bytes().splitlines(keepends=True), scores.read_bytes().splitlines(keepends=True)
+    samples.write_bytes(rows[0] + rows[1][:40])
+    scores.write_bytes(b"")
+    followed = FollowedRun(RunFolder(run))
+    assert (followed.total, followed.look()) == (4, ([], []))
+    samples.write_bytes(b"".join(rows))
+    scores.write_bytes(b"".join(judged))
+    finished, again = followed.look()
+    assert (len(finished), again) == (4, [])
+    first = json.loads(rows[0])
+    with samples.open("a") as file:
+        file.write(json.dumps({**first, "attempt": 2}) + "\n")
+    assert followed.look() == ([], [(first["sample_id"], first["epoch"])])
+    assert len(followed.state.attempts) == 4
+
+
+def test_watching_ends_as_the_run_does(here: Workplace, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = here.ran()
+    monkeypatch.setattr(watch, "_EVERY_SECONDS", 0.02)
+    ended = Path(shutil.copytree(run, here.path / "ended"))
+    folder, codes = RunFolder(run), []
+    scores = folder.scores_path.read_bytes()
+    folder.write_manifest(folder.read_manifest().model_copy(update={"status": "running"}))
+    folder.summary_path.unlink()
+    folder.scores_path.write_bytes(b"")
+    capsys.readouterr()
+    with folder.lock():
+        watching = threading.Thread(target=lambda: codes.append(main(["watch"])))
+        watching.start()
+        assert main(["runs"]) == 0
+        assert "  running  " in capsys.readouterr().out
+        folder.scores_path.write_bytes(scores)
+        for name in ("manifest.json", "summary.json"):
+            shutil.copy(ended / name, run / name)
+    watching.join()
+    captured = capsys.readouterr()
+    assert codes == [0]
+    assert re.search(r"tiny: 6 of 6 done, 0:0\d.*, letters.count \d", captured.err)
+    assert captured.err.endswith("ended with exit code 0: done\n")
+    assert "6 samples, 6 attempts: 6 completed" in captured.out
+
+
+GO_ON = "; what is finished is kept, go on with: aiq run resume="
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "said"),
+    [
+        ("running", 130, f"cut off, as its process is gone{GO_ON}"),
+        ("interrupted", 130, f"interrupted{GO_ON}"),
+        ("failed", 2, "something stopped it, which its own terminal says"),
+    ],
+)
+def test_what_has_ended_is_told_at_once(here: Workplace, status: str, code: int, said: str, capsys: Captured) -> None:
+    folder = RunFolder(here.ran())
+    folder.write_manifest(folder.read_manifest().model_copy(update={"status": status}))
+    folder.write_summary(folder.read_summary().model_copy(update={"status": status}))
+    assert main(["watch", "tiny"]) == code
+    err = capsys.readouterr().err
+    assert said in err
+    assert f"ended with exit code {code}: " in err
+
+
+def test_a_sweep_is_listed_and_watched_to_its_end(here: Workplace, capsys: Captured) -> None:
+    here.write_samples({"s1": "fail", "s2": "fail"})
+    assert main(["run", "-m", "experiment=tiny", "agent.words=1,2", "runner.max_error_rate=0.5"]) == 3
+    (sweep,) = here.path.glob("results/tiny/*/sweep.json")
+    capsys.readouterr()
+    assert main(["runs"]) == 0
+    assert f"{sweep.parent.name}  tiny        sweep, finished  " in capsys.readouterr().out
+    assert main(["runs", "--points", "/1"]) == 0
+    assert f"\n{sweep.parent.name}/1  tiny        finished" in capsys.readouterr().out
+    assert main(["watch"]) == 3
+    captured = capsys.readouterr()
+    assert "points\n" in captured.out
+    assert captured.err.endswith("exit code 3: more failed than runner.max_error_rate allows\n")
+    sweep.write_text(sweep.read_text().replace('"status": "finished"', '"status": "running"', 1))
+    assert main(["watch", sweep.parent.name]) == 130
+    assert "go on with: aiq run -m resume=" in capsys.readouterr().err

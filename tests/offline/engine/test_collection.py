@@ -1,0 +1,214 @@
+"""Tools that filter, count and page: what they are asked, and what their answers say, for schemas of many kinds."""
+
+import json
+from typing import Any
+
+import pytest
+
+from aiq.offline.engine import counts, respond
+from tests.offline.cases import table
+from tests.offline.engine.conftest import ask, called, tool
+
+each = table(__file__)
+
+
+def text(**more: Any) -> dict[str, Any]:
+    return {"type": "string", **more}
+
+
+def optional(spec: dict[str, Any]) -> dict[str, Any]:
+    spec["function"]["parameters"]["required"] = []
+    return spec
+
+
+TOOLS = {
+    "tickets": optional(
+        tool(
+            "search_tickets",
+            "Searches the help desk's tickets and counts them.",
+            status=text(enum=["open", "closed", "waiting"], description="only tickets in this state"),
+            priority=text(enum=["low", "normal", "urgent"]),
+            assignee=text(description="login of the person who works on it"),
+            opened_after=text(description="ISO date"),
+            opened_before=text(description="ISO date"),
+            group_by=text(enum=["status", "priority", "assignee", "month"], description="also count by this"),
+            limit={"type": "integer", "description": "tickets to return", "maximum": 50},
+        )
+    ),
+    "orders": optional(
+        tool(
+            "query_orders",
+            "Filters and counts a shop's orders. Fields: region, channel, product_line, ordered_on, amount.",
+            where={"type": "object", "description": 'field and value, e.g. {"channel": "web"}'},
+            between={"type": "object", "description": 'field and {"min": ..., "max": ...}'},
+            facet={"type": "array", "items": text(), "description": "fields to count by"},
+            interval=text(enum=["day", "week", "month", "quarter", "year"], description="periods of ordered_on"),
+            cursor=text(),
+        )
+    ),
+    "species": optional(
+        tool(
+            "find_specimens",
+            "Find specimens of a museum by words or by fields.",
+            query=text(description="words of the label"),
+            filters=text(description='JSON, such as {"order": "Diptera"}'),
+            group_by=text(description="a field, or several with commas"),
+        )
+    ),
+}
+COLUMNS = {
+    "columns": [
+        {"name": "region", "values": ["North", "South", "Baltic"]},
+        {"name": "channel", "values": ["web", "phone", "shop"]},
+        {"name": "product_line", "values": ["Kettles", "Lamps", "Data Loggers"]},
+    ]
+}
+DESCRIBE = tool("list_columns", "Lists the columns of the orders with their values.")
+
+
+@each("asked")
+def test_what_a_question_names_goes_to_the_parameters_that_can_say_it(
+    task: str, name: str, arguments: dict[str, Any]
+) -> None:
+    known = called(("list_columns", {}, COLUMNS)) if name == "orders" else []
+    offered = (TOOLS[name], DESCRIBE) if name == "orders" else (TOOLS[name],)
+    (call,) = respond(ask(task, *known, tools=offered)).tool_calls
+    assert call.function.name == TOOLS[name]["function"]["name"]
+    assert call.function.parsed == arguments
+
+
+def test_a_tool_that_says_which_fields_there_are_is_asked_first_and_once() -> None:
+    task = "How many orders came from the Baltic region?"
+    (first,) = respond(ask(task, tools=(TOOLS["orders"], DESCRIBE))).tool_calls
+    assert first.function.name == "list_columns"
+    (second,) = respond(ask(task, *called(("list_columns", {}, COLUMNS)), tools=(TOOLS["orders"], DESCRIBE))).tool_calls
+    assert second.function.name == "query_orders"
+
+
+def test_values_are_learnt_from_the_documents_of_a_first_answer() -> None:
+    task = "How many specimens are from Crete, for each collector?"
+    rows = [{"id": n, "island": "Crete", "collector": name, "label": f"No. {n}"} for n, name in enumerate("AABB", 11)]
+    first = respond(ask(task, tools=(TOOLS["species"],))).tool_calls[0].function.parsed
+    (call,) = respond(ask(task, *called(("find_specimens", first, rows)), tools=(TOOLS["species"],))).tool_calls
+    assert call.function.parsed == {"filters": '{"island": "Crete"}', "group_by": "collector"}
+
+
+@each("counted")
+def test_numbers_of_an_answer_are_stated_with_their_values(
+    task: str, arguments: dict[str, Any], answer: Any, said: str
+) -> None:
+    told = called(("list_columns", {}, COLUMNS), ("query_orders", arguments, answer))
+    reply = respond(ask(task, *told, tools=(TOOLS["orders"], DESCRIBE)))
+    assert not reply.tool_calls
+    assert said in reply.text
+
+
+@each("other")
+def test_numbers_of_something_else_are_not_taken_for_them(task: str, arguments: dict[str, Any], answer: Any) -> None:
+    told = called(("list_columns", {}, COLUMNS), ("query_orders", arguments, answer))
+    text = respond(ask(task, *told, tools=(TOOLS["orders"], DESCRIBE), tool_choice="none")).text
+    assert not {"12", "30", "42"} & {*text.replace(".", " ").replace(",", " ").split()}
+
+
+@each("told")
+def test_numbers_that_a_prompt_tells_are_stated(task: str, data: list[str], said: str) -> None:
+    blocks = "\n".join(f"<data>\n{block}\n</data>" for block in data)
+    assert said in respond(ask(f"{blocks}\n\n<question>\n{task}\n</question>", system="Write a short report.")).text
+
+
+@each("tables")
+def test_tables_are_told_by_their_form(answer: Any, tables: list[list[Any]]) -> None:
+    found = counts.told(answer) if isinstance(answer, str) else counts.tables(answer)
+    assert [[one.field, dict(one.rows), one.total] for one in found] == tables
+
+
+PAGE = {
+    "orders": [
+        {"id": "o-1", "title": "Order 1", "note": "The lid was cracked on arrival.", "channel": "web", "amount": 40},
+        {"id": "o-2", "title": "Order 2", "note": "The lid was not cracked at all.", "channel": "web", "amount": 25},
+        {"id": "o-3", "title": "Order 3", "note": "It arrived two days early.", "channel": "web", "amount": 10},
+    ]
+}
+WEB = {"where": {"channel": "web"}}
+
+
+def test_all_pages_are_asked_for_where_documents_are_wanted() -> None:
+    task = "In which web orders was the lid cracked? List all titles."
+    told = called(("list_columns", {}, COLUMNS), ("query_orders", WEB, {**PAGE, "total": 4, "next_cursor": "c2"}))
+    (call,) = respond(ask(task, *told, tools=(TOOLS["orders"], DESCRIBE))).tool_calls
+    assert call.function.parsed == {**WEB, "cursor": "c2"}
+    last = called(("query_orders", call.function.parsed, {"orders": [], "total": 4, "next_cursor": None}))
+    reply = respond(ask(task, *told, *last, tools=(TOOLS["orders"], DESCRIBE)))
+    assert "Order 1: The lid was cracked on arrival" in reply.text
+    assert "Order 2" not in reply.text
+    assert "Order 3" not in reply.text
+
+
+@pytest.mark.parametrize(("total", "said"), [(3, "75"), (4, "")])
+def test_sums_are_made_of_all_documents_or_not_at_all(total: int, said: str) -> None:
+    task = "What is the sum of the amount of all web orders?"
+    told = called(("list_columns", {}, COLUMNS), ("query_orders", WEB, {**PAGE, "total": total}))
+    text = respond(ask(task, *told, tools=(TOOLS["orders"], DESCRIBE))).text
+    assert said in text
+    assert said or "75" not in text
+
+
+def test_pages_found_on_the_web_are_no_collection() -> None:
+    hits = [
+        {"url": f"https://a.offline.example/{n}", "title": f"Mill {n}", "source": "web", "content": f"Mill {n} is old."}
+        for n in (1, 2)
+    ]
+    search = tool("web_search", "Searches the web.", "query")
+    told = called(("web_search", {"query": "mills"}, hits))
+    assert "- Mill 1" not in respond(ask("Which mills are old? List all of them.", *told, tools=(search,))).text
+
+
+PLAN = {
+    "type": "object",
+    "properties": {
+        "next": {"type": "string", "enum": ["use_workers", "use_tools", "write_up"]},
+        "workers": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"worker": {"type": "string", "enum": ["splitter", "reader", "author"]}},
+                "required": ["worker"],
+            },
+        },
+        "calls": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "function": {"type": "string", "enum": ["query_orders", "list_columns"]},
+                    "args": {"type": "object"},
+                },
+                "required": ["function", "args"],
+            },
+        },
+    },
+    "required": ["next", "workers", "calls"],
+}
+WORKERS = [
+    {"name": "splitter", "description": "Makes sub-questions of the question.", "parameters": {}},
+    {"name": "reader", "description": "Reads all documents that match.", "parameters": {}},
+    {"name": "author", "description": "Writes the report.", "parameters": {}},
+]
+
+
+@each("plan")
+def test_a_plan_calls_what_the_state_of_the_work_lacks(
+    state: list[str], made: list[list[Any]], workers: list[str], calls: list[list[Any]], action: str
+) -> None:
+    offered = [*WORKERS, TOOLS["orders"]["function"], DESCRIBE["function"]]
+    parts = [f"<definition>\n{json.dumps(one)}\n</definition>" for one in offered]
+    parts += [f"<call>\n{json.dumps({'tool': name, 'arguments': given})}\n</call>" for name, given in made]
+    parts += [f"<answer>\n{json.dumps(COLUMNS)}\n</answer>"] * bool(made)
+    parts += ["State:", *(f"- {line}" for line in state), ""]
+    parts += ["<question>\nHow many web orders are there in each region?\n</question>"]
+    form = {"type": "json_schema", "json_schema": {"name": "plan", "schema": PLAN}}
+    reply = respond(ask("\n".join(parts), system="Plan the next step of the work.", response_format=form))
+    plan = json.loads(reply.text)
+    assert [one["worker"] for one in plan["workers"]] == workers
+    assert [[one["function"], one["args"]] for one in plan["calls"]] == calls
+    assert plan["next"] == action

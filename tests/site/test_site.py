@@ -1,0 +1,298 @@
+"""The results site in a real browser, from disk: by mouse and by keyboard, accessible, and deaf to hostile reports."""
+
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from aiq.site.results import write_site
+from aiq.site.server import server_of
+from tests.site.made import ADDRESS, PASSAGE, RELAXED, REPORT, row, score, write_results
+from tests.site.seen import EVIL
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (requirements/test.lock)")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
+
+Page = Any
+"""A page of Playwright's, which collects what goes wrong in it."""
+Opened = Callable[..., Page]
+
+pytestmark = pytest.mark.slow
+BUSY = 60_000
+"""Milliseconds that anything may take: a busy machine fails no test."""
+SIZES = {"wide": {"width": 1400, "height": 900}, "phone": {"width": 390, "height": 800}}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("results")
+    write_results(path)
+    write_site(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("no chromium on this machine")
+    playwright.expect.set_options(timeout=BUSY)
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def window(chromium: Any) -> Any:
+    context = chromium.new_context()
+    context.set_default_timeout(BUSY)
+    return context
+
+
+@pytest.fixture
+def opened(window: Any, results: Path) -> Iterator[Opened]:
+    """Opens a page; in the end nothing was logged or asked of any network, and no script of a report has run."""
+    wrong: list[str] = []
+    pages = []
+
+    def refuse(dialog: Any) -> None:
+        wrong.append(f"dialog {dialog.message}")
+        dialog.dismiss()
+
+    def open_page(address: str = "index.html") -> Page:
+        page = window.new_page()
+        pages.append(page)
+        look(page, "wide", "light")
+        page.on("console", lambda message: wrong.append(message.text))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("dialog", refuse)
+        own = ("file:", "data:", "blob:", "http://127.0.0.1:")
+        page.on("request", lambda request: None if request.url.startswith(own) else wrong.append(request.url))
+        if address.startswith("http"):
+            page.clock.install()
+        page.goto(address if address.startswith("http") else f"{results.as_uri()}/{address}")
+        page.wait_for_selector("main:not([hidden])")
+        return page
+
+    yield open_page
+    for page in pages:
+        page.close()
+    assert wrong == []
+
+
+def look(page: Page, size: str, colours: str) -> None:
+    page.set_viewport_size(SIZES[size])
+    page.emulate_media(color_scheme=colours)
+
+
+def lines(page: Page) -> list[str]:
+    """The samples or runs that the table shows."""
+    return [text.split()[0] for text in page.locator(".sortable tbody td[data-label=sample]").all_inner_texts()]
+
+
+def test_from_the_index_to_the_call_that_wrote_a_report_by_mouse(opened: Opened) -> None:
+    page = opened()
+    page.get_by_role("link", name="a", exact=True).click()
+    page.get_by_role("link", name="sample s1, epoch 1", exact=True).click()
+    page.locator(".report a.cite").first.click()
+    panel = page.get_by_role("region", name="citation")
+    assert PASSAGE in panel.inner_text()
+    assert panel.locator("mark").count() > 3
+    panel.get_by_role("link", name="The tool call that brought it").click()
+    assert "mayor" in page.locator("details[data-part=e2]").inner_text()
+    page.go_back()
+    panel.get_by_role("link", name="The model call that wrote the report").click()
+    event = page.locator("details[data-part=e6]")
+    playwright.expect(event.locator("pre").first).to_contain_text("The mayor of Tessmark is Ilan Corvey")
+    assert page.evaluate("document.activeElement.parentElement.dataset.part") == "e6"
+    assert page.url.endswith("#s1.1/e6")
+
+
+def test_from_the_index_to_the_call_that_wrote_a_report_by_keyboard(opened: Opened) -> None:
+    page = opened()
+    press = page.keyboard.press
+    for key in ("/", *"made", "Escape", "j", "j", "k", "j"):
+        press(key)
+    assert page.evaluate("document.activeElement.textContent") == "b"
+    for key in ("j", "Enter"):
+        press(key)
+    page.wait_for_selector(".sortable tbody a")
+    for key in ("j", "Enter"):
+        press(key)
+    page.wait_for_selector(".sample h1")
+    press("n")
+    assert PASSAGE in page.locator(".panel").inner_text()
+    assert page.evaluate("document.activeElement.className") == "panel"
+    press("m")
+    page.wait_for_selector("details[data-part=e6][open]")
+    press("Escape")
+    assert page.url.endswith("#s1.1")
+    for key in ("j", "j", "k"):
+        press(key)
+    page.wait_for_url("**#s1.2")
+    press("Escape")
+    playwright.expect(page.locator("#overview")).to_be_visible()
+    assert page.evaluate("document.activeElement.textContent") == "2"
+    press("?")
+    assert "the model call that wrote the report" in page.get_by_role("dialog").inner_text()
+    for key in ("Escape", "Escape"):
+        press(key)
+    page.wait_for_url("**/index.html")
+    playwright.expect(page.get_by_role("heading", level=1)).to_have_text("Results")
+
+
+FILTERS = {
+    f"{RELAXED} = 0": ["s2", "s3"],
+    "flips = 1": ["s3"],
+    f"{RELAXED}=1 city 1?": ["s1"],
+    "cost > 0.015 tokens<=2010": ["s2"],
+    "hops = 2 route != deep": ["s1", "s2", "s3"],
+    "nowhere": [],
+    "unknown = 1": [],
+}
+
+
+def test_samples_are_filtered_by_words_and_by_comparisons(opened: Opened) -> None:
+    page = opened("made/a/index.html")
+    for typed, shown in FILTERS.items():
+        page.get_by_role("searchbox").fill(typed)
+        assert lines(page) == shown, typed
+
+
+def test_samples_are_sorted_by_any_column(opened: Opened) -> None:
+    page = opened("made/a/index.html")
+    heading = page.locator("th[data-name=cost]")
+    for direction, first in (("descending", "s3"), ("ascending", "s1")):
+        heading.get_by_role("button").click()
+        assert heading.get_attribute("aria-sort") == direction
+        assert lines(page)[0] == first
+    page.get_by_role("button", name=f"wrong by {RELAXED} (2)").click()
+    assert lines(page) == ["s2", "s3"]
+
+
+def test_what_failed_comes_first_and_a_run_of_nothing_else_says_so(opened: Opened) -> None:
+    page = opened("made/c/index.html")
+    problem = page.locator(".problems.all")
+    assert "All 2 attempts failed" in problem.inner_text()
+    assert f"ModelError: {EVIL}" in problem.inner_text()
+    problem.get_by_role("button").click()
+    assert len(lines(page)) == 2
+    assert opened().locator("tr.bad").count() == 1
+
+
+def test_two_runs_are_compared(opened: Opened) -> None:
+    page = opened()
+    for name in ("a", "b"):
+        page.get_by_role("checkbox", name=f"choose {name}", exact=True).check()
+    page.get_by_role("link", name="Compare 2 runs").click()
+    page.wait_for_selector(".sortable")
+    assert "aiq compare made/a made/b" in page.locator(".command").inner_text()
+    assert "-0.167" in page.get_by_role("region", name="means").inner_text()
+    page.get_by_role("group", name="filters").get_by_role("button", name="changed").click()
+    assert lines(page) == ["s3.1"]
+    page.get_by_role("link", name="s3.1").click()
+    assert "nothing" in page.locator(".diff").inner_text()
+    assert page.locator(".side section").count() == 2
+
+
+def test_a_sweep_is_opened_and_its_plots_are_drawn_and_saved(opened: Opened) -> None:
+    page = opened()
+    page.get_by_role("link", name="20261123").click()
+    figure = page.locator("figure").first
+    figure.scroll_into_view_if_needed()
+    figure.locator("svg .mark-symbol path").first.wait_for()
+    for kind in ("PNG", "SVG"):
+        with page.expect_download() as download:
+            figure.get_by_role("button", name=f"save as {kind}").click()
+        assert download.value.suggested_filename == f"plot-1.{kind.lower()}"
+
+
+def test_plots_of_a_run_are_drawn_when_they_are_seen_and_have_their_data(opened: Opened) -> None:
+    page = opened("made/a/index.html")
+    figure = page.locator("figure#flow")
+    figure.scroll_into_view_if_needed()
+    figure.locator("svg .mark-area path").first.wait_for()
+    figure.get_by_text("data of this plot").click()
+    assert "shallow: wrong" in figure.get_by_role("region").inner_text()
+
+
+def test_a_hostile_report_stays_text(opened: Opened) -> None:
+    page = opened("made/a/index.html#s1.1/c0")
+    page.wait_for_selector(".panel:not([hidden])")
+    page.locator("#timeline").scroll_into_view_if_needed()
+    page.wait_for_selector(".timeline details")
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    report = page.locator(".report").first
+    assert EVIL in report.inner_text()
+    assert "</script><script>alert(2)</script>" in report.inner_text()
+    assert page.locator("img, iframe, object, embed, form:not([method=dialog]), #detail script").count() == 0
+    links = page.eval_on_selector_all(
+        "#detail a[href]", "found => found.map((one) => [one.getAttribute('href'), one.rel])"
+    )
+    assert all(
+        href.startswith("#") or (href.startswith("https://") and rel == "noopener noreferrer") for href, rel in links
+    )
+    assert [ADDRESS, "noopener noreferrer"] in links
+    names = page.evaluate("[...document.querySelectorAll('*')].flatMap((one) => one.getAttributeNames())")
+    assert not [name for name in names if name.startswith("on")]
+    opened("made/a/index.html#s2.1").wait_for_selector(".sample h1")
+
+
+PLACES = {
+    "index": "index.html",
+    "run": "made/a/index.html",
+    "sample": "made/a/index.html#s1.1/c0",
+    "compare": "compare.html#made/a,made/b",
+    "sweep": "made/sweep/index.html",
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_everybody_can_use_the_pages(name: str, opened: Opened) -> None:
+    page = opened(PLACES[name])
+    for size, colours in (("wide", "light"), ("phone", "dark")):
+        look(page, size, colours)
+        found = axe.Axe().run(page, options={"resultTypes": ["violations"], "preload": False}).response["violations"]
+        serious = [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")]
+        assert serious == [], (size, colours)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), size
+
+
+def test_a_served_page_follows_its_run(opened: Opened, tmp_path: Path) -> None:
+    write_results(tmp_path)
+    folder = tmp_path / "made" / "a"
+    manifest = folder / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"status": "finished"', '"status": "running"'))
+    write_site(tmp_path)
+    server = server_of(tmp_path, 0)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    address = f"http://127.0.0.1:{server.server_port}"
+    try:
+        page = opened(f"{address}/made/a/index.html")
+        page.get_by_role("searchbox").fill("city 9")
+        assert lines(page) == []
+        for name, line in (("samples", row(9)), ("scores", score(row(9), 1.0))):
+            with (folder / f"{name}.jsonl").open("a", encoding="utf-8") as file:
+                file.write(line.model_dump_json() + "\n")
+        assert write_site(tmp_path) == (1, [])
+        page.clock.fast_forward(6000)
+        playwright.expect(page.locator(".sortable tbody a")).to_have_text("s9 \u00b7 1")
+        found = {path: httpx2.get(f"{address}/{path}").status_code for path in ("index.html", "made/a/manifest.json")}
+        assert found == {"index.html": 200, "made/a/manifest.json": 404}
+        assert httpx2.get(f"{address}/index.html", headers={"Host": "rebound.example"}).status_code == 404
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_report_is_not_lost_on_paper(opened: Opened) -> None:
+    page = opened("made/a/index.html#s1.1")
+    page.emulate_media(media="print")
+    assert ADDRESS in page.locator(".report").first.inner_text()
+    assert REPORT.split("[")[0].split("\n")[-1].strip() in page.locator(".report").first.inner_text()
+    assert not page.locator("nav.top").is_visible()
