@@ -178,6 +178,9 @@ class Engine(Protocol):
     async def analyze(self, query: Query) -> Answer:
         """Raises ToolError."""
 
+    async def bounds(self, field: str) -> tuple[Scalar | None, Scalar | None]:
+        """The least and the greatest value of a number or date; None of an empty collection. Raises ToolError."""
+
 
 def query_of(call: AnalyzeEvents, fields: EventFields) -> Query:
     """What a call means. Raises ToolError, one line that says how to write it."""

@@ -1,12 +1,12 @@
-"""The MCP server over a collection of events: the tool `analyze_events`."""
+"""The MCP server over a collection of events: the tools `analyze_events` and `describe_events`."""
 
 import json
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
@@ -19,22 +19,25 @@ from mcp_types import (
     Tool,
     ToolAnnotations,
 )
-from pydantic import Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from aiq import __version__
+from aiq.core.base import Record
 from aiq.core.errors import AiqError, ConfigError
 from aiq.core.files import resolve
 from aiq.core.plugins import describe
 from aiq.core.settings import Settings
 from aiq.llm.http import AsyncClient
-from aiq.tools.mcp.events import AnalyzeEvents, Answer, Engine, EventFields, query_of
+from aiq.tools.mcp.events import AnalyzeEvents, Answer, Bucket, Engine, EventFields, Scalar, query_of
 from aiq.tools.mcp.events_sqlite import SqliteEvents, read_events
 from aiq.tools.mcp.opensearch import OpenSearchEvents, OpenSearchSettings
 
 _HOST = "127.0.0.1"
+_VALUES = 20  # of a field, listed by describe_events
 _INSTRUCTIONS = (
-    "A collection of dated events. analyze_events filters, counts by field and period, and pages through all "
-    "documents: repeat a call with search_after and pit_id of the page before while has_more is true."
+    "A collection of dated events. describe_events says which fields there are; analyze_events filters, counts by "
+    "field and period, and pages through all documents: repeat a call with search_after and pit_id of the page before "
+    "while has_more is true."
 )
 
 
@@ -69,25 +72,68 @@ async def open_engine(settings: EventsSettings) -> AsyncIterator[Engine]:
         engine.close()
 
 
+class DescribeEvents(BaseModel):
+    """Arguments of the tool: none."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class FieldDescription(Record):
+    """`values`: the most frequent ones of a keyword; `least` and `greatest`: of a number or date."""
+
+    name: str
+    kind: str
+    values: tuple[Bucket, ...] = ()
+    least: Scalar | None = None
+    greatest: Scalar | None = None
+
+
+class Description(Record):
+    """What a collection holds."""
+
+    events: int
+    fields: tuple[FieldDescription, ...]
+
+
+class _Served(NamedTuple):
+    arguments: type[BaseModel]
+    result: type[BaseModel]
+    text: str
+    run: Callable[[Any], Awaitable[BaseModel]]
+
+
 def make_server(engine: Engine) -> "Server[Any]":
     """A server over the official SDK, of one client over stdio or of many over HTTP."""
-    tool = Tool(
-        name="analyze_events",
-        description=_analyze_text(engine.fields),
-        input_schema=AnalyzeEvents.model_json_schema(),
-        output_schema=Answer.model_json_schema(mode="serialization"),
-        annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False),
-    )
+
+    async def analyze(call: AnalyzeEvents) -> Answer:
+        return await engine.analyze(query_of(call, engine.fields))
+
+    async def describe_it(call: DescribeEvents) -> Description:
+        return await described(engine)
+
+    served = {
+        "analyze_events": _Served(AnalyzeEvents, Answer, _analyze_text(engine.fields), analyze),
+        "describe_events": _Served(DescribeEvents, Description, "The fields of the collection.", describe_it),
+    }
+    tools = [
+        Tool(
+            name=name,
+            description=tool.text,
+            input_schema=tool.arguments.model_json_schema(),
+            output_schema=tool.result.model_json_schema(mode="serialization"),
+            annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False),
+        )
+        for name, tool in served.items()
+    ]
 
     async def list_tools(context: ServerRequestContext[Any], params: PaginatedRequestParams | None) -> ListToolsResult:
-        return ListToolsResult(tools=[tool])
+        return ListToolsResult(tools=tools)
 
     async def call_tool(context: ServerRequestContext[Any], params: CallToolRequestParams) -> CallToolResult:
-        if params.name != tool.name:
-            return _said(f"there is no such tool; there is {tool.name}", is_error=True)
         try:
-            call = AnalyzeEvents.model_validate(params.arguments or {})
-            found = await engine.analyze(query_of(call, engine.fields))
+            if (tool := served.get(params.name)) is None:
+                return _said(f"there is no such tool; there are: {', '.join(served)}", is_error=True)
+            found = await tool.run(tool.arguments.model_validate(params.arguments or {}))
         except ValidationError as error:
             return _said(describe(error), is_error=True)
         except AiqError as error:
@@ -110,12 +156,26 @@ def _said(text: str, **more: Any) -> CallToolResult:
 
 def _analyze_text(fields: EventFields) -> str:
     return (
-        "Filter, count and page through dated events. Counts are of distinct events, whatever the page shows; "
-        "group_by also tells which values a field has. "
+        "Filter, count and page through dated events. Counts are of distinct events, whatever the page shows. "
         f"Fields to filter and group by: {', '.join(fields.keywords)}, and year, quarter and month of {fields.date}; "
         f"ranges: {', '.join([*fields.numbers, *fields.dates])}. Pages are in the order of {fields.date}: "
         "give back pagination.search_after and pit_id while has_more is true."
     )
+
+
+async def described(engine: Engine) -> Description:
+    """The fields with their values or range. Raises ToolError."""
+    fields, found = engine.fields, []
+    for name in fields.keywords:
+        answer = await engine.analyze(query_of(AnalyzeEvents(group_by=name, page_size=1, top_n=_VALUES), fields))
+        values = answer.aggregations.group_by.buckets if answer.aggregations.group_by else ()
+        found.append(FieldDescription(name=name, kind="keyword", values=values))
+    for kind, names in (("number", fields.numbers), ("date", fields.dates)):
+        for name in names:
+            least, greatest = await engine.bounds(name)
+            found.append(FieldDescription(name=name, kind=kind, least=least, greatest=greatest))
+    whole = await engine.analyze(query_of(AnalyzeEvents(page_size=1), fields))
+    return Description(events=whole.data_context.unique_ids_matched, fields=tuple(found))
 
 
 async def serve_stdio(server: "Server[Any]") -> None:

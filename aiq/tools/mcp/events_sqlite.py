@@ -132,6 +132,10 @@ class SqliteEvents:
     async def analyze(self, query: Query) -> Answer:
         return await anyio.to_thread.run_sync(self._analyze, query)
 
+    async def bounds(self, field: str) -> tuple[Scalar | None, Scalar | None]:
+        least, greatest = self._all(f"SELECT min({_column(field)}), max({_column(field)}) FROM event", ())[0]
+        return least, greatest
+
     def _analyze(self, query: Query) -> Answer:
         pit: int = self._all("SELECT coalesce(max(seq), 0) FROM event", ())[0][0]
         if given := query.call.pit_id:

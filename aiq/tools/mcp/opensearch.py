@@ -6,6 +6,7 @@ Distinct events are counted by `cardinality`, which is exact up to about 40,000 
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
@@ -115,7 +116,7 @@ class OpenSearchEvents:
             body["aggs"]["group_by"] = self._counted(query.group_by, query, order, query.call.samples_per_bucket)
         if query.histogram:
             body["aggs"]["date_histogram"] = self._counted((query.histogram,), query, order, 0)
-        found = await self._search(body)
+        found = await self._search(f"{self._base}/_search", body)
         pit, page = found.pit_id or pit, found.hits.hits[: query.call.page_size]
         after = page[-1].sort if len(found.hits.hits) > len(page) else None
         if after is None:
@@ -130,13 +131,23 @@ class OpenSearchEvents:
             self._read(found.aggregations.get("date_histogram"), [query.histogram] if query.histogram else []),
         )
 
+    async def bounds(self, field: str) -> tuple[Scalar | None, Scalar | None]:
+        ends = {name: {name: {"field": self._path(field)}} for name in ("min", "max")}
+        found = await self._search(f"{self._base}/{quote(self._settings.index)}/_search", {"size": 0, "aggs": ends})
+        least, greatest = (found.aggregations[name]["value"] for name in ends)
+        if field in self.fields.dates:
+            least, greatest = (
+                value and f"{datetime.fromtimestamp(value / 1000, UTC):%Y-%m-%d}" for value in (least, greatest)
+            )
+        return least, greatest
+
     async def _point_in_time(self, keep: str) -> str:
         url = f"{self._base}/{quote(self._settings.index)}/_search/point_in_time?keep_alive={keep}"
         return (await self._api.send("POST", url, None, _PointInTime)).pit_id
 
-    async def _search(self, body: Mapping[str, Any]) -> _Found:
+    async def _search(self, url: str, body: Mapping[str, Any]) -> _Found:
         """Raises ToolError, also for an answer of which a part is missing: its counts would be wrong."""
-        found = await self._api.send("POST", f"{self._base}/_search", body, _Found)
+        found = await self._api.send("POST", url, body, _Found)
         if found.timed_out or found.shards.failed:
             raise self._api.error(
                 ToolErrorKind.HTTP, f"incomplete: {found.shards.failed} shards failed, or time was out"

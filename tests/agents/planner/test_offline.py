@@ -64,7 +64,7 @@ def test_a_scan_over_the_events_server_is_replayed_without_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, served: Callable[[], AbstractContextManager[list[str]]]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    asked = ["experiment=planner_events", "dataset.ids=[2]", "cassette.dir=recording"]
+    asked = ["experiment=planner_events", "dataset.ids=[14]", "cassette.dir=recording"]
     with served() as events:
         (row,) = ran(tmp_path, "recorded", *asked, "cassette=record", *events)
     extras = row["extras"]

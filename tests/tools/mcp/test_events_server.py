@@ -47,9 +47,9 @@ async def over_http(*options: str) -> AsyncIterator[Client]:
             assert "Traceback" not in server.stderr.read()
 
 
-async def data(client: Client, **arguments: Any) -> dict[str, Any]:
+async def data(client: Client, tool: str = "analyze_events", **arguments: Any) -> dict[str, Any]:
     """The structured content of an answer, which the text has too."""
-    found = await client.call_tool("analyze_events", arguments)
+    found = await client.call_tool(tool, arguments)
     (block,) = found.content
     assert isinstance(found, CallToolResult)
     assert isinstance(block, TextContent)
@@ -62,14 +62,15 @@ async def data(client: Client, **arguments: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("connected", [over_stdio, over_http])
 async def test_tools_are_listed_and_a_collection_is_counted_and_scanned(connected: Any) -> None:
     async with connected() as client:
-        (tool,) = (await client.list_tools()).tools
-        assert tool.name == "analyze_events"
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert list(tools) == ["analyze_events", "describe_events"]
+        tool = tools["analyze_events"]
         assert tool.output_schema
         documents = tool.output_schema["properties"]["documents"]["items"]
         assert documents == {"type": "object", "additionalProperties": True}  # checked at once, not value by value
         properties = tool.input_schema["properties"]
         assert {"filters", "range_filters", "group_by", "date_histogram", "search_after", "pit_id"} <= set(properties)
-        assert "country, city, event_theme, organiser" in (tool.description or "")
+        assert "country, city, event_theme, organiser" in (tools["analyze_events"].description or "")
 
         first = await data(client, filters='{"country": "India"}', group_by="event_theme")
         assert {bucket["key"]: bucket["count"] for bucket in first["aggregations"]["group_by"]["buckets"]}["AI"] == 50
@@ -88,14 +89,28 @@ async def test_tools_are_listed_and_a_collection_is_counted_and_scanned(connecte
 
 
 @pytest.mark.slow
-async def test_mistakes_are_results_that_say_so() -> None:
+async def test_the_fields_are_described_and_mistakes_are_results_that_say_so() -> None:
     async with over_stdio() as client:
+        found = await data(client, "describe_events")
+        fields = {field["name"]: field for field in found["fields"]}
+        assert (found["events"], list(fields)) == (
+            600,
+            ["country", "city", "event_theme", "organiser", "attendance", "event_date"],
+        )
+        assert fields["country"]["values"][0] == {"key": "India", "count": 165, "doc_count": 165}
+        numbers = [event["attendance"] for event in EVENTS]
+        assert (fields["attendance"]["least"], fields["attendance"]["greatest"]) == (min(numbers), max(numbers))
+        assert (fields["event_date"]["least"], fields["event_date"]["greatest"]) == (
+            EVENTS[0]["event_date"],
+            EVENTS[-1]["event_date"],
+        )
         for tool, arguments, said in (
             ("analyze_events", {"filters": '{"contry": 1}'}, "did you mean country?"),
             ("analyze_events", {"groupby": "country"}, "groupby: there is no such field"),
             ("analyze_events", {"top_n": 0}, "greater than or equal to 1"),
             ("analyze_events", {"date_histogram": "decade"}, "none of year, quarter"),
-            ("analyse_events", {}, "there is analyze_events"),
+            ("describe_events", {"x": 1}, "x: there is no such field"),
+            ("analyse_events", {}, "there are: analyze_events, describe_events"),
         ):
             failed = await client.call_tool(tool, arguments)
             assert failed.is_error

@@ -141,6 +141,7 @@ async def test_other_shapes_several_documents_of_an_event_and_absent_values() ->
     assert groups.other_doc_count == 2
     assert (await asked(engine, query="glass")).data_context.documents_matched == 2
     assert (await asked(engine, range_filters={"held": {"lte": "2024-05-01"}})).data_context.documents_matched == 2
+    assert await engine.bounds("seats") == (10, 10)
     announced = (await asked(engine, date_histogram={"field": "announced", "interval": "year"})).aggregations
     assert announced.date_histogram
     assert (len(announced.date_histogram.buckets), announced.date_histogram.other_doc_count) == (1, 4)

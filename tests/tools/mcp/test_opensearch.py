@@ -47,7 +47,7 @@ class Cluster:
             )
         if request.url.path.endswith("/point_in_time"):
             return self.point_in_time(request, body)
-        if body["pit"]["id"] not in self.pits:
+        if "pit" in body and body["pit"]["id"] not in self.pits:
             cause = {"type": "search_context_missing_exception", "reason": "No search context found for id [7]"}
             return JSONResponse({"error": {"root_cause": [cause], **cause}, "status": 404}, 404)
         return JSONResponse(self.answer(body) if self.answer else found(body))
@@ -68,7 +68,7 @@ def hit(event: Json) -> Json:
 
 def found(body: Json) -> Json:
     """The answer to a search."""
-    filters = body["query"]["bool"]["filter"]
+    filters = body["query"]["bool"]["filter"] if "query" in body else []
     matching = [event for event in EVENTS if all(fits(event, one) for one in filters)]
     after = body.get("search_after")
     page = [one for one in map(hit, matching) if after is None or one["sort"] > after]
@@ -79,7 +79,7 @@ def found(body: Json) -> Json:
         "hits": {"total": {"value": len(matching), "relation": "eq"}, "max_score": None, "hits": page[: body["size"]]},
         "aggregations": {name: aggregated(matching, one) for name, one in body["aggs"].items()},
     }
-    return answer | {"pit_id": body["pit"]["id"]}
+    return answer | ({"pit_id": body["pit"]["id"]} if "pit" in body else {})
 
 
 def fits(event: Json, condition: Json) -> bool:
@@ -103,6 +103,9 @@ def aggregated(events: list[Json], asked_for: Json) -> Json:
     match asked_for:
         case {"cardinality": {"field": "event_id.keyword", "precision_threshold": 40000}}:
             return {"value": len({event["event_id"] for event in events})}
+        case {"min": {"field": field}} | {"max": {"field": field}}:
+            values = [milliseconds(event[field]) if field == "event_date" else event[field] for event in events]
+            return {"value": float(min(values) if "min" in asked_for else max(values))}
         case {"top_hits": {"size": size, "sort": _}}:
             hits = [hit(event) for event in events[:size]]
             return {"hits": {"total": {"value": len(events), "relation": "eq"}, "max_score": None, "hits": hits}}
@@ -232,6 +235,12 @@ async def test_a_scan_keeps_one_point_in_time_and_gives_it_back(
     ]
     assert {body["pit"]["id"] for _, path, body in made.asked if path == "/_search"} == {"pit-1=="}
     assert not made.pits
+
+
+async def test_bounds(cluster: tuple[Cluster, OpenSearchEvents]) -> None:
+    ours = shipped_engine()
+    for field in ("attendance", "event_date"):
+        assert await cluster[1].bounds(field) == await ours.bounds(field)
 
 
 def broken(**parts: Any) -> Callable[[Json], Json]:
