@@ -3,7 +3,7 @@ documents that meet what is asked."""
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -12,10 +12,11 @@ from aiq.offline.engine import counts, material
 from aiq.offline.engine.answer import Evidence
 from aiq.offline.engine.collection import UNITS, Wanted, arguments, asks, declared, meanings, wanted
 from aiq.offline.engine.counts import Facts, Table, head
-from aiq.offline.engine.evidence import Material
+from aiq.offline.engine.evidence import Hit, Material
 from aiq.offline.engine.lexicon import stem
 from aiq.offline.engine.question import parse
 from aiq.offline.engine.read import Situation, Source
+from aiq.offline.engine.source import is_prose
 from aiq.offline.engine.text import contains_name, sentences
 from aiq.offline.engine.tools import Tool
 
@@ -89,7 +90,7 @@ class Collected:
     @cached_property
     def wanted(self) -> Wanted:
         called = [str(value["tool"]) for value, _ in self._answers if isinstance(value, dict) and "tool" in value]
-        called += [name for tool in self.tools for name in (tool.name, *tool.parameters)]
+        called += [name for tool in self.tools for name in (tool.name, tool.says, *tool.parameters)]
         return wanted(self.situation.task, self.fields, called)
 
     @cached_property
@@ -114,7 +115,7 @@ class Collected:
         want = self.wanted
         if not want.counts or not self.concerns:
             return ""
-        tables = [] if want.sum or want.telling else [*self._tables()]
+        tables = [] if want.sum or not self._is_bare else [*self._tables()]
         told = (self._told(table) for table in reversed(tables) if self._fits(table))
         return next(filter(None, told), "") or self._reckoned()
 
@@ -153,11 +154,23 @@ class Collected:
         share = f" ({{:.{1}f}}%)" if self.wanted.share else ""
         return ", ".join(f"{key}: {n:g}{share.format(100 * n / (whole or 1))}" for key, n in rows)
 
+    @cached_property
+    def _is_whole(self) -> bool:
+        """Whether all documents that match are there."""
+        told = (t.total for t in self._tables() if not t.rows and t.total and all(n in t.of for n in self.wanted.names))
+        return len(self._matching) >= max(told, default=float("inf"))
+
+    @cached_property
+    def _is_bare(self) -> bool:
+        """Whether nothing is asked that only texts can meet: no words are left, or words that no document has."""
+        if not self.wanted.telling or (self.documents and not self._is_whole):
+            return not self.wanted.telling
+        return any(is_prose(source.text) for source in self._read) and not any(hit.own for hit in self._hits)
+
     def _reckoned(self) -> str:
-        """The same, counted or summed over the documents, where all that match are there."""
+        """The same, counted or summed over the documents, where all are there."""
         want, sums = self.wanted, dict[str, float]()
-        known = [t.total for t in self._tables() if not t.rows and t.total and all(n in t.of for n in want.names)]
-        if not self.documents or len(self._matching) < max(known, default=float("inf")):
+        if not self._is_whole:
             return ""
         met = {evidence.source.name for evidence in self.meeting}
         for document in (one for one in self._matching if one.source.name in met):
@@ -166,7 +179,7 @@ class Collected:
             if (key or not want.groups) and re.fullmatch(r"-?\d+(\.\d+)?", stated):
                 sums[key] = sums.get(key, 0.0) + float(stated)
         if not want.groups:
-            return f"{sum(sums.values()):g}"
+            return f"{sums['']:g}" if sums else ""
         return self._pairs(sorted(sums.items(), key=lambda item: (-item[1], item[0])), sum(sums.values()))
 
     # documents
@@ -185,21 +198,28 @@ class Collected:
         return found
 
     @cached_property
+    def _read(self) -> Sequence[Source]:
+        """The documents that match; where there are none with fields, all sources."""
+        return [document.source for document in self._matching] or self.situation.sources
+
+    @cached_property
+    def _hits(self) -> list[Hit]:
+        """Their sentences that have words of the condition, best first."""
+        ask = replace(parse(self.wanted.condition), words=self.wanted.telling, head="")
+        return Material(self._read).find(ask, _MOST * len(self._read))
+
+    @cached_property
     def meeting(self) -> list[Evidence]:
         """Of each source that meets the condition the sentence that says so, and denies it only if the condition does;
-        of each the first sentence where there is no condition. Without documents all sources are looked at."""
-        want, best = self.wanted, dict[str, Evidence]()
-        sources = [document.source for document in self._matching] or self.situation.sources
-        if not want.telling:
-            return [Evidence((*sentences(source.text), source.title)[0], source, 1.0) for source in sources]
-        denied = _DENIED.search(want.condition) is not None
-        for hit in Material(sources).find(
-            replace(parse(want.condition), words=want.telling, head=""), len(sources) * _MOST
-        ):
+        of each the first sentence where there is no condition."""
+        if not self.wanted.telling:
+            return [Evidence((*sentences(source.text), source.title)[0], source, 1.0) for source in self._read]
+        denied, best = _DENIED.search(self.wanted.condition) is not None, dict[str, Evidence]()
+        for hit in self._hits:
             enough = _HALF / 2 if hit.source.title and hit.source.title in hit.sentence.text else _HALF
             if hit.own >= enough and denied == (_DENIED.search(hit.sentence.text) is not None):
                 best.setdefault(hit.source.name, hit.evidence)
-        return [best[source.name] for source in sources if source.name in best]
+        return [best[source.name] for source in self._read if source.name in best]
 
 
 def _call(value: Any) -> dict[str, Any]:

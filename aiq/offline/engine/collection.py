@@ -16,7 +16,7 @@ from aiq.offline.engine import counts, dates, material
 from aiq.offline.engine.clauses import Limits, amounts, clauses
 from aiq.offline.engine.counts import head
 from aiq.offline.engine.fields import spoken
-from aiq.offline.engine.lexicon import is_common, listed, stem
+from aiq.offline.engine.lexicon import alike, is_common, listed, parts_of_speech, stem
 from aiq.offline.engine.question import parse
 from aiq.offline.engine.text import name_spans, sentences
 from aiq.offline.engine.tools import TABLES, Tool, about, types
@@ -37,7 +37,7 @@ UNITS = {
 """Units of time, and how their values are written."""
 _COUNTS = re.compile(
     r"\bhow (?:many|often)\b|\b(?:numbers?|counts?|totals?|shares?|percent\w*|proportions?|distribut\w+|breakdown"
-    r"|frequen\w+|sums?|trends?)\b|\bfrom (\w+) to \1\b|多少|几[个家次]|数量|比例|分布",
+    r"|frequen\w+|sums?|trends?|br(?:eak|oken)\b[^.?!]* down)\b|\bfrom (\w+) to \1\b|多少|几[个家次]|数量|比例|分布",
     re.IGNORECASE,
 )
 _SHARE = re.compile(r"\b(?:shares?|percent\w*|proportions?)\b|%|比例|百分", re.IGNORECASE)
@@ -118,36 +118,41 @@ def asks(task: str) -> bool:
 
 
 def wanted(task: str, fields: Fields, called: Sequence[str] = ()) -> Wanted:
-    """What a question wants of a collection with these fields. `called`: the names of its tools, which may say what its
-    things are."""
+    """What a question wants of a collection with these fields. `called`: what its tools are called and say
+    of themselves, which names its things."""
     places = _named(task, fields)
     values: dict[str, tuple[str, ...]] = {}
     for *_, field, value in places:
         values[field] = tuple(dict.fromkeys((*values.get(field, ()), value)))
     counted = _COUNTS.search(task) is not None
     summed = [(stem(match["what"]), match["of"]) for match in _SUM.finditer(task)]
-    groups = [f for f in fields if f not in UNITS and (len(values.get(f, ())) > 1 or _is_by(task, head(f)))]
+    groups = [f for f in fields if f not in UNITS and (len(values.get(f, ())) > 1 or _is_by(task, f))]
     since, until = _period(task, [place[:2] for place in places])
     asking = next((s for s in sentences(task) if s[-1] in "?？"), (*sentences(task), task)[0])
+    condition = asking
     for text in (*(value for *_, value in places), *(task[day.start : day.end] for day in dates.find(task))):
-        asking = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", " ", asking)
-    condition = " ".join(_MEMBERS.sub(" ", _ASIDE.sub("", asking)).split())
-    ask = parse(condition)
-    named = (part for name in (*fields, *called, *UNITS) for part in spoken(name).split())
-    known = {stem(word) for word in (*listed("counting"), *named, ask.head)}
+        condition = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", " ", condition)
+    condition = " ".join(_MEMBERS.sub(" ", _ASIDE.sub("", condition)).split())
+    named = [part for name in (*fields, *called, *UNITS) for part in spoken(name).split()]
+    after = [word for _, end, *_ in places for word in re.findall(r"^ (\w+s)\b", task[end:])]  # "web orders"
+    named += [word for word in after if "NOUN" in parts_of_speech(word)]
+    known = {stem(word) for word in (*listed("counting"), *named, parse(asking).head)}
+    bounds = {field: limits for field in fields for limits in _limits(task, field, fields)}
+    amount = next((f for f in fields if head(f) in dict(summed)), next((what for what, of in summed if of), ""))
+    measured = " ".join(map(spoken, (*bounds, amount)))
     return Wanted(
         values=values,
         groups=tuple(groups) if counted else (),
         unit=_unit(task) if counted else "",
         since=since,
         until=until,
-        bounds={field: limits for field in fields for limits in _limits(task, field, fields)},
+        bounds=bounds,
         counts=counted,
         share=_SHARE.search(task) is not None,
-        sum=next((f for f in fields if head(f) in dict(summed)), next((what for what, of in summed if of), "")),
+        sum=amount,
         members=not counted and _MEMBERS.search(task) is not None,
         condition=condition,
-        telling=tuple(word for word in ask.words if stem(word) not in known and not word.isdigit()),
+        telling=tuple(w for w in parse(condition).words if not (stem(w) in known or w.isdigit() or alike(w, measured))),
     )
 
 
@@ -167,16 +172,18 @@ def _named(task: str, fields: Fields) -> list[Place]:
     return sorted(place for place in kept if not _NOT.search(task[: place[0]]))
 
 
-def _is_by(task: str, root: str) -> bool:
-    """Whether a question counts by what a stem names: "for each city", "over the themes"."""
-    words = (m for m in re.finditer(r"[^\W\d_]+", task) if stem(m[0]) == root and m[0].lower() not in listed("stop"))
-    return any(_EACH.search(task[: match.start()]) for match in words)
+def _is_by(task: str, field: str) -> bool:
+    """Whether a question counts by a field: "for each city", "over the themes", "by kind of work"."""
+    words = (match for match in re.finditer(r"[^\W\d_]+", task) if match[0].lower() not in listed("stop"))
+    named = [match.start() for match in words if stem(match[0]) == head(field)]
+    named += [match.start() for match in re.finditer(rf"\b{re.escape(spoken(field))}", task, re.IGNORECASE)]
+    return any(_EACH.search(task[:start]) for start in named)
 
 
 def _unit(task: str) -> str:
     """The unit of time that a question counts by: "in each month", "from year to year", "weekly"."""
     turns = (unit for unit in UNITS if re.search(rf"(?i)\bfrom {unit} to {unit}\b|\b{unit}ly\b", task))
-    return next(iter([*(unit for unit in UNITS if _is_by(task, stem(unit))), *turns]), "")
+    return next(iter([*(unit for unit in UNITS if _is_by(task, unit)), *turns]), "")
 
 
 def _period(task: str, taken: Sequence[tuple[int, int]]) -> tuple[str, str]:

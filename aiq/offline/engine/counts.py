@@ -38,7 +38,8 @@ _PLAIN = re.compile(
 """Keys that say nothing of the field whose values they hold."""
 _BY = re.compile(r"(?i)(?:by|per)_(\w+)|(\w+)_(?:counts?|facets?|distribution|breakdown)")
 _IDENTIFIES = re.compile(r"(?i)_?(?:\w+_)?(?:id|url|link|uri|ref|key|doi|isbn)")
-_FILTERS = re.compile(r"(?i)filters?|where|conditions?")
+_PAGED = re.compile(r"(?i)has_?more|page_?size|per_?page|next\w*|cursor|total\w*|isError")
+_FILTERS = re.compile(r"(?i)(?:\w+_)?filters?|where|conditions?|ranges?|between")
 _KEY = r"[^\s:：,;|](?:[^:：,;|\n]{0,58}[^\s:：,;|])?"
 _FIGURE = r"-?\d{1,3}(?:,\d{3})+|-?\d+(?:\.\d+)?"
 _LINE = re.compile(rf"(?P<head>.*?)(?P<pairs>{_KEY}: (?:{_FIGURE})(?:[,;] {_KEY}: (?:{_FIGURE}))*)\.?")
@@ -69,13 +70,17 @@ def tables(value: Any, of: str = "") -> Iterator[Table]:
 
 
 def values(value: Any) -> Iterator[tuple[str, str]]:
-    """Fields with a value of theirs that an answer lists: in tables, in lists beside a name, in filters."""
+    """Fields with a value of theirs that an answer lists: in tables, in lists beside a name, in filters; "" for a field
+    that is only described."""
     yield from ((field, key) for field, rows in _counted(value, "") for key, _ in rows if tells(key))
     for holder in objects(value):
         name = holder.get("name") or holder.get("field")
+        if isinstance(name, str) and {"kind", "type"} & holder.keys():
+            yield name, ""
         for key, inner in holder.items():
             if _FILTERS.fullmatch(key) and isinstance(inner, Mapping) and not {"type", "description"} & inner.keys():
-                yield from ((field, str(each)) for field, said in inner.items() for each in _listed(said))
+                told = [(field, each) for field, said in inner.items() for each in _listed(said)]
+                yield from ((field, "" if isinstance(each, Mapping) else str(each)) for field, each in told)
             elif isinstance(name, str) and isinstance(inner, list):
                 yield from ((name, item) for item in inner if isinstance(item, str))
 
@@ -84,7 +89,7 @@ def documents(value: Any) -> Iterator[tuple[Mapping[str, Any], Facts]]:
     """The objects of an answer that are documents, with their plain fields: of three or more, one identifies it."""
     for holder in objects(value):
         facts = {key: str(said) for key, said in holder.items() if isinstance(said, str | int | float)}
-        named = any(map(_IDENTIFIES.fullmatch, facts)) and len(facts) >= 3
+        named = any(map(_IDENTIFIES.fullmatch, facts)) and len(facts) >= 3 and not any(map(_PAGED.fullmatch, facts))
         if named and _parted(holder) is None and not any(map(_listed_objects, holder.values())):
             yield holder, facts
 
@@ -114,7 +119,7 @@ def categories(of: Sequence[Facts]) -> Iterator[tuple[str, str]]:
 
 def tells(text: str) -> bool:
     """Whether a value is one that things are told apart by: no text, date, number or address."""
-    return 0 < len(text.split()) <= _MOST_WORDS and not re.search(r"\d{3}|://", text)
+    return len(text.split()) <= _MOST_WORDS and re.match(r"(?!.*(?:\d{3}|://)).*[^\W\d_]", text) is not None
 
 
 def _listed(said: Any) -> Sequence[Any]:

@@ -73,7 +73,7 @@ def _counts(name: str) -> bool:
     return _COUNT.search(spoken(name)) is not None
 
 
-def fill(wanted: Schema, situation: Situation, orders: Orders, choose: Choose = lambda situation, orders: ()) -> Any:
+def fill(wanted: Schema, situation: Situation, orders: Orders, choose: Choose | None = None) -> Any:
     """A value of the schema. Raises Unsupported where a required field that may not be null has no support. `choose`:
     makes the calls of tools that the schema may list."""
     try:
@@ -86,7 +86,7 @@ def fill(wanted: Schema, situation: Situation, orders: Orders, choose: Choose = 
 class _Filler:
     """One filling: the request, and what was read of it."""
 
-    def __init__(self, root: Schema, situation: Situation, orders: Orders, choose: Choose) -> None:
+    def __init__(self, root: Schema, situation: Situation, orders: Orders, choose: Choose | None) -> None:
         self.w = Weighing(situation, orders.ask)
         self.things = Things(self.w, orders)
         self.plan = Plan(root, situation, orders, choose)

@@ -27,19 +27,21 @@ _DUTIES = {duty: re.compile(signs, re.IGNORECASE) for duty, signs in TABLES["dut
 _STATED = re.compile(r"(?m)^\W*(?P<label>[A-Za-z][A-Za-z _-]{1,40}):[ \t]*(?P<number>\d+)\b")
 _CHECKED = re.compile(r"(?im)^\W*[^\n:]*\b(?:gaps?|valid\w*)\b[^\n:]*:\s*(?!\S*(?:continue|needs|fail|insuffic))")
 """Where the state says that a check has found that nothing more is to be looked for."""
-_AGENT = re.compile(r"agent|worker|assistant|specialist")
+_AGENT, _TOOL = re.compile(r"agent|worker|assistant|specialist"), re.compile(r"tool|function")
 
 
 class Plan:
     """The next step of a work whose state the prompt tells. `root`: the schema of the reply, whose lists of calls name
-    by an option what is called."""
+    by an option what is called. `choose`: None calls no tools."""
 
-    def __init__(self, root: Schema, situation: Situation, orders: Orders, choose: Choose) -> None:
+    def __init__(self, root: Schema, situation: Situation, orders: Orders, choose: Choose | None) -> None:
         self.situation, self.orders, self.choose = situation, orders, choose
         told = (m.text for m in situation.request.messages if m.role in ("system", "developer", "user"))
         self.offered = {spec.function.name: spec for spec in dialect.offered("\n\n".join(told))}
         lists = [forms(part.get("items"))[0].get("properties", {}) for part in root.get("properties", {}).values()]
-        self.named = {field: self._options(parts[field]) for parts in lists for field in self.naming(parts)}
+        named = [(field, self._options(parts[field])) for parts in lists for field in self.naming(parts)]
+        self.tools = [name for field, names in named if not _AGENT.search(spoken(field)) for name in names]
+        self.agents = [name for field, names in named if _AGENT.search(spoken(field)) for name in names]
 
     def _options(self, part: Schema) -> list[str]:
         return [option for option in forms(part)[0].get("enum", ()) if option in self.offered]
@@ -50,50 +52,45 @@ class Plan:
 
     def calls(self, field: str) -> list[Called]:
         """The calls of those that the field may name."""
-        return self.agents if _AGENT.search(spoken(field)) else self.tools
+        return self.of_agents if _AGENT.search(spoken(field)) else self.of_tools
 
     @cached_property
-    def tools(self) -> list[Called]:
-        """The calls of tools that the state of the work asks for; those that the prompt tells of were made. How many
-        documents come at once is left to a sub-agent that reads, where there is one."""
+    def of_tools(self) -> list[Called]:
+        """The calls of tools that the state of the work asks for; those that the prompt tells of were made, and what
+        they have found, others say. How much comes at once is left to a sub-agent that reads, where there is one."""
         here = self.situation
-        names = [name for field, named in self.named.items() if not _AGENT.search(spoken(field)) for name in named]
         told = [call for text in (*(b.text for b in here.blocks), here.instructions) for call in dialect.calls(text)]
-        steps = [Step(name, given, None, 0) for name, given in told if name in names]
-        request = here.request.model_copy(
-            update={"tools": tuple(self.offered[n] for n in names), "response_format": None}
-        )
+        steps = [Step(name, given, None, 0) for name, given in told if name in self.tools]
+        tools = tuple(self.offered[name] for name in self.tools)
+        request = here.request.model_copy(update={"tools": tools, "response_format": None})
         here = replace(here, request=request, steps=(*here.steps, *steps))
-        collected = Collected(here, map(understand, request.tools))
-        if not names or (steps and not collected.calls):  # what was found, others say
+        collected = Collected(here, map(understand, tools))
+        if not (self.choose and tools) or (steps and not collected.calls):
             return []
-        sized = {
-            tool.name: [n for n, meaning in meanings(tool).items() if meaning == "size"] for tool in collected.tools
-        }
-        drop = sized if any(self._does(name, "read") for name in self._agents) else {}
         made = [(call.function.name, call.function.parsed) for call in self.choose(here, self.orders)]
-        return [(name, {n: v for n, v in given.items() if n not in drop.get(name, ())}, []) for name, given in made]
-
-    @property
-    def _agents(self) -> list[str]:
-        return [name for field, named in self.named.items() if _AGENT.search(spoken(field)) for name in named]
+        if any(self._does(name, "read") for name in self.agents):
+            sizes = {
+                of.name: {name for name, meaning in meanings(of).items() if meaning == "size"} for of in collected.tools
+            }
+            made = [(name, {n: v for n, v in given.items() if n not in sizes.get(name, ())}) for name, given in made]
+        return [(name, given, []) for name, given in made if (name, given) not in told]
 
     @cached_property
-    def agents(self) -> list[Called]:
+    def of_agents(self) -> list[Called]:
         """Who plans, where there is no plan yet; who reads, where something is unread, and then who checks; when there
         is nothing to be called, who checks, and when that has found nothing missing, who writes. Arguments are left to
         the caller."""
-        here = self.situation
-        planned, unread = self._stated("planned"), self._stated("unread")
+        here, planned, unread = self.situation, self._stated("planned"), self._stated("unread")
         duties = ["plan"] * (planned == 0 or (planned is None and not here.sources)) + ["read"] * bool(unread)
-        if duties == ["read"] and not Collected(here).concerns:
-            duties.append("check")
-        elif not duties and not self.tools:
-            duties = ["write"] if planned is None or _CHECKED.search(here.instructions) else ["check", "write"]
-        found = [name for duty in duties if (name := next((n for n in self._agents if self._does(n, duty)), ""))]
-        if "write" in duties:
-            return [(name, {}, []) for name in found[:1]]
-        return [(name, {}, [0] if duties == ["read", "check"] and number else []) for number, name in enumerate(found)]
+        if duties == ["read"]:
+            duties += [] if Collected(here).concerns else ["check"]
+        elif not duties and not self.of_tools:
+            duties = ["check"] if planned is not None and not _CHECKED.search(here.instructions) else ["write"]
+        does = [next((name for name in self.agents if self._does(name, duty)), "") for duty in duties]
+        does = [name for name in does if name] or [
+            name for name in self.agents if "check" in duties and self._does(name, "write")
+        ]
+        return [(name, {}, [0] if duties == ["read", "check"] and at else []) for at, name in enumerate(does)]
 
     def _does(self, name: str, duty: str) -> bool:
         return _DUTIES[duty].search(f"{spoken(name)}: {self.offered[name].function.description}") is not None
@@ -104,8 +101,9 @@ class Plan:
         return next((int(match["number"]) for match in stated if _DUTIES[duty].search(match["label"])), None)
 
     def action(self, options: Sequence[str]) -> str | None:
-        """The option that says what the calls do: the first that ends, where one writes, else calls of that kind."""
-        writes = any(self._does(name, "write") for name, *_ in self.agents)
-        sign = _DUTIES["write"] if writes else _AGENT if self.agents else re.compile("tool")
-        found = (option for option in options if self.named and sign.search(spoken(option)))
-        return next(found, None) if self.agents or self.tools else None
+        """The option that says what the calls do: the first that ends, where one writes, else one that calls them."""
+        if not (self.agents or self.tools) or not (self.of_agents or self.of_tools):
+            return None
+        writes = any(self._does(name, "write") for name, *_ in self.of_agents)
+        sign = _DUTIES["write"] if writes else _AGENT if self.of_agents else _TOOL
+        return next((option for option in options if sign.search(spoken(option))), None)

@@ -57,6 +57,11 @@ class Tool:
         needed = self.needed or tuple(self.parameters)
         return [types(self.parameters[name])[0] for name in needed] == ["string"]
 
+    @property
+    def says(self) -> str:
+        """What it says of itself first, in lower case."""
+        return _first(self.description)
+
     def means(self, meaning: str) -> bool:
         """Whether a parameter is named for a meaning."""
         return any(re.search(_MEANT[meaning], name.casefold()) for name in self.parameters)
@@ -97,7 +102,7 @@ class Tool:
 
     def fit(self, task: str) -> float:
         """How well what the tool says of itself fits a task: the words that they share; 0.5 for one of no subject."""
-        said = f"{_words(self.name)} {_first(self.description)}"
+        said = f"{_words(self.name)} {self.says}"
         return len(stems(said) & stems(task)) or 0.5 * bool(_GENERAL.search(said))
 
 
