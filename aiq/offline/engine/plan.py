@@ -73,7 +73,7 @@ class Plan:
                 of.name: {name for name, meaning in meanings(of).items() if meaning == "size"} for of in collected.tools
             }
             made = [(name, {n: v for n, v in given.items() if n not in sizes.get(name, ())}) for name, given in made]
-        return [(name, given, []) for name, given in made]
+        return [(name, given, []) for name, given in made if (name, given) not in told]
 
     @cached_property
     def of_agents(self) -> list[Called]:
