@@ -73,6 +73,12 @@ def _counts(name: str) -> bool:
     return _COUNT.search(spoken(name)) is not None
 
 
+def _wants_ids(name: str, part: Schema) -> bool:
+    """Whether a field is a list of ids."""
+    form = forms(part)[0]
+    return form["type"] == "array" and _IDS.search(f"{name} {form.get('description', '')}") is not None
+
+
 def fill(wanted: Schema, situation: Situation, orders: Orders, choose: Choose | None = None) -> Any:
     """A value of the schema. Raises Unsupported where a required field that may not be null has no support. `choose`:
     makes the calls of tools that the schema may list."""
@@ -170,12 +176,13 @@ class _Filler:
         for field in self.plan.naming(parts):
             return [self._call(parts, field, *called) for called in self.plan.calls(field)]
         least, most = self.things.bounds(name, form)
-        judged = next(filter(None, map(self.things.listed, parts)), None) if len(parts) <= _JUDGED else None
+        plain = [k for k in parts if len(parts) <= _JUDGED and not _wants_ids(k, parts[k])]
+        judged = next(filter(None, map(self.things.listed, plain)), None)
         served = next(filter(None, (self.things.served(k) for k in parts if kind_of(k) == "facet")), None)
         out: list[Any] = []
         for each in judged or served or self.things.of(kind, name, thing, least, most):
             with suppress(Unsupported):
-                called = each.record.get("id") if _IDS.search(f"{name} {form.get('description', '')}") else None
+                called = each.record.get("id") if _wants_ids(name, form) else None
                 one = called or self.value(items, name if kind_of(name) else "", self._itself(each, parts))
                 bare = each.portion and len(parts) > 1 and not any(v for v in one.values() if v != each.text)
                 if one is not None and one not in out and len(out) < most and not bare:

@@ -7,13 +7,13 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from aiq.offline.chat import ToolCall
+from aiq.offline.chat import FunctionSpec, ToolCall, ToolSpec
 from aiq.offline.engine import dialect
 from aiq.offline.engine.collected import Collected
 from aiq.offline.engine.collection import meanings
 from aiq.offline.engine.fields import spoken
 from aiq.offline.engine.follow import Orders
-from aiq.offline.engine.read import Situation
+from aiq.offline.engine.read import Situation, ends
 from aiq.offline.engine.schema import Schema, forms
 from aiq.offline.engine.tools import TABLES, understand
 from aiq.offline.engine.transcript import Step
@@ -36,12 +36,16 @@ class Plan:
 
     def __init__(self, root: Schema, situation: Situation, orders: Orders, choose: Choose | None) -> None:
         self.situation, self.orders, self.choose = situation, orders, choose
-        told = (m.text for m in situation.request.messages if m.role in ("system", "developer", "user"))
-        self.offered = {spec.function.name: spec for spec in dialect.offered("\n\n".join(told))}
         lists = [forms(part.get("items"))[0].get("properties", {}) for part in root.get("properties", {}).values()]
         named = [(field, self._options(parts[field])) for parts in lists for field in self.naming(parts)]
         self.tools = [name for field, names in named if not _AGENT.search(spoken(field)) for name in names]
         self.agents = [name for field, names in named if _AGENT.search(spoken(field)) for name in names]
+
+    @cached_property
+    def offered(self) -> dict[str, FunctionSpec]:
+        """What the prompt describes, by name."""
+        told = (m.text for m in self.situation.request.messages if m.role in ("system", "developer", "user"))
+        return {spec.function.name: spec.function for spec in dialect.offered("\n\n".join(map(ends, told)))}
 
     def _options(self, part: Schema) -> list[str]:
         return [option for option in forms(part)[0].get("enum", ()) if option in self.offered]
@@ -61,7 +65,7 @@ class Plan:
         here = self.situation
         told = [call for text in (*(b.text for b in here.blocks), here.instructions) for call in dialect.calls(text)]
         steps = [Step(name, given, None, 0) for name, given in told if name in self.tools]
-        tools = tuple(self.offered[name] for name in self.tools)
+        tools = tuple(ToolSpec(function=self.offered[name]) for name in self.tools)
         request = here.request.model_copy(update={"tools": tools, "response_format": None})
         here = replace(here, request=request, steps=(*here.steps, *steps))
         collected = Collected(here, map(understand, tools))
@@ -93,7 +97,7 @@ class Plan:
         return [(name, {}, [0] if duties == ["read", "check"] and at else []) for at, name in enumerate(does)]
 
     def _does(self, name: str, duty: str) -> bool:
-        return _DUTIES[duty].search(f"{spoken(name)}: {self.offered[name].function.description}") is not None
+        return _DUTIES[duty].search(f"{spoken(name)}: {self.offered[name].description}") is not None
 
     def _stated(self, duty: str) -> int | None:
         """The number that the prompt's state gives for what is planned or unread."""

@@ -117,7 +117,8 @@ class Things:
             if not all(contains_name(told, name) for name in names(about.text)):
                 return False
             return agreed < 0 if thing.kind == "conflict" else agreed > 0
-        return bool((stems(thing.text) - stems(self.w.topic.subject)) & stems(about.text))
+        told = " ".join(parse(thing.text).words) if thing.text[-1:] in ("?", "？") else thing.text
+        return bool((stems(told) - stems(self.w.topic.subject)) & stems(about.text))
 
     def bounds(self, name: str, form: Schema) -> tuple[int, int]:
         """How many members: of the schema, and of what prompt and user say ("5 to 8 sections", "at most 3 queries")."""
