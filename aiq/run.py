@@ -42,7 +42,7 @@ def finished(overrides: Sequence[str]) -> FinishedRun:
     refuse(others)
     plan, folder, earlier = _resumed_run(resumed[0], others) if resumed else new(others)
     outcome = executed(plan, folder, earlier)
-    if outcome.summary.status == "finished":
+    if outcome.ended == "finished":
         return FinishedRun(folder.path, outcome.summary, outcome.exit_code)
     if outcome.error is None:
         raise KeyboardInterrupt(go_on("interrupted", folder.path))
@@ -57,10 +57,25 @@ def parted(overrides: Sequence[str]) -> tuple[list[str], list[str]]:
     return resumed, [text for text in overrides if not text.startswith(_RESUME)]
 
 
-def new(overrides: Sequence[str]) -> tuple["RunPlan", RunFolder, None]:
-    """A run that begins, and the folder that it will have."""
+def new(overrides: Sequence[str]) -> tuple["RunPlan", RunFolder, Manifest | None]:
+    """A run that begins, the folder that it will have, and for a shard the manifest that it shares with others."""
     plan = plan_of(overrides)
-    return plan, RunFolder(Path(plan.settings.output_dir) / plan.settings.name / new_run_id()), None
+    settings = plan.settings
+    if settings.shard and not settings.run_id:
+        raise UserError(
+            f"shard={settings.shard} needs run_id=NAME, the same for all shards: they share the run's folder"
+        )
+    folder = RunFolder(Path(settings.output_dir) / settings.name / (settings.run_id or new_run_id()))
+    if settings.shard:
+        from aiq.experiment.shards import joined
+
+        plan, first = joined(plan, folder)
+        return plan, folder, first
+    if folder.manifest_path.exists():
+        raise UserError(
+            f"{folder.path} is there already: go on with aiq run resume={folder.path}, or choose another run_id"
+        )
+    return plan, folder, None
 
 
 def _resumed_run(name: str, overrides: Sequence[str]) -> tuple["RunPlan", RunFolder, Manifest]:
@@ -115,6 +130,10 @@ def tell(outcome: "RunOutcome", folder: RunFolder, sweep: Path | None = None) ->
     from aiq.site.tables import print_summary
 
     status = outcome.summary.status
+    if outcome.ended == "finished" != status:
+        left, keys = len(outcome.state.left()), len(outcome.state.spec.keys)
+        print(f"aiq: this shard of {folder.path} is done; others have {left} of {keys} attempts left", file=sys.stderr)
+        return
     if status != "failed":
         print_summary(outcome.summary, folder)
     if status != "finished":
@@ -156,16 +175,26 @@ def executed(
 ) -> "RunOutcome":
     """Run, with progress, and write the page. A KeyboardInterrupt says how to go on."""
     from aiq.experiment.runner import execute
+    from aiq.experiment.shards import in_shards
     from aiq.site.pages import write_run
     from aiq.site.progress import Progress
 
-    with closing(Progress(plan.settings.name, shown=plan.settings.runner.progress)) as progress:
+    runner = plan.settings.runner
+    parallel = runner.processes > 1 and plan.settings.shard is None
+    if parallel and only is not None:
+        print("aiq: a part of the samples is done in one process, whatever runner.processes says", file=sys.stderr)
+        parallel = False
+    with closing(Progress(plan.settings.name, shown=runner.progress)) as progress:
         try:
-            outcome = completed(execute(plan, folder, progress, earlier, only))
+            outcome = completed(
+                in_shards(plan, folder, progress, earlier)
+                if parallel
+                else execute(plan, folder, progress, earlier, only)
+            )
         except KeyboardInterrupt:
             begun = folder.manifest_path.exists()
             raise KeyboardInterrupt(go_on("interrupted", folder.path) if begun else "interrupted") from None
-    if outcome.changed or not folder.page_path.exists():
+    if outcome.summary.status != "running" and (outcome.changed or not folder.page_path.exists()):
         write_run(folder, plan.dataset.samples)
     return outcome
 

@@ -86,10 +86,12 @@ def _run(folder: RunFolder) -> int:
     manifest, state = folder.read_manifest(), read_state(folder)
     if manifest.status == "running":
         interrupted = manifest.model_copy(update={"status": "interrupted"})
-        outcome = RunOutcome(summarise(interrupted, state, 0.0), state, UserError(_GONE), changed=False)
+        outcome = RunOutcome(
+            summarise(interrupted, state, 0.0), state, interrupted.status, UserError(_GONE), changed=False
+        )
     else:
         error = RunAborted(_MEANINGS[2]) if manifest.status == "failed" else None
-        outcome = RunOutcome(folder.read_summary(), state, error, changed=False)
+        outcome = RunOutcome(folder.read_summary(), state, manifest.status, error, changed=False)
     tell(outcome, folder)
     return outcome.exit_code
 

@@ -10,9 +10,10 @@ from datetime import UTC, datetime
 from sys import maxsize
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, JsonValue, field_validator, model_validator
+from pydantic import BeforeValidator, Field, JsonValue, PlainSerializer, field_validator, model_validator
 
 from aiq.core.llm_settings import LlmSettings
+from aiq.core.samples import Shard
 from aiq.core.settings import Count, Endpoint, Names, OneOrMore, Plugin, Positive, Settings, Share
 from aiq.core.sources import SourceKind
 from aiq.core.tool_settings import ToolsSettings
@@ -170,6 +171,9 @@ class RunnerSettings(Settings):
     """Group `runner`: how a run is worked off and its failures are counted."""
 
     concurrency: Count = Field(description="attempts at once")
+    judge_concurrency: Count | None = Field(description="reports judged at once, beside these; null: as many")
+    processes: Count = Field(description="shards at once, each a process with its part of the attempts")
+    launcher: Plugin = Field(description="who starts these processes, and where")
     max_error_rate: Share = Field(
         description="share of failed attempts, or of a judge's reports or pages, above which the exit code is 3"
     )
@@ -225,6 +229,10 @@ def _clock(value: object) -> object:
     return value
 
 
+def _shard(value: object) -> object:
+    return Shard.parse(value) if isinstance(value, str) else value
+
+
 class RunSettings(Settings):
     """A whole run: what `python -m aiq.run` composes from `conf/` and the command line."""
 
@@ -237,6 +245,12 @@ class RunSettings(Settings):
         description="score: on average of 95 %; exact: Clopper-Pearson, never below 95 % for shares, and wider"
     )
     output_dir: str = Field(description="a run's folder is OUTPUT_DIR/EXPERIMENT/RUN_ID")
+    run_id: str | None = Field(
+        min_length=1, pattern=r"^[\w.-]+$", description="the name of the run's folder; null: made of the time"
+    )
+    shard: Annotated[
+        Shard | None, BeforeValidator(_shard), PlainSerializer(lambda shard: shard and str(shard), str | None)
+    ] = Field(description="K/N: only this part of the attempts, beside others in the folder of run_id; null: all")
     judge_reliability: str | None = Field(
         description="a reliability.json of `aiq calibrate`; null: the latest under OUTPUT_DIR/judge_calibration"
     )

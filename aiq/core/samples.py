@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field, JsonValue
@@ -144,3 +145,25 @@ class SampleKey(NamedTuple):
 
     sample_id: str
     epoch: int
+
+
+class Shard(NamedTuple):
+    """Part `number`, from 1, of a run that is done in `of` parts."""
+
+    number: int
+    of: int
+
+    @classmethod
+    def parse(cls, text: str) -> "Shard":
+        """Raises ValueError for anything but K/N with K from 1 to N."""
+        found = re.fullmatch(r"(\d+)/(\d+)", text)
+        if not found or not 1 <= int(found[1]) <= int(found[2]):
+            raise ValueError("write K/N with K from 1 to N, such as 3/16")
+        return cls(int(found[1]), int(found[2]))
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+    def part(self, keys: Sequence[SampleKey]) -> Sequence[SampleKey]:
+        """Its keys: each key is in one shard, and shards differ by at most one key."""
+        return keys[self.number - 1 :: self.of]

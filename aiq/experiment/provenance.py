@@ -23,7 +23,7 @@ from aiq.runs.manifest import DatasetIdentity, Hashes, Manifest
 if TYPE_CHECKING:
     from aiq.experiment.plan import RunPlan
 
-_NOT_HASHED: Final = ("output_dir", "judge_reliability", "intervals", "runner", "cassette")
+NOT_HASHED: Final = ("output_dir", "run_id", "shard", "judge_reliability", "intervals", "runner", "cassette")
 _PACKAGES: Final = ("openai", "httpx2", "langchain-core", "langgraph", "deepagents", "pydantic", "bm25s", "trafilatura")
 
 
@@ -31,9 +31,7 @@ def new_manifest(plan: "RunPlan", run_id: str) -> Manifest:
     """A manifest of status `running`."""
     settings, dataset = plan.settings, plan.dataset
     config = settings.model_dump(mode="json")
-    left_out = (
-        _NOT_HASHED if settings.tools.mcp else (*_NOT_HASHED, "tools")
-    )  # limits of servers that there are none of
+    left_out = NOT_HASHED if settings.tools.mcp else (*NOT_HASHED, "tools")  # limits of servers that there are none of
     manifest = Manifest(
         run_id=run_id,
         experiment=settings.name,

@@ -4,7 +4,7 @@ The old run stays as it is, so that the two can be compared.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
+from itertools import chain
 from typing import Any, Final
 
 from aiq.core.errors import UserError
@@ -73,12 +73,13 @@ def take_over(old: RunFolder, new: RunFolder, plan: RunPlan) -> None:
     """Fill the new folder with what still holds of the old one. Raises UserError while the old run is alive."""
     with old.lock():
         new.create()
-        kept = [*sorted(old.path.glob("samples*.jsonl")), old.answers_path]
+        kept = ["samples", "answers"]
         if web_of(settings_from(brought_up_to_date(old.read_manifest())[0].config)) == web_of(plan.settings):
-            kept.append(old.pages_path)
-        for path in filter(Path.exists, kept):
-            with (new.path / path.name).open("wb") as file:
-                file.writelines(whole_lines(path))
+            kept.append("pages")
+        for name in kept:
+            if files := old.journals(name):
+                with new.journal(name).open("wb") as file:
+                    file.writelines(chain.from_iterable(map(whole_lines, files)))
         copy_agent_events(old, new)
         unchanged = {judge.hash for judge in plan.spec.judges}
         with new.scores_path.open("w", encoding="utf-8") as scores:

@@ -4,7 +4,7 @@ In manifests of older versions a setting that lacks comes from the shipped optio
 """
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, reduce
 from operator import getitem
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _ABSENT: Final = object()
 Composed = Callable[[tuple[str, ...]], dict[str, Any]]
 """What overrides compose to, each asked for once: many settings may lack."""
-ALLOWED: Final = ("runner.*", "limits.*", "cassette.*", "llm.base_url", "intervals")
+ALLOWED: Final = ("runner.*", "limits.*", "cassette.*", "llm.base_url", "intervals", "shard")
 """What a resumed run may set anew: none of these can change a finished attempt or score."""
 
 
@@ -82,8 +82,10 @@ def check_finished(state: RunState, run: str) -> None:
         )
 
 
-def load_state(folder: RunFolder, plan: RunPlan) -> tuple[RunState, Mapping[SampleKey, SampleRow]]:
-    """The state of a run folder, and the whole rows of those attempts that a judge has yet to score.
+def load_state(
+    folder: RunFolder, plan: RunPlan, own: Container[SampleKey] = ()
+) -> tuple[RunState, Mapping[SampleKey, SampleRow]]:
+    """The state of a run folder, and the whole rows of those attempts of one's `own` that a judge has yet to score.
 
     Raises DatasetError for a row of a sample, or a question, that the dataset no longer has.
     """
@@ -99,7 +101,7 @@ def load_state(folder: RunFolder, plan: RunPlan) -> tuple[RunState, Mapping[Samp
                 "bring the old dataset back, or start a new run"
             )
         state.add_attempt(row)
-        if all(state.judged(row.key, judge) for judge in plan.spec.judges):
+        if row.key not in own or all(state.judged(row.key, judge) for judge in plan.spec.judges):
             unscored.pop(row.key, None)
         else:
             unscored[row.key] = row

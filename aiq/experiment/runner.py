@@ -26,7 +26,7 @@ from aiq.experiment.resources import Resources, open_resources
 from aiq.experiment.resume import check_finished, load_state
 from aiq.experiment.scoring import score_failure, score_report
 from aiq.experiment.sessions import Sessions
-from aiq.runs.folder import RunFolder
+from aiq.runs.folder import RunFolder, in_use
 from aiq.runs.journal import Journal
 from aiq.runs.manifest import Manifest, RunStatus
 from aiq.runs.rows import SampleRow, ScoreRow
@@ -55,16 +55,20 @@ class Observer(Protocol):
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """A run that ended. `error`: what stopped it, if anything. `changed`: whether the numbers differ from before."""
+    """A run that ended, or a shard of one. `ended`: how this start of it did; the summary says how far the run is.
+
+    `error`: what stopped it, if anything. `changed`: whether the numbers differ from before.
+    """
 
     summary: Summary
     state: RunState
+    ended: RunStatus
     error: UserError | LimitReached | None
     changed: bool
 
     @property
     def exit_code(self) -> int:
-        return self.state.exit_code(self.summary.status)
+        return self.state.exit_code(self.ended)
 
 
 async def execute(
@@ -74,59 +78,95 @@ async def execute(
     earlier: Manifest | None = None,
     only: Container[str] | None = None,
 ) -> RunOutcome:
-    """Run the plan in the folder; `earlier` is the folder's manifest when the run is resumed.
+    """Run the plan, or the plan's shard, in the folder; `earlier` is the folder's manifest when there is one.
 
     `only`: the samples to do now, by id; a run that has others left then is `interrupted`, and can be resumed.
     Raises UserError before anything is written; whatever happens later, manifest and summary are written.
     """
-    start = time.monotonic()
+    start, shard = time.monotonic(), plan.settings.shard
     async with AsyncExitStack() as held:
         if earlier is not None:
-            held.enter_context(folder.lock())
+            held.enter_context(folder.lock(shard))
+        folder = folder.written_by(shard)
         before = folder.read_summary() if folder.summary_path.exists() else None
-        state, unscored = load_state(folder, plan)
+        own = set(shard.part(plan.spec.keys) if shard else plan.spec.keys)
+        state, unscored = load_state(folder, plan, own)
         if earlier is not None and earlier.rescored is not None:
             check_finished(state, earlier.rescored.run)
         # before a replay that starts no process, not even git
         manifest = earlier.with_judges(plan.spec.judges) if earlier else new_manifest(plan, folder.run_id)
         accounts: tuple[Account, ...] = ("judge",) if manifest.rescored else get_args(Account)
-        left = state.left()
+        left = [key for key in state.left() if key in own]
         todo = [key for key in left if only is None or key.sample_id in only]
         resources = await _open(plan, accounts, held) if todo else None
-        manifest = manifest.model_copy(update={"status": "running", "finished": None})
         if earlier is None:
             folder.create()
             held.enter_context(folder.lock())
-        folder.write_manifest(manifest)
+        with folder.changing():
+            manifest = folder.read_manifest() if shard else manifest
+            manifest = manifest.model_copy(update={"status": "running", "finished": None})
+            folder.write_manifest(manifest)
         if resources is not None:
             begin_recording(resources.recorder, manifest)
-        status: RunStatus = "failed"
+        ended: RunStatus = "failed"
         error: UserError | LimitReached | None = None
         try:
             if resources is None:
-                status = "finished"
+                ended = "finished"
             else:
-                status, error = await Runner(plan, resources, folder, state, unscored, observer).run(todo)
+                ended, error = await Runner(plan, resources, folder, state, unscored, observer).run(todo)
                 resources.recorder.describe({"structured": resources.forms.known})
-                if status == "finished" and len(todo) == len(left):
+                if ended == "finished" and len(todo) == len(left):
                     resources.recorder.finish(from_start=earlier is None)
-            if status == "finished" and len(todo) < len(left):
-                status = "interrupted"
+            if ended == "finished" and len(todo) < len(left):
+                ended = "interrupted"
         except asyncio.CancelledError:
-            status = "interrupted"
+            ended = "interrupted"
             raise
         finally:
-            seconds = time.monotonic() - start + (before.timing.run_seconds if before else 0)
-            manifest = manifest.model_copy(update={"status": status, "finished": utc_now()})
-            summary = summarise(manifest, state, seconds)
-            if before is not None and summary.model_copy(update={"timing": before.timing}) == before:
-                summary = before
-            else:
-                folder.write_summary(summary)
-            learned = resources.forms.learned if resources else {}
-            manifest = manifest.model_copy(update={"structured": {**manifest.structured, **learned}})
-            folder.write_manifest(_with_counts(manifest, plan, summary))
-        return RunOutcome(summary, state, error, changed=summary is not before)
+            seconds = time.monotonic() - start
+            with folder.changing():
+                status = ended
+                if shard:  # the others have written meanwhile
+                    before = folder.read_summary() if folder.summary_path.exists() else None
+                    manifest, (state, _) = folder.read_manifest(), load_state(folder, plan)
+                    status = _of_all(state, ended, others=in_use(folder.path, but=shard))
+                learned = resources.forms.learned if resources else {}
+                update = {"status": status, "finished": utc_now(), "structured": {**manifest.structured, **learned}}
+                summary = write_end(plan, folder, manifest.model_copy(update=update), state, before, seconds)
+        return RunOutcome(summary, state, ended, error, changed=summary is not before)
+
+
+def _of_all(state: RunState, ended: RunStatus, *, others: bool) -> RunStatus:
+    """How a run stands when one of its shards ends so; `others`: whether another one is at work."""
+    if not state.left():
+        return "finished"
+    if others:
+        return "running"
+    return "interrupted" if ended == "finished" else ended
+
+
+def write_end(
+    plan: RunPlan, folder: RunFolder, manifest: Manifest, state: RunState, before: Summary | None, seconds: float
+) -> Summary:
+    """Write the numbers, and the manifest with its counts and the models of all roles that were used.
+
+    `before`: the numbers until now; the very same object is returned where nothing has changed. `seconds`: of this
+    start, which are added to those of earlier ones.
+    """
+    summary = summarise(manifest, state, seconds + (before.timing.run_seconds if before else 0))
+    if before is not None and summary.model_copy(update={"timing": before.timing}) == before:
+        summary = before
+    else:
+        folder.write_summary(summary)
+    roles = [role for account in summary.usage.values() for role in account.roles]
+    agents = manifest.rescored.models if manifest.rescored else {}
+    unjudged = sum(errors.n for errors in summary.judge_errors.values())
+    counts = {"attempts_planned": len(plan.spec.keys), **summary.statuses, "judge_errors": unjudged}
+    folder.write_manifest(
+        manifest.model_copy(update={"models": {**models_of(plan, roles), **agents}, "counts": counts})
+    )
+    return summary
 
 
 async def _open(plan: RunPlan, accounts: Sequence[Account], held: AsyncExitStack) -> Resources:
@@ -144,15 +184,6 @@ async def _open(plan: RunPlan, accounts: Sequence[Account], held: AsyncExitStack
     if works and isinstance(plan.agent, Checked):
         plan.agent.check(resources.tools)
     return resources
-
-
-def _with_counts(manifest: Manifest, plan: RunPlan, summary: Summary) -> Manifest:
-    """The manifest of a run that has ended: with its counts, and the models of all roles that were used."""
-    roles = [role for account in summary.usage.values() for role in account.roles]
-    agents = manifest.rescored.models if manifest.rescored else {}
-    unjudged = sum(errors.n for errors in summary.judge_errors.values())
-    counts = {"attempts_planned": len(plan.spec.keys), **summary.statuses, "judge_errors": unjudged}
-    return manifest.model_copy(update={"models": {**models_of(plan, roles), **agents}, "counts": counts})
 
 
 class Runner:
@@ -181,13 +212,12 @@ class Runner:
         Attempts that are in flight then are cancelled, and their rows say so.
         """
         stop = asyncio.Event()
-        queue = iter(keys)
         with ExitStack() as opened:
             for files in (self._sessions, self._sample_rows, self._score_rows):
                 opened.callback(files.close)
             opened.enter_context(stop_on_signal(stop, self._folder.path))
             self._observer.started(self._state)
-            workers = [asyncio.create_task(self._work(queue)) for _ in range(self._plan.settings.runner.concurrency)]
+            workers = self._workers(iter(keys))
             everything, stopped = asyncio.gather(*workers), asyncio.create_task(stop.wait())
             try:
                 ends: set[asyncio.Future[Any]] = {everything, stopped}
@@ -211,13 +241,34 @@ class Runner:
                 if everything.done() and not everything.cancelled():
                     everything.exception()  # seen: asyncio need not report it
 
-    async def _work(self, queue: Iterator[SampleKey]) -> None:
-        for key in queue:
+    def _workers(self, keys: Iterator[SampleKey]) -> list[asyncio.Task[None]]:
+        """Agents at work and, beside them, judges: a report is judged while others are made.
+
+        Nobody is far ahead: as many rows wait for the judges as there are judges.
+        """
+        settings = self._plan.settings.runner
+        agents, judges = settings.concurrency, settings.judge_concurrency or settings.concurrency
+        made: asyncio.Queue[SampleRow | None] = asyncio.Queue(judges)
+        at_work = [asyncio.create_task(self._make(keys, made)) for _ in range(agents)]
+
+        async def end() -> None:
+            await asyncio.gather(*at_work)
+            for _ in range(judges):
+                await made.put(None)
+
+        return [*at_work, asyncio.create_task(end()), *(asyncio.create_task(self._score(made)) for _ in range(judges))]
+
+    async def _make(self, keys: Iterator[SampleKey], made: "asyncio.Queue[SampleRow | None]") -> None:
+        for key in keys:
             row = await self._attempt(key)
             if being_cancelled():
                 return  # the agent swallowed it and answered all the same: its row is kept, nothing new begins
+            await made.put(row)
+
+    async def _score(self, made: "asyncio.Queue[SampleRow | None]") -> None:
+        while (row := await made.get()) is not None:
             await self._judge(row)
-            self._observer.finished(key)
+            self._observer.finished(row.key)
 
     async def _attempt(self, key: SampleKey) -> SampleRow:
         """A new attempt, or the earlier one that is only to be judged."""

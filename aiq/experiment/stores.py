@@ -30,7 +30,7 @@ class AnswerStore:
     """The answers of one run. One is written only after the spend on it, so that no killed run finds any unpaid for."""
 
     def __init__(self, folder: RunFolder) -> None:
-        self.written = KeyedJournal(folder.answers_path, StoredAnswer, "key")
+        self.written = KeyedJournal(folder.answers_path, StoredAnswer, "key", folder.journals("answers"))
         self.unwritten: dict[str, StoredAnswer] = {}
         self.locks = Locks()
 
@@ -71,7 +71,7 @@ class PageStore:
 
     def __init__(self, web: Web, folder: RunFolder) -> None:
         self._web = web
-        self._pages = KeyedJournal(folder.pages_path, StoredPage, "asked")
+        self._pages = KeyedJournal(folder.pages_path, StoredPage, "asked", folder.journals("pages"))
         self._failed: dict[str, tuple[ToolErrorKind, str]] = {}
         self._locks = Locks()
 

@@ -1,7 +1,7 @@
 """The events of all attempts in few files: as many as there are sessions at once.
 
 Each session (an agent's work on an attempt, a judge's work on its report) has a file to itself while it lasts, so that
-its events lie together; `event_index.jsonl` says where. Version 1 had a folder `events` with a file for each key.
+its events lie together; an index says where. Version 1 had a folder `events` with a file for each key.
 """
 
 import json
@@ -24,8 +24,8 @@ Account = Literal["agent", "judge"]
 _Place = tuple[Path, int, int | None]
 """A file, the byte where a session's events begin, and where they end; None at the end of the file."""
 
-_INDEX: Final = "event_index.jsonl"
-_FILE: Final = "events-{}.jsonl"
+_INDEX: Final = "event_index"
+_FILE: Final = "events{}-{}.jsonl"
 _OLD_FOLDER: Final = "events"
 _UNSAFE: Final = re.compile(r"[^\w.-]|^\.")
 _LONGEST_NAME: Final = 120  # bytes of a sample's part of a file name in runs of version 1
@@ -44,7 +44,7 @@ class EventFiles:
 
     def __init__(self, folder: RunFolder) -> None:
         self._folder = folder
-        self._index: Journal[SessionStart] = Journal(folder.path / _INDEX)
+        self._index: Journal[SessionStart] = Journal(folder.journal(_INDEX))
         self._files: list[Journal[Event]] = []
         self._idle: list[Journal[Event]] = []
 
@@ -52,7 +52,7 @@ class EventFiles:
     def session(self, key: SampleKey, attempt: int, account: Account) -> Iterator[Callable[[Event], None]]:
         """A function that writes the events of one session; what cancelled tasks say after its end is dropped."""
         if not self._idle:
-            self._idle.append(Journal(self._folder.path / _FILE.format(len(self._files))))
+            self._idle.append(Journal(self._folder.path / _FILE.format(self._folder.writer, len(self._files))))
             self._files.append(self._idle[0])
         file, ended = self._idle.pop(), False
         place = {"file": file.path.name, "start": file.size}
@@ -95,9 +95,9 @@ class EventReader:
 def copy_agent_events(old: RunFolder, new: RunFolder) -> None:
     """Give a new run the events of another one's agents."""
     last = {session.key: (session, place) for session, place in _sessions(old) if session.account == "agent"}
-    name = _FILE.format(0)
+    name = _FILE.format(new.writer, 0)
     if last:
-        index: Journal[SessionStart] = Journal(new.path / _INDEX)
+        index: Journal[SessionStart] = Journal(new.journal(_INDEX))
         with closing(index), (new.path / name).open("wb") as file:
             for session, place in last.values():
                 index.append(session.model_copy(update={"file": name, "start": file.tell()}))
@@ -109,10 +109,11 @@ def copy_agent_events(old: RunFolder, new: RunFolder) -> None:
 
 
 def _sessions(folder: RunFolder) -> list[tuple[SessionStart, _Place]]:
-    """Every session of the index, and where the lines of its events are."""
+    """Every session of each index, and where the lines of its events are."""
     found: list[tuple[SessionStart, _Place]] = []
     ends: dict[str, int] = {}
-    for session in reversed(list(read_journal(folder.path / _INDEX, SessionStart))):
+    indexes = (read_journal(path, SessionStart) for path in folder.journals(_INDEX))
+    for session in reversed(list(chain.from_iterable(indexes))):
         found.append((session, (folder.path / session.file, session.start, ends.get(session.file))))
         ends[session.file] = session.start
     return found[::-1]

@@ -5,16 +5,18 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
 
 from aiq.core.base import Record
 from aiq.core.errors import ConfigError, UserError
 from aiq.core.plugins import describe
+from aiq.core.samples import Shard
 from aiq.core.seeds import derive
 from aiq.runs.manifest import Manifest
 from aiq.runs.summary import Summary
@@ -22,7 +24,9 @@ from aiq.runs.summary import Summary
 LATEST = "latest"
 MANIFEST = "manifest.json"
 SWEEP_FILE = "sweep.json"
-_LOCK = "run.lock"
+_LOCK: Final = "run{}.lock"
+_ALONE: Final = Shard(1, 1)
+_WRITER: Final = re.compile(r"(?:-(\d+))?(?:-(\d+)-of-(\d+))?")
 
 RecordT = TypeVar("RecordT", bound=Record)
 
@@ -34,18 +38,61 @@ def new_run_id() -> str:
     return f"{now:%Y%m%d-%H%M%S}-{now.microsecond // 1000:03}{own:03x}"
 
 
-class RunFolder:
-    """The paths of one run. Making the object touches nothing."""
+@dataclass(frozen=True, order=True)
+class Writer:
+    """Who appends to files of a run: the whole run, or one shard of it. Each has files of its own.
 
-    def __init__(self, path: Path) -> None:
+    `turn` counts from 0 how often a run was divided anew (also into one), so that a later row is in a later file.
+    """
+
+    turn: int = 0
+    shard: Shard = _ALONE
+
+    def __str__(self) -> str:
+        """What its files have at the end of their names: nothing, `-3-of-16`, or with the turn `-1-3-of-16`."""
+        turn = f"-{self.turn}" if self.turn else ""
+        return turn + (f"-{self.shard.number}-of-{self.shard.of}" if self.shard.of > 1 else "")
+
+    @classmethod
+    def read(cls, suffix: str) -> "Writer | None":
+        """The writer whose files have this at the end of their names; None for a file of something else."""
+        if (found := _WRITER.fullmatch(suffix)) is None:
+            return None
+        turn, number, of = (int(part or 0) for part in found.groups())
+        return cls(turn, Shard(number, of) if of else _ALONE)
+
+
+class RunFolder:
+    """The paths of one run, as one writer of it has them. Making the object touches nothing."""
+
+    def __init__(self, path: Path, writer: Writer | None = None) -> None:
         self.path = path
+        self.writer = writer or Writer()
         self.manifest_path = path / MANIFEST
         self.summary_path = path / "summary.json"
-        self.samples_path = path / "samples.jsonl"
-        self.scores_path = path / "scores.jsonl"
-        self.pages_path = path / "pages.jsonl"
-        self.answers_path = path / "answers.jsonl"
+        self.samples_path = self.journal("samples")
+        self.scores_path = self.journal("scores")
+        self.pages_path = self.journal("pages")
+        self.answers_path = self.journal("answers")
         self.page_path = path / "index.html"
+
+    def journal(self, name: str) -> Path:
+        """The writer's own file of this name."""
+        return self.path / f"{name}{self.writer}.jsonl"
+
+    def journals(self, name: str) -> list[Path]:
+        """The files of this name of all writers, so that the last row of a key wins."""
+        return [path for _, path in sorted(self._writers(name).items())]
+
+    def _writers(self, name: str) -> dict[Writer, Path]:
+        found = ((Writer.read(path.stem.removeprefix(name)), path) for path in self.path.glob(f"{name}*.jsonl"))
+        return {writer: path for writer, path in found if writer is not None}
+
+    def written_by(self, shard: Shard | None) -> "RunFolder":
+        """The folder as this shard, or the whole run, goes on writing it; call with its lock held."""
+        shard, written = shard or _ALONE, self._writers("samples")
+        last = max(written) if written else Writer(shard=shard)
+        return RunFolder(self.path, Writer(last.turn + (last.shard.of != shard.of), shard))
 
     @property
     def sweep_path(self) -> Path | None:
@@ -67,9 +114,15 @@ class RunFolder:
         """Make the folder. Raises ConfigError where that cannot be."""
         make_folder(self.path)
 
-    def lock(self) -> AbstractContextManager[Any]:
-        """Taken now; the system drops it however the process dies. Raises UserError where another process has it."""
-        return lock_folder(self.path)
+    def lock(self, shard: Shard | None = None) -> AbstractContextManager[Any]:
+        """Taken now; the system drops it however the process dies. Raises UserError as `lock_folder` does."""
+        return lock_folder(self.path, shard)
+
+    def changing(self) -> AbstractContextManager[Any]:
+        """Held by one shard at a time, for the files that all of them write whole; waits for it."""
+        from filelock import FileLock
+
+        return nullcontext() if self.writer.shard == _ALONE else FileLock(self.path / "changing.lock")
 
     def read_manifest(self) -> Manifest:
         """Raises UserError when there is none or it is not one of ours."""
@@ -95,23 +148,45 @@ def make_folder(path: Path) -> None:
         raise ConfigError(f"{path}: {error.strerror}; name another folder with output_dir") from None
 
 
-def lock_folder(path: Path) -> AbstractContextManager[Any]:
-    """Of a run or a sweep: taken now, and dropped however the process dies. Raises UserError where another has it."""
+def lock_folder(path: Path, shard: Shard | None = None) -> AbstractContextManager[Any]:
+    """Of a run or a sweep, or of a shard: taken now, and dropped however the process dies.
+
+    Raises UserError where another process has it, or works on the same run in another division.
+    """
+    own = Writer(shard=shard or _ALONE)
+    if (lock := _taken(path / _LOCK.format(own), seconds=1)) is None:
+        what = f"shard {shard} of {path}" if shard else str(path)
+        raise UserError(f"{what} is in use: its run is still alive; wait for it or stop it first")
+    for writer in _at_work(path):
+        if writer.shard.of != own.shard.of:
+            lock.__exit__(None, None, None)
+            other = f"shard {writer.shard} of it" if writer.shard.of > 1 else "its run"
+            raise UserError(f"{path} is in use: {other} is still alive; wait for it or stop it first")
+    return lock
+
+
+def in_use(path: Path, but: Shard | None = None) -> bool:
+    """Whether a process works on this run or sweep; `but`: another one than this shard's."""
+    return any(writer.shard != but for writer in _at_work(path))
+
+
+def _at_work(path: Path) -> Iterator[Writer]:
+    """Who holds a lock of the folder; a writer's turn says nothing here."""
+    for file in path.glob(_LOCK.format("*")):
+        if (lock := _taken(file)) is None:
+            yield Writer.read(file.stem.removeprefix("run")) or Writer()
+        else:
+            lock.__exit__(None, None, None)
+
+
+def _taken(path: Path, seconds: float = 0.0) -> AbstractContextManager[Any] | None:
+    """The lock, or None where another holds it for so long: who only looks holds it for a moment."""
     from filelock import FileLock, Timeout
 
     try:
-        return FileLock(path / _LOCK).acquire(timeout=0)
+        return FileLock(path).acquire(timeout=seconds)
     except Timeout:
-        raise UserError(f"{path} is in use: its run is still alive; wait for it or stop it first") from None
-
-
-def in_use(path: Path) -> bool:
-    """Whether a process works on this run or sweep."""
-    try:
-        with lock_folder(path) if (path / _LOCK).is_file() else nullcontext():
-            return False
-    except UserError:
-        return True
+        return None
 
 
 def read_record(path: Path, record: type[RecordT], absent: str) -> RecordT:

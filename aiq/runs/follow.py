@@ -17,15 +17,18 @@ RowT = TypeVar("RowT", bound=Record)
 
 
 class FollowedRun:
-    """`state` grows with each look; it knows the samples that were attempted. `total`: attempts that the run plans."""
+    """`state` grows with each look; it knows the samples that were attempted, and `keys` where they are known.
 
-    def __init__(self, folder: RunFolder) -> None:
+    `total`: attempts that the run plans.
+    """
+
+    def __init__(self, folder: RunFolder, keys: tuple[SampleKey, ...] = ()) -> None:
         manifest = folder.read_manifest()
         self._folder = folder
         epochs = manifest.config.get("epochs")
         self.total = manifest.dataset.samples * (epochs if isinstance(epochs, int) else 1)
         runner = manifest.section("runner", RunnerSettings)
-        self.state = RunState(RunSpec((), manifest.judges, runner, manifest.intervals))
+        self.state = RunState(RunSpec(keys, manifest.judges, runner, manifest.intervals))
         self._read: dict[Path, int] = {}
         self._finished: set[SampleKey] = set()
 
@@ -51,7 +54,7 @@ class FollowedRun:
         return attempt is not None and attempt.status != "cancelled" and judged
 
     def _new(self, name: str, row: type[RowT]) -> Iterator[RowT]:
-        for path in sorted(self._folder.path.glob(f"{name}*.jsonl")):
+        for path in self._folder.journals(name):
             for line in whole_lines(path, self._read.get(path, 0)):
                 self._read[path] = self._read.get(path, 0) + len(line)
                 yield row.model_validate_json(line)

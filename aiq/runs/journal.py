@@ -6,7 +6,7 @@ worker for a disk after each row; files are synced when they are closed.
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -100,25 +100,28 @@ def read_journal(path: Path, row: type[RowT]) -> Iterator[RowT]:
 class KeyedJournal(Generic[RowT]):
     """A journal that is also read while it is written, by the rows' field `key`; the last row of a key wins.
 
-    Rows stay on the disk, their places in memory. The file is made with its first row. Raises as `read_journal` does.
+    Rows stay on the disk, their places in memory. The file is made with its first row. `others`: files of other
+    writers, whose rows it finds as well, as they are now. Raises as `read_journal` does.
     """
 
-    def __init__(self, path: Path, row: type[RowT], key: str) -> None:
+    def __init__(self, path: Path, row: type[RowT], key: str, others: Iterable[Path] = ()) -> None:
         self._path, self._row, self._key = path, row, key
-        starts = accumulate(map(len, whole_lines(path)), initial=0)
-        placed = zip(read_journal(path, row), starts, strict=False)
-        self._places = {str(getattr(found, key)): start for found, start in placed}
+        self._places: dict[str, tuple[Path, int]] = {}
+        for file in dict.fromkeys([*others, path]):
+            starts = accumulate(map(len, whole_lines(file)), initial=0)
+            placed = zip(read_journal(file, row), starts, strict=False)
+            self._places |= {str(getattr(found, key)): (file, start) for found, start in placed}
         self._journal: Journal[RowT] | None = None
 
     def __contains__(self, key: str) -> bool:
         return key in self._places
 
     def read(self, key: str) -> RowT:
-        return self._row.model_validate_json(next(whole_lines(self._path, self._places[key])))
+        return self._row.model_validate_json(next(whole_lines(*self._places[key])))
 
     def append(self, row: RowT) -> None:
         self._journal = self._journal or Journal(self._path)
-        self._places[str(getattr(row, self._key))] = self._journal.size
+        self._places[str(getattr(row, self._key))] = (self._path, self._journal.size)
         self._journal.append(row)
 
     def close(self) -> None:

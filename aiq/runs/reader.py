@@ -21,13 +21,13 @@ from aiq.runs.summary import Summary, summarise
 
 def every_sample(folder: RunFolder) -> Iterator[SampleRow]:
     """The rows of all attempts, superseded ones too. Raises UserError for a line that is no such row."""
-    for path in sorted(folder.path.glob("samples*.jsonl")):
+    for path in folder.journals("samples"):
         yield from read_journal(path, SampleRow)
 
 
 def every_score(folder: RunFolder) -> Iterator[ScoreRow]:
     """The rows of all scores, superseded ones too. Raises UserError for a line that is no such row."""
-    for path in sorted(folder.path.glob("scores*.jsonl")):
+    for path in folder.journals("scores"):
         yield from read_journal(path, ScoreRow)
 
 
@@ -93,7 +93,7 @@ def read_dataset(manifest: Manifest) -> tuple[Mapping[str, Sample], str | None]:
 
 def _say_torn(folder: RunFolder, name: str) -> None:
     """On stderr, which files end in a line that was not written to its end, and is left out."""
-    for path in sorted(folder.path.glob(f"{name}*.jsonl")):
+    for path in folder.journals(name):
         if torn := torn_bytes(path):
             remedy = f"its work is done again by aiq run resume={folder.path}"
             print(f"aiq: {path}: a torn last line ({torn} bytes) is left out; {remedy}", file=sys.stderr)
@@ -101,4 +101,4 @@ def _say_torn(folder: RunFolder, name: str) -> None:
 
 def read_pages(folder: RunFolder) -> dict[str, StoredPage]:
     """The pages that judges of the run have read, by the URL they are cited by; empty where none was fetched."""
-    return {page.url: page for page in read_journal(folder.pages_path, StoredPage)}
+    return {page.url: page for path in folder.journals("pages") for page in read_journal(path, StoredPage)}

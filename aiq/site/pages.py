@@ -165,7 +165,7 @@ def place(folder: Path) -> str:
 
 def stamp(folder: Path) -> str:
     """Changes with the files that the pages are made from, and with the format that they are made in."""
-    names = (MANIFEST, "summary.json", SWEEP_FILE, "samples*.jsonl", "scores*.jsonl", "event_index.jsonl")
+    names = (MANIFEST, "summary.json", SWEEP_FILE, "samples*.jsonl", "scores*.jsonl", "event_index*.jsonl")
     files = sorted(chain.from_iterable(map(folder.glob, names)))
     states = [(file.name, stat.st_size, stat.st_mtime_ns) for file in files if (stat := file.stat())]
     return f"{derive(FORMAT, __version__, str(states)):016x}"
@@ -173,10 +173,10 @@ def stamp(folder: Path) -> str:
 
 def _write_samples(folder: RunFolder, manifest: Manifest, known: Mapping[str, Sample]) -> Json:
     """Write the scripts of samples and their timelines, one row in memory at a time. Returns the table's columns."""
-    rows = {row.key: at for row, at in _placed(folder, "samples*.jsonl", SampleRow)}
+    rows = {row.key: at for row, at in _placed(folder, "samples", SampleRow)}
     scores: dict[SampleKey, dict[tuple[str, str], _Place]] = {}
     hashes = {metric.name: judge.hash for judge in manifest.judges for metric in judge.metrics}
-    for score, at in _placed(folder, "scores*.jsonl", ScoreRow):
+    for score, at in _placed(folder, "scores", ScoreRow):
         if not hashes or hashes.get(score.metric) == score.judge_hash:
             scores.setdefault(score.key, {})[score.judge, score.metric] = at
     order = {name: number for number, name in enumerate(known)}
@@ -220,9 +220,9 @@ class _Table:
         self._length += 1
 
 
-def _placed(folder: RunFolder, pattern: str, row: Any) -> Iterator[tuple[Any, _Place]]:
+def _placed(folder: RunFolder, name: str, row: Any) -> Iterator[tuple[Any, _Place]]:
     """The rows of a run's files, and where each is."""
-    for path in sorted(folder.path.glob(pattern)):
+    for path in folder.journals(name):
         starts = accumulate(map(len, whole_lines(path)), initial=0)
         for found, start in zip(read_journal(path, row), starts, strict=False):
             yield found, (path, start)

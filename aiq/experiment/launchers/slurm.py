@@ -1,0 +1,61 @@
+"""Shards as jobs of Slurm, by submitit."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, JsonValue
+
+from aiq.core.errors import ConfigError
+from aiq.core.samples import Shard
+from aiq.core.settings import Positive, Settings
+from aiq.experiment.launchers.base import ShardEnd, work
+
+
+class Slurm:
+    """Jobs are submitted when the run starts, and are cancelled with it."""
+
+    class Settings(Settings):
+        """Of the jobs."""
+
+        cluster: Literal["slurm", "local"] = Field(description="slurm, or local: processes here, to try things")
+        parameters: Mapping[str, JsonValue] = Field(
+            description="of submitit, such as {timeout_min: 240, slurm_partition: cpu}"
+        )
+        poll_seconds: Positive = Field(description="between two looks at a job")
+
+    def __init__(self, settings: "Slurm.Settings") -> None:
+        self._settings = settings
+
+    @asynccontextmanager
+    async def opened(self, shards: int) -> AsyncIterator[None]:
+        try:
+            import submitit  # noqa: F401
+        except ImportError:
+            raise ConfigError("runner=slurm needs more packages: pip install 'aiq-bench[slurm]'") from None
+        yield
+
+    async def run(self, folder: Path, shard: Shard) -> ShardEnd:
+        job = await asyncio.to_thread(self._submitted, folder, shard)
+        try:
+            while not await asyncio.to_thread(job.done):
+                await asyncio.sleep(self._settings.poll_seconds)
+        except asyncio.CancelledError:
+            job.cancel()
+            raise
+        return await asyncio.to_thread(_end, job)
+
+    def _submitted(self, folder: Path, shard: Shard) -> Any:
+        import submitit
+
+        executor = submitit.AutoExecutor(folder=folder / "jobs", cluster=self._settings.cluster)
+        executor.update_parameters(name=f"aiq-{folder.name}-{shard.number}", **dict(self._settings.parameters))
+        return executor.submit(work, folder.absolute(), shard)
+
+
+def _end(job: Any) -> ShardEnd:
+    """What the job gave back; one that was killed or ran out of time counts as ended by a signal."""
+    error = job.exception()
+    return job.result() if error is None else ShardEnd(-1, " ".join(str(error).split()))

@@ -1,0 +1,127 @@
+"""A run in several processes: each does one shard of it, in files of its own in one folder.
+
+Shards know nothing of each other but what is in the folder. Whoever comes first writes the manifest, whoever goes last
+the numbers; each goes on where it was when it is started again.
+"""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from aiq.core.errors import AiqError, ConfigError, RunAborted, UserError
+from aiq.core.samples import Shard
+from aiq.experiment.compose import dotted
+from aiq.experiment.launchers.base import Launcher, ShardEnd
+from aiq.experiment.plan import RunPlan
+from aiq.experiment.provenance import NOT_HASHED, new_manifest, utc_now
+from aiq.experiment.resume import load_state
+from aiq.experiment.runner import Observer, RunOutcome, stop_on_signal, write_end
+from aiq.runs.folder import RunFolder
+from aiq.runs.follow import FollowedRun
+from aiq.runs.manifest import Manifest, RunStatus
+
+LOOK_SECONDS = 0.5
+RESTARTS = 3
+"""How often a shard whose process was killed is started again, before the run gives up on it."""
+
+
+def joined(plan: RunPlan, folder: RunFolder) -> tuple[RunPlan, Manifest]:
+    """A run that the plan's shard is part of, made now where it is the first to come; its clock is that of the first.
+
+    Raises ConfigError where the folder's run has other settings.
+    """
+    folder.create()
+    own = new_manifest(plan, folder.run_id)
+    with folder.written_by(plan.settings.shard).changing():
+        if not folder.manifest_path.exists():
+            folder.write_manifest(own)
+        first = folder.read_manifest()
+    plan = replace(plan, settings=plan.settings.model_copy(update={"clock": datetime.fromisoformat(first.clock)}))
+    own = new_manifest(plan, folder.run_id)
+    if own.hashes != first.hashes:
+        there, here = (dotted({k: v for k, v in m.config.items() if k not in NOT_HASHED}) for m in (first, own))
+        other = next((name for name in {**there, **here} if there.get(name) != here.get(name)), None)
+        what = (
+            f"{other} is {there.get(other)!r} there and {here.get(other)!r} here" if other else "code or prompts differ"
+        )
+        raise ConfigError(
+            f"{folder.path} is another run: {what}; give all shards the same settings, or a run_id of its own"
+        )
+    return plan, first
+
+
+async def in_shards(
+    plan: RunPlan, folder: RunFolder, observer: Observer, earlier: Manifest | None = None
+) -> RunOutcome:
+    """Start as many shards as `runner.processes` says and wait for them, as `execute` does with a whole run."""
+    runner, start = plan.settings.runner, time.monotonic()
+    launcher: Launcher = runner.launcher.make("runner.launcher")[0]
+    shards = [Shard(number, runner.processes) for number in range(1, runner.processes + 1)]
+    folder.create()
+    with folder.lock():  # nobody is at work here
+        before = folder.read_summary() if folder.summary_path.exists() else None
+        manifest = earlier.with_judges(plan.spec.judges) if earlier else new_manifest(plan, folder.run_id)
+        folder.write_manifest(manifest.model_copy(update={"status": "running", "finished": None}))
+    followed, error, stop = FollowedRun(folder, plan.spec.keys), None, asyncio.Event()
+    followed.look()
+    ended: RunStatus = "failed"
+    try:
+        async with launcher.opened(len(shards)):
+            with stop_on_signal(stop, folder.path):
+                observer.started(followed.state)
+                work = asyncio.ensure_future(_all(launcher, folder, shards))
+                stopped = asyncio.create_task(stop.wait())
+                try:
+                    while not (work.done() or stop.is_set()):
+                        await asyncio.wait({work, stopped}, timeout=LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+                        _tell(followed, observer)
+                finally:
+                    stopped.cancel()
+                    work.cancel()
+                    await asyncio.wait({work})
+                ended, error = ("interrupted", None) if work.cancelled() else _end_of(work.result(), shards)
+    except asyncio.CancelledError:
+        ended = "interrupted"
+        raise
+    except AiqError as raised:
+        error = raised if isinstance(raised, UserError) else RunAborted(str(raised))
+    finally:
+        manifest, (state, _) = folder.read_manifest(), load_state(folder, plan)
+        ended = "finished" if not state.left() else "interrupted" if ended == "finished" else ended
+        update = {"status": ended, "finished": utc_now()}
+        seconds = time.monotonic() - start
+        summary = write_end(plan, folder, manifest.model_copy(update=update), state, before, seconds)
+    return RunOutcome(summary, state, ended, error, changed=summary is not before)
+
+
+async def _all(launcher: Launcher, folder: RunFolder, shards: Sequence[Shard]) -> list[ShardEnd]:
+    async def one(shard: Shard) -> ShardEnd:
+        for _ in range(RESTARTS):
+            end = await launcher.run(folder.path.absolute(), shard)
+            if end.code >= 0:
+                break
+        return end
+
+    return await asyncio.gather(*map(one, shards))
+
+
+def _end_of(ends: Sequence[ShardEnd], shards: Sequence[Shard]) -> tuple[RunStatus, UserError | None]:
+    """How a run ends whose shards ended so: what stopped one of them has stopped it."""
+    for end, shard in zip(ends, shards, strict=True):
+        if end.code < 0:
+            return "interrupted", RunAborted(f"the process of shard {shard} was killed {RESTARTS} times: {end.said}")
+        if end.code in (2, 130):
+            return ("failed" if end.code == 2 else "interrupted"), UserError(
+                end.said.partition("; what is finished")[0]
+            )
+    return "finished", None
+
+
+def _tell(followed: FollowedRun, observer: Observer) -> None:
+    finished, again = followed.look()
+    for key in again:
+        observer.retrying(key)
+    for key in finished:
+        observer.finished(key)
