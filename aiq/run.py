@@ -194,7 +194,8 @@ def executed(
         except KeyboardInterrupt:
             begun = folder.manifest_path.exists()
             raise KeyboardInterrupt(go_on("interrupted", folder.path) if begun else "interrupted") from None
-    if outcome.summary.status != "running" and (outcome.changed or not folder.page_path.exists()):
+    whole = plan.settings.shard is None or outcome.summary.status == "finished"
+    if whole and (outcome.changed or not folder.page_path.exists()):
         write_run(folder, plan.dataset.samples)
     return outcome
 

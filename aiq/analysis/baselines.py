@@ -17,7 +17,7 @@ from pydantic import Field, JsonValue, ValidationError, model_validator
 from aiq.core.base import Record
 from aiq.core.errors import UserError
 from aiq.core.plugins import describe
-from aiq.core.run_settings import RunnerSettings
+from aiq.core.run_settings import FailureSettings
 from aiq.core.samples import SampleKey
 from aiq.core.usage import Usage
 from aiq.runs.folder import RunFolder, find_run, write_whole
@@ -129,7 +129,7 @@ class Baseline(Record):
             **{name: getattr(manifest, name) for name in _KEPT},
             settings=telling(manifest),
             elsewhere=bool(roles) and roles <= {*manifest.elsewhere},
-            agent_failures=state.spec.runner.agent_failures,
+            agent_failures=state.spec.failures.agent_failures,
             config={name: manifest.config.get(name) for name in ("intervals", "judge")},
             attempts=tuple(_attempt(key, state, digests[key]) for key in state.spec.keys),
         )
@@ -240,11 +240,9 @@ class BaselineFile:
     @cached_property
     def state(self) -> RunState:
         held = self.content
-        runner = RunnerSettings(
-            concurrency=1, max_error_rate=1, agent_failures=held.agent_failures, retry_failed=False, progress=False
-        )
+        failures = FailureSettings(max_error_rate=1, agent_failures=held.agent_failures, retry_failed=False)
         keys = tuple(one.key for one in held.attempts)
-        state = RunState(RunSpec(keys, held.judges, runner, self.read_manifest().intervals))
+        state = RunState(RunSpec(keys, held.judges, failures, self.read_manifest().intervals))
         judges = {metric.name: judge for judge in held.judges for metric in judge.metrics}
         for attempt in held.attempts:
             state.add_attempt(attempt.row())

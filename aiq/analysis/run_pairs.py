@@ -119,7 +119,7 @@ class RunPair:
             if run.manifest.status != "finished":
                 yield f"{run.label} is not finished ({run.manifest.status}; aiq run resume={run.folder.path})"
         yield from self._dataset_obstacles()
-        rules = [run.state.spec.runner.agent_failures for run in (a, b)]
+        rules = [run.state.spec.failures.agent_failures for run in (a, b)]
         if rules[0] != rules[1]:
             yield f"runner.agent_failures is {rules[0]} in {a.label} and {rules[1]} in {b.label}"
         if self.judging:
@@ -224,7 +224,7 @@ class RunPair:
     def scores(self) -> dict[tuple[str, Slice], Scored]:
         """What is compared, by metric and slice."""
         found: dict[tuple[str, Slice], Scored] = {}
-        rule: FailureRule = "exclude" if self.judging else self.first.state.spec.runner.agent_failures
+        rule: FailureRule = "exclude" if self.judging else self.first.state.spec.failures.agent_failures
         for name in self.metrics:
             runs = zip((self.first, self.second), self.keys, strict=True)
             before, after = [run.state.by_sample(name, keys, rule) for run, keys in runs]

@@ -167,13 +167,9 @@ class UserSettings(Settings):
         return self
 
 
-class RunnerSettings(Settings):
-    """Group `runner`: how a run is worked off and its failures are counted."""
+class FailureSettings(Settings):
+    """What of the group `runner` decides how a run's failures count."""
 
-    concurrency: Count = Field(description="attempts at once")
-    judge_concurrency: Count | None = Field(description="reports judged at once, beside these; null: as many")
-    processes: Count = Field(description="shards at once, each a process with its part of the attempts")
-    launcher: Plugin = Field(description="who starts these processes, and where")
     max_error_rate: Share = Field(
         description="share of failed attempts, or of a judge's reports or pages, above which the exit code is 3"
     )
@@ -181,6 +177,15 @@ class RunnerSettings(Settings):
         description="worst: a failed attempt scores each metric's worst value; exclude: it does not count"
     )
     retry_failed: bool = Field(description="on resume, try failed attempts again")
+
+
+class RunnerSettings(FailureSettings):
+    """Group `runner`: how a run is worked off and its failures are counted."""
+
+    concurrency: Count = Field(description="attempts at once")
+    judge_concurrency: Count | None = Field(description="reports judged at once, beside these; null: as many")
+    processes: Count = Field(description="shards at once, each a process with its part of the attempts")
+    launcher: Plugin = Field(description="who starts these processes, and where")
     progress: bool = Field(description="bar or lines on stderr")
 
 

@@ -28,8 +28,8 @@ _PACKAGES: Final = ("openai", "httpx2", "langchain-core", "langgraph", "deepagen
 
 
 def new_manifest(plan: "RunPlan", run_id: str) -> Manifest:
-    """A manifest of status `running`."""
-    settings, dataset = plan.settings, plan.dataset
+    """A manifest of status `running`, the same for the whole run and for each shard of it."""
+    settings, dataset = plan.settings.model_copy(update={"shard": None}), plan.dataset
     config = settings.model_dump(mode="json")
     left_out = NOT_HASHED if settings.tools.mcp else (*NOT_HASHED, "tools")  # limits of servers that there are none of
     manifest = Manifest(
@@ -38,7 +38,7 @@ def new_manifest(plan: "RunPlan", run_id: str) -> Manifest:
         status="running",
         started=utc_now(),
         config=config,
-        overrides=plan.overrides,
+        overrides=tuple(text for text in plan.overrides if not text.startswith("shard=")),
         options=plan.options,
         hashes=Hashes(
             config=digest_of({key: value for key, value in config.items() if key not in left_out}),

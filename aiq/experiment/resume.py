@@ -75,7 +75,7 @@ def check_finished(state: RunState, run: str) -> None:
     keys = state.spec.keys
     left = [key for key in keys if not state.attempted(key)]
     if left:
-        what = "are not done or are to be made again" if state.spec.runner.retry_failed else "are not done"
+        what = "are not done or are to be made again" if state.spec.failures.retry_failed else "are not done"
         raise UserError(
             f"rescoring asks no agent, and {len(left)} of {len(keys)} attempts of {run} {what} "
             f"(the first: {left[0].sample_id}, epoch {left[0].epoch}); go on with that run: aiq run resume={run}"

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from aiq.core.base import Record
-from aiq.core.run_settings import RunnerSettings
 from aiq.core.samples import SampleKey
 from aiq.runs.folder import RunFolder
 from aiq.runs.journal import whole_lines
@@ -27,8 +26,7 @@ class FollowedRun:
         self._folder = folder
         epochs = manifest.config.get("epochs")
         self.total = manifest.dataset.samples * (epochs if isinstance(epochs, int) else 1)
-        runner = manifest.section("runner", RunnerSettings)
-        self.state = RunState(RunSpec(keys, manifest.judges, runner, manifest.intervals))
+        self.state = RunState(RunSpec(keys, manifest.judges, manifest.failures, manifest.intervals))
         self._read: dict[Path, int] = {}
         self._finished: set[SampleKey] = set()
 

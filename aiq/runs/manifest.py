@@ -11,7 +11,7 @@ from aiq.core.base import Record
 from aiq.core.errors import UserError
 from aiq.core.plugins import describe
 from aiq.core.reports import Metric
-from aiq.core.run_settings import RunnerSettings
+from aiq.core.run_settings import FailureSettings
 from aiq.core.samples import SampleKey
 from aiq.core.settings import Settings
 from aiq.stats.intervals import Method
@@ -119,6 +119,13 @@ class Manifest(Record):
             ) from None
 
     @property
+    def failures(self) -> FailureSettings:
+        """How its failures count; what else `runner` has says nothing of a run that is there."""
+        runner = self.config.get("runner")
+        known = {name: runner.get(name) for name in FailureSettings.model_fields} if isinstance(runner, Mapping) else {}
+        return FailureSettings.model_validate(known)
+
+    @property
     def cassette_mode(self) -> str:
         """How the run used a recording; `off` where older versions knew none."""
         cassette = self.config.get("cassette")
@@ -145,7 +152,7 @@ class RunSpec:
 
     keys: tuple[SampleKey, ...]
     judges: tuple[JudgeSpec, ...]
-    runner: RunnerSettings
+    failures: FailureSettings
     intervals: Method = "score"
 
     @cached_property

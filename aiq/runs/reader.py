@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from aiq import datasets
 from aiq.core.errors import AiqError, UserError
-from aiq.core.run_settings import DatasetSettings, RunnerSettings
+from aiq.core.run_settings import DatasetSettings
 from aiq.core.samples import Sample, SampleKey
 from aiq.runs.folder import RunFolder, natural
 from aiq.runs.journal import read_journal, torn_bytes
@@ -62,7 +62,7 @@ def read_state(folder: RunFolder) -> RunState:
         )
     samples = read_samples(folder, SampleRow.light)
     keys = tuple(sorted(samples, key=lambda key: (natural(key.sample_id), key.epoch)))
-    state = RunState(RunSpec(keys, manifest.judges, manifest.section("runner", RunnerSettings), manifest.intervals))
+    state = RunState(RunSpec(keys, manifest.judges, manifest.failures, manifest.intervals))
     for row in samples.values():
         state.add_attempt(row)
     state.add_scores(every_score(folder))

@@ -68,7 +68,7 @@ class RunState:
         attempt = self.attempts.get(key)
         if attempt is None or attempt.status == "cancelled":
             return False
-        return attempt.status == "completed" or not self.spec.runner.retry_failed
+        return attempt.status == "completed" or not self.spec.failures.retry_failed
 
     def score(self, key: SampleKey, metric: str) -> ScoreRow | None:
         """The score of the key's last attempt; None where there is none."""
@@ -125,7 +125,7 @@ class RunState:
         self, metric: str, keys: Iterable[SampleKey] | None = None, rule: FailureRule | None = None
     ) -> dict[str, list[tuple[float, float]]]:
         """A metric's scores that count, by sample: `parts` of each epoch. All keys and the run's rule by default."""
-        counted = _COUNTED[rule or self.spec.runner.agent_failures]
+        counted = _COUNTED[rule or self.spec.failures.agent_failures]
         found: dict[str, list[tuple[float, float]]] = {}
         for key in self.spec.keys if keys is None else keys:
             scored = self.score(key, metric)
@@ -180,4 +180,4 @@ class RunState:
             if tool != FETCH and not outcomes["ok"]:
                 calls = counted(out, "call")
                 rates.append((out, out, f"{tool} served in none of {calls} (the first: {self.outages().get(tool)})"))
-        return [words for n, of, words in rates if n > self.spec.runner.max_error_rate * of]
+        return [words for n, of, words in rates if n > self.spec.failures.max_error_rate * of]

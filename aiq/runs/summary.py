@@ -150,7 +150,7 @@ class Summary(Record):
 def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summary:
     """The numbers of a run as manifest and rows (in `state`) have them. `run_seconds`: wall time over all starts."""
     figures = _Figures(state)
-    rule = state.spec.runner.agent_failures
+    rule = state.spec.failures.agent_failures
     other: FailureRule = "exclude" if rule == "worst" else "worst"
     declared = state.spec.metrics
     metrics = figures.metrics(figures.attempts, rule)

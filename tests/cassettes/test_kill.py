@@ -1,8 +1,14 @@
 """A recording that is killed at any moment is readable or absent, and `auto` completes it."""
 
 import json
+import os
+import random
+import select
+import signal
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,27 +25,22 @@ FOLDERS = 2
 RUN = ("experiment=tiny", "agent.ask=true", "judge.letters.ask=true", "runner.progress=false")
 
 KILLED = f"""
-import os, random, signal, sys, time
+import os, sys
 from aiq.__main__ import main
 
 def run(*own):
     return main(["run", *{RUN!r}, *own])
 
 said, sys.stdout, sys.stderr = sys.stdout, open(os.devnull, "w"), open(os.devnull, "w")
-for turn in range(2):  # the second is no slower than those that follow
-    start = time.monotonic()
-    assert run("cassette=record", f"cassette.dir=whole/{{turn}}") == 0
-    seconds = time.monotonic() - start
-moments = random.Random(13)
+assert run("cassette=record", "cassette.dir=whole") == 0
 for folder in range({FOLDERS}):
     for mode in {TURNS!r}:
         child = os.fork()
         if child == 0:
+            sys.stdin.readline()
             os._exit(run(f"cassette={{mode}}", f"cassette.dir=killed/{{folder}}"))
-        time.sleep(moments.uniform(0, seconds))
-        os.kill(child, signal.SIGKILL)
-        print(folder, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), file=said, flush=True)
-        sys.stdin.readline()
+        print(folder, child, file=said, flush=True)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), file=said, flush=True)
 """
 
 
@@ -63,6 +64,7 @@ def rows(here: Workplace, run: Path) -> list[Any]:
 
 def test_a_recording_survives_every_kill_and_auto_completes_it(here: Workplace) -> None:
     here.write_samples({f"s{number}": f"question number {number}" for number in range(12)})
+    moments, asked = random.Random(13), here.endpoint.asked
     with subprocess.Popen(
         [sys.executable, "-c", KILLED], cwd=here.path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -70,11 +72,19 @@ def test_a_recording_survives_every_kill_and_auto_completes_it(here: Workplace) 
         assert process.stdout is not None
         ends, found = [], []
         for line in process.stdout:
-            folder, code = map(int, line.split())
-            ends.append(code)
-            found.append(readable(here.path / "killed" / str(folder)))
+            folder, child = map(int, line.split())
+            until = len(asked) + moments.randrange(16)
             process.stdin.write("\n")
             process.stdin.flush()
+            ended = select.poll()
+            ended.register(process.stdout)
+            while len(asked) <= until and not ended.poll(1):
+                pass
+            time.sleep(moments.uniform(0, 0.02))
+            with suppress(ProcessLookupError):  # an `auto` that had little left to ask
+                os.kill(child, signal.SIGKILL)
+            ends.append(int(process.stdout.readline()))
+            found.append(readable(here.path / "killed" / str(folder)))
     assert len(ends) == FOLDERS * len(TURNS)
     assert ends.count(-9) >= FOLDERS, "the runs ended before they were killed"
     assert any(0 < count < 24 for count in found), found

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from aiq.__main__ import main
+from aiq.runs.folder import RunFolder
 from tests.experiment.postgres import dsn as dsn
 from tests.forked import Forked
 from tests.llm.endpoint import Threaded, completed, error, http
@@ -112,6 +113,11 @@ class Workplace:
         whole = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
         return [json.loads(line) for line in whole if line.endswith("\n")]
 
+    @classmethod
+    def rows(cls, run: Path, name: str) -> list[dict[str, Any]]:
+        """Those of all shards."""
+        return [row for path in RunFolder(run).journals(name) for row in cls.lines(path)]
+
     @staticmethod
     def summary(run: Path) -> dict[str, Any]:
         """A run's summary.json."""
@@ -127,9 +133,9 @@ class Workplace:
     def values(cls, run: Path) -> dict[tuple[str, int, str], Any]:
         """What the design wants identical between runs: report and values of each key."""
         found: dict[tuple[str, int, str], Any] = {}
-        for row in cls.lines(run / "samples.jsonl"):
+        for row in cls.rows(run, "samples"):
             found[row["sample_id"], row["epoch"], "report"] = row["report"]
-        for row in cls.lines(run / "scores.jsonl"):
+        for row in cls.rows(run, "scores"):
             found[row["sample_id"], row["epoch"], row["metric"]] = (row["value"], row["numerator"], row["denominator"])
         return found
 

@@ -7,7 +7,7 @@ import pytest
 
 from aiq.core.errors import ConfigError
 from aiq.core.reports import Metric
-from aiq.core.run_settings import RunnerSettings
+from aiq.core.run_settings import FailureSettings
 from aiq.core.samples import SampleKey
 from aiq.core.usage import Usage
 from aiq.experiment.search import Halving, Tried, check_optuna, drawn, suggested
@@ -24,7 +24,7 @@ def state(right: Callable[[int], bool], tokens: int = 10) -> RunState:
     """A run over IDS, whose samples are right where the function of their number says so."""
     keys = tuple(SampleKey(name, 1) for name in IDS)
     judge = JudgeSpec(name="j", version="1", hash="h", metrics=(METRIC,))
-    found = RunState(RunSpec(keys, (judge,), configured(RunnerSettings)))
+    found = RunState(RunSpec(keys, (judge,), configured(FailureSettings)))
     of = {"epoch": 1, "attempt": 1}
     for number, name in enumerate(IDS):
         timing, usage = Timing(started="", seconds=1), {"a": Usage(calls=1, input_tokens=tokens)}

@@ -78,9 +78,12 @@ def test_watching_ends_as_the_run_does(here: Workplace, capsys: Captured, monkey
     folder.summary_path.unlink()
     folder.scores_path.write_bytes(b"")
     capsys.readouterr()
+    follow, following = watch._follow, threading.Event()
+    monkeypatch.setattr(watch, "_follow", lambda folder: following.set() or follow(folder))
     with folder.lock():
         watching = threading.Thread(target=lambda: codes.append(main(["watch"])))
         watching.start()
+        assert following.wait(60)
         assert main(["runs"]) == 0
         assert "  running  " in capsys.readouterr().out
         folder.scores_path.write_bytes(scores)

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -107,6 +109,16 @@ class Halves(EchoAgent):
         if "fail" in question.text:
             raise AgentError(f"odd {half}")
         return Report(text=f"{half}ab", raw_text=half, route="echo", extras={"half": half})
+
+
+class Mortal(EchoAgent):
+    """Its whole process dies over a question that says so, the first time."""
+
+    async def research(self, question: Question, session: Session) -> Report:
+        if "die" in question.text and not os.access("died", os.F_OK):
+            os.mkdir("died")  # noqa: PTH102
+            os.kill(os.getpid(), signal.SIGKILL)
+        return await super().research(question, session)
 
 
 class Stubborn(EchoAgent):

@@ -2,9 +2,26 @@ import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from aiq.core.errors import UserError
-from aiq.runs.folder import RunFolder, find_run, new_run_id, write_whole
+from aiq.core.samples import SampleKey, Shard
+from aiq.runs.folder import RunFolder, Writer, find_run, new_run_id, write_whole
+
+
+@given(st.integers(1, 9), st.integers(0, 40))
+def test_each_key_is_in_one_shard_and_shards_are_alike_in_size(of: int, count: int) -> None:
+    keys = [SampleKey(str(number), 1) for number in range(count)]
+    parts = [Shard.parse(f"{number}/{of}").part(keys) for number in range(1, of + 1)]
+    assert sorted(key for part in parts for key in part) == sorted(keys)
+    assert max(map(len, parts)) - min(map(len, parts)) <= 1
+
+
+@given(st.integers(0, 20), st.integers(1, 20), st.data())
+def test_a_writer_is_read_from_the_name_of_its_file(turn: int, of: int, data: st.DataObject) -> None:
+    writer = Writer(turn, Shard(data.draw(st.integers(1, of)) if of > 1 else 1, of))
+    assert Writer.read(str(writer)) == writer
 
 
 def test_a_folder_in_use_is_refused_until_it_is_free(tmp_path: Path) -> None:

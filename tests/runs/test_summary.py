@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from aiq.core.reports import CAVEAT, Caveat, Metric
-from aiq.core.run_settings import RunnerSettings
+from aiq.core.run_settings import FailureSettings
 from aiq.core.samples import SampleKey
 from aiq.runs.manifest import JudgeSpec, RunSpec
 from aiq.runs.rows import SampleRow, ScoreRow, Timing
@@ -20,7 +20,7 @@ def state_of(attempts: int = 1, **runner: object) -> RunState:
     """A state of so many completed attempts and one judge; nothing is scored."""
     judge = JudgeSpec(name="j", version="1", hash="new", metrics=(Metric(name="j.x"), Metric(name="j.y")))
     keys = tuple(SampleKey(f"s{number}", 1) for number in range(attempts))
-    state = RunState(RunSpec(keys, (judge,), configured(RunnerSettings, **runner)))
+    state = RunState(RunSpec(keys, (judge,), configured(FailureSettings, **runner)))
     for key in keys:
         state.add_attempt(row(key))
     return state
@@ -119,7 +119,7 @@ def test_what_could_not_be_judged_is_counted_and_bounded(rule: str) -> None:
     """Six attempts: scored 1 and 0.5, failed, not applicable, and two that the judge failed on or never saw."""
     judge = JudgeSpec(name="j", version="1", hash="new", metrics=(Metric.share("j.x"),))
     keys = tuple(SampleKey(f"s{number}", 1) for number in range(6))
-    state = RunState(RunSpec(keys, (judge,), configured(RunnerSettings, agent_failures=rule)))
+    state = RunState(RunSpec(keys, (judge,), configured(FailureSettings, agent_failures=rule)))
     for key in keys:
         state.add_attempt(row(key))
     ends: list[Any] = [{}, {"value": 0.5}, {"status": "agent_failed", "value": 0.0}]

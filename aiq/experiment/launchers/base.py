@@ -46,7 +46,8 @@ def work(folder: Path, shard: Shard) -> ShardEnd:
             code = process.wait()
         finally:
             process.kill()
-        return ShardEnd(code, last_line(errors.seek(0) or errors.read()))
+        errors.seek(0)
+        return ShardEnd(code, last_line(errors.read()))
 
 
 def command(folder: Path, shard: Shard) -> list[str]:
@@ -63,7 +64,7 @@ def main() -> int:
     from aiq.__main__ import main as aiq
 
     def stop_with_starter() -> None:
-        sys.stdin.buffer.read()
+        os.read(sys.stdin.fileno(), 1)
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=stop_with_starter, daemon=True).start()

@@ -40,7 +40,7 @@ class Slurm:
     async def run(self, folder: Path, shard: Shard) -> ShardEnd:
         job = await asyncio.to_thread(self._submitted, folder, shard)
         try:
-            while not await asyncio.to_thread(job.done):
+            while not await asyncio.to_thread(job.done):  # noqa: ASYNC110  a job elsewhere sets no event
                 await asyncio.sleep(self._settings.poll_seconds)
         except asyncio.CancelledError:
             job.cancel()

@@ -1,0 +1,140 @@
+"""Runs in shards, which know nothing of each other but what is in their folder."""
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from aiq.__main__ import main
+from aiq.core.samples import Shard
+from aiq.runs.folder import RunFolder
+from tests.experiment.conftest import Workplace
+
+ASKING = ("agent.ask=true", "judge.letters.ask=true", "runner.progress=false")
+QUESTIONS = {f"s{number}": f"question number {number}" for number in range(7)}
+
+
+def run(*overrides: str) -> int:
+    return main(["run", "experiment=tiny", *ASKING, *overrides])
+
+
+def made(here: Workplace, *overrides: str) -> Path:
+    """The folder of a run that these settings make, beside others."""
+    before = set(here.runs())
+    assert run(*overrides) == 0
+    (found,) = set(here.runs()) - before
+    return found
+
+
+def test_shards_in_any_order_come_to_what_the_whole_run_comes_to(
+    here: Workplace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = made(here, "epochs=2")
+    for number in (3, 1):
+        assert run("epochs=2", "run_id=parts", f"shard={number}/3") == 0
+        assert "this shard of results/tiny/parts is done; others have" in capsys.readouterr().err
+    parts = here.path / "results/tiny/parts"
+    assert here.manifest(parts)["status"] == "interrupted"
+    assert not (parts / "index.html").exists()
+    assert run("epochs=2", "run_id=parts", "shard=2/3") == 0
+    assert here.values(parts) == here.values(whole)
+    assert here.summary(parts)["metrics"] == here.summary(whole)["metrics"]
+    assert here.manifest(parts)["status"] == here.summary(parts)["status"] == "finished"
+    assert (parts / "index.html").is_file()
+    assert {path.name for path in RunFolder(parts).journals("samples")} == {
+        f"samples-{number}-of-3.jsonl" for number in (1, 2, 3)
+    }
+    assert main(["show", str(parts)]) == 0
+
+
+def test_a_shard_that_was_stopped_goes_on_by_the_same_command(here: Workplace) -> None:
+    here.endpoint.refuse_from = 3
+    assert run("run_id=parts", "shard=1/2", "runner.concurrency=1") == 2
+    asked = list(here.endpoint.asked)
+    here.endpoint.refuse_from = None
+    assert run("run_id=parts", "shard=1/2") == 0
+    assert not set(asked[:3]) & set(here.endpoint.asked[len(asked) :]), "something was paid for twice"
+
+
+def test_another_division_goes_on_in_files_that_come_after(here: Workplace) -> None:
+    here.write_samples({**QUESTIONS, "s3": "fail"})
+    whole = made(here, "runner.max_error_rate=1")
+    assert run("run_id=parts", "shard=2/2", "runner.max_error_rate=1") == 0
+    folder, again = str(here.path / "results/tiny/parts"), "runner.retry_failed=true"
+    assert main(["run", f"resume={folder}", *ASKING[2:]]) == 0
+    assert main(["run", f"resume={folder}", *ASKING[2:], again, "shard=2/2"]) == 0
+    names = [path.name for path in RunFolder(Path(folder)).journals("samples")]
+    assert names == ["samples-2-of-2.jsonl", "samples-1.jsonl", "samples-2-2-of-2.jsonl"]
+    attempts = [row["attempt"] for row in here.rows(Path(folder), "samples") if row["sample_id"] == "s3"]
+    assert attempts == [1, 2]
+    assert here.values(Path(folder)) == here.values(whole)
+
+
+def test_shards_at_work_keep_others_out_of_the_same_work(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("run_id=parts", "shard=1/2") == 0
+    folder = RunFolder(here.path / "results/tiny/parts")
+    with folder.lock(Shard(2, 2)):
+        capsys.readouterr()
+        for shard, said in (("2/2", "shard 2/2 of"), ("1/3", "shard 2/2 of it is still alive")):
+            assert run("run_id=parts", f"shard={shard}") == 2
+            assert said in capsys.readouterr().err
+        assert main(["run", f"resume={folder.path}"]) == 2
+        assert "shard 2/2 of it is still alive" in capsys.readouterr().err
+        assert run("run_id=parts", "shard=1/2") == 0  # which has nothing left to do
+        assert here.manifest(folder.path)["status"] == "running"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        (["shard=3/2", "run_id=a"], "write K/N with K from 1 to N, such as 3/16"),
+        (["shard=1/2"], "shard=1/2 needs run_id=NAME"),
+        (["run_id=a/b"], "run_id='a/b'"),
+        (["run_id=parts"], "is there already: go on with aiq run resume=results/tiny/parts"),
+        (["run_id=parts", "shard=2/2", "epochs=3"], "is another run: epochs is 1 there and 3 here"),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_line(
+    here: Workplace, capsys: pytest.CaptureFixture[str], overrides: list[str], said: str
+) -> None:
+    assert run("run_id=parts", "shard=1/2") == 0
+    capsys.readouterr()
+    assert run(*overrides) == 2
+    assert said in (err := capsys.readouterr().err)
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.slow
+def test_processes_share_a_run_and_one_that_dies_is_replaced(here: Workplace) -> None:
+    here.write_samples({**QUESTIONS, "s4": "die"})
+    mortal = "agent.target=tiny_parts:Mortal"
+    parts = made(here, mortal, "runner.processes=2")
+    assert (here.path / "died").exists()
+    assert here.summary(parts)["statuses"] == {"completed": 7}
+    assert here.values(parts) == here.values(made(here, mortal))
+    assert here.manifest(parts)["status"] == "finished"
+    assert (parts / "index.html").is_file()
+
+
+@pytest.mark.slow
+def test_what_stops_a_process_stops_the_run(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+    here.endpoint.refuse_from = 0
+    assert run("runner.processes=2") == 2
+    err = capsys.readouterr().err
+    assert "refuses the key (HTTP 401)" in err
+    assert "Traceback" not in err
+
+
+def test_a_report_is_judged_while_the_next_one_is_made(here: Workplace) -> None:
+    """The first judge call waits for the second agent call, which one worker at both would never make."""
+    second = threading.Event()
+
+    def answer(text: str) -> str:
+        if text == "question number 1":
+            second.set()
+        elif text.startswith("question number 0 "):
+            assert second.wait(30)
+        return text
+
+    here.endpoint.answer = answer
+    assert run("runner.concurrency=1", "llm.timeout_seconds=40") == 0
