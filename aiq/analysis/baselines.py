@@ -7,7 +7,7 @@ they do. `aiq gate` holds new runs against it; `aiq compare` takes one wherever 
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -17,6 +17,7 @@ from pydantic import Field, JsonValue, ValidationError, model_validator
 from aiq.core.base import Record
 from aiq.core.errors import UserError
 from aiq.core.plugins import describe
+from aiq.core.reports import Outcome
 from aiq.core.run_settings import FailureSettings
 from aiq.core.samples import SampleKey
 from aiq.core.usage import Usage
@@ -24,7 +25,7 @@ from aiq.runs.folder import RunFolder, find_run, write_whole
 from aiq.runs.manifest import DatasetIdentity, FailureRule, Hashes, JudgeSpec, Manifest, RunSpec
 from aiq.runs.reader import read_samples, read_state
 from aiq.runs.rows import AttemptStatus, RowError, SampleRow, ScoreRow, ScoreStatus, Timing
-from aiq.runs.state import RunState
+from aiq.runs.state import RunState, ScoreState
 from aiq.runs.summary import Summary, summarise
 
 _SILENT = ("name", "output_dir", "runner", "cassette")  # settings that say nothing of a run's results
@@ -41,7 +42,7 @@ class Attempt(Record):
     epoch: int = 1
     hash: str
     status: AttemptStatus = "completed"
-    outcome: Literal["ok", "partial", "rejected"] | None = "ok"
+    outcome: Outcome | None = "ok"
     report: str | None = None
     tags: Mapping[str, str] = Field(default_factory=dict)
     spend: Usage = Usage()
@@ -55,7 +56,7 @@ class Attempt(Record):
     def facts(self) -> dict[str, object]:
         """All of it by name, scores and spend beside the rest."""
         held = self.model_dump(mode="json", exclude={"scores", "spend"})
-        return held | self.spend.model_dump() | dict(self.scores)
+        return held | asdict(self.spend) | dict(self.scores)
 
     def row(self) -> SampleRow:
         """As a run has it. Seconds of 0 are not known."""
@@ -123,7 +124,7 @@ class Baseline(Record):
         manifest, state = run.read_manifest(), read_state(run)
         if manifest.status != "finished":
             raise UserError(f"{run.path} is not finished ({manifest.status}): aiq run resume={run.path}")
-        roles = {role for row in state.attempts.values() for role in row.usage}
+        roles = state.usage["agent"].keys()
         digests = report_digests(run)
         return cls(
             **{name: getattr(manifest, name) for name in _KEPT},
@@ -191,17 +192,17 @@ def _attempt(key: SampleKey, state: RunState, report: str | None) -> Attempt:
         outcome=row.outcome,
         report=report,
         tags=row.tags,
-        spend=sum(row.usage.values(), Usage()),
+        spend=row.usage,
         scores={name: _number(found) for name, found in sorted(scores.items())},
     )
 
 
-def _number(score: ScoreRow) -> float | tuple[float, float] | ScoreStatus:
+def _number(score: ScoreState) -> float | tuple[float, float] | ScoreStatus:
     """To 12 digits: the last ones may differ between machines."""
     if score.parts is None:
         return score.status
     over, under = (float(f"{part:.12g}") for part in score.parts)
-    return over if score.value is not None else (over, under)
+    return over if score.is_value else (over, under)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from aiq.core.usage import Usage
+from aiq.core.usage import USAGE, Usage
 
 if TYPE_CHECKING:
     from inspect_ai.event import Event, ModelEvent, ToolEvent
@@ -123,7 +123,7 @@ def _model(event: Recorded, place: Mapping[str, Any]) -> "ModelEvent":
         output=ModelOutput(
             model=event["model"],
             choices=choices,
-            usage=usage_of(Usage.model_validate(event["usage"])) if event["usage"] else None,
+            usage=usage_of(USAGE.validate_python(event["usage"])) if event["usage"] else None,
             time=seconds,
         ),
         error=event["error"],

@@ -13,8 +13,7 @@ from aiq.core.reports import Metric
 from aiq.core.samples import SampleKey
 from aiq.core.text import counted
 from aiq.runs.manifest import FailureRule, JudgeSpec, Manifest
-from aiq.runs.rows import SampleRow
-from aiq.runs.state import RunState
+from aiq.runs.state import AttemptState, RunState
 from aiq.runs.summary import MOST_SLICES, Summary, estimate
 from aiq.stats.estimates import Pairs, passes
 from aiq.stats.intervals import Method
@@ -60,7 +59,7 @@ class Side:
         return recorded_state(self.folder)
 
     @cached_property
-    def samples(self) -> dict[str, SampleRow]:
+    def samples(self) -> dict[str, AttemptState]:
         """A row of each sample."""
         return {key.sample_id: self.state.attempts[key] for key in self.state.spec.keys}
 

@@ -160,6 +160,7 @@ class Audit(Record):
     uncited_paragraphs: int | None = None
 
 
+Outcome = Literal["ok", "partial", "rejected"]
 CitationStatus = Literal["verified", "partial", "unverified", "no_sources"]
 """All entries of its list are sources, or some; none is (or nobody looked); the run had no source to cite."""
 
@@ -186,7 +187,7 @@ class Report(Record):
     text: str
     raw_text: str
     route: str
-    outcome: Literal["ok", "partial", "rejected"] = "ok"
+    outcome: Outcome = "ok"
     audit: Audit | None = None
     citation_status: CitationStatus | None = None
     extras: Mapping[str, JsonValue] = {}

@@ -2,9 +2,10 @@
 
 from collections import Counter, defaultdict
 from contextvars import ContextVar
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
-from pydantic import Field
+from pydantic import ConfigDict, Field, TypeAdapter
+from pydantic.dataclasses import dataclass
 
 from aiq.core.base import Record
 from aiq.core.errors import LimitReached
@@ -13,7 +14,8 @@ SpendName = Literal["cost_usd", "tokens", "calls", "seconds"]
 """What the agent spends on an attempt: dollars, tokens in and out, model calls, wall time."""
 
 
-class Usage(Record):
+@dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
+class Usage:
     """Sums over HTTP exchanges. Tokens as reported; `cost_usd` is None where any call has no price.
 
     Tokens and cost are lower bounds where there are `unreported_calls`. `estimated_usd`, what these may have cost by
@@ -29,8 +31,16 @@ class Usage(Record):
     estimated_usd: float = 0.0
 
     def __add__(self, other: "Usage") -> "Usage":
-        pairs = {name: (value, getattr(other, name)) for name, value in self}
-        return Usage(**{name: None if None in pair else sum(pair) for name, pair in pairs.items()})
+        costs = (self.cost_usd, other.cost_usd)
+        return Usage(
+            self.calls + other.calls,
+            self.input_tokens + other.input_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.output_tokens + other.output_tokens,
+            self.unreported_calls + other.unreported_calls,
+            None if costs[0] is None or costs[1] is None else costs[0] + costs[1],
+            self.estimated_usd + other.estimated_usd,
+        )
 
     @property
     def total_tokens(self) -> int:
@@ -40,6 +50,10 @@ class Usage(Record):
     def counted_usd(self) -> float:
         """What limits in money count: the known cost and the estimated one."""
         return (self.cost_usd or 0.0) + self.estimated_usd
+
+
+USAGE: Final = TypeAdapter(Usage)
+"""Reads one from plain data."""
 
 
 class Account(Protocol):

@@ -8,7 +8,7 @@ report: judges that go by the route alone score it, the others do not, and it sp
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from statistics import fmean
@@ -20,7 +20,7 @@ from aiq.core.plugins import load
 from aiq.core.run_settings import RunSettings
 from aiq.core.samples import SampleKey
 from aiq.core.text import counted
-from aiq.core.usage import Usage
+from aiq.core.usage import USAGE, Usage
 from aiq.experiment.compose import allowed_overrides, dotted, parse, settings_from
 from aiq.experiment.plan import JudgePlan, RunPlan, make_plan
 from aiq.experiment.provenance import new_manifest, utc_now
@@ -172,7 +172,7 @@ class Redecision:
         folder.write_manifest(manifest)
         folder.write_summary(summarise(manifest, state, 0.0))
         rows = state.attempts.values()
-        decisions = tuple((row.route, sum(used.total_tokens for used in row.usage.values())) for row in rows)
+        decisions = tuple((row.route, row.usage.total_tokens) for row in rows)
         return RedecidedPoint(left_out, unrecorded, decisions)
 
     def _manifest(self, plan: RunPlan, name: str) -> Manifest:
@@ -272,9 +272,9 @@ def _divided(usage: Usage, n: int) -> Usage:
     """A mean; whole numbers remain so."""
     means = {
         name: value if value is None else type(value)(value / n + (isinstance(value, int) and 0.5))
-        for name, value in usage
+        for name, value in asdict(usage).items()
     }
-    return Usage(**means)
+    return USAGE.validate_python(means)
 
 
 def _copied(planned: JudgePlan, row: SampleRow, run: RecordedRun) -> list[ScoreRow]:

@@ -81,7 +81,7 @@ async def in_shards(
                     stopped.cancel()
                     work.cancel()
                     await asyncio.wait({work})
-                ended, error = ("interrupted", None) if work.cancelled() else _end_of(work.result(), shards)
+                ended, error = ("interrupted", None) if work.cancelled() else end_of(work.result())
     except asyncio.CancelledError:
         ended = "interrupted"
         raise
@@ -107,11 +107,12 @@ async def _all(launcher: Launcher, folder: RunFolder, shards: Sequence[Shard]) -
     return await asyncio.gather(*map(one, shards))
 
 
-def _end_of(ends: Sequence[ShardEnd], shards: Sequence[Shard]) -> tuple[RunStatus, UserError | None]:
+def end_of(ends: Sequence[ShardEnd]) -> tuple[RunStatus, UserError | None]:
     """How a run ends whose shards ended so: what stopped one of them has stopped it."""
-    for end, shard in zip(ends, shards, strict=True):
+    for number, end in enumerate(ends, 1):
         if end.code < 0:
-            return "interrupted", RunAborted(f"the process of shard {shard} was killed {RESTARTS} times: {end.said}")
+            killed = f"the process of shard {number}/{len(ends)} was killed {RESTARTS} times: {end.said}"
+            return "interrupted", RunAborted(killed)
         if end.code in (2, 130):
             return ("failed" if end.code == 2 else "interrupted"), UserError(
                 end.said.partition("; what is finished")[0]

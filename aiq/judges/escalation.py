@@ -4,7 +4,7 @@ from pydantic import ValidationError
 
 from aiq.core.reports import Metric, Report, Score
 from aiq.core.samples import Sample
-from aiq.core.usage import Usage
+from aiq.core.usage import USAGE, Usage
 from aiq.judges.base import Found, RouteJudge, scores_of
 
 
@@ -56,7 +56,7 @@ def _usage(report: Report, stage: str) -> Usage | str:
     if not isinstance(stages, dict) or stage not in stages:
         return f"the agent reports no usage of its {stage} stage"
     try:
-        usage = Usage.model_validate(stages[stage])
+        usage = USAGE.validate_python(stages[stage])
     except ValidationError:
         return f"the agent's usage of its {stage} stage cannot be read"
     return "the endpoint reported no usage for some calls" if usage.unreported_calls else usage

@@ -4,6 +4,7 @@ import json
 import logging
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from aiq.core.llm_settings import LlmSettings
@@ -70,9 +71,9 @@ class PriceList:
             if model not in self._warned:
                 self._warned.add(model)
                 _log.warning("llm.prices has no price for model '%s': its cost is unknown", model)
-            return usage.model_copy(update={"cost_usd": None})
+            return replace(usage, cost_usd=None)
         estimated = 0.0 if counts else self.estimate(body, reply)
-        return usage.model_copy(update={"cost_usd": self._prices[model].cost(usage), "estimated_usd": estimated})
+        return replace(usage, cost_usd=self._prices[model].cost(usage), estimated_usd=estimated)
 
     def knows(self, model: str) -> bool:
         """Whether this model has a price."""

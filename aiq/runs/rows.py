@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from aiq.core.base import Record
-from aiq.core.reports import Audit, CitationStatus, Report
+from aiq.core.reports import Audit, CitationStatus, Outcome, Report
 from aiq.core.samples import SampleKey
 from aiq.core.sources import Page, Source
 from aiq.core.usage import Usage
@@ -51,7 +51,7 @@ class AnsweredTurn(Record):
     question: str
     report: str
     route: str
-    outcome: Literal["ok", "partial", "rejected"] = "ok"
+    outcome: Outcome = "ok"
 
 
 class SampleRow(OfAttempt):
@@ -74,7 +74,7 @@ class SampleRow(OfAttempt):
     report: str | None = None
     raw_report: str | None = None
     route: str | None = None
-    outcome: Literal["ok", "partial", "rejected"] | None = None
+    outcome: Outcome | None = None
     extras: Mapping[str, JsonValue] = Field(default_factory=dict)
     sources: tuple[Source, ...] = ()
     audit: Audit | None = None

@@ -5,12 +5,13 @@ Runner, progress, summary and exit code all ask it, so that they cannot disagree
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from itertools import product
 from statistics import fmean
 from typing import Any, Final, get_args
 
 from aiq.core.errors import OUTAGES
-from aiq.core.reports import CAVEAT, Caveat
+from aiq.core.reports import CAVEAT, Caveat, CitationStatus, Outcome
 from aiq.core.samples import SampleKey
 from aiq.core.text import counted
 from aiq.core.tools import FETCH
@@ -21,14 +22,79 @@ from aiq.stats.noise import NOISE
 
 _COUNTED: dict[FailureRule, tuple[ScoreStatus, ...]] = {"worst": ("scored", "agent_failed"), "exclude": ("scored",)}
 
-SPEND: Final[Mapping[SpendName, Callable[[SampleRow], float | None]]] = {
-    "cost_usd": lambda row: sum(row.usage.values(), Usage()).cost_usd,
-    "tokens": lambda row: sum(used.total_tokens for used in row.usage.values()),
-    "calls": lambda row: sum(used.calls for used in row.usage.values()),
-    "seconds": lambda row: row.timing.seconds or None,  # of a baseline they are not known
+SPEND: Final[Mapping[SpendName, "Callable[[AttemptState], float | None]"]] = {
+    "cost_usd": lambda attempt: attempt.usage.cost_usd,
+    "tokens": lambda attempt: attempt.usage.total_tokens,
+    "calls": lambda attempt: attempt.usage.calls,
+    "seconds": lambda attempt: attempt.seconds or None,  # of a baseline they are not known
 }
 
-_TEXTS: Final[dict[str, Any]] = {"report": None, "raw_report": None, "sources": (), "audit": None, "extras": {}}
+_NO_DETAIL: Final[Mapping[str, Any]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptState:
+    """What a run keeps in memory of an attempt; all else is in its row. `usage`: of all roles; `seconds`: wall time."""
+
+    sample_hash: str
+    attempt: int
+    status: AttemptStatus
+    outcome: Outcome | None
+    answered: bool
+    partial: bool
+    failed: bool
+    route: str | None
+    citation_status: CitationStatus | None
+    error: str | None
+    seconds: float
+    usage: Usage
+    denied: int
+    tags: Mapping[str, str]
+    tools: Mapping[str, Mapping[str, int]]
+    outages: Mapping[str, str]
+
+    @classmethod
+    def of(cls, row: SampleRow, known: dict[str, Mapping[str, Any]]) -> "AttemptState":
+        """`known`: the mappings of other attempts, by their text; most have the same few."""
+
+        def shared(mapping: Mapping[str, Any]) -> Mapping[str, Any]:
+            return known.setdefault(repr(mapping), mapping)
+
+        return cls(
+            sample_hash=row.sample_hash,
+            attempt=row.attempt,
+            status=row.status,
+            outcome=row.outcome,
+            answered=row.answered,
+            partial=row.partial,
+            failed=row.failed,
+            route=row.route,
+            citation_status=row.citation_status,
+            error=str(row.error) if row.error else None,
+            seconds=row.timing.seconds,
+            usage=sum(row.usage.values(), Usage()),
+            denied=row.denied,
+            tags=shared(row.tags),
+            tools=shared(row.tools),
+            outages=shared(row.outages),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreState:
+    """What a run keeps in memory of a score. `parts`, `why` as of its row; `value`: whether the first part is one."""
+
+    attempt: int
+    status: ScoreStatus
+    parts: tuple[float, float] | None
+    is_value: bool
+    why: str | None
+    detail: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, row: ScoreRow) -> "ScoreState":
+        kept = {name: value for name, value in row.detail.items() if name in (NOISE, CAVEAT)}
+        return cls(row.attempt, row.status, row.parts, row.value is not None, row.why, kept or _NO_DETAIL)
 
 
 class RunState:
@@ -36,13 +102,14 @@ class RunState:
 
     def __init__(self, spec: RunSpec) -> None:
         self.spec = spec
-        self.attempts: dict[SampleKey, SampleRow] = {}
+        self.attempts: dict[SampleKey, AttemptState] = {}
+        self._known: dict[str, Mapping[str, Any]] = {}
         self.usage: dict[str, defaultdict[str, Usage]] = {"agent": defaultdict(Usage), "judge": defaultdict(Usage)}
         self._judge_hashes = {metric.name: judge.hash for judge in spec.judges for metric in judge.metrics}
-        self._scores: dict[str, dict[SampleKey, ScoreRow]] = {name: {} for name in spec.metrics}
+        self._scores: dict[str, dict[SampleKey, ScoreState]] = {name: {} for name in spec.metrics}
 
     def add_attempt(self, row: SampleRow) -> None:
-        self.attempts[row.key] = row.model_copy(update=_TEXTS)
+        self.attempts[row.key] = AttemptState.of(row, self._known)
         self._spend("agent", row.usage)
 
     def add_scores(self, rows: Iterable[ScoreRow]) -> None:
@@ -52,8 +119,7 @@ class RunState:
             if row.judge_hash != self._judge_hashes.get(row.metric):
                 self._scores.get(row.metric, {}).pop(row.key, None)
                 continue
-            kept = {name: value for name, value in row.detail.items() if name in (NOISE, CAVEAT)}
-            self._scores[row.metric][row.key] = row.model_copy(update={"detail": kept})
+            self._scores[row.metric][row.key] = ScoreState.of(row)
 
     def _spend(self, account: str, usage: Mapping[str, Usage]) -> None:
         for role, used in usage.items():
@@ -70,7 +136,7 @@ class RunState:
             return False
         return attempt.status == "completed" or not self.spec.failures.retry_failed
 
-    def score(self, key: SampleKey, metric: str) -> ScoreRow | None:
+    def score(self, key: SampleKey, metric: str) -> ScoreState | None:
         """The score of the key's last attempt; None where there is none."""
         found = self._scores[metric].get(key)
         attempt = self.attempts.get(key)
@@ -84,7 +150,7 @@ class RunState:
         caveat = self._caveat(key, judge)
         return caveat is None or not (caveat.retry and caveat.n)
 
-    def _scored(self, key: SampleKey, judge: JudgeSpec) -> list[ScoreRow]:
+    def _scored(self, key: SampleKey, judge: JudgeSpec) -> list[ScoreState]:
         """The judge's scores of the key's last attempt."""
         return [found for metric in judge.metrics if (found := self.score(key, metric.name)) is not None]
 

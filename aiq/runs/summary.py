@@ -14,8 +14,7 @@ from aiq.core.reports import Caveat, CitationStatus, Metric
 from aiq.core.samples import SampleKey
 from aiq.core.usage import Usage
 from aiq.runs.manifest import FailureRule, Manifest, RunStatus
-from aiq.runs.rows import SampleRow
-from aiq.runs.state import RunState
+from aiq.runs.state import AttemptState, RunState
 from aiq.stats.estimates import (
     Difference,
     Estimate,
@@ -179,7 +178,7 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
             alternative=other,
             metrics=figures.metrics(figures.attempts, other),
         ),
-        failures=causes(str(attempt.error) for attempt in attempts if attempt.error),
+        failures=causes(attempt.error for attempt in attempts if attempt.error),
         denied=sum(attempt.denied for attempt in attempts),
         tools=state.tools(),
         outages=state.outages(),
@@ -194,7 +193,7 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
         },
         cost_usd=state.spent().cost_usd,
         unreported_calls=state.spent().unreported_calls,
-        timing=_timing(sorted(attempt.timing.seconds for attempt in attempts), run_seconds),
+        timing=_timing(sorted(attempt.seconds for attempt in attempts), run_seconds),
     )
 
 
@@ -288,13 +287,13 @@ class _Figures:
         found = {}
         for route, keys in sorted(groups.items()):
             attempts = [self.attempts[key] for key in keys]
-            spent = sum((used for attempt in attempts for used in attempt.usage.values()), Usage())
+            spent = sum((attempt.usage for attempt in attempts), Usage())
             found[route] = RouteSummary(
                 n=len(keys),
                 metrics=self.metrics(keys, rule),
                 cost_usd=spent.cost_usd,
                 unreported_calls=spent.unreported_calls,
-                mean_seconds=fmean(attempt.timing.seconds for attempt in attempts),
+                mean_seconds=fmean(attempt.seconds for attempt in attempts),
             )
         return found
 
@@ -337,7 +336,7 @@ def difference(
     return paired_means(before, after, metric.span, method, level)
 
 
-def _citation_statuses(attempts: Iterable[SampleRow]) -> dict[str, int]:
+def _citation_statuses(attempts: Iterable[AttemptState]) -> dict[str, int]:
     """How many reports have which citation status, the best first; reports of which none is known are not in it."""
     counts = Counter(attempt.citation_status for attempt in attempts)
     return {status: counts[status] for status in get_args(CitationStatus) if counts[status]}

@@ -6,6 +6,7 @@ Texts from outside are values, and HTML only where `aiq.site.markdown` has made 
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, Final, TypeAlias
 
 from aiq.core.samples import Sample
@@ -179,7 +180,7 @@ def of_sample(row: SampleRow, scores: Iterable[ScoreRow], sample: Sample | None,
         "started": row.timing.started,
         "seconds": row.timing.seconds,
         "spent": spend_line(spent),
-        "usage": {role: used.model_dump() for role, used in row.usage.items()},
+        "usage": {role: asdict(used) for role, used in row.usage.items()},
         "citation_status": row.citation_status,
         "error": str(row.error) if row.error else None,
         "denied": row.denied,

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -258,9 +259,7 @@ def test_what_has_lost_its_scores_is_no_pass_unseen(place: Place, capsys: pytest
 def test_a_limit_of_the_run_needs_no_price_in_the_baseline(place: Place) -> None:
     based(place)
     content = BaselineFile(Path("base.json")).content
-    free = [
-        one.model_copy(update={"spend": one.spend.model_copy(update={"cost_usd": None})}) for one in content.attempts
-    ]
+    free = [one.model_copy(update={"spend": replace(one.spend, cost_usd=None)}) for one in content.attempts]
     content.model_copy(update={"attempts": tuple(free)}).write(Path("base.json"))
     (_, cost, *_) = gated("a", "gate.limits.cost_usd=1")[1]["limits"]
     assert (cost["name"], cost["baseline"], cost["broken"]) == ("cost", None, False)

@@ -7,6 +7,8 @@ import pytest
 
 from aiq.__main__ import main
 from aiq.core.samples import Shard
+from aiq.experiment.launchers.base import ShardEnd
+from aiq.experiment.shards import end_of
 from aiq.runs.folder import RunFolder
 from tests.experiment.conftest import Workplace
 
@@ -116,13 +118,19 @@ def test_processes_share_a_run_and_one_that_dies_is_replaced(here: Workplace) ->
     assert (parts / "index.html").is_file()
 
 
-@pytest.mark.slow
-def test_what_stops_a_process_stops_the_run(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
-    here.endpoint.refuse_from = 0
-    assert run("runner.processes=2") == 2
-    err = capsys.readouterr().err
-    assert "refuses the key (HTTP 401)" in err
-    assert "Traceback" not in err
+@pytest.mark.parametrize(
+    ("codes", "ended", "said"),
+    [
+        ((0, 3), "finished", None),
+        ((0, 2), "failed", "no key"),
+        ((130, 0), "interrupted", "no key"),
+        ((0, -9), "interrupted", "the process of shard 2/2 was killed 3 times: no key"),
+    ],
+)
+def test_what_stops_a_shard_stops_the_run(codes: tuple[int, int], ended: str, said: str | None) -> None:
+    ends = [ShardEnd(code, "no key; what is finished is kept, go on with: aiq run resume=a") for code in codes]
+    status, error = end_of(ends)
+    assert (status, error and str(error).partition(";")[0]) == (ended, said)
 
 
 def test_a_report_is_judged_while_the_next_one_is_made(here: Workplace) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from aiq.__main__ import main
 from aiq.commands import watch
+from aiq.core.samples import SampleKey
 from aiq.runs.folder import RunFolder
 from aiq.runs.follow import FollowedRun
 from tests.experiment.conftest import Workplace
@@ -78,12 +79,19 @@ def test_watching_ends_as_the_run_does(here: Workplace, capsys: Captured, monkey
     folder.summary_path.unlink()
     folder.scores_path.write_bytes(b"")
     capsys.readouterr()
-    follow, following = watch._follow, threading.Event()
-    monkeypatch.setattr(watch, "_follow", lambda folder: following.set() or follow(folder))
+    looked = threading.Event()
+
+    class Looked(FollowedRun):
+        def look(self) -> tuple[list[SampleKey], list[SampleKey]]:
+            found = super().look()
+            looked.set()
+            return found
+
+    monkeypatch.setattr("aiq.runs.follow.FollowedRun", Looked)
     with folder.lock():
         watching = threading.Thread(target=lambda: codes.append(main(["watch"])))
         watching.start()
-        assert following.wait(60)
+        assert looked.wait(60)
         assert main(["runs"]) == 0
         assert "  running  " in capsys.readouterr().out
         folder.scores_path.write_bytes(scores)

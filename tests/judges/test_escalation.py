@@ -1,5 +1,6 @@
 """The escalation judge: precision and recall against the truth, and what a stage cost."""
 
+from dataclasses import asdict, replace
 from typing import Any, cast
 
 import pytest
@@ -23,7 +24,7 @@ def sample(truth: Truth | None) -> Sample:
 
 
 async def scored(route: str, truth: Truth | None = NEEDED, **stages: Any) -> list[Score]:
-    extras = {"stages": {name: u.model_dump(mode="json") if isinstance(u, Usage) else u for name, u in stages.items()}}
+    extras = {"stages": {name: asdict(u) if isinstance(u, Usage) else u for name, u in stages.items()}}
     report = Report(text="", raw_text="", route=route, extras=extras if stages else {})
     scores = await JUDGE.score(sample(truth), report, SESSION)
     assert [score.metric for score in scores] == [metric.name for metric in JUDGE.metrics]
@@ -51,8 +52,8 @@ async def test_precision_and_recall(
     assert [one.not_applicable for one in decided] == reasons
 
 
-UNPRICED = USAGE.model_copy(update={"cost_usd": None})
-SILENT = USAGE.model_copy(update={"unreported_calls": 1})
+UNPRICED = replace(USAGE, cost_usd=None)
+SILENT = replace(USAGE, unreported_calls=1)
 ABSENT = "the agent reports no usage of its deep stage"
 
 

@@ -2,10 +2,12 @@
 
 import io
 import sys
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
+from aiq.runs.rows import AttemptStatus
 from aiq.site.progress import Progress, _clock
 from tests.runs.test_summary import score, state_of
 
@@ -33,7 +35,7 @@ def test_a_long_wait_is_said_at_once_and_once(stream: io.StringIO, monkeypatch: 
 @pytest.mark.parametrize("stream", [Terminal(), io.StringIO()])
 @pytest.mark.parametrize("status", ["completed", "failed", "limit"])
 def test_the_running_score_cost_and_trouble_are_shown(
-    stream: io.StringIO, status: str, monkeypatch: pytest.MonkeyPatch
+    stream: io.StringIO, status: AttemptStatus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stream.truncate(0)
     monkeypatch.setattr(sys, "stderr", stream)
@@ -41,7 +43,7 @@ def test_the_running_score_cost_and_trouble_are_shown(
     keys = state.spec.keys
     progress = Progress("run", shown=True)
     state.add_scores([score(keys[0], value=0.25), score(keys[0], "j.y", value=1)])
-    state.add_attempt(state.attempts[keys[1]].model_copy(update={"status": status}))
+    state.attempts[keys[1]] = replace(state.attempts[keys[1]], status=status)
     progress.started(state)
     progress.retrying(keys[1])
     state.add_scores([score(keys[1], value=0.75), score(keys[1], "j.y", value=1)])

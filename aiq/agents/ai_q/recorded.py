@@ -5,6 +5,7 @@ Deep research is told the question and the plan, not the shallow answer: its rep
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 
 from pydantic import JsonValue
 
@@ -33,7 +34,7 @@ def by_stage(usage: Mapping[str, Usage]) -> dict[str, JsonValue]:
     stages: dict[str, Usage] = defaultdict(Usage)
     for role, used in usage.items():
         stages[STAGES.get(role, "other")] += used
-    return {stage: used.model_dump(mode="json") for stage, used in stages.items()}
+    return {stage: asdict(used) for stage, used in stages.items()}
 
 
 def redecided(escalation: Escalation, recorded: Sequence[Recorded]) -> Redecided | str:

@@ -57,8 +57,8 @@ class Books:
     def record(self, role: str, usage: Usage) -> None:
         """Of an exchange; one that was refused before the model saw it is none."""
         if usage.total_tokens or usage.unreported_calls:
-            spent = usage.model_dump(include={"input_tokens", "output_tokens", "cost_usd"})
-            self._add(role=role, **spent)
+            tokens = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+            self._add(role=role, **tokens, cost_usd=usage.cost_usd)
 
     def record_tool(self, tool: str) -> None:
         """Of a tool call that no model was asked for, at no token; left out where the setting says so."""
