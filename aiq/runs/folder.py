@@ -25,6 +25,8 @@ LATEST = "latest"
 MANIFEST = "manifest.json"
 SWEEP_FILE = "sweep.json"
 _LOCK: Final = "run{}.lock"
+_ENDING_SECONDS: Final = 20.0
+"""How long the process of a shard may take to end whose place another one takes."""
 _ALONE: Final = Shard(1, 1)
 _WRITER: Final = re.compile(r"(?:-(\d+))?(?:-(\d+)-of-(\d+))?")
 
@@ -154,7 +156,7 @@ def lock_folder(path: Path, shard: Shard | None = None) -> AbstractContextManage
     Raises UserError where another process has it, or works on the same run in another division.
     """
     own = Writer(shard=shard or _ALONE)
-    if (lock := _taken(path / _LOCK.format(own), seconds=1)) is None:
+    if (lock := _taken(path / _LOCK.format(own), seconds=_ENDING_SECONDS if shard else 1)) is None:
         what = f"shard {shard} of {path}" if shard else str(path)
         raise UserError(f"{what} is in use: its run is still alive; wait for it or stop it first")
     for writer in _at_work(path):
