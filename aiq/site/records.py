@@ -35,7 +35,8 @@ from aiq.site.tables import (
 from aiq.stats.estimates import Estimate
 
 Json: TypeAlias = dict[str, Any]
-WORDS_OF_QUESTION: Final = 160
+QUESTION: Final = 160
+"""Characters of a question that the table of samples has."""
 TEXT_OF_SOURCE: Final = 4000
 """Characters of a source that the page of a sample has; the call that brought it has all."""
 _WHICH_SAMPLES: Final = ("limit=", "dataset.ids=", "dataset.sample=", "output_dir=", "resume=")
@@ -156,11 +157,15 @@ def of_attempt(row: SampleRow, scores: Iterable[ScoreRow]) -> Json:
         "seconds": row.timing.seconds,
         "tokens": spent.total_tokens,
         "citations": row.citation_status or "",
-        "question": " ".join(row.question.split())[:WORDS_OF_QUESTION],
+        "question": _beginning(" ".join(row.question.split())),
         "error": str(row.error) if row.error else "",
         "unjudged": failing,
         "scores": {score.metric: _number(score) for score in scores},
     }
+
+
+def _beginning(text: str) -> str:
+    return text if len(text) <= QUESTION else f"{text[:QUESTION]}\u2026"
 
 
 def of_sample(row: SampleRow, scores: Iterable[ScoreRow], sample: Sample | None, manifest: Manifest) -> Json:

@@ -39,7 +39,7 @@ def _plots(summary: Summary, columns: Columns, headline: Sequence[str]) -> Itera
     for kind, distributions in (("spread", spreads), ("each", each)):
         for number, (title, numbers) in enumerate(distributions.items()):
             known = [value for value in numbers if value is not None]
-            if len({*known}) > 1:
+            if len({*known}) > 1 and (len({*known}) < len(known) or len(known) > _FEW):
                 yield f"{kind}-{number}", histogram(title, known)
     yield from _spend(summary)
     yield from _slices(summary, headline[:1])
@@ -81,7 +81,8 @@ def histogram(title: str, numbers: Sequence[float]) -> Plot:
     """How many have a value, or one within a range: bins as wide as each other."""
     counts = Counter(numbers)
     if len(counts) <= _FEW:
-        bins = [(readable(value), count) for value, count in sorted(counts.items())]
+        whole = all(value == int(value) for value in counts)
+        bins = [(f"{value:,.0f}" if whole else readable(value), count) for value, count in sorted(counts.items())]
     else:
         low, high = min(numbers), max(numbers)
         width = (high - low) / _BINS

@@ -13,7 +13,7 @@ from aiq.core.text import counted
 from aiq.core.usage import SpendName
 from aiq.runs.sweeps import Axis, Point, Sweep, SweepFolder
 from aiq.site.markdown import environment
-from aiq.site.pages import SITE, data_line, replace, sweep_written
+from aiq.site.pages import SITE, data_line, place, replace, sweep_written
 from aiq.site.plots import Dot, Line, Plot, Role, curve, heat_map, ladder, readable, trade_off
 from aiq.site.sweep_tables import recommendation_lines
 from aiq.site.tables import interval, notes, p_value, star
@@ -49,6 +49,9 @@ def write_sweep_page(folder: SweepFolder, sweep: Sweep) -> Path:
         linked={point.number for point in sweep.points if folder.point(point.number).page_path.is_file()},
         notes=_notes(folder, sweep),
         statuses=Counter(point.status for point in sweep.points),
+        title=f"{sweep.experiment} · sweep {sweep.sweep_id}",
+        kind="sweep",
+        path=place(folder.path),
         root="../../",
         version=__version__,
     )

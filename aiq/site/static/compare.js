@@ -2,7 +2,7 @@
 "use strict";
 
 (async () => {
-  const { h, load, figure, dollars, between, name, plain, command, rounded, top, keys, sortable, prose } = site;
+  const { h, load, figure, dollars, between, name, plain, command, rounded, top, keys, sortable, prose, spoken } = site;
   const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
   const MOST_PARTS = 3000;  // sentences of a report beyond which a difference takes too long
   let table;
@@ -52,21 +52,16 @@
   async function open(key) {
     const found = await Promise.all(runs.map(async (run) => (await load(`${run.path}/site/samples-${run.columns.texts[run.at.get(key)]}.js`)).find((one) => `${one.id}.${one.epoch}` === key)));
     const [first, last] = [found[0], found.at(-1)];
-    const text = (one) => {
-      const whole = h("div", {}, one.report === null ? null : prose(one.report));
-      for (const list of whole.querySelectorAll(".entries")) list.remove();
-      return whole.textContent;
-    };
     difference.replaceChildren(h("h2", {}, `Sample ${key}`), h("p", {}, first.question),
       first.gold?.answers.length ? h("p", {}, h("b", {}, "Gold: "), first.gold.answers.join(" / ")) : null,
       h("div", { class: "side" }, runs.map((run, place) => h("section", {}, h("h3", {}, h("a", { href: `${run.path}/index.html#${encodeURIComponent(key)}` }, `${run.letter}: ${run.run_id}`), " ", figure(value(run, key))),
         found[place].report === null ? h("p", { class: "problem" }, found[place].error ?? "no report") : h("div", { class: "report" }, prose(found[place].report))))),
-      h("h3", {}, `What ${runs.at(-1).letter} changed of A`), h("p", { class: "words diff" }, changes(sentences(text(first)), sentences(text(last)))));
+      h("h3", {}, `What ${runs.at(-1).letter} changed of A`), h("p", { class: "words diff" }, changes(sentences(first.report), sentences(last.report))));
     difference.focus();
     difference.scrollIntoView();
   }
 
-  const sentences = (text) => text.split(/(?<=[.!?\u3002]\s|\n)/).filter((part) => part.trim());
+  const sentences = (report) => spoken(report ?? "").split(/(?<=[.!?\u3002]\s|\n)/).filter((part) => part.trim());
   /** The parts of both texts in order: kept, taken out (del) and put in (ins), by the longest common subsequence. */
   function changes(a, b) {
     if (a.length > MOST_PARTS || b.length > MOST_PARTS) return [h("span", { class: "soft" }, "too long to compare")];

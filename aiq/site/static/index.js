@@ -20,7 +20,7 @@
     { name: "choose", title: h("span", { class: "hidden" }, "choose"), cell: (run) => run.kind === "run" && h("input", {
       type: "checkbox", "aria-label": `choose ${run.run_id}`, checked: chosen.has(run.path), onchange: (event) => choose(run.path, event.target.checked) }) },
     { name: "run", text: true, value: (run) => run.run_id, cell: (run) => [h("a", { href: href(run) }, name(run.run_id)), run.kind === "sweep" && h("span", { class: "chip" }, `sweep of ${run.points}`)] },
-    { name: "experiment", text: true, value: (run) => run.experiment, cell: (run) => name(run.experiment) },
+    { name: "experiment", text: true, value: (run) => run.experiment, cell: (run) => h("span", { class: "whole" }, run.experiment) },
     { name: "agent", text: true, value: (run) => run.agent, cell: (run) => h("span", { class: "whole" }, run.agent ?? "") },
     { name: "model", text: true, value: (run) => run.model, cell: (run) => h("span", { class: "whole" }, run.model ?? "") },
     { name: "dataset", text: true, value: (run) => run.dataset, cell: (run) => run.dataset ?? "" },
@@ -36,7 +36,7 @@
   function score(run) {
     if (run.kind === "sweep") return run.recommended && h("span", { class: "soft" }, "take ", name(run.recommended));
     const found = headline(run);
-    return found && [h("b", {}, figure(found.mean)), " ", between(found.ci95), h("span", { class: "soft which" }, name(found.name))];
+    return found && h("span", {}, h("b", {}, figure(found.mean)), " ", between(found.ci95), h("span", { class: "soft which" }, found.name));
   }
 
   function choose(path, on) {

@@ -43,14 +43,10 @@ const plots = (() => {
     }
   }
 
-  /** Draw it when it comes near the window, or into print. */
+  /** Draw it when it is seen or printed. What is printed cannot wait for a script, so the library comes when there is time. */
   function whenSeen(figure, spec) {
-    const watcher = new IntersectionObserver((found) => {
-      if (!found.some((one) => one.isIntersecting)) return;
-      watcher.disconnect();
-      draw(figure, spec);
-    }, { rootMargin: "300px" });
-    watcher.observe(figure);
+    site.whenSeen(figure, () => draw(figure, spec));
+    requestIdleCallback(ready);
   }
 
   /** A figure of a record as `Plot.record` of aiq/site/plots.py has it. */
