@@ -91,7 +91,7 @@ class _Shown:
         metric, spend, axes = self.sweep.metric, self.sweep.spend, self.sweep.axes
         if not metric or not spend:
             return
-        yield Section("From the plots", "", [*self._ladder(metric, spend), *self._trade_off(metric, spend)])
+        yield Section("Quality and spend", "", [*self._ladder(metric, spend), *self._trade_off(metric, spend)])
         dotted = f"The dotted line: the {line.name}, of the paired difference." if (line := self._line()) else ""
         if len(axes) == 1:
             yield Section("Along the axis", dotted, [*self._curves(axes[0])], small=True)
@@ -194,7 +194,7 @@ def _within(estimates: Sequence[Estimate]) -> tuple[float, float]:
 
 
 def _between(found: Estimate) -> str:
-    return f"{readable(found.ci95[0])} to {readable(found.ci95[1])}" if found.ci95 else "-"
+    return f"{readable(found.ci95[0])} to {readable(found.ci95[1])}" if found.ci95 else ""
 
 
 def _notes(folder: SweepFolder, sweep: Sweep) -> list[str]:

@@ -281,7 +281,7 @@ def test_a_served_page_follows_its_run(opened: Opened, tmp_path: Path) -> None:
                 file.write(line.model_dump_json() + "\n")
         assert write_site(tmp_path) == (1, [])
         page.clock.fast_forward(6000)
-        playwright.expect(page.locator(".sortable tbody a")).to_have_text("s9 \u00b7 1")
+        playwright.expect(page.locator(".sortable tbody a")).to_have_accessible_name("sample s9, epoch 1")
         found = {path: httpx2.get(f"{address}/{path}").status_code for path in ("index.html", "made/a/manifest.json")}
         assert found == {"index.html": 200, "made/a/manifest.json": 404}
         assert httpx2.get(f"{address}/index.html", headers={"Host": "rebound.example"}).status_code == 404

@@ -7,7 +7,7 @@ const plots = (() => {
   // `ast`: expressions are interpreted, because the page's policy forbids eval; styles are in the site's own sheet.
   const options = (width) => ({
     mode: "vega-lite", ast: true, actions: false, renderer: "svg", defaultStyle: false,
-    tooltip: { disableDefaultStyle: true }, config: { axisY: { labelLimit: 0.4 * width } },
+    tooltip: { disableDefaultStyle: true }, config: { axisY: { labelLimit: 0.55 * width } },
   });
 
   const ready = () => libraries ??= LIBRARIES.reduce(

@@ -42,8 +42,8 @@
     const several = run.epochs > 1;
     const sum = (which) => (row) => mean(numbers(row, run.columns[which]));
     return [
-      { name: "sample", text: true, value: (row) => row.order, filtered: (row) => row.id, cell: (row) => h("span", { class: "whole" }, row.places.map((place, at) =>
-        h("a", { href: address(place), "aria-label": `sample ${row.id}, epoch ${run.columns.epoch[place]}` }, at ? String(run.columns.epoch[place]) : several ? `${row.id} \u00b7 1` : row.id)).flatMap((one) => [one, " "])) },
+      { name: "sample", text: true, value: (row) => row.order, filtered: (row) => row.id, cell: (row) => h("span", { class: "whole" }, several ? [row.id, h("span", { class: "soft" }, " epoch ")] : null, row.places.map((place) =>
+        [h("a", { href: address(place), "aria-label": `sample ${row.id}, epoch ${run.columns.epoch[place]}` }, String(several ? run.columns.epoch[place] : row.id)), " "])) },
       { name: "question", text: true, value: column("question"), cell: (row) => h("div", { class: "question" }, run.columns.question[row.places[0]]) },
       { name: "status", text: true, value: column("status"), filtered: (row) => row.places.map((place) => run.columns.status[place]),
         cell: (row) => [...new Set(row.places.map((place) => run.columns.status[place]))].map(chip) },
@@ -53,7 +53,7 @@
         cell: (row) => {
           const values = scored(row, metric.name);
           if (!values.length) return h("span", { class: "soft" }, "-");
-          return h("span", { class: `score ${grade(metric.name, mean(values)) ?? ""}` }, figure(mean(values)), several ? h("span", { class: "soft epochs" }, ` ${values.map(rounded).join(" ")}`) : null);
+          return h("span", { class: `score ${grade(metric.name, mean(values)) ?? ""}` }, figure(mean(values)), new Set(values).size > 1 ? h("span", { class: "soft epochs" }, ` of ${values.map(rounded).join(", ")}`) : null);
         },
       })),
       ...(several ? [{ name: "flips", value: (row) => Number(flips(row)), cell: (row) => flips(row) ? h("span", { class: "key duplicate" }, "flips") : "" }] : []),
@@ -153,7 +153,7 @@
       run.missing.map((line) => h("p", { class: "soft" }, line)),
       h("p", {}, run.attempts_line, run.partial ? `; ${run.partial} cut off, and judged by what there was` : null, run.citations ? `; citations of reports: ${run.citations}` : null,
         run.statuses.failed ? `; a failed attempt counts as ${run.policy === "worst" ? "each metric's worst value" : "nothing"}` : null),
-      run.left_out ? h("details", {}, h("summary", {}, "What the means do without"), plain(run.left_out.headings, run.left_out.rows, "what the means do without")) : null,
+      run.left_out ? h("details", {}, h("summary", {}, "What the means leave out"), plain(run.left_out.headings, run.left_out.rows, "what the means leave out")) : null,
       run.noise ? h("details", {}, h("summary", {}, "Judge noise"), plain(run.noise.headings, run.noise.rows, "judge noise")) : null);
   }
 
@@ -171,15 +171,16 @@
 
   function extremes() {
     const metric = run.headline[0];
-    if (!rows.length) return null;
+    if (rows.length <= 5) return null;  // all are in the table below
     const list = (title, values, by) => {
-      const found = [...values].slice(0, 5);
+      const found = values.slice(0, 5);
       return found.length ? h("div", {}, h("h3", {}, title), h("ul", { class: "plain" }, found.map((row) => h("li", {}, h("a", { href: address(row.places[0]) }, row.id), h("span", { class: "soft said" }, run.columns.question[row.places[0]]), by(row))))) : null;
     };
     const by = (value, down) => rows.map((row) => [value(row), row]).filter(([found]) => found !== null).sort(([a], [b]) => down ? b - a : a - b).map(([, row]) => row);
     const cost = run.cost ? "cost" : "tokens", spent = (row) => mean(numbers(row, run.columns[cost]));
+    const differ = metric && new Set(rows.map((row) => mean(scored(row, metric)))).size > 1;
     return h("div", { class: "extremes" },
-      metric ? list(`Worst by ${metric}`, by((row) => mean(scored(row, metric)), !metricOf.get(metric).higher), (row) => figure(mean(scored(row, metric)))) : null,
+      differ ? list(`Worst by ${metric}`, by((row) => mean(scored(row, metric)), !metricOf.get(metric).higher), (row) => figure(mean(scored(row, metric)))) : null,
       list(run.cost ? "Most costly" : "Most tokens", by(spent, true), (row) => run.cost ? dollars(spent(row)) : figure(spent(row))),
       list("Slowest", by((row) => mean(numbers(row, run.columns.seconds)), true), (row) => duration(mean(numbers(row, run.columns.seconds)))));
   }
@@ -205,8 +206,8 @@
   const routes = () => plain(["route", "attempts", "mean seconds", "cost", ...run.headline], run.routes.map((route) => [route.name, route.n, route.seconds, route.cost, ...run.headline.map((metric) => route.metrics[metric]?.mean ?? "-")]), "routes");
   const spend = () => h("details", {}, h("summary", {}, "Spend in numbers"), plain(["role", "model calls", "input tokens", "output tokens", "cost", "calls unreported"],
     run.spend.map(([account, role, calls, input, output, cost, unreported]) => [role || `${account}, all`, calls, input, output, cost, unreported]), "spend"));
-  const slices = () => Object.entries(run.slices).map(([tag, groups]) => h("details", {}, h("summary", {}, `by ${tag}, all scores`), plain([tag, ...run.metrics.map((metric) => metric.name)],
-    groups.map(([value, found]) => [value, ...run.metrics.map((metric) => found[metric.name]?.mean ?? "-")]), `by ${tag}`)));
+  const slices = () => Object.keys(run.slices).length ? h("details", {}, h("summary", {}, "All scores of each slice"), Object.entries(run.slices).map(([tag, groups]) => plain([tag, ...run.metrics.map((metric) => metric.name)],
+    groups.map(([value, found]) => [value, ...run.metrics.map((metric) => found[metric.name]?.mean ?? "-")]), `by ${tag}`))) : null;
   const settings = () => h("section", { "aria-labelledby": "settings" }, h("h2", { id: "settings" }, "Settings"),
     command("copy", `aiq run ${run.overrides.join(" ")}`),
     h("details", {}, h("summary", {}, "All settings, as the run resolved them"), h("div", { class: "inside" }, readable(run.config))),

@@ -24,7 +24,7 @@ const sample = (() => {
         h("h1", { tabindex: "-1" }, found.question),
         h("p", {}, chip(found.status), found.outcome && found.outcome !== "ok" ? chip(found.outcome) : null, found.citation_status ? chip(found.citation_status) : null,
           ...Object.entries(found.tags).map(([tag, value]) => h("span", { class: "chip tag" }, `${tag}: ${value}`))),
-        facts([["route", found.route], ["seconds", duration(found.seconds)], ["spent", found.spent],
+        facts([["route", found.route], ["time", duration(found.seconds)], ["spent", found.spent],
           ["attempt", found.attempt > 1 ? found.attempt : null], ["denied by web.deny", found.denied || null]]),
         found.error ? h("p", { class: "banner problem" }, found.error) : null,
         found.status === "limit" && found.report !== null ? h("p", { class: "banner" }, "Cut off, and judged by what there was.") : null),
@@ -50,6 +50,13 @@ const sample = (() => {
     });
     site.whenSeen(lines, draw);
 
+    /** Open it and all that it is within. */
+    function reveal(details, block) {
+      for (let above = details; above; above = above.parentElement.closest("details")) above.open = true;
+      details.scrollIntoView({ block });
+      details.querySelector("summary").focus({ preventScroll: true });
+    }
+
     /** Bring a part into view, and the focus to it. */
     async function show(part) {
       for (const cite of report.querySelectorAll("[aria-current]")) cite.removeAttribute("aria-current");
@@ -68,14 +75,9 @@ const sample = (() => {
           await draw();
           const event = lines.querySelector(`[data-part="${part}"]`);
           if (!event) return;
-          for (let above = event; above; above = above.parentElement.closest("details")) above.open = true;
-          event.scrollIntoView({ block: "start" });
-          event.querySelector("summary").focus({ preventScroll: true });
+          reveal(event, "start");
         } else if (/^s\d+$/.test(part ?? "")) {
-          const source = element.querySelector(`[data-source="${number}"]`);
-          source.open = true;
-          source.scrollIntoView({ block: "center" });
-          source.querySelector("summary").focus({ preventScroll: true });
+          reveal(element.querySelector(`[data-source="${number}"]`), "center");
         } else {
           element.querySelector("h1").focus({ preventScroll: true });
         }
@@ -115,7 +117,7 @@ const sample = (() => {
       found.other ? h("p", { class: "banner" }, "The question has changed in the dataset since the run.") : run.gold ? h("p", { class: "soft" }, run.gold) : null,
       nothing ? h("p", { class: "soft" }, "The dataset has none.") : null,
       found.answers.length ? h("ul", { class: "answers" }, found.answers.map((answer) => h("li", {}, answer))) : null,
-      found.facts.length ? h("details", {}, h("summary", {}, `${found.facts.length} needed facts`), h("dl", { class: "terms" }, found.facts.map(([id, forms]) => h("div", {}, h("dt", {}, name(id)), h("dd", {}, forms))))) : null,
+      found.facts.length ? h("details", {}, h("summary", {}, `${found.facts.length} needed ${found.facts.length === 1 ? "fact" : "facts"}`), h("dl", { class: "terms" }, found.facts.map(([id, forms]) => h("div", {}, h("dt", {}, name(id)), h("dd", {}, forms))))) : null,
       found.criteria ? h("details", {}, h("summary", {}, "Criteria"), found.criteria.map(([dimension, weight, criteria]) => [
         h("h3", {}, dimension.replaceAll("_", " "), weight === null ? "" : ` (${rounded(weight)})`),
         h("ul", {}, criteria.map(([criterion, why, own]) => h("li", {}, h("b", {}, criterion), ` (${rounded(own)}) `, h("span", { class: "soft" }, why))))])) : null,
@@ -156,11 +158,14 @@ const sample = (() => {
   }
 
   function sources(found) {
-    return h("section", { "aria-labelledby": "sources" }, h("h2", { id: "sources" }, `Sources (${found.sources.length})`),
-      found.sources.map((source, place) => h("details", { class: "source", "data-source": String(place) },
-        h("summary", {}, source.title || source.address, found.cited.some((one) => one.targets.some((target) => target.source === place)) ? [" ", h("span", { class: "key valid" }, "cited")] : null),
+    const cited = new Set(found.cited.flatMap((one) => one.targets.map((target) => target.source)));
+    const rows = found.sources.map((source, place) => h("details", { class: "source", "data-source": String(place) },
+        h("summary", {}, source.title || source.address),
         h("div", { class: "inside" }, h("p", {}, link(source.address)), h("p", { class: "soft" }, [source.published, source.tool].filter(Boolean).join(", ")),
-          h("p", { class: "long" }, source.text, source.more ? h("span", { class: "soft" }, ` \u2026 ${rounded(source.more)} more characters in what the tool gave`) : null)))));
+          h("p", { class: "long" }, source.text, source.more ? h("span", { class: "soft" }, ` \u2026 ${rounded(source.more)} more characters in what the tool gave`) : null))));
+    const [used, others] = [true, false].map((wanted) => rows.filter((_, place) => cited.has(place) === wanted));
+    return h("section", { "aria-labelledby": "sources" }, h("h2", { id: "sources" }, `Sources: ${used.length} cited of ${rows.length} found`), used,
+      others.length ? h("details", {}, h("summary", {}, `${others.length} not cited`), h("div", { class: "inside" }, others)) : null);
   }
 
   function timelineOf({ texts, events }, letter, title, address) {
@@ -197,7 +202,7 @@ const sample = (() => {
     const element = h("details", { "data-part": part, class: event.error ? "bad" : null, ontoggle: () => fill() },
       h("summary", {}, h("span", { class: "soft at" }, `${event.at.toFixed(1)} s`), h("span", { class: "kind" }, event.kind.replace("_", " ")),
         h("b", {}, event.title), h("span", { class: "soft said" }, (firstWords[event.kind]?.() ?? text(event.text) ?? "").slice(0, 160)),
-        h("span", { class: "soft numbers" }, spent !== null && spent !== undefined ? `${spent.toFixed(2)} s` : "", event.input !== undefined && event.input !== null ? ` ${rounded(event.input)} in, ${rounded(event.output)} out` : "",
+        h("span", { class: "soft numbers", title: "seconds, tokens in and out" }, spent !== null && spent !== undefined ? `${spent.toFixed(2)} s` : "", event.input !== undefined && event.input !== null ? ` ${rounded(event.input)} in, ${rounded(event.output)} out` : "",
           event.again ? ` send ${event.again + 1}` : "", event.error ? " error" : ""), bar));
     let filled = false;
     function fill() {
