@@ -173,6 +173,10 @@ def test_samples_are_sorted_by_any_column(opened: Opened) -> None:
         assert lines(page)[0] == first
     page.get_by_role("button", name=f"wrong by {RELAXED} (2)").click()
     assert lines(page) == ["s2", "s3"]
+    page.get_by_role("button", name="answers and reasons").click()
+    brief = page.locator(".brief").first
+    assert "It is mayor 2, I think [1]." in brief.inner_text()
+    assert f"because {EVIL}" in brief.inner_text()
 
 
 def test_what_failed_comes_first_and_a_run_of_nothing_else_says_so(opened: Opened) -> None:
@@ -290,9 +294,24 @@ def test_a_served_page_follows_its_run(opened: Opened, tmp_path: Path) -> None:
         server.server_close()
 
 
-def test_a_report_is_not_lost_on_paper(opened: Opened) -> None:
-    page = opened("made/a/index.html#s1.1")
+def test_nothing_is_lost_on_paper(opened: Opened) -> None:
+    page = opened("made/a/index.html")
+    page.wait_for_function("window.vegaEmbed")
+    assert page.locator(".plot svg").count() < page.locator(".plot").count()  # some were not seen
+    page.pdf()
+    assert page.locator(".plot svg").count() == page.locator(".plot").count()
+    page.goto(f"{page.url}#s1.1")
+    page.wait_for_selector(".sample h1")
     page.emulate_media(media="print")
     assert ADDRESS in page.locator(".report").first.inner_text()
     assert REPORT.split("[")[0].split("\n")[-1].strip() in page.locator(".report").first.inner_text()
     assert not page.locator("nav.top").is_visible()
+
+
+def test_a_page_without_what_all_share_says_what_is_missing(window: Any, results: Path, tmp_path: Path) -> None:
+    shutil.copytree(results / "made/a", tmp_path / "a")
+    page = window.new_page()
+    for folder, is_said in ((results / "made/a", False), (tmp_path / "a", True)):
+        page.goto((folder / "index.html").as_uri())
+        assert page.get_by_text("zip -r pages.zip site made/a").is_visible() == is_said
+    page.close()

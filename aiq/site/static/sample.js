@@ -144,7 +144,7 @@ const sample = (() => {
 
   /** What a table has room for: how the answer begins, the gold answer, why the judge scored it so. */
   function brief(found) {
-    const cut = (text) => text.length > 300 ? `${text.slice(0, 300)}\u2026` : text;
+    const cut = (text) => text.length > 150 ? `${text.slice(0, 150)}\u2026` : text;
     return h("dl", { class: "terms brief" }, [["answer", found.report === null ? found.error ?? "none" : spoken(found.report).trim()],
       ["gold", found.gold?.answers.join(" / ")], ["judge", verdicts(found.scores).join("\n")]]
       .filter(([, text]) => text).map(([term, text]) => h("div", {}, h("dt", {}, term), h("dd", { class: "words" }, cut(text)))));
