@@ -148,7 +148,7 @@
           other ? h("td", { "data-label": "failures otherwise" }, figure(metric.other)) : null, reliable ? h("td", { "data-label": "judge reliability" }, metric.reliability ?? "-") : null)))));
     const first = run.metrics.filter(isFirst);
     return h("section", { "aria-labelledby": "scores" }, h("h2", { id: "scores" }, "Scores"),
-      first.length ? table(first, "scores") : null,
+      first.length ? table(first, "headline scores") : null,
       first.length < run.metrics.length ? h("details", {}, h("summary", {}, `All ${run.metrics.length} scores`), h("div", { class: "inside" }, table(run.metrics, "all scores"))) : null,
       run.missing.map((line) => h("p", { class: "soft" }, line)),
       h("p", {}, run.attempts_line, run.partial ? `; ${run.partial} cut off, and judged by what there was` : null, run.citations ? `; citations of reports: ${run.citations}` : null,

@@ -194,7 +194,7 @@ const site = (() => {
       columns.filter((one) => one.value).flatMap((one) => ["up", "down"].map((way) => h("option", { value: `${one.name} ${way}` }, `${one.name} ${way === "up" ? "\u2191" : "\u2193"}`))));
     const element = h("div", { class: "sortable" },
       h("div", { class: "tools" }, input, order_, count, chips),
-      h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
+      h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `table of ${label}` },
         h("table", { class: "cards" }, h("thead", {}, head), body)), more);
 
     function sortBy(by, descending = null) {
