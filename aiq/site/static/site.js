@@ -254,7 +254,7 @@ const site = (() => {
 
     setQuick(quick);
     watcher.observe(more);
-    addEventListener("beforeprint", () => draw(shown.length));
+    addEventListener("beforeprint", () => drawn < shown.length && draw(shown.length));
     apply();
     return {
       element, input, sortBy,
