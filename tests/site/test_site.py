@@ -298,7 +298,7 @@ def test_a_served_page_follows_its_run(opened: Opened, tmp_path: Path) -> None:
 
 def test_nothing_is_lost_on_paper(opened: Opened) -> None:
     page = opened("made/a/index.html")
-    page.wait_for_function("window.vegaEmbed")
+    page.locator(".plot svg").first.wait_for(state="attached")
     assert page.locator(".plot svg").count() < page.locator(".plot").count()  # some were not seen
     page.pdf()
     assert page.locator(".plot svg").count() == page.locator(".plot").count()
