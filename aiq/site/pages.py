@@ -122,7 +122,9 @@ def write_page(page: Path, kind: str, title: str, path: str = "") -> None:
     """Write the frame of a page, which holds no data, and the files that all pages share. `path`: of the run."""
     root = "../" * (path.count("/") + 1) if path else ""
     write_shared(page.parent / root)
-    _keep(page, _frame().render(kind=kind, title=title, root=root, scripts=_SCRIPTS[kind], version=__version__))
+    _keep(
+        page, _frame().render(kind=kind, title=title, path=path, root=root, scripts=_SCRIPTS[kind], version=__version__)
+    )
 
 
 def write_shared(results: Path) -> None:

@@ -260,8 +260,8 @@ def _threshold(line: Line | None) -> list[Json]:
         return []
     y = {"datum": line.at, "type": "quantitative"}
     rule = {"type": "rule", "strokeDash": [3, 3], "color": "var(--good)"}
-    text = {"type": "text", "align": "left", "dx": 4, "dy": -7, "text": line.name, "color": "var(--good)"}
-    named = [{"mark": text, "encoding": {"x": {"value": 0}, "y": y}} | _NOTHING] if line.name else []
+    text = {"type": "text", "align": "right", "dx": -4, "dy": -7, "text": line.name, "color": "var(--good)"}
+    named = [{"mark": text, "encoding": {"x": {"value": "width"}, "y": y}} | _NOTHING] if line.name else []
     return [{"mark": rule, "encoding": {"y": y}} | _NOTHING, *named]
 
 

@@ -6,7 +6,6 @@ Texts from outside are values, and HTML only where `aiq.site.markdown` has made 
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, Final, TypeAlias
 
 from aiq.core.samples import Sample
@@ -36,7 +35,8 @@ from aiq.site.tables import (
 from aiq.stats.estimates import Estimate
 
 Json: TypeAlias = dict[str, Any]
-WORDS_OF_QUESTION: Final = 160
+QUESTION: Final = 160
+"""Characters of a question that the table of samples has."""
 TEXT_OF_SOURCE: Final = 4000
 """Characters of a source that the page of a sample has; the call that brought it has all."""
 _WHICH_SAMPLES: Final = ("limit=", "dataset.ids=", "dataset.sample=", "output_dir=", "resume=")
@@ -64,7 +64,6 @@ def of_run(manifest: Manifest, summary: Summary) -> Json:
         "cost": summary.cost_usd,
         "spent": dollars(spent),
         "tokens": spent.total_tokens,
-        "offline": manifest.offline,
         "sweep": manifest.sweep and {"id": manifest.sweep.id, "job": manifest.sweep.job},
         "metrics": metrics,
         "headline": headline(manifest, summary),
@@ -80,10 +79,7 @@ def of_sweep(sweep: Sweep) -> Json:
         "run_id": sweep.sweep_id,
         "experiment": sweep.experiment,
         "status": sweep.status,
-        "started": "",
         "points": len(sweep.points),
-        "metric": sweep.metric,
-        "axes": {axis.name: list(axis.values) for axis in sweep.axes},
         "recommended": chosen and sweep.label(chosen),
     }
 
@@ -97,7 +93,6 @@ def of_summary(manifest: Manifest, summary: Summary, reliability: Mapping[str, s
         excluded = other.metrics.get(one["name"]) if other.failed else None
         one["other"] = excluded and excluded.mean
     return of_run(manifest, summary) | {
-        "finished": manifest.finished,
         "epochs": manifest.config.get("epochs", 1),
         "models": manifest.models,
         "size": manifest.dataset.size,
@@ -133,7 +128,6 @@ def of_summary(manifest: Manifest, summary: Summary, reliability: Mapping[str, s
             for account, usage in summary.usage.items()
             for role, used in (*usage.roles.items(), ("", usage.total))
         ],
-        "timing": summary.timing.model_dump(),
         "overrides": list(manifest.overrides),
         "config": rounded(dict(manifest.config)),
         "hashes": manifest.hashes.model_dump(mode="json"),
@@ -157,11 +151,15 @@ def of_attempt(row: SampleRow, scores: Iterable[ScoreRow]) -> Json:
         "seconds": row.timing.seconds,
         "tokens": spent.total_tokens,
         "citations": row.citation_status or "",
-        "question": " ".join(row.question.split())[:WORDS_OF_QUESTION],
+        "question": _beginning(" ".join(row.question.split())),
         "error": str(row.error) if row.error else "",
         "unjudged": failing,
         "scores": {score.metric: _number(score) for score in scores},
     }
+
+
+def _beginning(text: str) -> str:
+    return text if len(text) <= QUESTION else f"{text[:QUESTION]}\u2026"
 
 
 def of_sample(row: SampleRow, scores: Iterable[ScoreRow], sample: Sample | None, manifest: Manifest) -> Json:
@@ -177,10 +175,8 @@ def of_sample(row: SampleRow, scores: Iterable[ScoreRow], sample: Sample | None,
         "outcome": row.outcome,
         "route": row.route,
         "tags": dict(row.tags),
-        "started": row.timing.started,
         "seconds": row.timing.seconds,
         "spent": spend_line(spent),
-        "usage": {role: asdict(used) for role, used in row.usage.items()},
         "citation_status": row.citation_status,
         "error": str(row.error) if row.error else None,
         "denied": row.denied,

@@ -39,7 +39,7 @@ def _plots(summary: Summary, columns: Columns, headline: Sequence[str]) -> Itera
     for kind, distributions in (("spread", spreads), ("each", each)):
         for number, (title, numbers) in enumerate(distributions.items()):
             known = [value for value in numbers if value is not None]
-            if len({*known}) > 1:
+            if len({*known}) > 1 and (len({*known}) < len(known) or len(known) > _FEW):
                 yield f"{kind}-{number}", histogram(title, known)
     yield from _spend(summary)
     yield from _slices(summary, headline[:1])
@@ -81,13 +81,14 @@ def histogram(title: str, numbers: Sequence[float]) -> Plot:
     """How many have a value, or one within a range: bins as wide as each other."""
     counts = Counter(numbers)
     if len(counts) <= _FEW:
-        bins = [(readable(value), count) for value, count in sorted(counts.items())]
+        whole = all(value == int(value) for value in counts)
+        bins = [(f"{value:,.0f}" if whole else readable(value), count) for value, count in sorted(counts.items())]
     else:
         low, high = min(numbers), max(numbers)
         width = (high - low) / _BINS
         places = Counter(min(int((number - low) / width), _BINS - 1) for number in numbers)
         ends = [low + width * place for place in range(_BINS + 1)]
-        bins = [(f"{readable(a)} to {readable(b)}", places[place]) for place, (a, b) in enumerate(pairwise(ends))]
+        bins = [(f"{_end(a)} to {_end(b)}", places[place]) for place, (a, b) in enumerate(pairwise(ends))]
     values = [
         {"name": name, "row": name.partition(" to ")[0], "place": place, "told": f"{count:,}", "count": count}
         | {"between": f"{100 * count / len(numbers):.1f} %"}
@@ -97,6 +98,10 @@ def histogram(title: str, numbers: Sequence[float]) -> Plot:
     x = {"field": "place", "type": "ordinal", "title": None, "axis": axis | {"ticks": False}}
     y = {"field": "count", "type": "quantitative", "title": None, "axis": {"tickMinStep": 1, "tickCount": 4}}
     return plot_of(title, values, [{"mark": _BAR, "encoding": {"x": x, "y": y, "tooltip": tips(_COUNT)}}], 150, _COUNT)
+
+
+def _end(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def spend(title: str, unit: str, roles: Mapping[str, float]) -> Plot:

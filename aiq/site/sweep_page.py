@@ -13,7 +13,7 @@ from aiq.core.text import counted
 from aiq.core.usage import SpendName
 from aiq.runs.sweeps import Axis, Point, Sweep, SweepFolder
 from aiq.site.markdown import environment
-from aiq.site.pages import SITE, data_line, replace, sweep_written
+from aiq.site.pages import SITE, data_line, place, replace, sweep_written
 from aiq.site.plots import Dot, Line, Plot, Role, curve, heat_map, ladder, readable, trade_off
 from aiq.site.sweep_tables import recommendation_lines
 from aiq.site.tables import interval, notes, p_value, star
@@ -49,6 +49,9 @@ def write_sweep_page(folder: SweepFolder, sweep: Sweep) -> Path:
         linked={point.number for point in sweep.points if folder.point(point.number).page_path.is_file()},
         notes=_notes(folder, sweep),
         statuses=Counter(point.status for point in sweep.points),
+        title=f"{sweep.experiment} · sweep {sweep.sweep_id}",
+        kind="sweep",
+        path=place(folder.path),
         root="../../",
         version=__version__,
     )
@@ -88,7 +91,7 @@ class _Shown:
         metric, spend, axes = self.sweep.metric, self.sweep.spend, self.sweep.axes
         if not metric or not spend:
             return
-        yield Section("From the plots", "", [*self._ladder(metric, spend), *self._trade_off(metric, spend)])
+        yield Section("Quality and spend", "", [*self._ladder(metric, spend), *self._trade_off(metric, spend)])
         dotted = f"The dotted line: the {line.name}, of the paired difference." if (line := self._line()) else ""
         if len(axes) == 1:
             yield Section("Along the axis", dotted, [*self._curves(axes[0])], small=True)
@@ -191,7 +194,7 @@ def _within(estimates: Sequence[Estimate]) -> tuple[float, float]:
 
 
 def _between(found: Estimate) -> str:
-    return f"{readable(found.ci95[0])} to {readable(found.ci95[1])}" if found.ci95 else "-"
+    return f"{readable(found.ci95[0])} to {readable(found.ci95[1])}" if found.ci95 else ""
 
 
 def _notes(folder: SweepFolder, sweep: Sweep) -> list[str]:

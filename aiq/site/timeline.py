@@ -113,6 +113,11 @@ def writer_of(report: str, found: Json) -> int | None:
 
 
 def as_text(value: Any) -> str:
+    if isinstance(value, dict):
+        return "\n".join(
+            f"{name}: {one if isinstance(one, str) else json.dumps(one, ensure_ascii=False)}"
+            for name, one in value.items()
+        )
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

@@ -2,7 +2,7 @@
 "use strict";
 
 (async () => {
-  const { h, load, figure, dollars, between, name, plain, command, rounded, top, keys, sortable, prose } = site;
+  const { h, load, figure, dollars, between, name, plain, command, rounded, top, keys, sortable, prose, spoken } = site;
   const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
   const MOST_PARTS = 3000;  // sentences of a report beyond which a difference takes too long
   let table;
@@ -52,21 +52,16 @@
   async function open(key) {
     const found = await Promise.all(runs.map(async (run) => (await load(`${run.path}/site/samples-${run.columns.texts[run.at.get(key)]}.js`)).find((one) => `${one.id}.${one.epoch}` === key)));
     const [first, last] = [found[0], found.at(-1)];
-    const text = (one) => {
-      const whole = h("div", {}, one.report === null ? null : prose(one.report));
-      for (const list of whole.querySelectorAll(".entries")) list.remove();
-      return whole.textContent;
-    };
-    difference.replaceChildren(h("h2", {}, `Sample ${key}`), h("p", {}, first.question),
+    difference.replaceChildren(h("h2", {}, `Sample ${nameOf(key)}`), h("p", {}, first.question),
       first.gold?.answers.length ? h("p", {}, h("b", {}, "Gold: "), first.gold.answers.join(" / ")) : null,
       h("div", { class: "side" }, runs.map((run, place) => h("section", {}, h("h3", {}, h("a", { href: `${run.path}/index.html#${encodeURIComponent(key)}` }, `${run.letter}: ${run.run_id}`), " ", figure(value(run, key))),
         found[place].report === null ? h("p", { class: "problem" }, found[place].error ?? "no report") : h("div", { class: "report" }, prose(found[place].report))))),
-      h("h3", {}, `What ${runs.at(-1).letter} changed of A`), h("p", { class: "words diff" }, changes(sentences(text(first)), sentences(text(last)))));
+      h("h3", {}, `What ${runs.at(-1).letter} changed of A`), h("p", { class: "words diff" }, changes(sentences(first.report), sentences(last.report))));
     difference.focus();
     difference.scrollIntoView();
   }
 
-  const sentences = (text) => text.split(/(?<=[.!?\u3002]\s|\n)/).filter((part) => part.trim());
+  const sentences = (report) => spoken(report ?? "").split(/(?<=[.!?\u3002]\s|\n)/).filter((part) => part.trim());
   /** The parts of both texts in order: kept, taken out (del) and put in (ins), by the longest common subsequence. */
   function changes(a, b) {
     if (a.length > MOST_PARTS || b.length > MOST_PARTS) return [h("span", { class: "soft" }, "too long to compare")];
@@ -83,19 +78,23 @@
     return parts.some((part) => typeof part !== "string") ? parts : [h("span", { class: "soft" }, "nothing")];
   }
 
+  const nameOf = (key) => runs.every((run) => run.epochs === 1) ? key.replace(/\.1$/, "") : key;
   const question = (key) => runs[0].columns.question[runs[0].at.get(key)];
   function samples() {
     const last = runs.at(-1).letter;
+    const changed = { name: "changed", text: true, value: (key) => flip(key) ? "yes" : "no", cell: (key) => flip(key) ? h("span", { class: "key duplicate" }, "changed") : "" };
+    const several = runs.length > 2;  // of two, the difference shows it
     return sortable({
       label: "samples", rows: common, said: (key) => `${key} ${question(key)}`.toLowerCase(),
       quick: [["changed", "changed = yes"], ["worse", "difference < 0"], ["better", "difference > 0"]],
       columns: [
-        { name: "sample", text: true, value: (key) => runs[0].at.get(key), filtered: (key) => key, cell: (key) => h("a", { href: "#", onclick: (event) => { event.preventDefault(); open(key); } }, key) },
+        { name: "sample", text: true, value: (key) => runs[0].at.get(key), filtered: nameOf, cell: (key) => h("a", { href: "#", onclick: (event) => { event.preventDefault(); open(key); } }, nameOf(key)) },
         { name: "question", text: true, value: question, cell: (key) => h("span", { class: "question" }, question(key)) },
         ...runs.map((run) => ({ name: run.letter, value: (key) => value(run, key), cell: (key) => figure(value(run, key)) })),
         { name: "difference", title: `${last} - A`, value: change, cell: (key) => h("span", { class: `score ${change(key) > 0 ? "high" : change(key) < 0 ? "low" : ""}` }, signed(change(key))) },
-        { name: "changed", text: true, value: (key) => flip(key) ? "yes" : "no", cell: (key) => flip(key) ? h("span", { class: "key duplicate" }, "changed") : "" },
+        ...several ? [changed] : [],
       ],
+      more: several ? [] : [changed],
     });
   }
 
@@ -103,7 +102,7 @@
   const show = () => { table = samples(); place.replaceChildren(table.element); };
   const choice = h("select", { id: "metric", onchange: (event) => { metric = event.target.value; show(); } }, metrics.map((one) => h("option", { value: one, selected: one === metric }, one)));
   main.append(h("h1", {}, "Compare runs"),
-    h("ul", { class: "plain" }, runs.map((run) => h("li", {}, h("b", {}, `${run.letter}: `), h("a", { href: `${run.path}/index.html` }, name(`${run.experiment} ${run.run_id}`)), h("span", { class: "soft" }, ` ${run.agent}, ${run.model}, ${run.overrides.join(" ")}`)))),
+    h("ul", { class: "plain" }, runs.map((run) => h("li", {}, h("b", {}, `${run.letter}: `), h("a", { href: `${run.path}/index.html` }, name(`${run.experiment} ${run.run_id}`)), h("span", { class: "soft" }, ` ${run.agent}, ${run.model}, ${run.overrides.filter((one) => !one.startsWith("output_dir=")).join(" ")}`)))),
     h("h2", {}, "Means"), means(), h("p", { class: "soft" }, "Whether a difference is more than chance is not to be seen from these; this tells, with intervals, tests and their correction:"),
     command("copy", `aiq compare ${runs.map((run) => run.path).join(" ")}`),
     h("h2", {}, "Samples"), metrics.length ? h("p", {}, h("label", { for: "metric" }, "by "), choice) : null, place, difference);

@@ -19,8 +19,8 @@
   const columns = [
     { name: "choose", title: h("span", { class: "hidden" }, "choose"), cell: (run) => run.kind === "run" && h("input", {
       type: "checkbox", "aria-label": `choose ${run.run_id}`, checked: chosen.has(run.path), onchange: (event) => choose(run.path, event.target.checked) }) },
-    { name: "run", text: true, value: (run) => run.run_id, cell: (run) => [h("a", { href: href(run) }, name(run.run_id)), run.kind === "sweep" && h("span", { class: "chip" }, `sweep of ${run.points}`)] },
-    { name: "experiment", text: true, value: (run) => run.experiment, cell: (run) => name(run.experiment) },
+    { name: "run", text: true, value: (run) => run.run_id, cell: (run) => h("span", {}, h("a", { href: href(run) }, run.run_id), run.kind === "sweep" && [" ", h("span", { class: "chip" }, `sweep of ${run.points}`), run.recommended && h("span", { class: "soft which" }, "take ", name(run.recommended))]) },
+    { name: "experiment", text: true, value: (run) => run.experiment, cell: (run) => h("span", { class: "whole" }, run.experiment) },
     { name: "agent", text: true, value: (run) => run.agent, cell: (run) => h("span", { class: "whole" }, run.agent ?? "") },
     { name: "model", text: true, value: (run) => run.model, cell: (run) => h("span", { class: "whole" }, run.model ?? "") },
     { name: "dataset", text: true, value: (run) => run.dataset, cell: (run) => run.dataset ?? "" },
@@ -34,9 +34,8 @@
   ];
 
   function score(run) {
-    if (run.kind === "sweep") return run.recommended && h("span", { class: "soft" }, "take ", name(run.recommended));
     const found = headline(run);
-    return found && [h("b", {}, figure(found.mean)), " ", between(found.ci95), h("span", { class: "soft which" }, name(found.name))];
+    return found && h("span", {}, h("b", {}, figure(found.mean)), " ", between(found.ci95), h("span", { class: "soft which" }, found.name));
   }
 
   function choose(path, on) {
@@ -51,17 +50,25 @@
     }
   }
 
-  function course(experiment, runs) {
-    const own = runs.filter((run) => run.kind === "run" && headline(run));
+  /** `all`: runs and sweeps, whose points are left out: they are no course. */
+  function course(experiment, all) {
+    const runs = all.filter((run) => !point(run));
+    const own = runs.filter(headline);
     const last = own.at(-1) ?? runs.at(-1), found = headline(last);
     return h("li", { class: "course" },
       h("button", { type: "button", class: "inner", title: `only runs of ${experiment}`, onclick: () => table.set(`experiment = ${experiment}`) }, name(experiment)),
-      h("span", { class: "soft" }, `${runs.length} ${runs.length === 1 ? "run" : "runs"}`),
+      h("span", { class: "soft" }, `${runs.length} ${runs.every((run) => run.kind === "sweep") ? "sweep" : "run"}${runs.length === 1 ? "" : "s"}`),
       found ? h("span", { class: "latest" }, h("b", {}, figure(found.mean)), " ", h("span", { class: "soft" }, name(found.name))) : h("span", {}, chip(last.status)),
       sparkline(own.filter((run) => run.headline[0] === last.headline?.[0]).map((run) => headline(run).mean), `${found?.name} of ${own.length} runs, the latest ${found?.mean}`));
   }
 
-  const read = async (fresh) => (await load("site/runs.js", fresh)).sort((a, b) => a.run_id < b.run_id ? 1 : -1);
+  const point = (run) => run.run_id.split("/")[1];
+  /** The latest first, points below their sweep. */
+  const latest = (a, b) => {
+    const [one, other] = [a, b].map((run) => run.run_id.split("/")[0]);
+    return one === other ? Number(point(a) ?? -1) - Number(point(b) ?? -1) : one < other ? 1 : -1;
+  };
+  const read = async (fresh) => (await load("site/runs.js", fresh)).sort(latest);
   const said = new Map();
   const words = (run) => said.get(run) ?? said.set(run, [run.run_id, run.experiment, run.agent, run.model, run.dataset, run.status, run.kind].join(" ").toLowerCase()).get(run);
   const courses = h("ul", { class: "courses" });

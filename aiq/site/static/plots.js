@@ -7,7 +7,7 @@ const plots = (() => {
   // `ast`: expressions are interpreted, because the page's policy forbids eval; styles are in the site's own sheet.
   const options = (width) => ({
     mode: "vega-lite", ast: true, actions: false, renderer: "svg", defaultStyle: false,
-    tooltip: { disableDefaultStyle: true }, config: { axisY: { labelLimit: 0.4 * width } },
+    tooltip: { disableDefaultStyle: true }, config: { axisY: { labelLimit: 0.55 * width } },
   });
 
   const ready = () => libraries ??= LIBRARIES.reduce(
@@ -43,14 +43,10 @@ const plots = (() => {
     }
   }
 
-  /** Draw it when it comes near the window, or into print. */
+  /** Draw it when it is seen or printed. What is printed cannot wait for a script, so the library comes when there is time. */
   function whenSeen(figure, spec) {
-    const watcher = new IntersectionObserver((found) => {
-      if (!found.some((one) => one.isIntersecting)) return;
-      watcher.disconnect();
-      draw(figure, spec);
-    }, { rootMargin: "300px" });
-    watcher.observe(figure);
+    site.whenSeen(figure, () => draw(figure, spec));
+    requestIdleCallback(ready);
   }
 
   /** A figure of a record as `Plot.record` of aiq/site/plots.py has it. */

@@ -2,7 +2,7 @@
 "use strict";
 
 (async () => {
-  const { h, load, figure, dollars, duration, between, chip, name, facts, plain, readable, command, rounded, top, keys, sortable } = site;
+  const { h, load, figure, dollars, duration, between, chip, moment, name, facts, plain, readable, command, rounded, top, keys, sortable } = site;
   const LIVE_MS = 5000;
   const MOST_SCORES = 4;  // so many are shown at once; of more, the first of each judge
   let run = (await load("site/summary.js"))[0];
@@ -24,6 +24,7 @@
   const scored = (row, metric) => numbers(row, run.columns.scores[metric] ?? []);
   const flips = (row) => run.headline.some((metric) => new Set(scored(row, metric)).size > 1);
   const key = (place) => `${run.columns.id[place]}.${run.columns.epoch[place]}`;
+  const nameOf = (place) => `sample ${run.columns.id[place]}${run.epochs > 1 ? `, epoch ${run.columns.epoch[place]}` : ""}`;
   const address = (place, part = "") => `#${encodeURIComponent(key(place))}${part ? `/${part}` : ""}`;
   const isFirst = (metric) => run.headline.includes(metric.name) || run.metrics.length <= MOST_SCORES;
   const metricOf = new Map(run.metrics.map((one) => [one.name, one]));
@@ -41,9 +42,9 @@
     const several = run.epochs > 1;
     const sum = (which) => (row) => mean(numbers(row, run.columns[which]));
     return [
-      { name: "sample", text: true, value: (row) => row.order, filtered: (row) => row.id, cell: (row) => h("span", { class: "whole" }, row.places.map((place, at) =>
-        h("a", { href: address(place), "aria-label": `sample ${row.id}, epoch ${run.columns.epoch[place]}` }, at ? String(run.columns.epoch[place]) : several ? `${row.id} \u00b7 1` : row.id)).flatMap((one) => [one, " "])) },
-      { name: "question", text: true, value: column("question"), cell: (row) => h("span", { class: "question" }, run.columns.question[row.places[0]]) },
+      { name: "sample", text: true, value: (row) => row.order, filtered: (row) => row.id, cell: (row) => h("span", { class: "whole" }, several ? [row.id, h("span", { class: "soft" }, " epoch ")] : null, row.places.map((place) =>
+        [h("a", { href: address(place), "aria-label": `sample ${row.id}, epoch ${run.columns.epoch[place]}` }, String(several ? run.columns.epoch[place] : row.id)), " "])) },
+      { name: "question", text: true, value: column("question"), cell: (row) => h("div", { class: "question" }, run.columns.question[row.places[0]]) },
       { name: "status", text: true, value: column("status"), filtered: (row) => row.places.map((place) => run.columns.status[place]),
         cell: (row) => [...new Set(row.places.map((place) => run.columns.status[place]))].map(chip) },
       { name: "route", text: true, value: column("route"), filtered: (row) => row.places.map((place) => run.columns.route[place]), cell: (row) => [...new Set(row.places.map((place) => run.columns.route[place]))].join(", ") },
@@ -52,13 +53,13 @@
         cell: (row) => {
           const values = scored(row, metric.name);
           if (!values.length) return h("span", { class: "soft" }, "-");
-          return h("span", { class: `score ${grade(metric.name, mean(values)) ?? ""}` }, figure(mean(values)), several ? h("span", { class: "soft epochs" }, ` ${values.map(rounded).join(" ")}`) : null);
+          return h("span", { class: `score ${grade(metric.name, mean(values)) ?? ""}` }, figure(mean(values)), new Set(values).size > 1 ? h("span", { class: "soft epochs" }, ` of ${values.map(rounded).join(", ")}`) : null);
         },
       })),
       ...(several ? [{ name: "flips", value: (row) => Number(flips(row)), cell: (row) => flips(row) ? h("span", { class: "key duplicate" }, "flips") : "" }] : []),
       { name: "cost", value: sum("cost"), cell: (row) => dollars(sum("cost")(row)) },
       { name: "tokens", value: sum("tokens"), cell: (row) => figure(sum("tokens")(row)) },
-      { name: "seconds", value: sum("seconds"), cell: (row) => figure(sum("seconds")(row)) },
+      { name: "seconds", value: sum("seconds"), cell: (row) => duration(sum("seconds")(row)) },
     ];
   }
 
@@ -78,14 +79,25 @@
       more: [...all.filter((one) => one.shown === false), ...hidden().filter((field) => !all.some((one) => one.name === field)).map((field) => ({
         name: field, value: (row) => (run.columns[field] ?? run.columns.tags[field])[row.places[0]], filtered: (row) => row.places.flatMap((place) => (run.columns[field] ?? run.columns.tags[field])[place]) }))],
       decorate: (row, line) => {
+        if (withAnswers) row.places.forEach(async (place) => line.querySelector(".question").append(sample.brief(await texts(place))));
         const worst = run.headline.map((metric) => grade(metric, mean(scored(row, metric)))).find(Boolean);
         if (row.places.some((place) => run.columns.status[place] === "failed")) line.classList.add("bad");
         else if (worst === "low") line.classList.add("wrong");
         else if (row.places.some((place) => run.columns.unjudged[place].length)) line.classList.add("unjudged");
       },
     });
+    answers.setAttribute("aria-pressed", String(withAnswers));
+    found.element.querySelector(".tools").append(answers);
     return found;
   }
+
+  let withAnswers = false;
+  const answers = h("button", { type: "button", onclick: () => {
+    withAnswers = !withAnswers;
+    answers.setAttribute("aria-pressed", String(withAnswers));
+    table.set(table.input.value);
+  } }, "answers and reasons");
+  const texts = async (place) => (await load(`site/samples-${run.columns.texts[place]}.js`)).find((one) => one.id === run.columns.id[place] && one.epoch === run.columns.epoch[place]);
 
   /** Filters at hand: what failed, what is wrong by a metric of right and wrong, what differs between epochs. */
   function quick() {
@@ -107,7 +119,7 @@
     return h("header", {},
       h("h1", {}, name(run.experiment), " ", chip(run.status), run.sweep ? h("a", { class: "chip", href: "../index.html" }, `point ${run.sweep.job} of a sweep`) : null),
       facts([["run", run.run_id], ["dataset", `${run.dataset}, ${run.of} of ${run.size} samples`], ["epochs", run.epochs > 1 ? run.epochs : null], ["agent", run.agent], ["model", run.model],
-        ["cost", run.spent.replace(/^cost /, "")], ["time", duration(run.seconds)], ["started", run.started.replace("T", " ")], ["clock", run.clock],
+        ["cost", run.spent.replace(/^cost /, "")], ["time", duration(run.seconds)], ["started", moment(run.started)], ["clock", moment(run.clock)],
         ["reports of", run.rescored], ...Object.entries(run.axes ?? {})]),
       run.notes.map((note) => h("p", { class: "banner" }, note)), run.nothing ? h("p", { class: "banner" }, run.nothing) : null);
   }
@@ -136,12 +148,12 @@
           other ? h("td", { "data-label": "failures otherwise" }, figure(metric.other)) : null, reliable ? h("td", { "data-label": "judge reliability" }, metric.reliability ?? "-") : null)))));
     const first = run.metrics.filter(isFirst);
     return h("section", { "aria-labelledby": "scores" }, h("h2", { id: "scores" }, "Scores"),
-      first.length ? table(first, "scores") : null,
+      first.length ? table(first, "headline scores") : null,
       first.length < run.metrics.length ? h("details", {}, h("summary", {}, `All ${run.metrics.length} scores`), h("div", { class: "inside" }, table(run.metrics, "all scores"))) : null,
       run.missing.map((line) => h("p", { class: "soft" }, line)),
       h("p", {}, run.attempts_line, run.partial ? `; ${run.partial} cut off, and judged by what there was` : null, run.citations ? `; citations of reports: ${run.citations}` : null,
         run.statuses.failed ? `; a failed attempt counts as ${run.policy === "worst" ? "each metric's worst value" : "nothing"}` : null),
-      run.left_out ? h("details", {}, h("summary", {}, "What the means do without"), plain(run.left_out.headings, run.left_out.rows, "what the means do without")) : null,
+      run.left_out ? h("details", {}, h("summary", {}, "What the means leave out"), plain(run.left_out.headings, run.left_out.rows, "what the means leave out")) : null,
       run.noise ? h("details", {}, h("summary", {}, "Judge noise"), plain(run.noise.headings, run.noise.rows, "judge noise")) : null);
   }
 
@@ -159,35 +171,43 @@
 
   function extremes() {
     const metric = run.headline[0];
-    if (!rows.length) return null;
+    if (rows.length <= 5) return null;  // all are in the table below
     const list = (title, values, by) => {
-      const found = [...values].slice(0, 5);
-      return found.length ? h("div", {}, h("h3", {}, title), h("ol", {}, found.map((row) => h("li", {}, h("a", { href: address(row.places[0]) }, row.id), " ", by(row), " ", h("span", { class: "soft" }, run.columns.question[row.places[0]].slice(0, 90)))))) : null;
+      const found = values.slice(0, 5);
+      return found.length ? h("div", {}, h("h3", {}, title), h("ul", { class: "plain" }, found.map((row) => h("li", {}, h("a", { href: address(row.places[0]) }, row.id), h("span", { class: "soft said" }, run.columns.question[row.places[0]]), by(row))))) : null;
     };
     const by = (value, down) => rows.map((row) => [value(row), row]).filter(([found]) => found !== null).sort(([a], [b]) => down ? b - a : a - b).map(([, row]) => row);
     const cost = run.cost ? "cost" : "tokens", spent = (row) => mean(numbers(row, run.columns[cost]));
+    const differ = metric && new Set(rows.map((row) => mean(scored(row, metric)))).size > 1;
     return h("div", { class: "extremes" },
-      metric ? list(`Worst by ${metric}`, by((row) => mean(scored(row, metric)), !metricOf.get(metric).higher), (row) => figure(mean(scored(row, metric)))) : null,
+      differ ? list(`Worst by ${metric}`, by((row) => mean(scored(row, metric)), !metricOf.get(metric).higher), (row) => figure(mean(scored(row, metric)))) : null,
       list(run.cost ? "Most costly" : "Most tokens", by(spent, true), (row) => run.cost ? dollars(spent(row)) : figure(spent(row))),
       list("Slowest", by((row) => mean(numbers(row, run.columns.seconds)), true), (row) => duration(mean(numbers(row, run.columns.seconds)))));
   }
 
   async function drawings() {
     const found = run.plots.length ? await load("site/plots.js", site.live) : [];
-    const of = (start) => found.filter((plot) => plot.name.startsWith(start)).map(plots.figure);
-    const part = (title, figures, small = true) => figures.length ? [h("h2", {}, title), h("div", { class: `plots${small ? " small" : ""}` }, figures)] : [];
+    const of = (start) => found.filter((plot) => plot.name.startsWith(start));
+    const grid = (some, small) => some.length ? h("div", { class: `plots${small ? " small" : ""}` }, some.map(plots.figure)) : null;
+    const isShown = ({ title, values }) => run.metrics.some((metric) => isFirst(metric) && (metric.name === title || values.some((one) => one.name === metric.name)));
+    const part = (title, some, { small = true, inner = null } = {}) => some.length || inner ? [h("h2", {}, title), grid(some, small), inner] : [];
+    /** Of many scores those of the table, the others closed. */
+    const parted = (title, some, small) => {
+      const others = some.filter((plot) => !isShown(plot));
+      return part(title, some.filter(isShown), { small, inner: others.length ? h("details", {}, h("summary", {}, others.length === 1 ? "Of one more score" : `Of ${others.length} more scores`), h("div", { class: "inside" }, grid(others, true))) : null });
+    };
     return [
-      ...part("Scores with 95\u202f% intervals", of("score-"), false), ...part("Distributions over samples", of("spread-")),
-      ...(run.routes.length > 1 || of("flow").length ? [h("h2", {}, "Routes")] : []), h("div", { class: "plots" }, of("flow")), run.routes.length ? routes() : null,
-      ...part("Cost, tokens and latency of an attempt", of("each-")), ...part("Spend by role", of("roles-")), spend(), ...part("Slices", of("slice-")), slices(),
+      ...parted("Scores with 95\u202f% intervals", of("score-"), false), ...parted("Distributions over samples", of("spread-"), true),
+      ...part("Routes", of("flow"), { small: false, inner: run.routes.length > 1 ? routes() : null }),
+      ...part("Cost, tokens and latency of an attempt", of("each-")), ...part("Spend by role", of("roles-"), { inner: spend() }), ...part("Slices", of("slice-")), slices(),
     ];
   }
 
   const routes = () => plain(["route", "attempts", "mean seconds", "cost", ...run.headline], run.routes.map((route) => [route.name, route.n, route.seconds, route.cost, ...run.headline.map((metric) => route.metrics[metric]?.mean ?? "-")]), "routes");
   const spend = () => h("details", {}, h("summary", {}, "Spend in numbers"), plain(["role", "model calls", "input tokens", "output tokens", "cost", "calls unreported"],
     run.spend.map(([account, role, calls, input, output, cost, unreported]) => [role || `${account}, all`, calls, input, output, cost, unreported]), "spend"));
-  const slices = () => Object.entries(run.slices).map(([tag, groups]) => h("details", {}, h("summary", {}, `by ${tag}, all scores`), plain([tag, ...run.metrics.map((metric) => metric.name)],
-    groups.map(([value, found]) => [value, ...run.metrics.map((metric) => found[metric.name]?.mean ?? "-")]), `by ${tag}`)));
+  const slices = () => Object.keys(run.slices).length ? h("details", {}, h("summary", {}, "All scores of each slice"), Object.entries(run.slices).map(([tag, groups]) => plain([tag, ...run.metrics.map((metric) => metric.name)],
+    groups.map(([value, found]) => [value, ...run.metrics.map((metric) => found[metric.name]?.mean ?? "-")]), `by ${tag}`))) : null;
   const settings = () => h("section", { "aria-labelledby": "settings" }, h("h2", { id: "settings" }, "Settings"),
     command("copy", `aiq run ${run.overrides.join(" ")}`),
     h("details", {}, h("summary", {}, "All settings, as the run resolved them"), h("div", { class: "inside" }, readable(run.config))),
@@ -211,7 +231,7 @@
 
   async function route() {
     const [place, part] = asked();
-    document.title = place < 0 ? `${run.experiment} ${run.run_id}` : `${key(place)} ${run.experiment} ${run.run_id}`;
+    document.title = place < 0 ? `${run.experiment} ${run.run_id}` : `${nameOf(place)}, ${run.experiment} ${run.run_id}`;
     if (place < 0) {
       const before = shown;
       shown = null;
@@ -223,9 +243,8 @@
     }
     if (shown?.place !== place) {
       const own = (one) => one.id === run.columns.id[place] && one.epoch === run.columns.epoch[place];
-      const found = (await load(`site/samples-${run.columns.texts[place]}.js`)).find(own);
       const timeline = async () => (await load(`site/events-${run.columns.events[place]}.js`)).find(own);
-      shown = { place, scroll: shown?.scroll ?? scrollY, page: sample.page(found, run, (to) => address(place, to), timeline) };
+      shown = { place, scroll: shown?.scroll ?? scrollY, page: sample.page(await texts(place), run, (to) => address(place, to), timeline) };
       detail.replaceChildren(shown.page.element);
       overview.hidden = true;
       detail.hidden = false;
@@ -238,7 +257,7 @@
   function trailTo(place) {
     const all = order(), at = all.indexOf(place);
     const step = (by, label) => h("a", { class: "button", href: all[at + by] === undefined ? null : address(all[at + by]), "aria-disabled": all[at + by] === undefined ? "true" : null }, label);
-    trail.replaceChildren(top([["All results", `${site.root}index.html`], [run.experiment + " " + run.run_id, place === null ? null : "#"], ...(place === null ? [] : [[key(place), null]])],
+    trail.replaceChildren(top([["All results", `${site.root}index.html`], [run.experiment + " " + run.run_id, place === null ? null : "#"], ...(place === null ? [] : [[nameOf(place), null]])],
       ...(place === null ? [] : [h("span", { class: "soft" }, at < 0 ? "" : `${at + 1} of ${all.length}`), step(-1, "Previous"), step(1, "Next")]), help));
   }
 
@@ -263,6 +282,7 @@
     j: ["next sample", () => go(1)], k: ["sample before", () => go(-1)],
     n: ["next citation", () => cite(1)], p: ["citation before", () => cite(-1)],
     m: ["the model call that wrote the report", () => detail.querySelector("a.writer")?.click()],
+    a: ["answers and reasons in the table, or not", () => answers.click()],
     t: ["what happened", () => shown && detail.querySelector("#timeline").scrollIntoView()],
     Escape: ["up: from a citation to the sample, to the run, to all results", up],
   });

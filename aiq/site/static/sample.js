@@ -2,7 +2,7 @@
 "use strict";
 
 const sample = (() => {
-  const { h, prose, link, figure, dollars, duration, chip, facts, command, readable, name, rounded } = site;
+  const { h, prose, spoken, link, figure, dollars, duration, chip, facts, command, readable, name, rounded } = site;
   const OUTCOMES = { unchecked: "not checked" };
 
   /** `address(part)`: the link to a part of this page, as `c3` (a citation), `e12` (an event), `j2` (one of a judge). */
@@ -24,7 +24,7 @@ const sample = (() => {
         h("h1", { tabindex: "-1" }, found.question),
         h("p", {}, chip(found.status), found.outcome && found.outcome !== "ok" ? chip(found.outcome) : null, found.citation_status ? chip(found.citation_status) : null,
           ...Object.entries(found.tags).map(([tag, value]) => h("span", { class: "chip tag" }, `${tag}: ${value}`))),
-        facts([["route", found.route], ["seconds", duration(found.seconds)], ["spent", found.spent],
+        facts([["route", found.route], ["time", duration(found.seconds)], ["spent", found.spent],
           ["attempt", found.attempt > 1 ? found.attempt : null], ["denied by web.deny", found.denied || null]]),
         found.error ? h("p", { class: "banner problem" }, found.error) : null,
         found.status === "limit" && found.report !== null ? h("p", { class: "banner" }, "Cut off, and judged by what there was.") : null),
@@ -48,8 +48,14 @@ const sample = (() => {
         .map(([who, letter, title]) => timelineOf(events[who], letter, title, address)));
       if (!lines.childElementCount) lines.append(h("p", { class: "soft" }, "No events were recorded."));
     });
-    const watcher = new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && (watcher.disconnect(), draw()), { rootMargin: "200px" });
-    watcher.observe(lines);
+    site.whenSeen(lines, draw);
+
+    /** Open it and all that it is within. */
+    function reveal(details, block) {
+      for (let above = details; above; above = above.parentElement.closest("details")) above.open = true;
+      details.scrollIntoView({ block });
+      details.querySelector("summary").focus({ preventScroll: true });
+    }
 
     /** Bring a part into view, and the focus to it. */
     async function show(part) {
@@ -69,14 +75,9 @@ const sample = (() => {
           await draw();
           const event = lines.querySelector(`[data-part="${part}"]`);
           if (!event) return;
-          for (let above = event; above; above = above.parentElement.closest("details")) above.open = true;
-          event.scrollIntoView({ block: "start" });
-          event.querySelector("summary").focus({ preventScroll: true });
+          reveal(event, "start");
         } else if (/^s\d+$/.test(part ?? "")) {
-          const source = element.querySelector(`[data-source="${number}"]`);
-          source.open = true;
-          source.scrollIntoView({ block: "center" });
-          source.querySelector("summary").focus({ preventScroll: true });
+          reveal(element.querySelector(`[data-source="${number}"]`), "center");
         } else {
           element.querySelector("h1").focus({ preventScroll: true });
         }
@@ -112,11 +113,11 @@ const sample = (() => {
   function gold(found, run) {
     if (!found) return h("section", { "aria-labelledby": "gold" }, h("h2", { id: "gold" }, "Gold answer"), h("p", { class: "soft" }, run.gold || "The dataset no longer has this sample."));
     const nothing = !found.answers.length && !found.reference && !found.criteria && !found.facts.length;
-    return h("section", { "aria-labelledby": "gold" }, h("h2", { id: "gold" }, "Gold answer"),
+    return h("section", { "aria-labelledby": "gold" }, h("h2", { id: "gold" }, found.answers.length || nothing ? "Gold answer" : "Judged against"),
       found.other ? h("p", { class: "banner" }, "The question has changed in the dataset since the run.") : run.gold ? h("p", { class: "soft" }, run.gold) : null,
       nothing ? h("p", { class: "soft" }, "The dataset has none.") : null,
       found.answers.length ? h("ul", { class: "answers" }, found.answers.map((answer) => h("li", {}, answer))) : null,
-      found.facts.length ? h("details", {}, h("summary", {}, `${found.facts.length} needed facts`), h("dl", { class: "terms" }, found.facts.map(([id, forms]) => h("div", {}, h("dt", {}, name(id)), h("dd", {}, forms))))) : null,
+      found.facts.length ? h("details", {}, h("summary", {}, `${found.facts.length} needed ${found.facts.length === 1 ? "fact" : "facts"}`), h("dl", { class: "terms" }, found.facts.map(([id, forms]) => h("div", {}, h("dt", {}, name(id)), h("dd", {}, forms))))) : null,
       found.criteria ? h("details", {}, h("summary", {}, "Criteria"), found.criteria.map(([dimension, weight, criteria]) => [
         h("h3", {}, dimension.replaceAll("_", " "), weight === null ? "" : ` (${rounded(weight)})`),
         h("ul", {}, criteria.map(([criterion, why, own]) => h("li", {}, h("b", {}, criterion), ` (${rounded(own)}) `, h("span", { class: "soft" }, why))))])) : null,
@@ -138,20 +139,33 @@ const sample = (() => {
         reasons(own))));
   }
 
+  /** The judges' own words. */
+  const verdicts = (scores) => scores.flatMap((score) => (score.detail.judgements ?? []).map((one) => one.answer ?? one.reason).filter((text) => typeof text === "string"));
+
+  /** What a table has room for: how the answer begins, the gold answer, why the judge scored it so. */
+  function brief(found) {
+    const cut = (text) => text.length > 150 ? `${text.slice(0, 150)}\u2026` : text;
+    return h("dl", { class: "terms brief" }, [["answer", found.report === null ? found.error ?? "none" : spoken(found.report).trim()],
+      ["gold", found.gold?.answers.join(" / ")], ["judge", verdicts(found.scores).join("\n")]]
+      .filter(([, text]) => text).map(([term, text]) => h("div", {}, h("dt", {}, term), h("dd", { class: "words" }, cut(text)))));
+  }
+
   /** What a judge said, first in its own words, then all that it noted. */
   function reasons(scores) {
     const details = scores.map((score) => score.detail).filter((detail) => Object.keys(detail).length);
-    const answers = details.flatMap((detail) => (detail.judgements ?? []).map((one) => one.answer ?? one.reason).filter((text) => typeof text === "string"));
-    return [answers.map((text) => h("blockquote", { class: "reason" }, text)),
+    return [verdicts(scores).map((text) => h("blockquote", { class: "reason" }, text)),
       details.length ? h("details", {}, h("summary", {}, "What it noted"), details.map(readable)) : null];
   }
 
   function sources(found) {
-    return h("section", { "aria-labelledby": "sources" }, h("h2", { id: "sources" }, `Sources (${found.sources.length})`),
-      found.sources.map((source, place) => h("details", { class: "source", "data-source": String(place) },
-        h("summary", {}, source.title || source.address, found.cited.some((one) => one.targets.some((target) => target.source === place)) ? h("span", { class: "key valid" }, "cited") : null),
+    const cited = new Set(found.cited.flatMap((one) => one.targets.map((target) => target.source)));
+    const rows = found.sources.map((source, place) => h("details", { class: "source", "data-source": String(place) },
+        h("summary", {}, source.title || source.address),
         h("div", { class: "inside" }, h("p", {}, link(source.address)), h("p", { class: "soft" }, [source.published, source.tool].filter(Boolean).join(", ")),
-          h("p", { class: "long" }, source.text, source.more ? h("span", { class: "soft" }, ` \u2026 ${rounded(source.more)} more characters in what the tool gave`) : null)))));
+          h("p", { class: "long" }, source.text, source.more ? h("span", { class: "soft" }, ` \u2026 ${rounded(source.more)} more characters in what the tool gave`) : null))));
+    const [used, others] = [true, false].map((wanted) => rows.filter((_, place) => cited.has(place) === wanted));
+    return h("section", { "aria-labelledby": "sources" }, h("h2", { id: "sources" }, `Sources: ${used.length} cited of ${rows.length} found`), used,
+      others.length ? h("details", {}, h("summary", {}, `${others.length} not cited`), h("div", { class: "inside" }, others)) : null);
   }
 
   function timelineOf({ texts, events }, letter, title, address) {
@@ -187,8 +201,8 @@ const sample = (() => {
       model: () => text(event.reply) ?? "", stage: () => text(event.text) ?? "", decision: () => event.cause ?? "", round: () => (event.queries ?? []).join("; ") };
     const element = h("details", { "data-part": part, class: event.error ? "bad" : null, ontoggle: () => fill() },
       h("summary", {}, h("span", { class: "soft at" }, `${event.at.toFixed(1)} s`), h("span", { class: "kind" }, event.kind.replace("_", " ")),
-        h("b", {}, name(event.title)), h("span", { class: "soft said" }, (firstWords[event.kind]?.() ?? text(event.text) ?? "").slice(0, 160)),
-        h("span", { class: "soft numbers" }, spent !== null && spent !== undefined ? `${spent.toFixed(2)} s` : "", event.input !== undefined && event.input !== null ? ` ${rounded(event.input)} in, ${rounded(event.output)} out` : "",
+        h("b", {}, event.title), h("span", { class: "soft said" }, (firstWords[event.kind]?.() ?? text(event.text) ?? "").slice(0, 160)),
+        h("span", { class: "soft numbers", title: "seconds, tokens in and out" }, spent !== null && spent !== undefined ? `${spent.toFixed(2)} s` : "", event.input !== undefined && event.input !== null ? ` ${rounded(event.input)} in, ${rounded(event.output)} out` : "",
           event.again ? ` send ${event.again + 1}` : "", event.error ? " error" : ""), bar));
     let filled = false;
     function fill() {
@@ -214,5 +228,5 @@ const sample = (() => {
       event.output !== undefined ? [h("h4", {}, "Output"), h("pre", {}, text(event.output) ?? "none")] : null];
   }
 
-  return { page };
+  return { page, brief };
 })();

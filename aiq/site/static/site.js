@@ -55,8 +55,28 @@ const site = (() => {
     return [...parsed.body.childNodes].map(copied);
   }
 
+  /** The text of a report, without its list of references. */
+  function spoken(html) {
+    const whole = h("div", {}, prose(html));
+    for (const list of whole.querySelectorAll(".entries")) list.remove();
+    return whole.textContent;
+  }
+
   const outside = (url) => /^https?:\/\//i.test(url) ? { href: url, rel: "noopener noreferrer", target: "_blank" } : {};
   const link = (url) => /^https?:\/\//i.test(url) ? h("a", outside(url), url) : h("span", {}, url);
+
+  /** Do it once: when the element comes near the window, or the page is printed. */
+  function whenSeen(element, action) {
+    const once = () => {
+      if (!element.checkVisibility()) return;  // not printed: within what is closed
+      watcher.disconnect();
+      removeEventListener("beforeprint", once);
+      action();
+    };
+    const watcher = new IntersectionObserver((found) => found.some((one) => one.isIntersecting) && once(), { rootMargin: "300px" });
+    watcher.observe(element);
+    addEventListener("beforeprint", once);
+  }
 
   /** A number rounded for reading, as text. */
   function rounded(value) {
@@ -77,6 +97,7 @@ const site = (() => {
   const duration = (seconds) => typeof seconds !== "number" ? h("span", { class: "soft" }, "-")
     : h("span", { title: `${seconds} s`, class: "figure" },
       seconds < 100 ? `${seconds.toFixed(1)} s` : seconds < 6000 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`);
+  const moment = (text) => text?.replace("T", " ").replace("+00:00", " UTC");
   /** A name that may break after its dots and underscores. */
   const name = (text) => String(text).split(/(?<=[._/])/).flatMap((part, place) => place ? [h("wbr"), part] : [part]);
   const chip = (text) => h("span", { class: `chip ${String(text).split(",")[0].replaceAll(" ", "_")}` }, text);
@@ -169,11 +190,11 @@ const site = (() => {
     const chips = h("div", { class: "quick", role: "group", "aria-label": "filters" });
     const watcher = new IntersectionObserver((found) => found.some((one) => one.isIntersecting) && drawn < shown.length && draw(STEP));
     const order_ = h("select", { class: "order", "aria-label": "sort by", onchange: (event) => { const [by, down] = event.target.value.split(" "); sortBy(by, down === "down"); } },
-      h("option", { value: "" }, "in order"),
+      h("option", { value: "" }, "as listed"),
       columns.filter((one) => one.value).flatMap((one) => ["up", "down"].map((way) => h("option", { value: `${one.name} ${way}` }, `${one.name} ${way === "up" ? "\u2191" : "\u2193"}`))));
     const element = h("div", { class: "sortable" },
       h("div", { class: "tools" }, input, order_, count, chips),
-      h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
+      h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `table of ${label}` },
         h("table", { class: "cards" }, h("thead", {}, head), body)), more);
 
     function sortBy(by, descending = null) {
@@ -202,7 +223,8 @@ const site = (() => {
         else cell.removeAttribute("aria-sort");
       }
       order_.value = order ? `${order[0]} ${order[1] ? "down" : "up"}` : "";
-      count.textContent = shown.length === rows.length ? `${rows.length.toLocaleString("en")}` : `${shown.length.toLocaleString("en")} of ${rows.length.toLocaleString("en")}`;
+      const all = `${rows.length.toLocaleString("en")} ${rows.length === 1 ? label.replace(/s$/, "") : label}`;
+      count.textContent = shown.length === rows.length ? all : `${shown.length.toLocaleString("en")} of ${all}`;
       for (const button of chips.children) button.setAttribute("aria-pressed", String(button.value === input.value));
       body.replaceChildren();
       drawn = 0;
@@ -232,6 +254,7 @@ const site = (() => {
 
     setQuick(quick);
     watcher.observe(more);
+    addEventListener("beforeprint", () => drawn < shown.length && draw(shown.length));
     apply();
     return {
       element, input, sortBy,
@@ -294,5 +317,5 @@ const site = (() => {
   addEventListener("unhandledrejection", ({ reason }) => document.body.append(h("p", { class: "banner problem", role: "alert" },
     `This page could not be shown (${reason.message}). Another version of aiq may have written it: aiq site writes it again.`)));
 
-  return { root, live, load, h, prose, link, rounded, figure, dollars, between, duration, name, chip, facts, command, plain, readable, words, sortable, keys, top, sparkline };
+  return { root, live, load, whenSeen, h, prose, link, spoken, rounded, figure, dollars, between, duration, moment, name, chip, facts, command, plain, readable, words, sortable, keys, top, sparkline };
 })();
