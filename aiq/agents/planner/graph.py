@@ -196,9 +196,8 @@ class PlannerGraph:
             )
             for place in kept
         )
-        tools = {json.dumps([call.tool, call.arguments], sort_keys=True): call for call in decision.tool_calls[::-1]}
-        calls_once = {"sub_agent_calls": tuple(agents), "tool_calls": tuple(tools.values())[::-1]}
-        return decision.model_copy(update=calls_once)
+        tools = {json.dumps([call.tool, call.arguments], sort_keys=True): call for call in decision.tool_calls}
+        return decision.model_copy(update={"sub_agent_calls": tuple(agents), "tool_calls": tuple(tools.values())})
 
     def _first_step(self, state: PlannerState) -> PlannerDecision:
         """The decomposer alongside a first call of the first tool; a pool is asked the question."""
