@@ -34,7 +34,7 @@ def settled(before: PlannerState, after: PlannerState, registry: "Registry") -> 
 def of_tool(state: PlannerState, outcome: Outcome) -> dict[str, Any]:
     """A direct call: its buckets and documents, its arguments for a later scan, and whether a scan is needed."""
     page: DataPage = outcome.output
-    documents = added_documents(state, page.documents)
+    documents = merged(state.documents, page.documents)
     brings = page.documents or page.aggregations or page.total is not None
     changes = {
         "last_tool_args": outcome.arguments if brings else state.last_tool_args,
@@ -56,21 +56,13 @@ def with_total(state: PlannerState, documents: tuple[DataDocument, ...], total: 
     return {"documents": documents, "total_docs": total, "needs_full_scan": needed}
 
 
-def added_documents(state: PlannerState, new: Sequence[DataDocument]) -> tuple[DataDocument, ...]:
-    return merged(state.documents, new)
-
-
 def added_findings(state: PlannerState, new: Sequence[ResearchFinding]) -> tuple[ResearchFinding, ...]:
     """The findings with those whose claims are new, whatever their case; ids count through."""
-    known = {finding.claim.casefold().strip() for finding in state.findings}
-    added: list[ResearchFinding] = []
+    by_claim = {finding.claim.casefold().strip(): finding for finding in state.findings}
     for finding in new:
-        claim = finding.claim.casefold().strip()
-        if claim and claim not in known:
-            known.add(claim)
-            number = len(state.findings) + len(added) + 1
-            added.append(finding.model_copy(update={"id": f"f_{number}"}))
-    return (*state.findings, *added)
+        if claim := finding.claim.casefold().strip():
+            by_claim.setdefault(claim, finding.model_copy(update={"id": f"f_{len(by_claim) + 1}"}))
+    return tuple(by_claim.values())
 
 
 def automatic_confidence(state: PlannerState) -> float:

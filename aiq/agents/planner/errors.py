@@ -33,19 +33,14 @@ class Category(StrEnum):
 
     @property
     def may_pass(self) -> bool:
-        return self in _PASSING
+        final = (Category.AUTHENTICATION, Category.MCP_TOOL_ERROR, Category.SUB_AGENT_ERROR, Category.UNKNOWN)
+        return self not in final
 
 
 class UnknownSubAgent(AgentError):
     """A plan names a sub-agent that there is not."""
 
 
-_PASSING = frozenset(
-    {
-        *(Category.TOKEN_LIMIT, Category.RATE_LIMIT, Category.CONNECTION),
-        *(Category.TIMEOUT, Category.SERVER_ERROR),
-    }
-)
 _STATUS = r"\b(?:http|status|code|error|response)\b\D{0,12}\b"
 """What makes a bare number a status: "found 5000 documents" and "doc 14291" are none."""
 _AGENTS = (

@@ -111,13 +111,12 @@ class PlannerGraph:
         turn, decision = state.iteration, state.decision
         agents = list(enumerate(decision.sub_agent_calls))
         later = [(place, call) for place, call in agents if _waits(place, call, len(agents))]
-        works: list[Callable[[], Awaitable[Outcome]]] = [
-            partial(self._call_agent, call, state) for place, call in agents if (place, call) not in later
-        ]
-        places = [place for place, call in agents if (place, call) not in later]
-        works += [partial(self._call_tool, call, state) for call in decision.tool_calls]
-        places += [len(agents) + number for number in range(len(decision.tool_calls))]
-        outcomes = dict(zip(places, await gather_ordered(works, self._settings.calls.at_once, 1), strict=True))
+        works: dict[int, Callable[[], Awaitable[Outcome]]] = {
+            place: partial(self._call_agent, call, state) for place, call in agents if (place, call) not in later
+        }
+        works |= {len(agents) + n: partial(self._call_tool, call, state) for n, call in enumerate(decision.tool_calls)}
+        done = await gather_ordered(list(works.values()), self._settings.calls.at_once, 1)
+        outcomes = dict(zip(works, done, strict=True))
         for number, (place, call) in enumerate(later, start=2):
             known = accumulated(state, [outcomes[at] for at in sorted(outcomes)], self._registry)
             if call.agent_name == SYNTHESIZER and not known.has_material:
@@ -196,9 +195,8 @@ class PlannerGraph:
             )
             for place in kept
         )
-        tools = {json.dumps([call.tool, call.arguments], sort_keys=True): call for call in decision.tool_calls[::-1]}
-        calls_once = {"sub_agent_calls": tuple(agents), "tool_calls": tuple(tools.values())[::-1]}
-        return decision.model_copy(update=calls_once)
+        tools = {json.dumps([call.tool, call.arguments], sort_keys=True): call for call in decision.tool_calls}
+        return decision.model_copy(update={"sub_agent_calls": tuple(agents), "tool_calls": tuple(tools.values())})
 
     def _first_step(self, state: PlannerState) -> PlannerDecision:
         """The decomposer alongside a first call of the first tool; a pool is asked the question."""

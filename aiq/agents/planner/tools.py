@@ -3,15 +3,17 @@
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from pydantic import JsonValue, ValidationError
+from pydantic import BaseModel, Field, JsonValue, ValidationError
 
-from aiq.agents.planner.errors import with_retries
+from aiq.agents.planner.errors import categorise, with_retries
 from aiq.agents.planner.pool import Pool
 from aiq.agents.planner.responses import DataPage, ResponseReader
 from aiq.agents.planner.settings import PAGE_LIMIT, PlannerSettings
 from aiq.agents.planner.state import Arguments, DataDocument
+from aiq.agents.toolkit.subagents import gather_ordered
 from aiq.agents.toolkit.toolset import research_tools
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.events import Recovery, call_path
@@ -22,6 +24,14 @@ from aiq.core.tools import Tool, ToolResult
 
 _FLOORS = {"page_size": 10, "samples_per_bucket": 1, "top_n": 5, "top_n_per_group": 2}
 _PAGING = {"page_size", "search_after"}
+
+
+class ToolChoice(BaseModel):
+    """Which tools a sub-agent asks, as arguments of its call: all, else those named, else the one named."""
+
+    tool_name: str | None = Field(None, description="the tool to ask; by default the first")
+    tool_names: tuple[str, ...] | None = Field(None, description="or several tools")
+    use_all_enabled: bool = Field(False, description="or all tools")
 
 
 class DataTools:
@@ -51,13 +61,10 @@ class DataTools:
             for tool in self._tools.values()
         ]
 
-    def chosen(self, name: str | None, names: Sequence[str] | None, use_all: bool) -> tuple[str, ...]:
-        """Which tools a sub-agent uses: all, else those named, else the one named, else the first (specification 4.5).
-
-        Names that there are not do not count.
-        """
-        wanted = self.names if use_all else (names or ((name,) if name else self.names[:1]))
-        return tuple(known for known in wanted if known in self._tools) or self.names[:1]
+    def chosen(self, choice: ToolChoice) -> tuple[str, ...]:
+        """The names of those chosen that there are, else of the first tool (specification 4.5)."""
+        wanted = self.names if choice.use_all_enabled else choice.tool_names or (choice.tool_name,)
+        return tuple(name for name in wanted if name in self._tools) or self.names[:1]
 
     async def call(self, name: str, arguments: Arguments, page: int = 0) -> DataPage:
         """The answer to a call, repeated where that may help. `page`: see `ResponseReader.read`. Raises ToolError.
@@ -76,6 +83,19 @@ class DataTools:
             return found.model_copy(update={"following": found.following | {"page_size": given["page_size"]}})
 
         return await with_retries(name, once, arguments, _FLOORS, self._settings.calls)
+
+    async def call_each(self, calls: Mapping[str, Arguments], page: int = 0) -> dict[str, DataPage | ToolError]:
+        """The answer of each tool to its arguments, or its error, which is logged; all are asked at once."""
+
+        async def one(name: str) -> DataPage | ToolError:
+            try:
+                return await self.call(name, calls[name], page)
+            except ToolError as error:
+                current().events.emit(Recovery(what="tool_failed", detail=f"{name}: {categorise(error)}: {error}"))
+                return error
+
+        works = [partial(one, name) for name in calls]
+        return dict(zip(calls, await gather_ordered(works, self._settings.calls.at_once, page), strict=True))
 
     def _declare(self, name: str, documents: Sequence[DataDocument]) -> None:
         """Make documents sources that have an id and no address: of these the tool has declared none."""

@@ -2,29 +2,22 @@
 
 import json
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from pydantic import BaseModel, Field
 
-from aiq.agents.planner.accumulate import added_documents, with_total
-from aiq.agents.planner.errors import categorise
+from aiq.agents.planner.accumulate import with_total
 from aiq.agents.planner.responses import DataPage, merged
 from aiq.agents.planner.state import AggregationResult, Arguments, DataDocument, PlannerState, Written
 from aiq.agents.planner.subagents.base import Changes, Research, SubAgent
-from aiq.agents.toolkit.subagents import gather_ordered
+from aiq.agents.planner.tools import ToolChoice
 from aiq.core.errors import ToolError
-from aiq.core.events import Recovery
-from aiq.core.session import current
 
 NO_TOOLS = "No tools available for aggregation"
 _INTERVALS = ("year", "quarter", "month", "week", "day")
 
 
-class AggregatorInput(BaseModel):
-    tool_name: str | None = Field(None, description="the tool to ask; by default the first")
-    tool_names: tuple[str, ...] | None = Field(None, description="or several tools")
-    use_all_enabled: bool = Field(False, description="or all tools")
+class AggregatorInput(ToolChoice):
     group_by: str | None = Field(None, description="the field to count by; two with a comma between")
     filters: dict[str, Any] | str | None = Field(None, description="values of fields, such as {'country': 'India'}")
     range_filters: dict[str, Any] | str | None = Field(None, description="bounds of fields")
@@ -63,20 +56,10 @@ class Aggregator(SubAgent[AggregatorInput, AggregatorOutput]):
 
     async def execute(self, given: AggregatorInput, research: Research) -> AggregatorOutput:
         """Several tools are asked at once, and their totals added. Raises the first ToolError where all fail."""
-        tools = research.tools
-        names = tools.chosen(given.tool_name, given.tool_names, given.use_all_enabled)
-        if not names:
+        if not (names := research.tools.chosen(given)):
             return AggregatorOutput(insights=(NO_TOOLS,))
         arguments = tool_arguments(given, self.settings.fields.date[0])
-
-        async def one(name: str) -> DataPage | ToolError:
-            try:
-                return await tools.call(name, arguments)
-            except ToolError as error:
-                current().events.emit(Recovery(what="tool_failed", detail=f"{name}: {categorise(error)}: {error}"))
-                return error
-
-        answers = await gather_ordered([partial(one, name) for name in names], self.settings.calls.at_once, 0)
+        answers = (await research.tools.call_each(dict.fromkeys(names, arguments))).values()
         pages = [answer for answer in answers if isinstance(answer, DataPage)]
         if not pages:
             raise next(answer for answer in answers if isinstance(answer, ToolError))
@@ -102,7 +85,7 @@ class Aggregator(SubAgent[AggregatorInput, AggregatorOutput]):
 
     def accumulate(self, state: PlannerState, out: AggregatorOutput, arguments: Arguments) -> Changes:
         """Documents of the samples are fetched ones; the total is told here too (the source forgets it)."""
-        documents = added_documents(state, out.sources)
+        documents = merged(state.documents, out.sources)
         call = {"tool": self.name, "arguments": arguments, "documents": out.total_dataset_size}
         changes = {
             "calls": (*state.calls, call),

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel, Field
 
-from aiq.agents.planner.accumulate import added_documents, added_findings
+from aiq.agents.planner.accumulate import added_findings
+from aiq.agents.planner.responses import merged
 from aiq.agents.planner.state import (
     Arguments,
     DataDocument,
@@ -80,8 +81,10 @@ class Extractor(SubAgent[ExtractorInput, ExtractorOutput]):
         )
 
     def accumulate(self, state: PlannerState, out: ExtractorOutput, arguments: Arguments) -> Changes:
-        documents = added_documents(state, out.sources)
-        return {"findings": added_findings(state, out.findings), "documents": documents}
+        return {
+            "findings": added_findings(state, out.findings),
+            "documents": merged(state.documents, out.sources),
+        }
 
 
 def asked(questions: Sequence[SubQuestion]) -> list[str]:

@@ -8,17 +8,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field
 
-from aiq.agents.planner.accumulate import added_documents, added_findings
-from aiq.agents.planner.errors import categorise
-from aiq.agents.planner.responses import DataPage
+from aiq.agents.planner.accumulate import added_findings
+from aiq.agents.planner.responses import DataPage, merged
 from aiq.agents.planner.settings import PAGE_LIMIT
 from aiq.agents.planner.state import Arguments, DataDocument, PlannerState, ResearchFinding
 from aiq.agents.planner.subagents.base import Changes, Research, SubAgent
 from aiq.agents.planner.subagents.extractor import ExtractorInput, asked, extract
-from aiq.agents.planner.tools import DataTools
+from aiq.agents.planner.tools import DataTools, ToolChoice
 from aiq.agents.toolkit.subagents import gather_ordered
-from aiq.core.errors import ToolError
-from aiq.core.events import Decision, Recovery
+from aiq.core.events import Decision
 from aiq.core.session import current
 
 _OF_A_PAGE = frozenset({"top_n", "top_n_per_group", "size", "offset", "search_after", "pit_id", "page_size"})
@@ -31,10 +29,7 @@ def _clamped(value: Any) -> Any:
     return min(value, PAGE_LIMIT) if isinstance(value, int) else value
 
 
-class ScannerInput(BaseModel):
-    tool_name: str | None = Field(None, description="the tool to scan; by default the first")
-    tool_names: tuple[str, ...] | None = Field(None, description="or several tools")
-    use_all_enabled: bool = Field(False, description="or all tools")
+class ScannerInput(ToolChoice):
     tool_args: dict[str, Any] = Field(
         {}, description="arguments of the tool, such as filters; else those of the last call"
     )
@@ -115,8 +110,7 @@ class Scanner(SubAgent[ScannerInput, ScannerOutput]):
 
     async def execute(self, given: ScannerInput, research: Research) -> ScannerOutput:
         tools = research.tools
-        names = tools.chosen(given.tool_name, given.tool_names, given.use_all_enabled)
-        if not names:
+        if not (names := tools.chosen(given)):
             return ScannerOutput()
         scan = Scan(self.settings.scanner.max_documents)
         groups = bool(given.tool_args.get("group_by"))
@@ -162,16 +156,8 @@ class Scanner(SubAgent[ScannerInput, ScannerOutput]):
 
     async def _batch(self, tools: DataTools, calls: dict[str, Arguments], number: int) -> dict[str, DataPage]:
         """A page of each tool; one that fails has no more."""
-
-        async def one(name: str) -> DataPage:
-            try:
-                return await tools.call(name, calls[name], number)
-            except ToolError as error:
-                current().events.emit(Recovery(what="tool_failed", detail=f"{name}: {categorise(error)}: {error}"))
-                return DataPage()
-
-        pages = await gather_ordered([partial(one, name) for name in calls], self.settings.calls.at_once, number)
-        return dict(zip(calls, pages, strict=True))
+        answers = await tools.call_each(calls, number)
+        return {name: found if isinstance(found, DataPage) else DataPage() for name, found in answers.items()}
 
     async def _findings(
         self, batches: Sequence[tuple[DataDocument, ...]], given: ScannerInput, research: Research
@@ -209,7 +195,7 @@ class Scanner(SubAgent[ScannerInput, ScannerOutput]):
         """The scan is done, even if it brought nothing."""
         return {
             "findings": added_findings(state, out.findings),
-            "documents": added_documents(state, out.sources),
+            "documents": merged(state.documents, out.sources),
             "total_docs": max(state.total_docs, out.total),
             "needs_full_scan": False,
         }
