@@ -60,6 +60,10 @@ class ServedRun:
         self._rows: Journal[SampleRow] = Journal(self.folder.samples_path)
         self._questions: Journal[AskedQuestion] = Journal(self.folder.path / QUESTIONS)
 
+    def sibling(self, run_id: str) -> RunFolder:
+        """The folder of the run of any start."""
+        return RunFolder(self.folder.path.parent / run_id)
+
     def ask(self, sample: Sample) -> None:
         """Note the question of an attempt."""
         given = sample.question.model_dump(include={"thread_id", "collection_name"})
