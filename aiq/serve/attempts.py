@@ -55,9 +55,9 @@ class Attempts:
         spend: UsageLedger,
         usd: float | None,
         heard: Callable[[Event], None],
-        keep: Callable[[SampleRow], None],
+        keep: Callable[[SampleRow, int], None],
     ) -> None:
-        """One attempt. `usd`: what `spend` may come to; `heard` is told each event, and `keep` given the row.
+        """One attempt. `usd`: what `spend` may come to; `keep` is given the row, and its place in the run.
 
         Raises ConfigError as `agent` does, before anything is done.
         """
@@ -65,7 +65,6 @@ class Attempts:
         if task.attempt > 1 and self.resumes(task):
             agent = cast("Agent", _Resuming(agent))
         sample = self._sample(task)
-        self._run.ask(sample)
         own: dict[str, Any] = {"user": user, "spend": spend, "memory": ""}
         own |= {"limits": self._limits.model_copy(update={"run_usd": usd})}
         own |= {"now": datetime.now(UTC)} if self._live else {}
@@ -74,7 +73,7 @@ class Attempts:
             suppress(AiqError),  # the row has it; what ends a run does not end a server
         ):
             try:
-                await run_attempt(agent, sample, session, keep)
+                await run_attempt(agent, sample, session, lambda row: keep(row, self._run.keep(sample, row)))
             finally:
                 await self._forget(sample)
 

@@ -220,8 +220,7 @@ class Service:
     async def _attempt(self, task: Task) -> None:
         """One attempt at the task, with its row; a task that the server's end cuts off stays unfinished."""
 
-        def keep(row: SampleRow) -> None:
-            place = self.run.keep(row)
+        def keep(row: SampleRow, place: int) -> None:
             if row.status != "cancelled" or not self.streams.stopping or task.id in self._cancelled:
                 self._finish(task, row, place)
 

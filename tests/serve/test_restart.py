@@ -12,6 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.experiment.conftest import Workplace
 from tests.experiment.postgres import dsn as dsn
 from tests.forked import Forked
 from tests.serve.conftest import Api
@@ -102,5 +103,8 @@ def test_nothing_is_lost_or_repeated(
         server.send_signal(15)
         assert server.wait(120) == 0
         assert server.err == ""
-    runs = [path.parent.name for path in (folder / "results" / "serve").glob("*/summary.json")]
+    runs = [path.parent for path in (folder / "results" / "serve").glob("*/summary.json")]
     assert len(runs) == 2
+    for run in runs:
+        asked_in, ended_in = (Workplace.lines(run / f"{name}.jsonl") for name in ("questions", "samples"))
+        assert [question["id"] for question in asked_in] == [row["sample_id"] for row in ended_in]
