@@ -79,6 +79,7 @@ def make_app(service: Service, render: Callable[[str], str]) -> ASGIApp:
         description="Research agents as a service: tasks, their events as they happen, approvals.",
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,  # to whatever host the request names
     )
     routers = (_api(service, render), _open(service))
     for router in routers:

@@ -16,6 +16,7 @@ def check(api: Api, folder: Path, *options: str) -> None:
     """But for `use_after_free`: a task that was cancelled by DELETE can still be read, as it is meant to be."""
     command = [sys.executable, "-m", "schemathesis.cli", "run", f"{api.address}/openapi.json", "--no-color"]
     common = ["--header", f"X-API-Key: {api.key}", "--exclude-checks", "use_after_free", "--request-timeout", "30"]
+    common += ["--suppress-health-check", "too_slow"]  # which a busy machine is
     done = subprocess.run([*command, *common, *options], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-1000:]
 

@@ -98,7 +98,7 @@ def test_a_body_that_is_no_json_by_its_type(keyed: Api) -> None:
     [
         "/api/v1/tasks/../../../etc/passwd", "/api/v1/tasks/..%2f..%2fetc%2fpasswd", "/api/v1/tasks/%00",
         "/api/v1/tasks/%2e%2e", "/api/v1/tasks/' OR 1=1 --".replace(" ", "%20"), "/page.js/../../app.py",
-        "/..%2fapp.py", "/api/v1/tasks/%ff%fe", "/api/v1/stream/sse?workflow_id=../x",
+        "/..%2fapp.py", "/api/v1/tasks/%ff%fe", "/api/v1/tasks/", "/api/v1/stream/sse?workflow_id=../x",
     ],
 )  # fmt: skip
 def test_tricks_with_paths_find_nothing(keyed: Api, path: str) -> None:
