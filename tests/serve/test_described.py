@@ -30,5 +30,5 @@ def test_what_is_described_is_answered_as_described(api: Api, tmp_path: Path) ->
 def test_whatever_is_sent_is_answered_as_described(tmp_path: Path, one_stack: Any) -> None:
     free = [f"serve.key.{name}=1000000" for name in ("tasks", "streams")]
     cheap = ("serve.queue=1000000", "runner.concurrency=4", "limits.sample_model_calls=1")
-    with served(tmp_path, "serve.agents=[shannon]", *free, *cheap, keys={"one": None}) as api:
+    with served(tmp_path, "agent=shannon", *free, *cheap, keys={"one": None}) as api:
         check(api, tmp_path, "--phases", "examples,coverage,fuzzing,stateful", "--max-examples", "50", "--seed", "1")
