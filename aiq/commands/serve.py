@@ -68,7 +68,7 @@ def run(args: Namespace) -> int:
         )
         print(
             "no key is asked for: only this machine is answered"
-            if serving.service.keyless
+            if serving.service.keys.keyless
             else "every request needs a key"
         )
         sys.stdout.flush()

@@ -3,7 +3,9 @@
 The old run stays as it is, so that the two can be compared.
 """
 
+import json
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any, Final
 
@@ -18,6 +20,7 @@ from aiq.runs.folder import RunFolder, new_run_id
 from aiq.runs.journal import json_line, whole_lines
 from aiq.runs.manifest import Manifest, Rescored
 from aiq.runs.reader import every_score
+from aiq.runs.state import RunState
 
 GROUPS: Final = ("judge", "llm", "web", "search", "runner", "cassette")  # none of them changes a report
 JUDGES: Final = "judge."  # how their roles begin
@@ -36,6 +39,10 @@ def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[RunPlan, Man
         raise UserError("judge=[] names no judge, so there is nothing to score; name some, e.g. judge=[race]")
     check_dataset(plan.dataset, earlier, old)
     state, _ = load_state(old, plan)
+    if earlier.status == "finished":
+        plan, over = _without_cancelled(plan, state)
+        notes += [f"{over} of {len(state.spec.keys)} attempts were cancelled; they are left out"] if over else []
+        state.spec = plan.spec
     check_finished(state, str(old.path))
     if not state.left():
         raise UserError(f"every judge has scored all reports of {old.path}; change one, e.g. judge.race.votes=3")
@@ -57,6 +64,17 @@ def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[RunPlan, Man
     return plan, fresh.model_copy(update=origin), notes
 
 
+def _without_cancelled(plan: RunPlan, state: RunState) -> tuple[RunPlan, int]:
+    """The plan without the tasks of a server that whoever asked has cancelled, and how many these are."""
+    over = {key.sample_id for key, row in state.attempts.items() if row.status == "cancelled"}
+    samples = tuple(sample for sample in plan.dataset.samples if sample.id not in over)
+    if not (over and samples):
+        return plan, 0
+    given = plan.settings.dataset.model_copy(update={"ids": tuple(sample.id for sample in samples)})
+    settings = plan.settings.model_copy(update={"dataset": given})
+    return replace(plan, settings=settings, dataset=plan.dataset.model_copy(update={"samples": samples})), len(over)
+
+
 def _joined(earlier: Sequence[str], later: Sequence[str]) -> tuple[str, ...]:
     """Overrides with later ones: a group that is chosen anew loses its earlier settings."""
     names = [_name(text) for text in later]
@@ -71,9 +89,13 @@ def _name(override: str) -> str:
 
 def take_over(old: RunFolder, new: RunFolder, plan: RunPlan) -> None:
     """Fill the new folder with what still holds of the old one. Raises UserError while the old run is alive."""
+    samples = {sample.id for sample in plan.dataset.samples}
     with old.lock():
         new.create()
-        kept = ["samples", "answers"]
+        with new.samples_path.open("wb") as file:
+            lines = chain.from_iterable(map(whole_lines, old.journals("samples")))
+            file.writelines(line for line in lines if json.loads(line)["sample_id"] in samples)
+        kept = ["answers"]
         if web_of(settings_from(brought_up_to_date(old.read_manifest())[0].config)) == web_of(plan.settings):
             kept.append("pages")
         for name in kept:

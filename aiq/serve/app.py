@@ -1,6 +1,7 @@
 """The routes, as OpenAPI describes them."""
 
 from collections.abc import Callable
+from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,9 +18,11 @@ from starlette.types import ASGIApp
 
 from aiq import __version__
 from aiq.serve import store
-from aiq.serve.gate import KEY_HEADER, Gate, error_body
-from aiq.serve.stream import EventStream
-from aiq.serve.tasks import Refused, Service
+from aiq.serve.errors import Refused
+from aiq.serve.gate import Gate
+from aiq.serve.keys import KEY_HEADER
+from aiq.serve.streams import EventStream
+from aiq.serve.tasks import Service
 from aiq.serve.views import summary_of
 from aiq.serve.wire import (
     UNFINISHED,
@@ -40,8 +43,6 @@ _NEEDS = {401: "no valid key", 403: "without keys: not from this machine", 429: 
 _OF_BODY = {408: "the body came too slowly", 413: "the body is over 1 MB", 415: "the body is no JSON"}
 _NO_TASK = {404: "no such task of this key"}
 _INVALID = {422: "not as described here"}
-
-_CODES = {404: "not_found", 405: "method_not_allowed", 422: "invalid_request"}
 
 TaskId = Annotated[str, InPath(description="as POST /api/v1/tasks gave it", max_length=64)]
 _EXAMPLES = {
@@ -78,6 +79,7 @@ def make_app(service: Service, render: Callable[[str], str]) -> ASGIApp:
         description="Research agents as a service: tasks, their events as they happen, approvals.",
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,  # to whatever host the request names
     )
     routers = (_api(service, render), _open(service))
     for router in routers:
@@ -87,7 +89,7 @@ def make_app(service: Service, render: Callable[[str], str]) -> ASGIApp:
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(Exception, _broken)
-    gated: ASGIApp = Gate(app, service)
+    gated: ASGIApp = Gate(app, service.keys, service.settings)
     origins = service.settings.origins
     if not origins:
         return gated
@@ -96,7 +98,7 @@ def make_app(service: Service, render: Callable[[str], str]) -> ASGIApp:
 
 
 def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
-    key = [] if service.keyless else [Security(APIKeyHeader(name=KEY_HEADER, auto_error=False))]
+    key = [] if service.keys.keyless else [Security(APIKeyHeader(name=KEY_HEADER, auto_error=False))]
     api = APIRouter(prefix="/api/v1", dependencies=key, responses=_errors(_NEEDS))
     agents = service.agents
     new_task: Any = request_model(service.settings, agents.names, agents.adjustable)
@@ -184,8 +186,8 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
         task = service.task(owner, workflow_id)
         if task.status not in UNFINISHED and last_event_id >= service.store.last_event(task):
             return Response(status_code=204)  # which tells an EventSource not to come again
-        held = service.streaming(owner)
-        return EventStream(service.events(task, last_event_id), held, service.settings.stall_seconds)
+        held = service.streams.counted(owner)
+        return EventStream(service.streams.events(task, last_event_id), held, service.settings.stall_seconds)
 
     @api.post(
         "/approvals/decision",
@@ -195,7 +197,7 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
     async def decide(request: Request, decision: DecisionRequest) -> DecisionTaken:
         """Approve a plan, reject it, or say what is to change; or answer a question."""
         task = service.task(_owner(request), decision.workflow_id)
-        service.decide(task, decision.approval_id, decision.approved, decision.feedback)
+        service.approvals.decide(task, decision.approval_id, decision.approved, decision.feedback)
         return DecisionTaken(**decision.model_dump(include=set(DecisionTaken.model_fields)))
 
     return api
@@ -235,19 +237,20 @@ def _owner(request: Request) -> str:
 
 async def _refused(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, Refused)
-    return JSONResponse(error_body(error), error.status, error.headers)
+    return error.answer()
 
 
 async def _http_error(request: Request, error: Exception) -> JSONResponse:
     """Of the framework's own: no such route, no such method, a body that is no JSON."""
     assert isinstance(error, HTTPException)
-    status = 422 if error.status_code == 400 else error.status_code
-    refused = Refused(status, _CODES.get(status, "http_error"), str(error.detail))
+    if error.status_code == 400:
+        return Refused(422, "invalid_request", error.detail).answer()
     headers = dict(error.headers or {})
-    if status == 405:  # the framework looks no further than the first route of the path
+    if error.status_code == 405:  # the framework looks no further than the first route of the path
         matching = [route for route in request.app.state.routes if route.matches(request.scope)[0] is not Match.NONE]
         headers["Allow"] = ", ".join(sorted({method for route in matching for method in route.methods}))
-    return JSONResponse(error_body(refused), status, headers)
+    code = HTTPStatus(error.status_code).name.lower()
+    return Refused(error.status_code, code, error.detail, headers=headers).answer()
 
 
 async def _invalid(_: Request, error: Exception) -> JSONResponse:
@@ -255,9 +258,8 @@ async def _invalid(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"] if part != "body")[:200]
-    refused = Refused(422, "invalid_request", f"{where}: {first['msg']}".removeprefix(": ")[:500])
-    return JSONResponse(error_body(refused), 422)
+    return Refused(422, "invalid_request", f"{where}: {first['msg']}".removeprefix(": ")[:500]).answer()
 
 
 async def _broken(_: Request, error: Exception) -> JSONResponse:
-    return JSONResponse(error_body(Refused(500, "internal", "the server has failed; its log says more")), 500)
+    return Refused(500, "internal", "the server has failed; its log says more").answer()

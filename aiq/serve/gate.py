@@ -1,19 +1,16 @@
 """What every request passes before a route sees it: who asks, how often, how much; and the headers of answers."""
 
 import asyncio
-import json
-from collections.abc import Mapping
-from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from aiq.serve.settings import MOST_BYTES, is_loopback
-from aiq.serve.tasks import Refused, Service
+from aiq.serve.errors import Refused
+from aiq.serve.keys import KEY_HEADER, Keys
+from aiq.serve.settings import MOST_BYTES, ServeSettings, is_loopback
 
 API = "/api/"
-KEY_HEADER = "X-API-Key"
 _HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -30,8 +27,8 @@ class Gate:
     any page on the web could use what only this machine can reach.
     """
 
-    def __init__(self, app: ASGIApp, service: Service) -> None:
-        self._app, self._service = app, service
+    def __init__(self, app: ASGIApp, keys: Keys, settings: ServeSettings) -> None:
+        self._app, self._keys, self._settings = app, keys, settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -46,27 +43,15 @@ class Gate:
 
         headers = Headers(scope=scope)
         try:
-            if self._service.keyless:
-                _check_local(headers, self._service.settings.origins)
+            if self._keys.keyless:
+                _check_local(headers, self._settings.origins)
             if scope["path"].startswith(API):
-                scope.setdefault("state", {})["owner"] = self._owner(headers)
+                scope.setdefault("state", {})["owner"] = self._keys.owner(headers.get(KEY_HEADER, ""))
                 receive = await self._body(scope, headers, receive)
         except Refused as refused:
-            await answer(send_with_headers, refused)
+            await refused.answer()(scope, receive, send_with_headers)
             return
         await self._app(scope, receive, send_with_headers)
-
-    def _owner(self, headers: Headers) -> str:
-        """The name of the key. Raises Refused without one, and for one request too many."""
-        owner = ""
-        if not self._service.keyless:
-            key = self._service.store.key(headers.get(KEY_HEADER, ""))
-            if key is None:
-                raise Refused(401, "unauthorized", f"send a valid key in the header {KEY_HEADER}")
-            owner = key.name
-        if wait := self._service.rate.wait(owner):
-            raise Refused(429, "too_many_requests", "too many requests a minute", retry=wait)
-        return owner
 
     async def _body(self, scope: Scope, headers: Headers, receive: Receive) -> Receive:
         """What receives the body, which is here already, and then whatever comes. Raises Refused."""
@@ -77,7 +62,7 @@ class Gate:
             raise _TOO_LARGE
         body, more = b"", True
         try:
-            async with asyncio.timeout(self._service.settings.body_seconds):
+            async with asyncio.timeout(self._settings.body_seconds):
                 while more:
                     message = await receive()
                     if message["type"] == "http.disconnect":
@@ -109,16 +94,3 @@ def _check_local(headers: Headers, origins: tuple[str, ...]) -> None:
     named = urlsplit(f"//{headers.get('host', '')}")
     if not is_loopback(named.hostname or "") or "forwarded" in headers or "x-forwarded-for" in headers:
         raise Refused(403, "not_local", "without keys only this machine may ask; make one with aiq serve --add-key")
-
-
-async def answer(send: Send, refused: Refused) -> None:
-    """Send an error as JSON."""
-    body = json.dumps(error_body(refused)).encode()
-    headers: Mapping[str, Any] = {"content-type": "application/json", "content-length": len(body), **refused.headers}
-    raw = [(name.lower().encode(), str(value).encode()) for name, value in headers.items()]
-    await send({"type": "http.response.start", "status": refused.status, "headers": raw})
-    await send({"type": "http.response.body", "body": body})
-
-
-def error_body(refused: Refused) -> dict[str, Any]:
-    return {"error": refused.error.model_dump()}

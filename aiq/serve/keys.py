@@ -1,10 +1,15 @@
-"""API keys: random, shown once, kept as hashes; and how many requests each has made in the last minute."""
+"""API keys: random, shown once, kept as hashes; how many requests each may make a minute, and what it may spend."""
 
-import hashlib
 import secrets
 import time
 from collections import defaultdict, deque
 
+from aiq.core.usage import Usage, UsageLedger
+from aiq.serve.errors import Refused
+from aiq.serve.settings import KeyLimits
+from aiq.serve.store import Store
+
+KEY_HEADER = "X-API-Key"
 _PREFIX = "aiq_"
 
 
@@ -13,23 +18,45 @@ def new_key() -> str:
     return _PREFIX + secrets.token_urlsafe(32)
 
 
-def digest_of_key(key: str) -> str:
-    return hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()
+class Keys:
+    """Who asks, how often, and for how much money. `keyless`: nobody is asked, as there was no key at the start."""
 
-
-class Rate:
-    """A sliding minute for each owner; holds at most `most` times of each."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, store: Store, limits: KeyLimits) -> None:
+        self.keyless = not store.all_keys()
+        self._store, self._limits = store, limits
         self._times: defaultdict[str, deque[float]] = defaultdict(deque)
+        self._ledgers: dict[str, UsageLedger] = {}
 
-    def wait(self, owner: str) -> float:
-        """Count one more request: 0, or the seconds after which the next one is allowed (then it is not counted)."""
-        now, times = time.monotonic(), self._times[owner]
+    def owner(self, key: str) -> str:
+        """The name of the key whose request this is. Raises Refused for no key, and for one request too many."""
+        name = ""
+        if not self.keyless:
+            known = self._store.key(key)
+            if known is None:
+                raise Refused(401, "unauthorized", f"send a valid key in the header {KEY_HEADER}")
+            name = known.name
+        now, times = time.monotonic(), self._times[name]
         while times and times[0] <= now - 60:
             times.popleft()
-        if len(times) >= self._most:
-            return times[0] + 60 - now
+        if len(times) >= self._limits.requests_per_minute:
+            raise Refused(429, "too_many_requests", "too many requests a minute", retry=times[0] + 60 - now)
         times.append(now)
-        return 0.0
+        return name
+
+    def ledger(self, owner: str) -> UsageLedger:
+        """What all tasks of the owner have spent, those of earlier starts too."""
+        if owner not in self._ledgers:
+            self._ledgers[owner] = UsageLedger()
+            self._ledgers[owner].record("earlier starts", Usage(cost_usd=self._store.spent(owner)))
+        return self._ledgers[owner]
+
+    def usd(self, owner: str) -> float | None:
+        """What the owner may spend in all."""
+        own = next((key.usd for key in self._store.all_keys() if key.name == owner), None)
+        return self._limits.usd if own is None else own
+
+    def check_budget(self, owner: str) -> None:
+        """Raises Refused where it is used up."""
+        limit = self.usd(owner)
+        if limit is not None and self.ledger(owner).total().counted_usd >= limit:
+            raise Refused(402, "budget_used_up", f"the budget of this key, ${limit:g}, is used up")

@@ -1,6 +1,6 @@
 """The run folder that a server's tasks are attempts of: one for each start, read like any other run's.
 
-Its dataset are the questions of its tasks, in `questions.jsonl` beside their rows.
+Its dataset are the questions of the tasks that ended in it, in `questions.jsonl` beside their rows.
 """
 
 import time
@@ -60,13 +60,14 @@ class ServedRun:
         self._rows: Journal[SampleRow] = Journal(self.folder.samples_path)
         self._questions: Journal[AskedQuestion] = Journal(self.folder.path / QUESTIONS)
 
-    def ask(self, sample: Sample) -> None:
-        """Note the question of an attempt."""
+    def sibling(self, run_id: str) -> RunFolder:
+        """The folder of the run of any start."""
+        return RunFolder(self.folder.path.parent / run_id)
+
+    def keep(self, sample: Sample, row: SampleRow) -> int:
+        """Append an attempt that has ended, with its question; the byte where its row begins."""
         given = sample.question.model_dump(include={"thread_id", "collection_name"})
         self._questions.append(AskedQuestion(id=sample.id, question=sample.question.text, turns=sample.turns, **given))
-
-    def keep(self, row: SampleRow) -> int:
-        """Append the row; the byte where it begins."""
         place = self._rows.size
         self._rows.append(row)
         return place

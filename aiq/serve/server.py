@@ -98,7 +98,7 @@ async def serve(
     """
     async with serving(agents, settings, api, overrides, live=live) as service:
         with listen(api) as connection:
-            server = Server(make_app(service, render), api, service.stop_streams)
+            server = Server(make_app(service, render), api, service.streams.stop)
             host, port = connection.getsockname()[:2]
             greet(Serving(service, server, f"http://{f'[{host}]' if ':' in host else host}:{port}"))
             await server.serve(sockets=[connection])

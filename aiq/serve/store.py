@@ -6,6 +6,7 @@ so that only a machine that loses power can lose its last second. Events come fr
 runs nodes without `async`.
 """
 
+import hashlib
 import json
 import sqlite3
 import threading
@@ -20,7 +21,6 @@ from pydantic import JsonValue
 from aiq.core.base import Record
 from aiq.core.errors import ConfigError
 from aiq.serve.events import Told
-from aiq.serve.keys import digest_of_key
 from aiq.serve.wire import UNFINISHED, ApiError, Asked, TaskEvent, TaskStatus
 
 DATABASE = "tasks.db"
@@ -124,7 +124,7 @@ class Store:
     def add_key(self, name: str, key: str, usd: float | None) -> None:
         """Raises ConfigError where there is one of that name."""
         try:
-            self._run("INSERT INTO keys VALUES (?, ?, ?, ?)", (digest_of_key(key), name, usd, utc_now()))
+            self._run("INSERT INTO keys VALUES (?, ?, ?, ?)", (_digest(key), name, usd, utc_now()))
         except sqlite3.IntegrityError:
             raise ConfigError(f"there is a key {name} already; remove it first, or take another name") from None
 
@@ -136,7 +136,7 @@ class Store:
         return [Key(**row) for row in map(dict, rows)]
 
     def key(self, given: str) -> Key | None:
-        found = self._one("SELECT name, usd, created FROM keys WHERE digest = ?", digest_of_key(given))
+        found = self._one("SELECT name, usd, created FROM keys WHERE digest = ?", _digest(given))
         return None if found is None else Key(**found)
 
     # tasks
@@ -223,6 +223,10 @@ class Store:
     def _one(self, query: str, *values: Any) -> dict[str, Any] | None:
         row = self._run(query, values).fetchone()
         return None if row is None else dict(row)
+
+
+def _digest(key: str) -> str:
+    return hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _task(row: dict[str, Any]) -> Task:

@@ -25,6 +25,13 @@ async def rounds(words: str, session: Session) -> str:
     return words
 
 
+async def broken_off(words: str, session: Session) -> str:
+    """Gets to its end in no attempt but the second."""
+    await rounds(words, session)
+    await asyncio.sleep(3600 if session.attempt == 1 else 0)
+    return words
+
+
 async def flood(words: str, session: Session) -> str:
     """More than the buffers of a connection hold."""
     for number in range(int(words)):
@@ -76,7 +83,10 @@ async def hostile(words: str, session: Session) -> str:
     return HOSTILE
 
 
-VERBS = {verb.__name__: verb for verb in (rounds, flood, sleep, stubborn, plan, clarify, spend, fail, fall, hostile)}
+VERBS = {
+    verb.__name__: verb
+    for verb in (rounds, broken_off, flood, sleep, stubborn, plan, clarify, spend, fail, fall, hostile)
+}
 
 
 async def answer(question: Question, session: Session) -> str:

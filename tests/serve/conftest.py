@@ -88,8 +88,13 @@ Serve = Callable[..., AbstractContextManager[Api]]
 @contextmanager
 def served(folder: Path, *overrides: str, keys: Mapping[str, float | None] | None = None) -> Iterator[Api]:
     """A server with its results in a folder; `keys`: what keys of these names may spend, the client has the first."""
+    stated = {text.partition("=")[0] for text in overrides}
     given = [
-        *(text for text in AGENT if text.partition("=")[0] not in str(overrides)),
+        *(
+            text
+            for text in AGENT
+            if text.partition("=")[0] not in stated and not ("agent" in stated and text.startswith("agent"))
+        ),
         "serve.port=0",
         f"output_dir={folder}",
         *overrides,

@@ -98,7 +98,7 @@ def test_a_body_that_is_no_json_by_its_type(keyed: Api) -> None:
     [
         "/api/v1/tasks/../../../etc/passwd", "/api/v1/tasks/..%2f..%2fetc%2fpasswd", "/api/v1/tasks/%00",
         "/api/v1/tasks/%2e%2e", "/api/v1/tasks/' OR 1=1 --".replace(" ", "%20"), "/page.js/../../app.py",
-        "/..%2fapp.py", "/api/v1/tasks/%ff%fe", "/api/v1/stream/sse?workflow_id=../x",
+        "/..%2fapp.py", "/api/v1/tasks/%ff%fe", "/api/v1/tasks/", "/api/v1/stream/sse?workflow_id=../x",
     ],
 )  # fmt: skip
 def test_tricks_with_paths_find_nothing(keyed: Api, path: str) -> None:
@@ -146,14 +146,14 @@ def test_a_key_makes_so_many_requests_a_minute(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_takes_nothing_is_cut_and_the_task_goes_on(tmp_path: Path) -> None:
-    with served(tmp_path, "serve.stall_seconds=1", "serve.key.streams=1") as api:
+    with served(tmp_path, "serve.stall_seconds=4", "serve.key.streams=1") as api:
         task_id = api.ask("flood 30").json()["task_id"]
         parts = urlsplit(api.address)
         with socket.create_connection((parts.hostname, parts.port or 0)) as idle:
             path = f"/api/v1/stream/sse?workflow_id={task_id}"
             idle.sendall(f"GET {path} HTTP/1.1\r\nHost: {parts.netloc}\r\n\r\n".encode())
             assert api.until(task_id)["status"] == "completed"
-            end = time.monotonic() + 20
+            end = time.monotonic() + 60
             while api.client.get(path, headers={"Last-Event-ID": "30"}).status_code == 429:
                 assert time.monotonic() < end
                 time.sleep(0.2)

@@ -12,13 +12,15 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.experiment.conftest import Workplace
+from tests.experiment.postgres import dsn as dsn
 from tests.forked import Forked
 from tests.serve.conftest import Api
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("children_share_a_stack")]
 
 GIVEN = (
-    *("serve", "agent=python", "agent.function=answers:answer", "serve.agents=[ai_q_chat]", "checkpointer=sqlite"),
+    *("serve", "agent=python", "agent.function=answers:answer", "serve.agents=[ai_q_chat]"),
     *("runner.concurrency=4", "serve.key.requests_per_minute=100000"),
 )
 
@@ -35,8 +37,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def start(folder: Path, port: int) -> tuple[Forked, Api]:
-    server = Forked("aiq", *GIVEN, f"serve.port={port}", cwd=folder)
+def start(folder: Path, port: int, checkpointer: str) -> tuple[Forked, Api]:
+    server = Forked("aiq", *GIVEN, f"serve.port={port}", f"checkpointer={checkpointer}", cwd=folder)
     api, end = Api(f"http://127.0.0.1:{port}"), time.monotonic() + 180
     while True:
         with suppress(httpx2.HTTPError):
@@ -59,12 +61,17 @@ def follow(api: Api, task_id: str, found: list[dict[str, Any]]) -> None:
         time.sleep(0.1)
 
 
-def test_nothing_is_lost_or_repeated(folder: Path, port: int) -> None:
-    server, api = start(folder, port)
+@pytest.mark.parametrize("checkpointer", ["sqlite", "postgres"])
+def test_nothing_is_lost_or_repeated(
+    folder: Path, port: int, checkpointer: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if checkpointer == "postgres":
+        monkeypatch.setenv("AIQ_POSTGRES_DSN", request.getfixturevalue("dsn"))
+    server, api = start(folder, port, checkpointer)
     with server:
         planned = api.ask("Write a report on energy.", agent="ai_q_chat").json()["task_id"]
         asked = api.until(planned, "waiting")["approval"]["prompt"]
-        ids = [api.ask(f"rounds {most}").json()["task_id"] for most in (100, 100, 100, 5, 5, 5)]
+        ids = [api.ask(query).json()["task_id"] for query in (*["broken_off 5"] * 3, *["rounds 5"] * 3)]
         seen: dict[str, list[dict[str, Any]]] = {task_id: [] for task_id in ids}
         readers = [threading.Thread(target=follow, args=(Api(api.address), *item)) for item in seen.items()]
         for reader in readers:
@@ -73,7 +80,7 @@ def test_nothing_is_lost_or_repeated(folder: Path, port: int) -> None:
             time.sleep(0.05)
         server.kill()
         server.wait(10)
-    server, api = start(folder, port)
+    server, api = start(folder, port, checkpointer)
     with server:
         again = api.until(planned, "waiting")
         assert (again["attempt"], again["approval"]["prompt"]) == (2, asked)
@@ -92,10 +99,12 @@ def test_nothing_is_lost_or_repeated(folder: Path, port: int) -> None:
         restarted = [
             event["payload"] for found in seen.values() for event in found if event["type"] == "ERROR_RECOVERY"
         ]
-        assert restarted == [{"what": "restart", "attempt": 2, "from": "start"}] * len(restarted)
-        assert len(restarted) >= 3
+        assert restarted == [{"what": "restart", "attempt": 2, "from": "start"}] * 3
         server.send_signal(15)
         assert server.wait(120) == 0
         assert server.err == ""
-    runs = [path.parent.name for path in (folder / "results" / "serve").glob("*/summary.json")]
+    runs = [path.parent for path in (folder / "results" / "serve").glob("*/summary.json")]
     assert len(runs) == 2
+    for run in runs:
+        asked_in, ended_in = (Workplace.lines(run / f"{name}.jsonl") for name in ("questions", "samples"))
+        assert [question["id"] for question in asked_in] == [row["sample_id"] for row in ended_in]

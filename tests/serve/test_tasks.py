@@ -138,9 +138,16 @@ def test_the_attempts_are_a_run_that_can_be_shown_and_scored(
     monkeypatch.chdir(tmp_path)
     with served(tmp_path / "results") as api:
         found = api.done("rounds 2", turns=["rounds 1"])
+        api.done("fail")
+        cancelled = api.ask("sleep 30").json()["task_id"]
+        api.until(cancelled, "running")
+        api.client.delete(f"/api/v1/tasks/{cancelled}")
     run = tmp_path / "results" / "serve" / found["run"]
     assert json.loads((run / "summary.json").read_text())["status"] == "finished"
     assert main(["show", str(run), found["task_id"]]) == 0
     assert "It says: 2" in capsys.readouterr().out
-    assert main(["rescore", str(run), "judge=[fact]"]) == 0
-    assert "1 sample, 1 attempt: 1 completed" in capsys.readouterr().out
+    assert main(["show", str(run), cancelled]) == 0
+    assert main(["rescore", str(run), "judge=[fact]", "runner.max_error_rate=1"]) == 0
+    said = capsys.readouterr()
+    assert "1 of 3 attempts were cancelled; they are left out" in said.err
+    assert "2 samples, 2 attempts: 1 completed, 1 failed" in said.out

@@ -1,0 +1,100 @@
+"""Attempts at tasks: the code of evaluations lets the agent work and writes the row, in the run of this start."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any, cast
+
+from aiq.agents.base import Agent, Resumable
+from aiq.core.errors import AiqError, UserError
+from aiq.core.events import Event
+from aiq.core.reports import Report
+from aiq.core.run_settings import RunSettings
+from aiq.core.samples import Question, Sample
+from aiq.core.session import Session, User
+from aiq.core.usage import UsageLedger
+from aiq.experiment.attempt import run_attempt
+from aiq.experiment.resources import Resources
+from aiq.runs.rows import SampleRow
+from aiq.serve.agents import Agents
+from aiq.serve.run import ServedRun
+from aiq.serve.store import Task
+
+
+class Attempts:
+    """Makes them. `blank`: a question without its text; `live`: agents are told the present time, not the run's."""
+
+    def __init__(
+        self,
+        agents: Agents,
+        settings: RunSettings,
+        run: ServedRun,
+        resources: Resources,
+        blank: Question,
+        *,
+        live: bool,
+    ) -> None:
+        self._agents, self._limits, self._run, self._blank, self._live = agents, settings.limits, run, blank, live
+        self._checkpointer, self._kept = resources.checkpointer, settings.checkpointer.kind != "memory"
+
+    def agent(self, task: Task) -> Agent:
+        """The task's agent, with what was chosen. Raises ConfigError where it is not served, or not with that."""
+        return self._agents.agent(task.request.agent, task.request.chosen)
+
+    def resumes(self, task: Task) -> bool:
+        """Whether what the task has come to is in the checkpointer; of several turns the last alone would be."""
+        with suppress(UserError):
+            agent = self.agent(task)
+            return self._kept and not task.request.turns and isinstance(agent, Resumable) and agent.threads is not None
+        return False
+
+    async def make(
+        self,
+        task: Task,
+        user: User,
+        spend: UsageLedger,
+        usd: float | None,
+        heard: Callable[[Event], None],
+        keep: Callable[[SampleRow, int], None],
+    ) -> None:
+        """One attempt. `usd`: what `spend` may come to; `keep` is given the row, and its place in the run.
+
+        Raises ConfigError as `agent` does, before anything is done.
+        """
+        agent = self.agent(task)
+        if task.attempt > 1 and self.resumes(task):
+            agent = cast("Agent", _Resuming(agent))
+        sample = self._sample(task)
+        own: dict[str, Any] = {"user": user, "spend": spend, "memory": ""}
+        own |= {"limits": self._limits.model_copy(update={"run_usd": usd})}
+        own |= {"now": datetime.now(UTC)} if self._live else {}
+        with (
+            self._run.sessions.agent(sample, 1, task.attempt, heard, **own) as session,
+            suppress(AiqError),  # the row has it; what ends a run does not end a server
+        ):
+            try:
+                await run_attempt(agent, sample, session, lambda row: keep(row, self._run.keep(sample, row)))
+            finally:
+                await self._forget(sample)
+
+    def _sample(self, task: Task) -> Sample:
+        request = task.request
+        thread = f"{task.id}.{task.attempt}" if request.turns else task.id if self._kept else None
+        question = self._blank.model_copy(update={"text": request.query, "thread_id": thread})
+        return Sample(id=task.id, question=question, turns=request.turns, tags={"agent": request.agent})
+
+    async def _forget(self, sample: Sample) -> None:
+        """What a checkpointer in memory holds of a conversation that is over."""
+        if not self._kept and self._checkpointer is not None and sample.question.thread_id:
+            await self._checkpointer.adelete_thread(sample.question.thread_id)
+
+
+class _Resuming:
+    """An agent that goes on with the conversation of an earlier attempt, where it has begun one."""
+
+    def __init__(self, agent: Any) -> None:
+        self._agent: Resumable = agent
+
+    async def research(self, question: Question, session: Session) -> Report:
+        report = await self._agent.resume(str(question.thread_id), session)
+        return await self._agent.research(question, session) if report is None else report

@@ -1,0 +1,146 @@
+"""Server-sent events: what tasks tell, and the open streams that hand it on.
+
+Streams read the store and not the task, so that a slow reader holds up nobody and there is no queue to overflow. Each
+event has its number as id: `Last-Event-ID` goes on without a loss or a repetition.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from aiq.serve.errors import Refused
+from aiq.serve.events import Told
+from aiq.serve.settings import ServeSettings
+from aiq.serve.store import Store, Task
+
+_RETRY_MS = 2000
+_HEARTBEAT = b":\n\n"
+_BATCH = 64  # events that are sent at once
+
+
+class Streams:
+    """The streams of all tasks, and what wakes them. `stopping`: the server is about to end."""
+
+    def __init__(self, store: Store, settings: ServeSettings) -> None:
+        self._store, self._settings = store, settings
+        self._changed: dict[str, asyncio.Event] = {}  # by unfinished task
+        self._open: Counter[str] = Counter()
+        self.stopping = False
+
+    def begin(self, task_id: str) -> None:
+        self._changed[task_id] = asyncio.Event()
+
+    def told_all(self, task: Task) -> bool:
+        """Whether the task has ended for its clients."""
+        return task.id not in self._changed
+
+    def tell(self, task: Task, *events: Told, **changes: Any) -> None:
+        """Change the task and tell of it."""
+        with self._store.transaction():
+            self._store.update(task, **changes)
+            self._store.tell(task, task.attempt, events)
+        self.wake(task)
+
+    def wake(self, task: Task) -> None:
+        """Let the task's streams see what the store has now."""
+        if (changed := self._changed.get(task.id)) is not None:
+            self._changed[task.id] = asyncio.Event()
+            changed.set()
+
+    def end(self, task: Task) -> None:
+        """The last event is told."""
+        self._changed.pop(task.id).set()
+
+    def stop(self) -> None:
+        """End all where they are; their readers go on at the next start."""
+        self.stopping = True
+        for changed in self._changed.values():
+            changed.set()
+
+    @contextmanager
+    def counted(self, owner: str) -> Iterator[None]:
+        """Counts a stream while it is open. Raises Refused."""
+        if self._open[owner] >= self._settings.key.streams:
+            raise Refused(429, "too_many_streams", "too many streams of this key are open", retry=10)
+        if self._open.total() >= self._settings.streams:
+            raise Refused(503, "too_many_streams", "too many streams are open", retry=10)
+        self._open[owner] += 1
+        try:
+            yield
+        finally:
+            self._open[owner] -= 1
+
+    async def events(self, task: Task, after: int) -> AsyncIterator[list[tuple[int, str, str]]]:
+        """Number, type and JSON of each event after a number, in batches, as they come; empty ones say that it lives.
+
+        It ends with the last event of the task, and where the server stops.
+        """
+        while True:
+            changed = self._changed.get(task.id)
+            batch = self._store.events(task, after, _BATCH)
+            if batch:
+                yield batch
+                after, last, _ = batch[-1]
+                if last == "STREAM_END":
+                    return
+            elif changed is None or self.stopping:
+                return
+            else:
+                try:
+                    async with asyncio.timeout(self._settings.heartbeat_seconds):
+                        await changed.wait()
+                except TimeoutError:
+                    yield []
+
+
+class EventStream(Response):
+    """Sends batches of events (number, type, JSON) as they come; `held` is left when the stream ends.
+
+    A reader that takes nothing for `stall_seconds` is cut off.
+    """
+
+    media_type = "text/event-stream"
+
+    def __init__(
+        self,
+        batches: AsyncIterator[Iterable[tuple[int, str, str]]],
+        held: AbstractContextManager[None],
+        stall_seconds: float,
+    ) -> None:
+        super().__init__(headers={"X-Accel-Buffering": "no"})
+        del self.headers["content-length"]
+        self._batches, self._held, self._stall = batches, held, stall_seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._held:
+            sending = asyncio.ensure_future(self._send_all(send))
+            leaving = asyncio.ensure_future(_left(receive))
+            try:
+                await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in (sending, leaving):
+                    task.cancel()
+                await asyncio.gather(sending, leaving, return_exceptions=True)
+
+    async def _send_all(self, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        await self._send(send, f"retry: {_RETRY_MS}\n\n".encode())
+        async for batch in self._batches:
+            text = "".join(f"id: {seq}\nevent: {kind}\ndata: {data}\n\n" for seq, kind, data in batch)
+            await self._send(send, text.encode() or _HEARTBEAT)
+        await self._send(send, b"", more=False)
+
+    async def _send(self, send: Send, body: bytes, *, more: bool = True) -> None:
+        """Raises TimeoutError where the reader's connection stays full."""
+        async with asyncio.timeout(self._stall):
+            await send({"type": "http.response.body", "body": body, "more_body": more})
+
+
+async def _left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
