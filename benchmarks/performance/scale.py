@@ -27,16 +27,16 @@ WORKER: Final = b"ray::work"
 """The name of a Ray process that does a shard."""
 
 
-def started(home: Path, *overrides: str) -> subprocess.Popen[bytes]:
+def started(home: Path, *overrides: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "aiq", "run", *overrides, *QUIET]
-    return subprocess.Popen(command, cwd=home, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    return subprocess.Popen(command, cwd=home, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 
-def ended(*processes: subprocess.Popen[bytes]) -> None:
+def ended(*processes: subprocess.Popen[str]) -> None:
     for process in processes:
         _, said = process.communicate()
         if process.returncode not in (0, 3):  # 3: more of the offline model's answers failed than the experiment allows
-            raise SystemExit(f"{process.args} ended with {process.returncode}: {said.decode()}")
+            raise SystemExit(f"{process.args!r} ended with {process.returncode}: {said}")
 
 
 def content(folder: RunFolder) -> dict[Any, Any]:
@@ -54,7 +54,7 @@ class Ways:
     def folder(self, name: str) -> RunFolder:
         return RunFolder(self.home / "results" / EXPERIMENT / name)
 
-    def _start(self, name: str, *overrides: str) -> subprocess.Popen[bytes]:
+    def _start(self, name: str, *overrides: str) -> subprocess.Popen[str]:
         return started(self.home, *self._common, f"run_id={name}", *overrides)
 
     def one(self, name: str) -> None:
@@ -92,7 +92,7 @@ class Ways:
         run.wait()
         ended(started(self.home, f"resume={self.folder(name).path}"))
 
-    def _wait_for_rows(self, name: str, run: subprocess.Popen[bytes]) -> None:
+    def _wait_for_rows(self, name: str, run: subprocess.Popen[str]) -> None:
         while not any(path.stat().st_size for path in self.folder(name).journals("samples")):
             if run.poll() is not None:
                 ended(run)

@@ -17,10 +17,9 @@ GRACE_SECONDS = 20.0
 class Processes:
     """Each in a session of its own, so that Ctrl-C reaches only the process that started them."""
 
-    class Settings(Settings):
-        """None."""
+    Settings = Settings
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: object) -> None:
         pass
 
     @asynccontextmanager

@@ -17,18 +17,21 @@ _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": 
 """No statistics of usage, and no word on settings of accelerators, of which a shard uses none."""
 
 
+class RaySettings(Settings):
+    """Of the cluster."""
+
+    address: str | None = Field(
+        description="of a cluster, such as ray://HOST:10001 or auto; null: one of its own, here"
+    )
+    cpus: Positive = Field(description="that a shard reserves")
+
+
 class Ray:
     """A worker that dies is replaced by Ray, and its shard goes on where it was."""
 
-    class Settings(Settings):
-        """Of the cluster."""
+    Settings = RaySettings
 
-        address: str | None = Field(
-            description="of a cluster, such as ray://HOST:10001 or auto; null: one of its own, here"
-        )
-        cpus: Positive = Field(description="that a shard reserves")
-
-    def __init__(self, settings: "Ray.Settings") -> None:
+    def __init__(self, settings: RaySettings) -> None:
         self._settings = settings
         self._task: Any = None
 

@@ -14,19 +14,22 @@ from aiq.core.settings import Positive, Settings
 from aiq.experiment.launchers.base import ShardEnd, work
 
 
+class SlurmSettings(Settings):
+    """Of the jobs."""
+
+    cluster: Literal["slurm", "local"] = Field(description="slurm, or local: processes here, to try things")
+    parameters: Mapping[str, JsonValue] = Field(
+        description="of submitit, such as {timeout_min: 240, slurm_partition: cpu}"
+    )
+    poll_seconds: Positive = Field(description="between two looks at a job")
+
+
 class Slurm:
     """Jobs are submitted when the run starts, and are cancelled with it."""
 
-    class Settings(Settings):
-        """Of the jobs."""
+    Settings = SlurmSettings
 
-        cluster: Literal["slurm", "local"] = Field(description="slurm, or local: processes here, to try things")
-        parameters: Mapping[str, JsonValue] = Field(
-            description="of submitit, such as {timeout_min: 240, slurm_partition: cpu}"
-        )
-        poll_seconds: Positive = Field(description="between two looks at a job")
-
-    def __init__(self, settings: "Slurm.Settings") -> None:
+    def __init__(self, settings: SlurmSettings) -> None:
         self._settings = settings
 
     @asynccontextmanager
