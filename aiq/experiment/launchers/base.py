@@ -4,12 +4,9 @@ The process is the same everywhere, `aiq run resume=RUN shard=K/N`: it finds all
 machines must see, and keeps what it does there.
 """
 
-import os
-import signal
 import subprocess
 import sys
 import tempfile
-import threading
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,25 +49,8 @@ def work(folder: Path, shard: Shard) -> ShardEnd:
 
 def command(folder: Path, shard: Shard) -> list[str]:
     """Starts the process of a shard; it ends when its stdin does."""
-    return [sys.executable, "-m", "aiq.experiment.launchers.base", str(folder), str(shard)]
+    return [sys.executable, "-m", "aiq.shard", str(folder), str(shard)]
 
 
 def last_line(said: bytes) -> str:
     return next(reversed(said.decode("utf-8", "replace").strip().splitlines()), "").removeprefix("aiq: ")
-
-
-def main() -> int:
-    """The process of a shard. Whoever started it holds the other end of its stdin, and may be killed at any moment."""
-    from aiq.__main__ import main as aiq
-
-    def stop_with_starter() -> None:
-        os.read(sys.stdin.fileno(), 1)
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    threading.Thread(target=stop_with_starter, daemon=True).start()
-    folder, shard = sys.argv[1:]
-    return aiq(["run", f"resume={folder}", f"shard={shard}", "runner.progress=false"])
-
-
-if __name__ == "__main__":
-    sys.exit(main())
