@@ -137,10 +137,14 @@ def effective_limit(role: str, max_tokens: int) -> int:
     return min(max_tokens, configured) if isinstance(configured, int) else max_tokens
 
 
-async def or_none(work: Awaitable[T], what: str) -> T | None:
-    """The result, or None where an agent or the endpoint failed at it: then the stage goes on without, and says so."""
+async def or_none(work: Awaitable[T], what: str, agent_id: str = "") -> T | None:
+    """The result, or None where an agent or the endpoint failed at it: then the stage goes on without, and says so.
+
+    The work is `agent_id`'s, or that of whoever is working.
+    """
     try:
-        return await work
+        with working_as(agent_id or _agent.get()):
+            return await work
     except (AgentError, ModelError) as error:
         bear(error, what)
         return None

@@ -105,11 +105,12 @@ def _of_response(result: AgentResult, now: datetime) -> list[Citation]:
 
 def _of_items(items: Sequence[Mapping[str, JsonValue]], agent: str, tool: str, now: datetime) -> list[Citation]:
     """Citations of search results as search APIs give them; those without a URL are left out."""
-    return [_of_item(item, _text(item, "url"), agent, tool, now) for item in items if _text(item, "url")]
+    return [_of_item(item, agent, tool, now) for item in items if _text(item, "url")]
 
 
-def _of_item(item: Mapping[str, JsonValue], url: str, agent: str, tool: str, now: datetime) -> Citation:
-    score, title, snippet = item.get("score"), _text(item, "title"), _text(item, "text") or _text(item, "snippet")
+def _of_item(item: Mapping[str, JsonValue], agent: str, tool: str, now: datetime) -> Citation:
+    url, score, title = _text(item, "url"), item.get("score"), _text(item, "title")
+    snippet = _text(item, "text") or _text(item, "snippet")
     relevance = float(score) if isinstance(score, int | float) and not isinstance(score, bool) else 0.5
     published, source = _date(_text(item, "published_date")), extract_domain(url)
     return Citation(

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from aiq.agents.shannon.calls import ask, or_none, working_as
+from aiq.agents.shannon.calls import ask, or_none
 from aiq.agents.shannon.rules import estimate_tokens, needs_compression, window_share
 from aiq.agents.shannon.settings import CompressionSettings
 from aiq.agents.shannon.state import ResearchState
@@ -63,9 +63,8 @@ class Compress:
         target = window_share(self._settings.tier, self._settings.target_share)
         request = self._prompts.render("compressor.j2", conversation="\n\n".join(messages), tokens=target)
         role = f"shannon.{self._settings.tier}.compressor"
-        with working_as(AGENT):
-            asked = ask(role, [Message(role="user", content=request)], max_tokens=target)
-            reply = await or_none(asked, "compression_skipped")
+        asked = ask(role, [Message(role="user", content=request)], max_tokens=target)
+        reply = await or_none(asked, "compression_skipped", AGENT)
         return reply.text.strip() if reply else ""
 
     async def _last(self, thread: str) -> Compression | None:

@@ -55,8 +55,18 @@ def looks_complete(text: str, areas: Sequence[str] = (), min_characters: int = 6
     words = re.findall(r"\w+", _CITATION.sub("", end).lower())
     if DANGLING.intersection(words[-1:]):
         return False
-    bodies = [section_body(text, area) or "" for area in areas]
-    return all(len(body) >= min_characters and count_inline_citations(body) >= min_citations for body in bodies)
+    return not shortfalls(text, areas, min_characters, min_citations)
+
+
+def shortfalls(text: str, areas: Sequence[str], min_characters: int, min_citations: int) -> dict[str, str]:
+    """The areas whose sections, or the lack of one, fall short of characters or different citations, and in what."""
+    short = {}
+    for area in areas:
+        body = section_body(text, area) or ""
+        counted = (len(body), min_characters, "characters"), (count_inline_citations(body), min_citations, "citations")
+        if lacks := [f"{has} of {wants} {what}" for has, wants, what in counted if has < wants]:
+            short[area] = ", ".join(lacks)
+    return short
 
 
 def detect_gaps(

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from aiq.agents.shannon.calls import ask, or_none, working_as
+from aiq.agents.shannon.calls import ask, or_none
 from aiq.agents.shannon.records import LenientRecord
 from aiq.agents.shannon.rules import extract_domain, needs_more_research
 from aiq.agents.shannon.settings import GapSettings
@@ -38,9 +38,8 @@ class GapModel:
         if done and (len(urls) >= settings.stop_urls or len(domains) >= settings.stop_domains):
             return []
         areas = state.refined.research_areas
-        with working_as(AGENT):
-            asked = self._call.ask(query=state.query, report=state.written, areas=areas, most=settings.queries)
-            found = await or_none(asked, "coverage_unknown") or Coverage(queries=areas)
+        asked = self._call.ask(query=state.query, report=state.written, areas=areas, most=settings.queries)
+        found = await or_none(asked, "coverage_unknown", AGENT) or Coverage(queries=areas)
         critical, sure = bool(found.critical_gaps), found.confidence
         if not needs_more_research(found.coverage, critical, sure, done + 1, state.written, settings.confidence):
             return []

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any
 
-from aiq.agents.shannon.calls import or_none, working_as
+from aiq.agents.shannon.calls import or_none
 from aiq.agents.shannon.rules import merge_memory
 from aiq.agents.shannon.settings import MemorySettings
 from aiq.agents.shannon.state import Remembered, ResearchState
@@ -38,8 +38,7 @@ class Recall:
             return {}
         found = None
         if state.thread:
-            with working_as(AGENT):
-                found = await or_none(self._hierarchical(state.thread, state.query), "memory_skipped")
+            found = await or_none(self._hierarchical(state.thread, state.query), "memory_skipped", AGENT)
         return {"memory": tuple(found or self._of_session(state.history))}
 
     async def _hierarchical(self, thread: str, query: str) -> list[Remembered]:
@@ -62,8 +61,7 @@ class Recall:
     async def keep(self, thread: str, query: str, answer: str) -> None:
         """Remember this turn for the next ones, where the conversation has a name."""
         if self._settings.enabled and thread:
-            with working_as(AGENT):
-                await or_none(_memory.get().remember(thread, query, answer, current().now), "memory_not_kept")
+            await or_none(_memory.get().remember(thread, query, answer, current().now), "memory_not_kept", AGENT)
 
 
 def told(turns: Sequence[Interaction]) -> list[dict[str, str]]:

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 
 from pydantic import Field
 
-from aiq.agents.shannon.calls import ask, or_none, working_as
+from aiq.agents.shannon.calls import ask, or_none
 from aiq.agents.shannon.records import LenientRecord
 from aiq.agents.shannon.rules import citation_lines
 from aiq.agents.shannon.state import ResearchState
@@ -51,8 +51,7 @@ class Place:
         lines, sentences = citation_lines(state.citations), numbered(state.written)
         shown = [f"{n} {digest(text)} {text}" for n, text in enumerate(sentences, start=1)]
         snippets = [f"{line}\n{one.snippet}" for line, one in zip(lines, state.citations, strict=True)]
-        with working_as(AGENT):
-            found = await or_none(self._call.ask(sentences=shown, citations=snippets), "citations_not_placed")
+        found = await or_none(self._call.ask(sentences=shown, citations=snippets), "citations_not_placed", AGENT)
         marks = [(m.sentence, m.citation, m.hash) for m in found.marks] if found else []
         written, placed = placed_marks(state.written, marks, len(lines), strict=self._strict)
         if not placed:
@@ -64,8 +63,8 @@ class Place:
     async def _inline(self, report: str, citations: Sequence[str]) -> str:
         """The report as the model repeats it with marks, if it repeats it."""
         request = self._prompts.render("citer_inline.j2", report=report, citations=citations)
-        with working_as(AGENT):
-            reply = await or_none(ask(self._call.role, [Message(role="user", content=request)]), "citations_not_placed")
+        asked = ask(self._call.role, [Message(role="user", content=request)])
+        reply = await or_none(asked, "citations_not_placed", AGENT)
         return reply.text.strip() if reply and same_text(report, reply.text) else report
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from aiq.agents.shannon.calls import ask, or_none, working_as
+from aiq.agents.shannon.calls import ask, or_none
 from aiq.agents.shannon.records import Refinement
 from aiq.agents.shannon.rules import detect_language, peel_quotes
 from aiq.agents.shannon.settings import RefineSettings
@@ -33,8 +33,7 @@ class Refine:
         )
         refined = Refinement(refined_query=query)
         if settings.enabled:
-            with working_as(AGENT):
-                refined = await or_none(self._refined(state, language), "refine_skipped") or refined
+            refined = await or_none(self._refined(state, language), "refine_skipped", AGENT) or refined
         sections = refined.research_areas if self._comprehensive else ()
         return {"refined": refined, "language": language, "sections": sections}
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import Field
 
-from aiq.agents.shannon.calls import ask, or_none, working_as
+from aiq.agents.shannon.calls import ask, or_none
 from aiq.agents.shannon.records import LenientRecord
 from aiq.agents.shannon.rules import reflection_score, reflects_again
 from aiq.agents.shannon.settings import ShannonSettings
@@ -56,8 +56,7 @@ class Reflect:
         return {"written": state.written, "cut_off": state.cut_off, "quality": quality}
 
     async def _evaluated(self, state: ResearchState, retry: int) -> Evaluation | None:
-        with working_as(AGENT):
-            found = await or_none(self._evaluate(state), "reflection_skipped")
+        found = await or_none(self._evaluate(state), "reflection_skipped", AGENT)
         if found is not None:
             detail = {"retry": retry, "feedback": found.feedback}
             decision = Decision(name="quality", value=found.score, cause=self._settings.evaluator, detail=detail)

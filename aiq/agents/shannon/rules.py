@@ -43,6 +43,7 @@ from aiq.agents.shannon.coverage import (
     sanitize_output,
     section_body,
     select_evidence,
+    shortfalls,
 )
 from aiq.agents.shannon.entities import entity_matches, filter_by_entity, filter_results
 from aiq.agents.shannon.loops import is_task_complete, observations_similar, react_should_stop, truncate_observations
@@ -77,5 +78,6 @@ __all__ = [
     "needs_more_research", "normalize_url", "observations_similar", "parse_claims", "peel_quotes", "quality_score",
     "rank_citations", "react_should_stop", "reflection_score", "reflects_again", "registrable_domain",
     "repair_subtasks", "route_pattern", "sanitize_output", "search_line", "section_body", "select_evidence",
-    "split_tokens", "strategy_preset", "topological_order", "truncate_observations", "verify_claim", "window_share",
+    "shortfalls", "split_tokens", "strategy_preset", "topological_order", "truncate_observations", "verify_claim",
+    "window_share",
 ]  # fmt: skip

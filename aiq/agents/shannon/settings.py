@@ -20,13 +20,9 @@ Tier = Literal["small", "medium", "large"]
 Pattern = Literal["react", "react_per_task", "parallel", "hybrid", "sequential"]
 
 WITHOUT_STRATEGY: Mapping[str, Any] = {
+    **strategy_preset("standard"),
     "enable_verification": False,
-    "max_concurrent_agents": 5,
     "react_max_iterations": 5,
-    "gap_filling_enabled": True,
-    "gap_filling_max_gaps": 3,
-    "gap_filling_max_iterations": 2,
-    "gap_filling_check_citations": False,
 }
 """Specification 1.4 and 1.12."""
 

@@ -3,20 +3,19 @@
 from collections.abc import Sequence
 from typing import Any
 
-from aiq.agents.shannon.calls import ask, effective_limit, or_none, working_as
+from aiq.agents.shannon.calls import ask, effective_limit, or_none
 from aiq.agents.shannon.records import AgentResult
 from aiq.agents.shannon.rules import (
     citation_lines,
     clip,
     continuation_margin,
-    count_inline_citations,
     distinct,
     looks_complete,
     minimum_citations,
     needs_continuation,
     sanitize_output,
-    section_body,
     select_evidence,
+    shortfalls,
 )
 from aiq.agents.shannon.settings import ShannonSettings, Tier
 from aiq.agents.shannon.state import ResearchState
@@ -58,16 +57,15 @@ class Synthesize:
         ]
         role = f"shannon.{tier or self._tier}.synthesizer"
         limit = effective_limit(role, self._limit(len(state.kept) + len(state.filled)))
-        with working_as(AGENT):
-            last = await or_none(self._reply(role, messages, limit), "no_synthesis")
-            if last is None:
-                return {}
-            text = last.text.strip()
-            if self._stopped_early(last, state, limit):
-                more = await or_none(self._rest(role, messages, text, limit), "no_continuation")
-                current().events.emit(Decision(name="continuation", value=more is not None, cause="it ended early"))
-                if more is not None:
-                    last, text = more, f"{text}\n\n{more.text.strip()}"
+        last = await or_none(self._reply(role, messages, limit), "no_synthesis", AGENT)
+        if last is None:
+            return {}
+        text = last.text.strip()
+        if self._stopped_early(last, state, limit):
+            more = await or_none(self._rest(role, messages, text, limit), "no_continuation", AGENT)
+            current().events.emit(Decision(name="continuation", value=more is not None, cause="it ended early"))
+            if more is not None:
+                last, text = more, f"{text}\n\n{more.text.strip()}"
         current().keep_draft(text)
         return {"written": text, "cut_off": cut_by(last.finish_reason) is not None}
 
@@ -76,13 +74,8 @@ class Synthesize:
 
         There need be no more citations than there are sources.
         """
-        least = self._settings.area_chars, minimum_citations(len(state.citations), self._settings.area_citations)
-        short = {}
-        for area in state.sections:
-            body = section_body(text, area) or ""
-            found = zip((len(body), count_inline_citations(body)), least, ("characters", "citations"), strict=True)
-            short[area] = ", ".join(f"{has} of {wants} {what}" for has, wants, what in found if has < wants)
-        return {area: why for area, why in short.items() if why}
+        cited = minimum_citations(len(state.citations), self._settings.area_citations)
+        return shortfalls(text, state.sections, self._settings.area_chars, cited)
 
     def _evidence(self, state: ResearchState) -> list[AgentResult]:
         """What the prompt shows: results that fill gaps, which come on top, and the first of the others."""

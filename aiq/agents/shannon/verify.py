@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from aiq.agents.shannon.calls import ask, or_none, working_as
+from aiq.agents.shannon.calls import ask, or_none
 from aiq.agents.shannon.records import LenientRecord
 from aiq.agents.shannon.rules import (
     aggregate_verification,
@@ -69,8 +69,7 @@ class Verify:
         """Each claim with its confidence, and the whole; nothing where there are no citations."""
         if not state.citations:
             return {"verification": None}
-        with working_as(AGENT):
-            texts = await or_none(self._claims(state.written), "verification_skipped")
+        texts = await or_none(self._claims(state.written), "verification_skipped", AGENT)
         if texts is None:
             return {"verification": Verification(overall=UNKNOWN, supported=0)}
         works = [lambda at=at, text=text: self._checked(at, text, len(texts), state) for at, text in enumerate(texts)]
@@ -102,8 +101,7 @@ class Verify:
             for place in self._places(text, claims, state)
             for one in [state.citations[place]]
         ]
-        with working_as(f"{AGENT}-{number + 1}"):
-            found = await or_none(call.ask(claim=text, citations=shown), "claim_not_checked")
+        found = await or_none(call.ask(claim=text, citations=shown), "claim_not_checked", f"{AGENT}-{number + 1}")
         if found is None:
             return Claim(text=text, confidence=UNKNOWN)
         confidence = found.weighed([one.credibility for one in state.citations[: settings.max_citations]])

@@ -34,11 +34,8 @@ class Workflow:
     """Its graph is compiled once and serves all samples at once."""
 
     def __init__(self, settings: ShannonSettings, prompts: Prompts) -> None:
-        execute, cite, self.synthesize = (
-            Execute(settings, prompts),
-            Cite(settings.citations),
-            Synthesize(settings, prompts),
-        )
+        execute, cite = Execute(settings, prompts), Cite(settings.citations)
+        self.synthesize = Synthesize(settings, prompts)
         gaps = Gaps(settings, prompts, execute, cite, self.synthesize)
         self.memory = Recall(settings.memory)
         research: dict[str, Stage] = {
@@ -54,9 +51,8 @@ class Workflow:
         }
         review: dict[str, Stage] = {"reflect": Reflect(settings, prompts, self.synthesize).run}
         if settings.citations.placement == "after":
-            review["place_citations"] = Place(
-                settings.synthesis_model_tier, prompts, strict=settings.citations.strict_marks
-            ).run
+            strict = settings.citations.strict_marks
+            review["place_citations"] = Place(settings.synthesis_model_tier, prompts, strict=strict).run
         if settings.of("enable_verification"):
             review["verify"] = Verify(settings.verification, prompts).run
 

@@ -17,7 +17,8 @@ _TOKEN = re.compile(r"\d[\d,.]*\d|\d+|[^\W\d_\u3400-\u9fff]+(?:['’](?!s\b)[^\W
 BOILERPLATE = re.compile(
     r"^(?:page updated|last updated|published|posted|updated on|copyright|©|all rights reserved|cookie|we use cookies"
     r"|subscribe|sign (?:up|in)|log in|share (?:this|on)|click here|read more|skip to|menu|home\b.{0,3}$"
-    r"|related (?:articles|links)|advertisement|更新于|页面更新|版权|责任编辑"
+    r"|related (?:articles|links)|advertisement|(?:最后|最近)?更新(?:于|[:：])|本?页面?.{0,6}(?:更新|修订)于"
+    r"|版权|责任编辑"
     r"|(?:the )?(?:sources|results|documents|evidence) (?:do|does|did) not (?:answer|say|contain|mention|state)"
     r"|not enough information|no(?:thing| information| evidence) (?:was|were|could be) found|现有资料没有|没有找到"
     r"|信息不足)",

@@ -8,7 +8,7 @@ from itertools import pairwise
 from aiq.offline.engine.analysis import PARTICLES, Sentence, analyse
 from aiq.offline.engine.dates import MONTHS
 from aiq.offline.engine.evidence import Hit
-from aiq.offline.engine.lexicon import alike, is_occupation, kind_of, listed, parts_of_speech, stem, vocabulary
+from aiq.offline.engine.lexicon import ENDINGS, alike, is_occupation, kind_of, listed, parts_of_speech, stem, vocabulary
 from aiq.offline.engine.quantities import Quantity, with_unit
 from aiq.offline.engine.question import FUNCTION_WORDS, Ask
 from aiq.offline.engine.text import is_chinese
@@ -202,7 +202,6 @@ _CHINESE_CUT = re.compile(
     r"[^\w·\-]+|[是在为于由用被把的了过和与及因从向对以将并曾至到已位]|当选|当过|选举|出生|毕业|任命|获得|担任"
     r"|现任|新一任|新任|一任|昨日|名叫|叫做"
 )
-_ENDINGS = {"place": "市县镇村省国州岛区城河湖山", "organisation": "司学院校馆局社部队行会厂"}
 _SURNAMES = frozenset("".join(listed("surnames")))
 
 
@@ -212,19 +211,21 @@ def _in_chinese(ask: Ask, hit: Hit) -> Iterator[Piece]:
     fit = 0.95 if ask.kind in ("work", "name") else 0.5
     yield from (Piece(span.start, span.end, span.text, fit) for span in hit.sentence.names)
     cuts = {0, len(text)} | {edge for match in _CHINESE_CUT.finditer(text) for edge in match.span()}
-    asked = (hit.sentence.tokens[place] for place, _ in hit.places)
-    cuts |= {edge for t in asked if t.root in known or t.root in ask.words for edge in (t.start, t.end)}
+    for token in (hit.sentence.tokens[place] for place, _ in hit.places):
+        if token.root in known or token.root in ask.words:
+            ends_name = token.start not in cuts and kind_of(token.text) in ("place", "organisation", "thing")
+            cuts |= {token.end} if ends_name else {token.start, token.end}
     for start, end in pairwise(sorted(cuts)):
         piece = text[start:end]
         if 2 <= len(piece) <= 14 and is_chinese(piece) and piece not in PARTICLES | known:
-            repeated = analyse(ask.text).roots.keys() & analyse(piece).roots.keys()
+            repeated = analyse(ask.text).roots.keys() & analyse(piece.removesuffix(ask.head)).roots.keys()
             yield Piece(start, end, piece, _fit_in_chinese(ask, piece) * (0.5 if repeated else 1))
 
 
 def _fit_in_chinese(ask: Ask, piece: str) -> float:
     if ask.kind == "person":
         named = (len(piece) <= 3 and piece[0] in _SURNAMES) or "·" in piece
-        return (0.95 if named else 0.5) * (0.5 if piece[-1] in "".join(_ENDINGS.values()) else 1)
-    if ask.kind in _ENDINGS:
-        return 1.0 if piece[-1] in _ENDINGS[ask.kind] else 0.6
-    return 1.0 if ask.head and piece.endswith(ask.head) else 0.8
+        return (0.95 if named else 0.5) * (0.5 if piece[-1] in "".join(ENDINGS.values()) else 1)
+    if ask.kind in ENDINGS:
+        return 1.0 if piece[-1] in ENDINGS[ask.kind] else 0.6
+    return 0.8 if not ask.head else 1.0 if piece.endswith(ask.head) else 0.55

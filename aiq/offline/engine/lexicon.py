@@ -14,6 +14,9 @@ from lemminflect import getAllLemmas
 
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 
+ENDINGS = {"place": "市县镇村省国州岛区城河湖山", "organisation": "司学院校馆局社部队行会厂"}
+"""The last characters of Chinese names, by what they name."""
+
 
 class Vocabulary(NamedTuple):
     """The data file, read: base of an irregular noun, groups of a stem, phrases by first stem, classes of a noun."""

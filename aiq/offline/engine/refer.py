@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from aiq.offline.engine.analysis import PARTICLES
 from aiq.offline.engine.answer import answer
-from aiq.offline.engine.lexicon import alike, kind_of
+from aiq.offline.engine.lexicon import ENDINGS, alike, kind_of
 from aiq.offline.engine.question import parse
 from aiq.offline.engine.research import is_question
 from aiq.offline.engine.source import Source
@@ -26,7 +26,7 @@ _REFERRING = re.compile(
     re.IGNORECASE,
 )
 _REFERRING_IN_CHINESE = re.compile(
-    rf"(?:(?P<person>[他她])|(?P<it>它|其(?![他中余])))们?|[这那该此](?=(?P<noun>[^\W{''.join(sorted(PARTICLES))}]{{1,4}}))"
+    rf"(?:(?P<person>[他她])|(?P<it>它|其(?![他中余])))们?|[这那该此][个位所家座条本部只项]?(?=(?P<noun>[^\W{''.join(sorted(PARTICLES))}]{{1,4}}))"
 )
 _POSSESSIVE = ("his", "her", "its", "their")
 _RECALLS = re.compile(
@@ -100,6 +100,8 @@ def _meant(match: re.Match[str]) -> tuple[str, str] | None:
         return "", next((kind for kind in ("person", "place") if match.groupdict().get(kind)), "")
     for end in range(len(noun), 0, -1) if is_chinese(noun) else [len(noun)]:
         kind = kind_of(noun[:end])
+        if not kind and end == 1 and match.group() in "该此":  # the last character stands for the whole noun
+            kind = next((kind for kind, last in ENDINGS.items() if noun[0] in last), "")
         if kind in _THINGS and not (kind == "person" and match.groupdict().get("det", "").lower() == "the"):
             return noun[:end], kind
     return None
@@ -141,6 +143,6 @@ def _fit(named: Named, noun: str, kind: str, it: bool) -> int:
         return 0 if named.kind == "person" else 2
     if named.kind and kind and named.kind != kind:
         return 0
-    if kind != "person" and named.head and noun and not alike(noun, named.head):
+    if kind != "person" and named.head and noun not in named.head and not alike(noun, named.head):
         return 1
     return 3 if named.kind else 2

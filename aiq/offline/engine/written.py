@@ -31,8 +31,8 @@ _REFERENCES = re.compile(
     r"\W{0,8}$"
 )
 _ENTRY = re.compile(r"(?m)^\s*(?:[-*]\s+)?(?:\[\^?|【)?(\d+)(?:\]|】|[.)])[:：]?\s*(\S.*)$")
-_INLINE = re.compile(rf"([(（]{URL.pattern}(?:, [\d-]+)?[)）][.。!?！？]?)\s+(?=\S)")
-"""An address after a statement, where another one follows."""
+_INLINE = re.compile(rf"([(（]{URL.pattern}(?:, [\d-]+)?[)）](?:[。！？]|[.!?]?(?=\s)))\s*(?=\S)")
+"""An address after a statement, where another one follows; in Chinese there is no blank between them."""
 _CITED_AS = re.compile(r"(?i)\W{0,4}(?:citation(?: key)?|cite as|引用)\W{0,3}[:：]\s*(\S.*?)\s*$")
 _MARKS = r"[\[【]\^?\d+(?:\s*[,，、]\s*\d+)*[\]】]"
 
@@ -107,7 +107,7 @@ def _kind(line: str) -> str:
 def _records(lines: Sequence[str]) -> list[Source]:
     """Results one after the other, each with its address: cut after it where prose comes first, else before it."""
     kinds = "".join(map(_kind, lines)).replace("B", "A")
-    heads = "[AU]" if re.search("[AU]", kinds) else "S"
+    heads = "[AUS]" if re.match("[^AU]*S", kinds) else "[AU]"
     if re.match(rf"[^AUS]*P.*{heads}", kinds):
         cuts = [0, *(match.end() for match in re.finditer(heads, kinds))]
     else:

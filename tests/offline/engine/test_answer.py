@@ -34,6 +34,11 @@ def test_a_number_counts_what_is_named_before_it(question: str) -> None:
     assert (found.value, found.confidence > 0.5) == ("460,032", True)
 
 
+@each("alone")
+def test_it_reads_a_name_in_chinese(question: str, told: str, value: str) -> None:
+    assert answer(question, [Source(told, "https://a.example")], NOW).value == value
+
+
 @each("value")
 def test_it_reads_the_value(question: str, value: str) -> None:
     found = answer(question, sources(), NOW)
