@@ -23,14 +23,12 @@ from aiq.runs.rows import AnsweredTurn, AttemptStatus, RowError, SampleRow, Timi
 
 T = TypeVar("T")
 
-RUN_BUDGET = "limits.run_usd"  # ends the run and not an attempt: resumed with more, the run does what it stopped
-
 
 async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Callable[[SampleRow], None]) -> SampleRow:
     """Let the agent answer, hand the row to `write` and return it.
 
-    A failure is a row, never an exception, except what ends the whole run: then UserError, LimitReached (the run's
-    budget), ModelError (refused, and no answer yet) or CancelledError is raised after the row, which says `cancelled`
+    A failure is a row, never an exception, except what ends the whole run: then UserError, LimitReached (of the
+    run), ModelError (refused, and no answer yet) or CancelledError is raised after the row, which says `cancelled`
     unless a model refused.
     """
 
@@ -128,7 +126,7 @@ def settled(report: Report, session: Session) -> tuple[Report, str | None]:
         session.keep_draft(report.raw_text)
         raise AgentError(f"the agent gave no report: {why}")
     known = report.citation_status or citation_status(report.route, report.audit, bool(session.sources.all()))
-    cut = why_cut_off(report.raw_text or text, session.replies)
+    cut = why_cut_off(report.raw_text or text, session.replies) or session.cut_short
     if report.outcome == "partial":
         cut = cut or "the agent says that its report is not whole"
     changed = {"text": text, "citation_status": known, **({"outcome": "partial"} if cut else {})}
@@ -171,7 +169,7 @@ def classify(error: BaseException | None) -> tuple[AttemptStatus, bool]:
     if error is None:
         return "completed", False
     if isinstance(error, LimitReached):
-        return ("cancelled", True) if error.limit == RUN_BUDGET else ("limit", False)
+        return ("cancelled", True) if error.of_run else ("limit", False)
     if isinstance(error, UserError):
         return "cancelled", True
     if isinstance(error, ModelError) and error.never_answered:

@@ -4,8 +4,10 @@ In manifests of older versions a setting that lacks comes from the shipped optio
 """
 
 import copy
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from functools import cache, reduce
 from operator import getitem
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -104,6 +106,17 @@ def load_state(folder: RunFolder, plan: RunPlan) -> tuple[RunState, Mapping[Samp
         else:
             unscored[row.key] = row
     return state, unscored
+
+
+def seconds_worked(manifest: Manifest, state: RunState) -> float:
+    """Wall time of the earlier starts of a run, each until its last attempt ended; a killed one has told no more."""
+    starts = [datetime.fromisoformat(time) for time in (manifest.started, *(start.time for start in manifest.resumed))]
+    lasted = [0.0] * len(starts)
+    for row in state.attempts.values():
+        begun = datetime.fromisoformat(row.timing.started)
+        start = max(bisect_right(starts, begun) - 1, 0)
+        lasted[start] = max(lasted[start], (begun - starts[start]).total_seconds() + row.timing.seconds)
+    return sum(lasted)
 
 
 def brought_up_to_date(manifest: Manifest) -> tuple[Manifest, list[str]]:

@@ -23,7 +23,7 @@ from aiq.experiment.plan import RunPlan, check_data_sources, collections_of
 from aiq.experiment.provenance import models_of, new_manifest, utc_now
 from aiq.experiment.recording import begin_recording, open_recorder
 from aiq.experiment.resources import Resources, open_resources
-from aiq.experiment.resume import check_finished, load_state
+from aiq.experiment.resume import check_finished, load_state, seconds_worked
 from aiq.experiment.scoring import score_failure, score_report
 from aiq.experiment.sessions import Sessions
 from aiq.runs.folder import RunFolder
@@ -85,6 +85,7 @@ async def execute(
             held.enter_context(folder.lock())
         before = folder.read_summary() if folder.summary_path.exists() else None
         state, unscored = load_state(folder, plan)
+        worked = max(before.timing.run_seconds if before else 0.0, seconds_worked(earlier, state) if earlier else 0.0)
         if earlier is not None and earlier.rescored is not None:
             check_finished(state, earlier.rescored.run)
         # before a replay that starts no process, not even git
@@ -106,7 +107,9 @@ async def execute(
             if resources is None:
                 status = "finished"
             else:
-                status, error = await Runner(plan, resources, folder, state, unscored, observer).run(todo)
+                status, error = await Runner(plan, resources, folder, state, unscored, observer).run(
+                    todo, worked + time.monotonic() - start
+                )
                 resources.recorder.describe({"structured": resources.forms.known})
                 if status == "finished" and len(todo) == len(left):
                     resources.recorder.finish(from_start=earlier is None)
@@ -116,9 +119,8 @@ async def execute(
             status = "interrupted"
             raise
         finally:
-            seconds = time.monotonic() - start + (before.timing.run_seconds if before else 0)
             manifest = manifest.model_copy(update={"status": status, "finished": utc_now()})
-            summary = summarise(manifest, state, seconds)
+            summary = summarise(manifest, state, worked + time.monotonic() - start)
             if before is not None and summary.model_copy(update={"timing": before.timing}) == before:
                 summary = before
             else:
@@ -171,16 +173,19 @@ class Runner:
         self._unscored = dict(unscored)
         self._judged = JudgedBefore(folder, plan)
         self._samples = {sample.id: sample for sample in plan.dataset.samples}
-        self._sessions = Sessions(plan.settings, resources, folder, state.spent(), observer.waiting)
+        self._sessions = Sessions(plan.settings, resources, folder, state.spent(), observer.waiting, state.tool_calls)
         self._sample_rows: Journal[SampleRow] = _journal(folder.samples_path)
         self._score_rows: Journal[ScoreRow] = _journal(folder.scores_path)
 
-    async def run(self, keys: Sequence[SampleKey]) -> tuple[RunStatus, UserError | LimitReached | None]:
+    async def run(
+        self, keys: Sequence[SampleKey], worked: float = 0.0
+    ) -> tuple[RunStatus, UserError | LimitReached | None]:
         """Work until everything at these keys is done or something stops the run: how it ended, and what stopped it.
 
-        Attempts that are in flight then are cancelled, and their rows say so.
+        Attempts that are in flight then are cancelled, and their rows say so. `worked`: the seconds of
+        `limits.run_seconds` that are over.
         """
-        stop = asyncio.Event()
+        stop, most = asyncio.Event(), self._plan.settings.limits.run_seconds
         queue = iter(keys)
         with ExitStack() as opened:
             for files in (self._sessions, self._sample_rows, self._score_rows):
@@ -191,7 +196,10 @@ class Runner:
             everything, stopped = asyncio.gather(*workers), asyncio.create_task(stop.wait())
             try:
                 ends: set[asyncio.Future[Any]] = {everything, stopped}
-                await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+                left = None if most is None else max(0.0, most - worked)
+                ended, _ = await asyncio.wait(ends, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+                if most is not None and not ended:
+                    return "interrupted", LimitReached("limits.run_seconds", most)
                 if not everything.done():
                     return "interrupted", None
                 everything.result()

@@ -24,7 +24,7 @@ _TEMPLATES: Final = ("simulated_user.j2", "simulated_user_request.j2")
 
 
 class Sessions:
-    """The sessions of one run; all share its spend (`spent`: by earlier starts), judges its page store and answers.
+    """The sessions of one run; all share its spend (`spent`, `tool_calls`: by earlier starts), judges their stores.
 
     `waiting` is told why a failed call is sent again, and how many seconds that has cost and will.
     """
@@ -36,12 +36,14 @@ class Sessions:
         folder: RunFolder,
         spent: Usage,
         waiting: Callable[[str, float], None],
+        tool_calls: int = 0,
     ) -> None:
         self._settings = settings
         self._resources = resources
         self._run = folder.run_id
         self._spend = UsageLedger()
         self._spend.record("earlier starts", spent)
+        self._spend.tool_calls = tool_calls
         self._events = EventFiles(folder)
         self._recorder = resources.recorder
         self._pages = PageStore(resources.judges_web, folder)
@@ -69,6 +71,7 @@ class Sessions:
                 attempt=attempt,
                 events=self._log(write, heard),
                 check=self._recorder.check,
+                decide=self._recorder.decide,
                 **fields,
             )
 

@@ -11,7 +11,7 @@ from aiq.core.events import ModelCalled
 from aiq.core.llm_settings import LlmSettings
 from aiq.core.replies import read_reply
 from aiq.core.session import Session
-from aiq.core.usage import Usage
+from aiq.core.usage import Quantity, Usage
 from aiq.llm.apis import Api
 from aiq.llm.http import Headers, Request
 from aiq.llm.prices import PriceList
@@ -123,10 +123,12 @@ class Exchange:
     """
 
     def __init__(self, call: ModelCall, session: Session, prices: PriceList) -> None:
-        self.attempt = session.usage.begin(call.digest)
-        self._likely_usd = prices.estimate(call.body, None) if session.limits.in_money else 0.0
+        self.attempt = session.usage.sent(call.digest)
+        self._likely: dict[Quantity, float] = {"model_calls": 1}
+        if session.limits.estimated:
+            self._likely |= prices.estimate(call.body, None)
         for ledger in (session.usage, session.spend):
-            ledger.in_flight_usd += self._likely_usd
+            ledger.begin(self._likely)
         self._call = call
         self._session = session
         self._prices = prices
@@ -170,9 +172,8 @@ class Exchange:
             return
         self._open = False
         del self._session.open_calls[self]
-        self._session.usage.end()
         for ledger in (self._session.usage, self._session.spend):
-            ledger.in_flight_usd -= self._likely_usd
+            ledger.end(self._likely)
         if usage is not None:
             self._session.record_usage(self._call.role, usage)
         called = ModelCalled(

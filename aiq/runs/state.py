@@ -38,12 +38,14 @@ class RunState:
         self.spec = spec
         self.attempts: dict[SampleKey, SampleRow] = {}
         self.usage: dict[str, defaultdict[str, Usage]] = {"agent": defaultdict(Usage), "judge": defaultdict(Usage)}
+        self.tool_calls = 0  # of superseded attempts too, as `spent`
         self._judge_hashes = {metric.name: judge.hash for judge in spec.judges for metric in judge.metrics}
         self._scores: dict[str, dict[SampleKey, ScoreRow]] = {name: {} for name in spec.metrics}
 
     def add_attempt(self, row: SampleRow) -> None:
         self.attempts[row.key] = row.model_copy(update=_TEXTS)
         self._spend("agent", row.usage)
+        self.tool_calls += row.tool_calls
 
     def add_scores(self, rows: Iterable[ScoreRow]) -> None:
         """Take the scores over; those of a judge that has changed since count as none, and only their spend stays."""

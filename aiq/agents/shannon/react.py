@@ -34,6 +34,9 @@ class React:
         loop = Loop()
         with working_as(task.agent_id):
             for number in range(task.max_iterations):
+                if spent := current().spent():
+                    self._ended(task, number, spent)
+                    break
                 thought = await self._say("reasoner", task, loop)
                 if thought is None:
                     break
