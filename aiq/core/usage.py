@@ -3,7 +3,6 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from contextvars import ContextVar
-from math import floor
 from typing import Final, Literal, Protocol, get_args
 
 from pydantic import Field
@@ -48,6 +47,11 @@ class Usage(Record):
         return self.input_tokens + self.output_tokens
 
     @property
+    def counted_tokens(self) -> int:
+        """What limits in tokens count: the known ones and the estimated ones."""
+        return self.total_tokens + self.estimated_tokens
+
+    @property
     def counted_usd(self) -> float:
         """What limits in money count: the known cost and the estimated one."""
         return (self.cost_usd or 0.0) + self.estimated_usd
@@ -67,7 +71,8 @@ account: ContextVar[Account | None] = ContextVar("account", default=None)
 class UsageLedger:
     """Usage by role, recorded once per HTTP exchange by the transport and by nobody else; and tool calls.
 
-    `in_flight`: what the model calls under way, whose usage is not yet known, will add by estimate.
+    `in_flight`: what the model calls under way, whose usage is not yet known, will add by estimate; `largest`: the most
+    that one call has added.
     """
 
     def __init__(self) -> None:
@@ -75,6 +80,7 @@ class UsageLedger:
         self._total = Usage()
         self._sends: Counter[str] = Counter()
         self.in_flight: defaultdict[Quantity, float] = defaultdict(float)
+        self.largest: defaultdict[Quantity, float] = defaultdict(float, model_calls=1)
         self.tool_calls = 0
 
     def sent(self, digest: str) -> int:
@@ -93,6 +99,8 @@ class UsageLedger:
     def record(self, role: str, usage: Usage) -> None:
         self._by_role[role] += usage
         self._total += usage
+        self.largest["tokens"] = max(self.largest["tokens"], usage.counted_tokens)
+        self.largest["usd"] = max(self.largest["usd"], usage.counted_usd)
 
     def by_role(self) -> dict[str, Usage]:
         """Usage of each role, roles in alphabetical order."""
@@ -105,7 +113,7 @@ class UsageLedger:
         """What a limit counts: what is known, what is estimated, and what is under way."""
         known = {
             "model_calls": self._total.calls,
-            "tokens": self._total.total_tokens + self._total.estimated_tokens,
+            "tokens": self._total.counted_tokens,
             "usd": self._total.counted_usd,
             "tool_calls": self.tool_calls,
         }
@@ -178,12 +186,10 @@ class Limits(Record):
     def reached(self, sample: UsageLedger, seconds: float) -> str | None:
         """A sample's limit, in words, of which nothing but the reserve is left after `seconds`, if there is one.
 
-        Of model calls the reserve is one at least, of tool calls nothing: a report takes none.
+        The reserve is as much as the largest call so far at least; of tool calls it is nothing: a report takes none.
         """
         for quantity, bound in self.of("sample").items():
-            share = 1.0 if quantity == "tool_calls" else 1 - self.reserve
-            least = floor(share * bound) if quantity == "model_calls" else share * bound
-            if (seconds if quantity == "seconds" else sample.used(quantity)) >= least:
-                kept = "" if share == 1 else f" but for limits.reserve={self.reserve:g}"
-                return f"limits.sample_{quantity}={bound:g} reached{kept}"
+            kept = 0.0 if quantity == "tool_calls" else max(self.reserve * bound, sample.largest[quantity])
+            if (seconds if quantity == "seconds" else sample.used(quantity)) >= bound - kept:
+                return f"limits.sample_{quantity}={bound:g} is used up{' but for limits.reserve' if kept else ''}"
         return None

@@ -39,6 +39,8 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
 
     started, start = utc_now(), time.perf_counter()
     found, error = await outcome(session, sample.question.text, research)
+    if isinstance(error, LimitReached) and not error.of_run and session.limits.on_limit == "synthesize":
+        found, error = drafted(session, str(error)), None if session.draft else error
     report, cut = found or (None, None)
     status, fatal = ("limit", False) if cut else classify(error)
     raw = report.raw_text if report else session.draft
@@ -131,6 +133,14 @@ def settled(report: Report, session: Session) -> tuple[Report, str | None]:
         cut = cut or "the agent says that its report is not whole"
     changed = {"text": text, "citation_status": known, **({"outcome": "partial"} if cut else {})}
     return report.model_copy(update=changed), cut
+
+
+def drafted(session: Session, why: str) -> tuple[Report, str] | None:
+    """The report that an agent had written when it reached a limit, unverified, and why it is no more than that."""
+    if session.draft is None:
+        return None
+    report, _ = settled(Report(text=session.draft, raw_text=session.draft, route="draft", outcome="partial"), session)
+    return report, why
 
 
 async def outcome(

@@ -50,7 +50,7 @@ class React:
                 if stop and self._may_stop(number + 1, loop):
                     self._ended(task, number + 1, "observations say so")
                     break
-            final = await self._say("summarizer", task, loop)
+            final = None if current().spent() else await self._say("summarizer", task, loop)
         outputs = [output for result in loop.results for output in result.tool_outputs]
         steps = tuple(result.response for result in loop.results)
         if final:

@@ -93,7 +93,7 @@ class Worker:
         role, offered = f"shannon.{task.tier}.researcher", [definition(tool) for tool in task.tools]
         for turn in range(self._rounds):
             if turn and current().spent():
-                break
+                return ""  # what its tools brought is for the report
             reply = await ask(role, messages, tools=offered)
             if not reply.tool_calls:
                 return reply.text
