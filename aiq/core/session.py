@@ -29,7 +29,7 @@ from aiq.core.seeds import derive
 from aiq.core.sources import Registry, SourceKind
 from aiq.core.text import whole_value
 from aiq.core.tools import Toolbox, ToolResult, Web
-from aiq.core.usage import Limits, Usage, UsageLedger, account
+from aiq.core.usage import OF_TOOL_CALLS, Limits, Usage, UsageLedger, account
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -264,7 +264,7 @@ class Session:
         """Count a tool call. Raises ToolError where the research is over, LimitReached where no call is allowed."""
         if why := self.spent():
             raise ToolError(ToolErrorKind.OVER_BUDGET, f"{SPENT} ({why})")
-        self.limits.check(self.usage, self.spend, ("tool_calls",))
+        self.limits.check(self.usage, self.spend, OF_TOOL_CALLS)
         for ledger in (self.usage, self.spend):
             ledger.tool_calls += 1
 

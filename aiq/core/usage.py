@@ -19,7 +19,8 @@ Quantity = Literal["model_calls", "tokens", "usd", "seconds", "tool_calls"]
 """What a limit bounds; `limits.SCOPE_QUANTITY` is its setting."""
 
 OF_MODEL_CALLS: Final[tuple[Quantity, ...]] = ("model_calls", "tokens", "usd")
-"""What the next model call adds to; time has a timer, and tool calls are checked before the next of them."""
+OF_TOOL_CALLS: Final[tuple[Quantity, ...]] = ("tool_calls",)
+"""What a call adds to, checked before it. Time has a timer."""
 
 
 class Usage(Record):
@@ -80,7 +81,7 @@ class UsageLedger:
         self._total = Usage()
         self._sends: Counter[str] = Counter()
         self.in_flight: defaultdict[Quantity, float] = defaultdict(float)
-        self.largest: defaultdict[Quantity, float] = defaultdict(float, model_calls=1)
+        self.largest: defaultdict[Quantity, float] = defaultdict(float, {"model_calls": 1.0})
         self.tool_calls = 0
 
     def sent(self, digest: str) -> int:
@@ -178,7 +179,8 @@ class Limits(Record):
 
     def check(self, sample: UsageLedger, run: UsageLedger, adds: Collection[Quantity] = OF_MODEL_CALLS) -> None:
         """Raises LimitReached when one more call, which adds to these quantities, would start beyond a limit."""
-        for scope, ledger in (("run", run), ("sample", sample)):
+        ledgers: tuple[tuple[Scope, UsageLedger], ...] = (("run", run), ("sample", sample))
+        for scope, ledger in ledgers:
             for quantity, bound in self.of(scope).items():
                 if quantity in adds and ledger.used(quantity) >= bound:
                     raise LimitReached(f"limits.{scope}_{quantity}", bound, ledger.guesses(quantity))
