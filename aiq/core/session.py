@@ -81,8 +81,8 @@ async def no_store() -> Any:
     raise RuntimeError("this session has no store to remember in: make it with store=")
 
 
-SPENT: Final = "the budget of this sample is spent: answer with what you have, and call no further tool"
-"""What a model is told in place of a tool's result."""
+SPENT: Final = "The budget of this sample is spent: answer now with what you have, and call no further tool"
+"""What a model is told in place of a tool's result, and of the tools."""
 
 T = TypeVar("T")
 

@@ -82,10 +82,7 @@ class ModelRetry(Middleware):
 
 @dataclass(eq=False)
 class ToolBudget(Middleware):
-    """At most `most` calls of these tools, then an anchor asks for the findings.
-
-    No tool after `2 * most + 8` turns, or where the sample's budget is spent.
-    """
+    """At most `most` calls of these tools, then an anchor asks for the findings; no tool after `2 * most + 8` turns."""
 
     most: int
     budgeted: Collection[str]
@@ -93,7 +90,7 @@ class ToolBudget(Middleware):
     async def awrap_model_call(self, request: Request, handler: Call) -> Response:
         replies = replies_in(request.messages)
         hidden: Collection[str] = ()
-        if len(replies) >= 2 * self.most + 8 or current().spent():
+        if len(replies) >= 2 * self.most + 8:
             hidden = tool_names(request)
         elif sum(call["name"] in self.budgeted for reply in replies for call in reply.tool_calls) >= self.most:
             hidden = self.budgeted
