@@ -10,7 +10,8 @@ from aiq.__main__ import main
 from aiq.experiment.forecast import QUANTITIES, _total
 from tests.experiment.conftest import Workplace
 
-ASKING = ("experiment=tiny", "agent.ask=true")  # a call a sample, of a token in and one out; a dollar a token in
+JUDGED = ("experiment=tiny", "agent.ask=true")
+ASKING = (*JUDGED, "judge=[]")  # a call a sample, of a token in and one out; a dollar a token in
 UNBOUNDED = "unbounded"
 
 
@@ -45,7 +46,7 @@ def filled(account: str, cells: list[str]) -> list[str]:
         (["limits.run_usd=4", "limits.run_seconds=7"], {"usd": "4.00", "seconds": "7"}),
         (["limits.run_tokens=50", "limits.sample_tokens=500"], {"tokens": "50", "usd": "6,000.00"}),
         (
-            ["limits.sample_tokens=500", "llm.prices={other: {input: 1, output: 1}}"],
+            ["limits.sample_tokens=500", "llm.model=other"],
             {"tokens": "6,000", "usd": "unknown"},
         ),
     ],
@@ -54,24 +55,25 @@ def test_what_a_run_uses_at_most(
     here: Workplace, capsys: pytest.CaptureFixture[str], limits: list[str], bounds: dict[str, str]
 ) -> None:
     here.endpoint.close()  # nobody is asked
-    before = sorted(here.path.rglob("*"))
-    found = dry(capsys, *ASKING, "epochs=2", *limits)
+    before = sorted(here.path.iterdir())
+    documents = ("knowledge.collection=mine", "knowledge.documents=[pages.jsonl]")
+    found = dry(capsys, *ASKING, *documents, "epochs=2", *limits)
     whole = dict.fromkeys(QUANTITIES, UNBOUNDED) | bounds
     assert found == {("at most", "agent"): whole, ("at most", "run"): whole}
-    assert sorted(here.path.rglob("*")) == before
+    assert [path for path in sorted(here.path.iterdir()) if path.name != "__pycache__"] == before
 
 
 def test_judges_that_ask_a_model_are_bound_by_limits_of_the_run_alone(
     here: Workplace, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = dry(capsys, *ASKING, "judge.letters.target=tiny_parts:Twice", "limits.sample_tokens=5", "limits.run_usd=9")
+    found = dry(capsys, *JUDGED, "limits.sample_tokens=5", "limits.run_usd=9")
     assert found["at most", "agent"]["tokens"] == "30"
     for account in ("judges", "run"):
         assert (found["at most", account]["tokens"], found["at most", account]["usd"]) == (UNBOUNDED, "9.00")
 
 
 def test_what_a_run_will_likely_use(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
-    here.ran(*ASKING, "limit=3")
+    here.ran(*ASKING[1:], "limit=3")
     told = dry(capsys, *ASKING, "epochs=2", "limits.run_model_calls=11")
     assert told["expected", "agent"] | {"seconds": ""} == {
         "model_calls": "11 (11 to 11)",  # not 12: the limit
@@ -81,10 +83,8 @@ def test_what_a_run_will_likely_use(here: Workplace, capsys: pytest.CaptureFixtu
         "tool_calls": "0 (0 to 0)",
     }
     assert told["expected", "run"]["seconds"]
-    prices = "llm.prices={other: {input: 1, output: 1}}"
-    assert dry(capsys, *ASKING, prices, "limit=1")["expected", "run"]["usd"] == "unknown"
-    judged = dry(capsys, *ASKING, "judge.letters.target=tiny_parts:Twice", "judge={other: ${judge.letters}}")
-    assert judged["expected", "judges"]["tokens"] == "unknown"
+    assert dry(capsys, *ASKING, "llm.model=other", "limit=1")["expected", "run"]["usd"] == "unknown"
+    assert dry(capsys, *JUDGED)["expected", "judges"]["tokens"] == "unknown"
     here.write_samples({"a": "one"})
     assert main(["run", *ASKING, "name=single"]) == 0
     assert dry(capsys, *ASKING, "--like", "single")["expected", "run"]["tokens"] == "2 (of one sample)"
@@ -96,7 +96,7 @@ def test_of_a_sweep_each_run_and_all_together(here: Workplace, capsys: pytest.Ca
     assert {account: of["model_calls"] for (_, account), of in found.items()} == {
         "epochs=1": "18", "epochs=2": "36", "2 runs in all": "54",
     }  # fmt: skip
-    here.ran(*ASKING)
+    here.ran(*ASKING[1:])
     assert dry(capsys, *given)["expected", "2 runs in all"]["tokens"] == "36 (36 to 36)"
     assert len(here.runs()) == 1
 
@@ -110,7 +110,7 @@ def test_of_a_sweep_each_run_and_all_together(here: Workplace, capsys: pytest.Ca
         (["--dry-run", "seed=1,2"], "which needs -m"),
         (["--dry-run", "-m", "seed=1"], "no setting has several values"),
         (["--dry-run", "-m", "seed=1,2", "sweep.strategy=rescore"], "drop one"),
-        (["--dry-run", "dataset.ids=[none]"], "the filters leave none"),
+        (["--dry-run", "dataset.ids=[none]"], "tiny has no sample none"),
     ],
 )
 def test_what_is_wrong_is_one_line(
@@ -139,7 +139,7 @@ def test_a_total_is_scaled_by_samples_and_epochs(
 
 
 def test_a_run_of_which_nothing_ended_tells_nothing(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
-    run = here.ran(*ASKING, "limit=1")
+    run = here.ran(*ASKING[1:], "limit=1")
     rows: Path = run / "samples.jsonl"
     rows.write_text(json.dumps({**json.loads(rows.read_text()), "status": "cancelled"}) + "\n")
     assert main(["run", "--dry-run", *ASKING, "--like", str(run)]) == 2
