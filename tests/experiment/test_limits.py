@@ -13,6 +13,7 @@ from aiq.core.events import EventLog
 from aiq.core.reports import Report
 from aiq.core.samples import Question, Sample, SampleKey
 from aiq.core.session import ApprovingUser, Session
+from aiq.core.settings import Settings
 from aiq.core.usage import Limits, Quantity, Usage, UsageLedger
 from aiq.experiment.attempt import run_attempt
 from aiq.experiment.compose import settings
@@ -81,6 +82,8 @@ async def test_every_agent_ends_with_a_report_of_what_it_has(agent: list[str], l
 class Drafting:
     """Writes a draft, and then works on until a limit stops it."""
 
+    Settings = Settings
+
     async def research(self, question: Question, session: Session) -> Report:
         session.keep_draft("A draft [1].")
         raise LimitReached("limits.sample_tokens", 5)
@@ -118,8 +121,8 @@ def test_the_research_is_over_where_the_reserve_begins(
     ledger = UsageLedger()
     for _ in range(int(used) if quantity == "model_calls" else 10):
         part = used / 10
-        spent = {"tokens": {"input_tokens": round(part)}, "usd": {"cost_usd": part}}.get(quantity, {})
-        ledger.record("a", Usage(calls=1, **spent))
+        adds: dict[str, dict[str, Any]] = {"tokens": {"input_tokens": round(part)}, "usd": {"cost_usd": part}}
+        ledger.record("a", Usage(calls=1, **adds.get(quantity, {})))
     if quantity == "tokens":
         ledger.record("a", Usage(input_tokens=round(used) - ledger.total().input_tokens))
     ledger.tool_calls = int(used) if quantity == "tool_calls" else 0
