@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -82,7 +82,7 @@ async def test_every_agent_ends_with_a_report_of_what_it_has(agent: list[str], l
 class Drafting:
     """Writes a draft, and then works on until a limit stops it."""
 
-    Settings = Settings
+    Settings: ClassVar = Settings
 
     async def research(self, question: Question, session: Session) -> Report:
         session.keep_draft("A draft [1].")
