@@ -26,7 +26,9 @@ if TYPE_CHECKING:  # a run needs much more than `--help` does
     from aiq.experiment.runner import RunOutcome
 
 _RESUME = "resume="
-RESUMED_ALONE = "resume=RUN goes on with one run, or with -m one sweep; it takes neither --cfg nor a second folder"
+RESUMED_ALONE = (
+    "resume=RUN goes on with one run, or with -m one sweep; no --cfg, --dry-run or second folder goes with it"
+)
 
 
 def finished(overrides: Sequence[str]) -> FinishedRun:
@@ -200,10 +202,13 @@ def executed(
     return outcome
 
 
-def plan_of(overrides: Sequence[str], place: SweepPlace | None = None, *, swept: bool = False) -> "RunPlan":
+def plan_of(
+    overrides: Sequence[str], place: SweepPlace | None = None, *, swept: bool = False, dry: bool = False
+) -> "RunPlan":
     """What a new run will do, checked with all that would only come to light at its end.
 
-    `place`: of a point in its sweep; `swept`: whether it is part of one without being a point.
+    `place`: of a point in its sweep; `swept`: whether it is part of one without being a point. `dry`: nothing is to be
+    written, so documents are left where they are.
     """
     from aiq.agents.base import AsksUser
     from aiq.analysis.reliability import read_calibration
@@ -214,6 +219,9 @@ def plan_of(overrides: Sequence[str], place: SweepPlace | None = None, *, swept:
     if place is None and not swept:
         refuse_axes(config, overrides)
     settings = as_recorded(compose.settings_from(config), place.job if place else None)
+    if dry:
+        without = settings.knowledge.model_copy(update={"documents": (), "collection": None})
+        settings = settings.model_copy(update={"knowledge": without})
     if settings.judge_reliability is not None:
         read_calibration(resolve(settings.judge_reliability))
     plan = make_plan(settings, overrides, place, compose.chosen_options(overrides))

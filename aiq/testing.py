@@ -143,6 +143,7 @@ class AiqCassette:
             user=make_user(settings.user, sample, resources.models),
             events=EventLog(lambda event: None),
             collection_name=question.collection_name,
+            decide=self._recorder.decide,
         )
 
         async def research() -> Report:

@@ -31,7 +31,13 @@ _STATUS: Final[Mapping[RunStatus, str]] = {
     "interrupted": "cancelled",
     "failed": "error",
 }
-_LIMITS: Final = {"sample_seconds": "time", "sample_model_calls": "turn", "sample_usd": "cost"}
+_LIMITS: Final = {
+    "sample_seconds": "time",
+    "sample_tokens": "token",
+    "sample_usd": "cost",
+    "sample_model_calls": "turn",
+    "sample_tool_calls": "custom",
+}
 """Inspect's name of each limit of ours; a report that the token limit cut off is a `token` limit there."""
 
 
@@ -103,6 +109,7 @@ def _spec(manifest: Manifest, summary: Summary) -> "EvalSpec":
             epochs=config.get("epochs"),
             limit=config.get("limit"),
             time_limit=limits.get("sample_seconds") and round(limits["sample_seconds"]),
+            token_limit=limits.get("sample_tokens"),
             turn_limit=limits.get("sample_model_calls"),
             cost_limit=limits.get("sample_usd"),
             fail_on_error=False,

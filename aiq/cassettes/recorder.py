@@ -148,6 +148,14 @@ class Recorder:
         if (slot := _lent.get()) and (missed := self.missed(slot.name)):
             raise missed
 
+    def decide(self, place: str, found: str | None) -> str | None:
+        """That the research of the work under way is over, or None; in a replay as it was when it was recorded.
+
+        How far its time has run, and which of its parallel calls came first, a replay cannot know.
+        """
+        slot = _lent.get()
+        return found if slot is None else slot.decided(place, found)
+
     def missed(self, name: str) -> CassetteMiss | None:
         """What was asked for in vain until now, by work that errors call `name`."""
         if self.replays and self._guard.connections:
@@ -265,6 +273,18 @@ class _Slot:
         found = None if self.cassette is None else self.cassette.take(asked, unless)
         if found is None and recorder.replays:
             raise recorder.miss(self._what_was_missed(asked))
+        return found
+
+    def decided(self, place: str, found: str | None) -> str | None:
+        """What was recorded of this place; else, but not in a replay, what was found now, which is kept."""
+        asked = Exchange(TOOL, f"limit:///{place}")
+        known = self.cassette.take(asked) if self.cassette is not None and self.recorder.reads else None
+        if known is not None:
+            return known.response_body.decode()
+        if self.recorder.replays:
+            return None
+        if found is not None:
+            self.keeping(asked)(status=200, body=found.encode())
         return found
 
     @property

@@ -2,6 +2,7 @@
 
 aiq run experiment=shallow_freshqa limit=10
 aiq run -m experiment=shallow_freshqa agent.shallow.max_tool_iterations=1,3,5
+aiq run experiment=shallow_freshqa limits.sample_model_calls=20 --dry-run   what it costs, at most and likely
 aiq run resume=results/shallow_freshqa/RUN_ID
 """
 
@@ -11,25 +12,32 @@ from collections.abc import Sequence
 from aiq import sweep
 from aiq.core.errors import UserError
 from aiq.experiment import choices, compose
-from aiq.experiment.grid import refuse, split
-from aiq.run import RESUMED_ALONE, carry_out, new, parted, reopened, unfinished
+from aiq.experiment.grid import refuse, refuse_unused, split
+from aiq.run import RESUMED_ALONE, carry_out, new, parted, plan_of, reopened, unfinished
 from aiq.runs.folder import SWEEP_FILE, RunFolder
 from aiq.runs.sweeps import SweepFolder
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The arguments, and in the help what there is to choose from."""
-    parser.usage = f"{parser.prog} [-m] [--cfg] SETTING=VALUE ..."
+    parser.usage = f"{parser.prog} [-m] [--cfg | --dry-run [--like RUN]] SETTING=VALUE ..."
     parser.epilog = choices.overview()
     parser.add_argument("overrides", nargs="*", metavar="SETTING=VALUE", help="a setting, or GROUP=OPTION")
     parser.add_argument("-m", "--multirun", action="store_true", help="sweep over settings with several values")
-    parser.add_argument("--cfg", action="store_true", help="print the resolved config and stop")
+    stop = parser.add_mutually_exclusive_group()
+    stop.add_argument("--cfg", action="store_true", help="print the resolved config and stop")
+    stop.add_argument("--dry-run", action="store_true", help="print what it would cost, at most and likely, and stop")
+    parser.add_argument("--like", metavar="RUN", help="with --dry-run: the earlier run to estimate from")
 
 
 def run(args: Namespace) -> int:
     resumed, others = parted(args.overrides)
-    if resumed and args.cfg:
+    if resumed and (args.cfg or args.dry_run):
         raise UserError(RESUMED_ALONE)
+    if args.like and not args.dry_run:
+        raise UserError("--like RUN is what --dry-run estimates from; add --dry-run, or drop it")
+    if args.dry_run:
+        return _dry_run(others, args.like, sweep=args.multirun)
     if resumed:
         place, settings = unfinished(resumed[0], others, sweeps=args.multirun)
         if (place / SWEEP_FILE).is_file():
@@ -39,6 +47,27 @@ def run(args: Namespace) -> int:
         return _show_config([p.overrides for p in split(others).points]) if args.cfg else sweep.start(others)
     refuse(others)
     return _show_config([others]) if args.cfg else carry_out(*new(others)).exit_code
+
+
+def _dry_run(overrides: Sequence[str], like: str | None, *, sweep: bool) -> int:
+    from aiq.site.forecasts import print_run, print_sweep
+
+    if not sweep:
+        refuse(overrides)
+        print_run(plan_of(overrides, dry=True), like)
+        return 0
+    grid = split(overrides)
+    refuse_unused(grid, overrides)
+    if grid.settings.strategy == "rescore":
+        raise UserError("--dry-run is of runs, and sweep.strategy=rescore decides again what they recorded; drop one")
+    plans = {
+        ", ".join(f"{name}={value}" for name, value in point.axes.items()): plan_of(
+            point.overrides, swept=True, dry=True
+        )
+        for point in grid.points
+    }
+    print_sweep(plans, grid.settings.points if grid.settings.strategy == "optuna" else len(plans), like)
+    return 0
 
 
 def _show_config(jobs: Sequence[Sequence[str]]) -> int:

@@ -15,9 +15,10 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from aiq.core.errors import ConfigError
+from aiq.core.usage import Quantity
 
 if TYPE_CHECKING:
     from aiq.core.run_settings import RunSettings
@@ -32,7 +33,7 @@ _IDLE = {
     **dict.fromkeys(_OF_RUNS, "a server's samples are the tasks that it is asked"),
     "resume": "a server goes on with its unfinished tasks by itself",
     "user": "of a task it is whoever sends approvals",
-    "limits.run_usd": "what a key may spend is serve.key.usd",
+    **{f"limits.run_{quantity}": "what a key may spend is serve.key.usd" for quantity in get_args(Quantity)},
 }
 """Settings of a run that a server has no use for, and why."""
 

@@ -50,6 +50,11 @@ class LimitReached(AiqError):
         super().__init__(f"{limit}={bound:g} reached{note}")
         self.limit = limit
 
+    @property
+    def of_run(self) -> bool:
+        """Whether it ends the run and not an attempt: resumed with more, the run does what it stopped."""
+        return self.limit.startswith("limits.run_")
+
 
 class AgentError(AiqError):
     """An agent could not produce a report."""

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from pydantic import ValidationError
 
@@ -29,7 +29,7 @@ from aiq.core.seeds import derive
 from aiq.core.sources import Registry, SourceKind
 from aiq.core.text import whole_value
 from aiq.core.tools import Toolbox, ToolResult, Web
-from aiq.core.usage import Limits, Usage, UsageLedger, account
+from aiq.core.usage import OF_TOOL_CALLS, Limits, Usage, UsageLedger, account
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -81,6 +81,9 @@ async def no_store() -> Any:
     raise RuntimeError("this session has no store to remember in: make it with store=")
 
 
+SPENT: Final = "The budget of this sample is spent: answer now with what you have, and call no further tool"
+"""What a model is told in place of a tool's result, and of the tools."""
+
 T = TypeVar("T")
 
 _current: ContextVar["Session | None"] = ContextVar("session", default=None)
@@ -96,8 +99,9 @@ class Session:
     `tool_outcomes`: by tool, how many calls ended in `ok` or in which kind of ToolError; `outages`: by tool, the first
     error of the service behind it. In a judge's session `sources` are what the agent retrieved, and `answers` what the
     judges of a run share. `collection_name`: the documents that the question names. `check` raises what no work may
-    outlive, even if it has caught it. `memory`: an evaluation's name for the attempt, whose conversations are its own;
-    empty where they go on from session to session, as in `aiq chat`. `store` opens the run's LangGraph store of what
+    outlive, even if it has caught it; `decide` says what `spent` does, given what it found: in a replay what it did
+    when it was recorded. `memory`: an evaluation's name for the attempt, whose conversations are its own; empty where
+    they go on from session to session, as in `aiq chat`. `store` opens the run's LangGraph store of what
     agents remember of conversations, at its first call (`aiq.agents.toolkit.memory`).
     """
 
@@ -121,6 +125,7 @@ class Session:
     usage: UsageLedger = field(default_factory=UsageLedger)
     answers: Answers = field(default_factory=Answers)
     check: Callable[[], None] = lambda: None
+    decide: Callable[[str, str | None], str | None] = lambda place, found: found
     replies: list[Said] = field(default_factory=list)
     open_calls: dict[object, Callable[[str], object]] = field(default_factory=dict)
     tool_outcomes: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
@@ -129,6 +134,8 @@ class Session:
     _tool_calls: Iterator[int] = field(default_factory=itertools.count)
     _denied: list[int] = field(default_factory=list)
     _timers: list[asyncio.Timeout] = field(default_factory=list)
+    _told: list[str] = field(default_factory=list)
+    _asked: Counter[tuple[int, ...]] = field(default_factory=Counter)
 
     def seed(self, vote: int = 0, subject: str | None = None) -> int:
         """Of model requests. A `subject` takes the place of sample and epoch: then it is the same whoever asks."""
@@ -173,6 +180,32 @@ class Session:
         """Raises LimitReached when no further model call may start."""
         self.limits.check(self.usage, self.spend)
 
+    def spent(self) -> str | None:
+        """Why the research is over, in words; None while it may go on, and always with `limits.on_limit=stop`.
+
+        From then on tools are refused. An agent that asks and is told so answers with what it has: what is left until
+        the limit is for that. So does one that does not ask, when its tools tell it; either attempt ends as `limit`.
+        """
+        if self.limits.on_limit == "stop" or not self.limits.of("sample"):
+            return None
+        found = self._told[0] if self._told else self.limits.reached(self.usage, self._seconds)
+        place = call_path.get()
+        self._asked[place] += 1
+        if said := self.decide(f"{'.'.join(map(str, place))}/{self._asked[place]}", found):
+            self._told.append(said)
+        return said
+
+    @property
+    def cut_short(self) -> str | None:
+        """The limit by which somebody was told that the research is over."""
+        return self._told[0] if self._told else None
+
+    @property
+    def _seconds(self) -> float:
+        """Of the time of `within_time`, how much is over; 0 outside of it."""
+        ends = [end for timer in self._timers if (end := timer.when()) is not None]
+        return (self.limits.sample_seconds or 0.0) - (ends[-1] - asyncio.get_running_loop().time()) if ends else 0.0
+
     def openai(self, role: str) -> "AsyncOpenAI":
         """A stock client bound to the role: it reaches the run's endpoint with the run's key, counted as any call.
 
@@ -205,6 +238,7 @@ class Session:
 
         try:
             with holding(parent_call, call["call_id"]):
+                self._allow_call()
                 if given is None:
                     text = f"{name}: arguments are no JSON object: {str(arguments)[:200]}"
                     raise ToolError(ToolErrorKind.INVALID_ARGUMENTS, text)
@@ -225,6 +259,14 @@ class Session:
         targets = tuple(source.address for source in result.sources)
         returned(result.content, shown, "mentioned" if targets else "echoed", success=True, sources=targets)
         return result
+
+    def _allow_call(self) -> None:
+        """Count a tool call. Raises ToolError where the research is over, LimitReached where no call is allowed."""
+        if why := self.spent():
+            raise ToolError(ToolErrorKind.OVER_BUDGET, f"{SPENT} ({why})")
+        self.limits.check(self.usage, self.spend, OF_TOOL_CALLS)
+        for ledger in (self.usage, self.spend):
+            ledger.tool_calls += 1
 
     async def _run_tool(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         tool = self.tools.get(name)

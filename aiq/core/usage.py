@@ -1,8 +1,9 @@
 """What model calls cost, as the endpoint reported it, and the limits that are checked before the next call."""
 
 from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping
 from contextvars import ContextVar
-from typing import Final, Literal, Protocol
+from typing import Final, Literal, Protocol, get_args
 
 from pydantic import ConfigDict, Field, TypeAdapter
 from pydantic.dataclasses import dataclass
@@ -14,12 +15,21 @@ SpendName = Literal["cost_usd", "tokens", "calls", "seconds"]
 """What the agent spends on an attempt: dollars, tokens in and out, model calls, wall time."""
 
 
+Scope = Literal["run", "sample"]
+Quantity = Literal["model_calls", "tokens", "usd", "seconds", "tool_calls"]
+"""What a limit bounds; `limits.SCOPE_QUANTITY` is its setting."""
+
+OF_MODEL_CALLS: Final[tuple[Quantity, ...]] = ("model_calls", "tokens", "usd")
+OF_TOOL_CALLS: Final[tuple[Quantity, ...]] = ("tool_calls",)
+"""What a call adds to, checked before it. Time has a timer."""
+
+
 @dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
 class Usage:
     """Sums over HTTP exchanges. Tokens as reported; `cost_usd` is None where any call has no price.
 
-    Tokens and cost are lower bounds where there are `unreported_calls`. `estimated_usd`, what these may have cost by
-    their text, is in no other figure: only limits in money count it.
+    Tokens and cost are lower bounds where there are `unreported_calls`. `estimated_tokens` and `estimated_usd`, what
+    these may have been by their text, are in no other figure: only limits count them.
     """
 
     calls: int = 0
@@ -28,6 +38,7 @@ class Usage:
     output_tokens: int = 0
     unreported_calls: int = 0  # exchanges whose answer carried no usage, or did not come
     cost_usd: float | None = 0.0
+    estimated_tokens: int = 0
     estimated_usd: float = 0.0
 
     def __add__(self, other: "Usage") -> "Usage":
@@ -39,12 +50,18 @@ class Usage:
             self.output_tokens + other.output_tokens,
             self.unreported_calls + other.unreported_calls,
             None if costs[0] is None or costs[1] is None else costs[0] + costs[1],
+            self.estimated_tokens + other.estimated_tokens,
             self.estimated_usd + other.estimated_usd,
         )
 
     @property
     def total_tokens(self) -> int:
         return self.input_tokens + self.output_tokens
+
+    @property
+    def counted_tokens(self) -> int:
+        """What limits in tokens count: the known ones and the estimated ones."""
+        return self.total_tokens + self.estimated_tokens
 
     @property
     def counted_usd(self) -> float:
@@ -68,29 +85,38 @@ account: ContextVar[Account | None] = ContextVar("account", default=None)
 
 
 class UsageLedger:
-    """Usage by role, recorded once per HTTP exchange by the transport and by nobody else."""
+    """Usage by role, recorded once per HTTP exchange by the transport and by nobody else; and tool calls.
+
+    `in_flight`: what the model calls under way, whose usage is not yet known, will add by estimate; `largest`: the most
+    that one call has added.
+    """
 
     def __init__(self) -> None:
         self._by_role: defaultdict[str, Usage] = defaultdict(Usage)
         self._total = Usage()
         self._sends: Counter[str] = Counter()
-        self.in_flight = 0
-        """Model calls under way, whose usage is not yet known."""
-        self.in_flight_usd = 0.0
-        """What they will cost, by estimate, where a limit in money wants to know."""
+        self.in_flight: defaultdict[Quantity, float] = defaultdict(float)
+        self.largest: defaultdict[Quantity, float] = defaultdict(float, {"model_calls": 1.0})
+        self.tool_calls = 0
 
-    def begin(self, digest: str) -> int:
-        """Count one more call in flight; how often a request of this digest was sent before."""
-        self.in_flight += 1
+    def sent(self, digest: str) -> int:
+        """Count a send of a request of this digest; how often it was sent before."""
         self._sends[digest] += 1
         return self._sends[digest] - 1
 
-    def end(self) -> None:
-        self.in_flight -= 1
+    def begin(self, likely: Mapping[Quantity, float], sign: int = 1) -> None:
+        """A call that will likely add this is under way from now on."""
+        for quantity, amount in likely.items():
+            self.in_flight[quantity] += sign * amount
+
+    def end(self, likely: Mapping[Quantity, float]) -> None:
+        self.begin(likely, -1)
 
     def record(self, role: str, usage: Usage) -> None:
         self._by_role[role] += usage
         self._total += usage
+        self.largest["tokens"] = max(self.largest["tokens"], usage.counted_tokens)
+        self.largest["usd"] = max(self.largest["usd"], usage.counted_usd)
 
     def by_role(self) -> dict[str, Usage]:
         """Usage of each role, roles in alphabetical order."""
@@ -99,35 +125,97 @@ class UsageLedger:
     def total(self) -> Usage:
         return self._total
 
-    def guesses(self) -> str:
-        """What of the money is an estimate, to be added to a message; empty where nothing is."""
-        parts = {"usage not reported": self._total.estimated_usd, "calls under way": self.in_flight_usd}
-        said = [f"${usd:.4f} of it {why}" for why, usd in parts.items() if usd > 0.00005]
+    def used(self, quantity: Quantity) -> float:
+        """What a limit counts: what is known, what is estimated, and what is under way."""
+        known = {
+            "model_calls": self._total.calls,
+            "tokens": self._total.counted_tokens,
+            "usd": self._total.counted_usd,
+            "tool_calls": self.tool_calls,
+        }
+        return known[quantity] + self.in_flight[quantity]
+
+    def guesses(self, quantity: Quantity) -> str:
+        """What of a quantity is an estimate, to be added to a message; empty where nothing is."""
+        if quantity not in _ESTIMATED:
+            return ""
+        field, form, least = _ESTIMATED[quantity]
+        parts = {"usage not reported": getattr(self._total, field), "calls under way": self.in_flight[quantity]}
+        said = [f"{form.format(amount)} of it {why}" for why, amount in parts.items() if amount > least]
         return f", {', '.join(said)}: estimated by llm.characters_per_token" if said else ""
+
+
+_ESTIMATED: Final[Mapping[Quantity, tuple[str, str, float]]] = {
+    "tokens": ("estimated_tokens", "{:.0f} tokens", 0.5),
+    "usd": ("estimated_usd", "${:.4f}", 0.00005),
+}
+"""Of a quantity that is estimated where it is not known: the field of `Usage`, how it is written, what is too little.
+"""
 
 
 class Limits(Record):
     """Section `limits`; None means no limit."""
 
     sample_seconds: float | None = Field(gt=0, description="wall time of one attempt")
-    sample_model_calls: int | None = Field(ge=1, description="model calls of one attempt")
+    sample_tokens: int | None = Field(ge=1, description="tokens of one attempt, input and output")
     sample_usd: float | None = Field(gt=0, description="cost of one attempt, in US dollars")
-    run_usd: float | None = Field(gt=0, description="cost of the run, judges included; then it stops, to be resumed")
+    sample_model_calls: int | None = Field(ge=1, description="model calls of one attempt")
+    sample_tool_calls: int | None = Field(ge=1, description="tool calls of one attempt")
+    run_seconds: float | None = Field(gt=0, description="wall time of the run; then it stops, to be resumed; so below")
+    run_tokens: int | None = Field(ge=1, description="tokens of the run, judges included")
+    run_usd: float | None = Field(gt=0, description="cost of the run, judges included")
+    run_model_calls: int | None = Field(ge=1, description="model calls of the run, judges included")
+    run_tool_calls: int | None = Field(ge=1, description="tool calls of the run")
+    on_limit: Literal["stop", "synthesize"] = Field(
+        description="stop: a sample ends at its limit; synthesize: before it tools are refused, to write the report"
+    )
+    reserve: float = Field(
+        gt=0, lt=1, description="of on_limit=synthesize: the share of a sample's limit that is kept for the report"
+    )
+
+    def of(self, scope: Scope) -> dict[Quantity, float]:
+        """The limits that are set."""
+        bounds = {quantity: getattr(self, f"{scope}_{quantity}") for quantity in get_args(Quantity)}
+        return {quantity: bound for quantity, bound in bounds.items() if bound is not None}
 
     def of_run(self) -> "Limits":
         """The run's alone, none of a sample."""
-        return Limits(sample_seconds=None, sample_model_calls=None, sample_usd=None, run_usd=self.run_usd)
+        return self.model_copy(update={f"sample_{quantity}": None for quantity in get_args(Quantity)})
+
+    def part(self, of: int, spent: UsageLedger) -> "Limits":
+        """Those of one of so many shards: of each of the run's but time an equal part of what `spent` leaves."""
+        bounds = {
+            f"run_{quantity}": max(0.0, bound - spent.used(quantity)) / of
+            for quantity, bound in self.of("run").items()
+            if quantity != "seconds"
+        }
+        return self.model_copy(update=bounds)
+
+    @property
+    def estimated(self) -> bool:
+        """Whether there is a limit in tokens or money, which counts the calls under way by estimate."""
+        return any(quantity in self.of(scope) for scope in get_args(Scope) for quantity in _ESTIMATED)
 
     @property
     def in_money(self) -> str | None:
         """The setting of a limit in money, if there is one: it needs prices."""
-        return next((f"limits.{name}" for name in ("run_usd", "sample_usd") if getattr(self, name) is not None), None)
+        return next((f"limits.{scope}_usd" for scope in get_args(Scope) if "usd" in self.of(scope)), None)
 
-    def check(self, sample: UsageLedger, run: UsageLedger) -> None:
-        """Raises LimitReached when one more model call would start beyond a limit."""
-        calls = self.sample_model_calls
-        if calls is not None and sample.total().calls + sample.in_flight >= calls:
-            raise LimitReached("limits.sample_model_calls", calls)
-        for name, bound, ledger in (("sample_usd", self.sample_usd, sample), ("run_usd", self.run_usd, run)):
-            if bound is not None and ledger.total().counted_usd + ledger.in_flight_usd >= bound:
-                raise LimitReached(f"limits.{name}", bound, ledger.guesses())
+    def check(self, sample: UsageLedger, run: UsageLedger, adds: Collection[Quantity] = OF_MODEL_CALLS) -> None:
+        """Raises LimitReached when one more call, which adds to these quantities, would start beyond a limit."""
+        ledgers: tuple[tuple[Scope, UsageLedger], ...] = (("run", run), ("sample", sample))
+        for scope, ledger in ledgers:
+            for quantity, bound in self.of(scope).items():
+                if quantity in adds and ledger.used(quantity) >= bound:
+                    raise LimitReached(f"limits.{scope}_{quantity}", bound, ledger.guesses(quantity))
+
+    def reached(self, sample: UsageLedger, seconds: float) -> str | None:
+        """A sample's limit, in words, of which nothing but the reserve is left after `seconds`, if there is one.
+
+        The reserve is as much as the largest call so far at least; of tool calls it is nothing: a report takes none.
+        """
+        for quantity, bound in self.of("sample").items():
+            kept = 0.0 if quantity == "tool_calls" else max(self.reserve * bound, sample.largest[quantity])
+            if (seconds if quantity == "seconds" else sample.used(quantity)) >= bound - kept:
+                return f"limits.sample_{quantity}={bound:g} is used up{' but for limits.reserve' if kept else ''}"
+        return None

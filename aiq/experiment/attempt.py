@@ -23,14 +23,12 @@ from aiq.runs.rows import AnsweredTurn, AttemptStatus, RowError, SampleRow, Timi
 
 T = TypeVar("T")
 
-RUN_BUDGET = "limits.run_usd"  # ends the run and not an attempt: resumed with more, the run does what it stopped
-
 
 async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Callable[[SampleRow], None]) -> SampleRow:
     """Let the agent answer, hand the row to `write` and return it.
 
-    A failure is a row, never an exception, except what ends the whole run: then UserError, LimitReached (the run's
-    budget), ModelError (refused, and no answer yet) or CancelledError is raised after the row, which says `cancelled`
+    A failure is a row, never an exception, except what ends the whole run: then UserError, LimitReached (of the
+    run), ModelError (refused, and no answer yet) or CancelledError is raised after the row, which says `cancelled`
     unless a model refused.
     """
 
@@ -41,6 +39,8 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
 
     started, start = utc_now(), time.perf_counter()
     found, error = await outcome(session, sample.question.text, research)
+    if isinstance(error, LimitReached) and not error.of_run and session.limits.on_limit == "synthesize":
+        found, error = drafted(session, str(error)), None if session.draft else error
     report, cut = found or (None, None)
     status, fatal = ("limit", False) if cut else classify(error)
     raw = report.raw_text if report else session.draft
@@ -128,11 +128,19 @@ def settled(report: Report, session: Session) -> tuple[Report, str | None]:
         session.keep_draft(report.raw_text)
         raise AgentError(f"the agent gave no report: {why}")
     known = report.citation_status or citation_status(report.route, report.audit, bool(session.sources.all()))
-    cut = why_cut_off(report.raw_text or text, session.replies)
+    cut = why_cut_off(report.raw_text or text, session.replies) or session.cut_short
     if report.outcome == "partial":
         cut = cut or "the agent says that its report is not whole"
     changed = {"text": text, "citation_status": known, **({"outcome": "partial"} if cut else {})}
     return report.model_copy(update=changed), cut
+
+
+def drafted(session: Session, why: str) -> tuple[Report, str] | None:
+    """The report that an agent had written when it reached a limit, unverified, and why it is no more than that."""
+    if session.draft is None:
+        return None
+    report, _ = settled(Report(text=session.draft, raw_text=session.draft, route="draft", outcome="partial"), session)
+    return report, why
 
 
 async def outcome(
@@ -171,7 +179,7 @@ def classify(error: BaseException | None) -> tuple[AttemptStatus, bool]:
     if error is None:
         return "completed", False
     if isinstance(error, LimitReached):
-        return ("cancelled", True) if error.limit == RUN_BUDGET else ("limit", False)
+        return ("cancelled", True) if error.of_run else ("limit", False)
     if isinstance(error, UserError):
         return "cancelled", True
     if isinstance(error, ModelError) and error.never_answered:

@@ -24,7 +24,7 @@ from aiq.runs.state import RunState
 
 GROUPS: Final = ("judge", "llm", "web", "search", "runner", "cassette")  # none of them changes a report
 JUDGES: Final = "judge."  # how their roles begin
-_ALLOWED: Final = (*GROUPS, *(f"{group}.*" for group in GROUPS), "limits.run_usd")
+_ALLOWED: Final = (*GROUPS, *(f"{group}.*" for group in GROUPS), "limits.run_*")
 
 
 def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[RunPlan, Manifest, list[str]]:

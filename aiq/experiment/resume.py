@@ -4,8 +4,10 @@ In manifests of older versions a setting that lacks comes from the shipped optio
 """
 
 import copy
+from bisect import bisect_right
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from functools import cache, reduce
 from operator import getitem
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -106,6 +108,17 @@ def load_state(
         else:
             unscored[row.key] = row
     return state, unscored
+
+
+def seconds_worked(manifest: Manifest, state: RunState) -> float:
+    """Wall time of the earlier starts of a run, each until its last attempt ended; a killed one has told no more."""
+    starts = [datetime.fromisoformat(time) for time in (manifest.started, *(start.time for start in manifest.resumed))]
+    lasted = [0.0] * len(starts)
+    for attempt in state.attempts.values():
+        begun = datetime.fromisoformat(attempt.started)
+        start = max(bisect_right(starts, begun) - 1, 0)
+        lasted[start] = max(lasted[start], (begun - starts[start]).total_seconds() + attempt.seconds)
+    return sum(lasted)
 
 
 def brought_up_to_date(manifest: Manifest) -> tuple[Manifest, list[str]]:

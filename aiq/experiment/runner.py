@@ -17,18 +17,20 @@ from aiq.cassettes.recorder import Account
 from aiq.core.concurrency import being_cancelled
 from aiq.core.errors import LimitReached, ModelError, RunAborted, UserError
 from aiq.core.samples import SampleKey
+from aiq.core.usage import UsageLedger
 from aiq.experiment.attempt import run_attempt
 from aiq.experiment.judged import JudgedBefore
 from aiq.experiment.plan import RunPlan, check_data_sources, collections_of
 from aiq.experiment.provenance import models_of, new_manifest, utc_now
 from aiq.experiment.recording import begin_recording, open_recorder
 from aiq.experiment.resources import Resources, open_resources
-from aiq.experiment.resume import check_finished, load_state
+from aiq.experiment.resume import check_finished, load_state, seconds_worked
 from aiq.experiment.scoring import score_failure, score_report
 from aiq.experiment.sessions import Sessions
 from aiq.runs.folder import RunFolder, in_use
 from aiq.runs.journal import Journal
 from aiq.runs.manifest import Manifest, RunStatus
+from aiq.runs.reader import spent
 from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.runs.state import RunState
 from aiq.runs.summary import Summary, summarise
@@ -91,6 +93,7 @@ async def execute(
         before = folder.read_summary() if folder.summary_path.exists() else None
         own = set(shard.part(plan.spec.keys) if shard else plan.spec.keys)
         state, unscored = load_state(folder, plan, own)
+        worked = max(before.timing.run_seconds if before else 0.0, seconds_worked(earlier, state) if earlier else 0.0)
         if earlier is not None and earlier.rescored is not None:
             check_finished(state, earlier.rescored.run)
         # before a replay that starts no process, not even git
@@ -114,7 +117,8 @@ async def execute(
             if resources is None:
                 ended = "finished"
             else:
-                ended, error = await Runner(plan, resources, folder, state, unscored, observer).run(todo)
+                work = Runner(plan, resources, folder, state, unscored, observer)
+                ended, error = await work.run(todo, worked + time.monotonic() - start)
                 resources.recorder.describe({"structured": resources.forms.known})
                 if ended == "finished" and len(todo) == len(left):
                     resources.recorder.finish(from_start=earlier is None)
@@ -124,11 +128,12 @@ async def execute(
             ended = "interrupted"
             raise
         finally:
-            seconds = time.monotonic() - start
+            seconds = worked + time.monotonic() - start
             with folder.changing():
                 status = ended
                 if shard:  # the others have written meanwhile
                     before = folder.read_summary() if folder.summary_path.exists() else None
+                    seconds = max(seconds, before.timing.run_seconds if before else 0.0)
                     manifest, (state, _) = folder.read_manifest(), load_state(folder, plan)
                     status = _of_all(state, ended, others=in_use(folder.path, but=shard))
                 learned = resources.forms.learned if resources else {}
@@ -151,10 +156,10 @@ def write_end(
 ) -> Summary:
     """Write the numbers, and the manifest with its counts and the models of all roles that were used.
 
-    `before`: the numbers until now; the very same object is returned where nothing has changed. `seconds`: of this
-    start, which are added to those of earlier ones.
+    `before`: the numbers until now; the very same object is returned where nothing has changed. `seconds`: of all
+    starts.
     """
-    summary = summarise(manifest, state, seconds + (before.timing.run_seconds if before else 0))
+    summary = summarise(manifest, state, seconds)
     if before is not None and summary.model_copy(update={"timing": before.timing}) == before:
         summary = before
     else:
@@ -202,16 +207,27 @@ class Runner:
         self._unscored = dict(unscored)
         self._judged = JudgedBefore(folder, plan)
         self._samples = {sample.id: sample for sample in plan.dataset.samples}
-        self._sessions = Sessions(plan.settings, resources, folder, state.spent(), observer.waiting)
+        settings, ledger = plan.settings, UsageLedger()
+        if shard := settings.shard:  # its part of the limits, which it alone uses up
+            earlier = spent(folder, lambda writer: writer.turn < folder.writer.turn)
+            settings = settings.model_copy(update={"limits": settings.limits.part(shard.of, earlier)})
+            ledger = spent(folder, lambda writer: writer == folder.writer)
+        else:
+            ledger.record("earlier starts", state.spent())
+            ledger.tool_calls = state.tool_calls
+        self._sessions = Sessions(settings, resources, folder, ledger, observer.waiting)
         self._sample_rows: Journal[SampleRow] = _journal(folder.samples_path)
         self._score_rows: Journal[ScoreRow] = _journal(folder.scores_path)
 
-    async def run(self, keys: Sequence[SampleKey]) -> tuple[RunStatus, UserError | LimitReached | None]:
+    async def run(
+        self, keys: Sequence[SampleKey], worked: float = 0.0
+    ) -> tuple[RunStatus, UserError | LimitReached | None]:
         """Work until everything at these keys is done or something stops the run: how it ended, and what stopped it.
 
-        Attempts that are in flight then are cancelled, and their rows say so.
+        Attempts that are in flight then are cancelled, and their rows say so. `worked`: the seconds of
+        `limits.run_seconds` that are over.
         """
-        stop = asyncio.Event()
+        stop, most = asyncio.Event(), self._plan.settings.limits.run_seconds
         with ExitStack() as opened:
             for files in (self._sessions, self._sample_rows, self._score_rows):
                 opened.callback(files.close)
@@ -221,7 +237,10 @@ class Runner:
             everything, stopped = asyncio.gather(*workers), asyncio.create_task(stop.wait())
             try:
                 ends: set[asyncio.Future[Any]] = {everything, stopped}
-                await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+                left = None if most is None else max(0.0, most - worked)
+                ended, _ = await asyncio.wait(ends, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+                if most is not None and not ended:
+                    return "interrupted", LimitReached("limits.run_seconds", most)
                 if not everything.done():
                     return "interrupted", None
                 everything.result()

@@ -12,7 +12,7 @@ from aiq.core.prompts import Prompts
 from aiq.core.run_settings import RunSettings, UserSettings
 from aiq.core.samples import Sample, SampleKey
 from aiq.core.session import ApprovingUser, RejectingUser, Session, User
-from aiq.core.usage import Usage, UsageLedger
+from aiq.core.usage import UsageLedger
 from aiq.experiment.resources import Resources
 from aiq.experiment.stores import AnswerStore, PageStore, SharedAnswers
 from aiq.runs.events import EventFiles
@@ -24,7 +24,7 @@ _TEMPLATES: Final = ("simulated_user.j2", "simulated_user_request.j2")
 
 
 class Sessions:
-    """The sessions of one run; all share its spend (`spent`: by earlier starts), judges its page store and answers.
+    """The sessions of one run; all share its `spend`, which earlier starts may have begun, and judges their stores.
 
     `waiting` is told why a failed call is sent again, and how many seconds that has cost and will.
     """
@@ -34,14 +34,13 @@ class Sessions:
         settings: RunSettings,
         resources: Resources,
         folder: RunFolder,
-        spent: Usage,
+        spend: UsageLedger,
         waiting: Callable[[str, float], None],
     ) -> None:
         self._settings = settings
         self._resources = resources
         self._run = folder.run_id
-        self._spend = UsageLedger()
-        self._spend.record("earlier starts", spent)
+        self._spend = spend
         self._events = EventFiles(folder)
         self._recorder = resources.recorder
         self._pages = PageStore(resources.judges_web, folder)
@@ -69,6 +68,7 @@ class Sessions:
                 attempt=attempt,
                 events=self._log(write, heard),
                 check=self._recorder.check,
+                decide=self._recorder.decide,
                 **fields,
             )
 

@@ -91,7 +91,7 @@ async def in_shards(
         manifest, (state, _) = folder.read_manifest(), load_state(folder, plan)
         ended = "finished" if not state.left() else "interrupted" if ended == "finished" else ended
         update = {"status": ended, "finished": utc_now()}
-        seconds = time.monotonic() - start
+        seconds = (before.timing.run_seconds if before else 0.0) + time.monotonic() - start
         summary = write_end(plan, folder, manifest.model_copy(update=update), state, before, seconds)
     return RunOutcome(summary, state, ended, error, changed=summary is not before)
 

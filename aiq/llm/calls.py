@@ -10,8 +10,8 @@ from typing import Any
 from aiq.core.events import ModelCalled
 from aiq.core.llm_settings import LlmSettings
 from aiq.core.replies import read_reply
-from aiq.core.session import Session
-from aiq.core.usage import Usage
+from aiq.core.session import SPENT, Session
+from aiq.core.usage import Quantity, Usage
 from aiq.llm.apis import Api
 from aiq.llm.http import Headers, Request
 from aiq.llm.prices import PriceList
@@ -91,13 +91,29 @@ async def read_call(api: Api, request: Request, session: Session, settings: LlmS
     role = request.headers.get(ROLE)
     if not role:
         raise RuntimeError(f"a model call came without the header {ROLE}: make clients by RunModels only")
-    body = json.loads(await request.aread())
+    body = _without_tools(json.loads(await request.aread()), session)
     section = "llm" if str(request.url).startswith(settings.base_url.rstrip("/") + "/") else "agent"
     whose = role if section == "llm" else None  # another endpoint has options of its own
     seed = session.seed(int(request.headers.get(VOTE, "0")), request.headers.get(SUBJECT))
     asked = api.request(body, settings, whose, seed)
     wants_usage = bool((body.get("stream_options") or {}).get("include_usage"))
     return ModelCall(api, role, {}, "", request, wants_usage, section).with_body(asked)
+
+
+def _without_tools(body: Mapping[str, Any], session: Session) -> Mapping[str, Any]:
+    """The request as it is; where the sample's budget is spent without the run's tools, and told why.
+
+    A model may take the refusals in the place of results for something that a page says.
+    """
+    if session.limits.on_limit == "stop" or not (offered := body.get("tools")):
+        return body
+    names = {tool.name for tool in session.tools.select(None)}
+    own = [tool for tool in offered if tool.get("function", {}).get("name") not in names]
+    if len(own) == len(offered) or not session.spent():
+        return body
+    left = {name: value for name, value in body.items() if name not in ("tools", "tool_choice", "parallel_tool_calls")}
+    told = {"messages": [*body["messages"], {"role": "user", "content": f"{SPENT}."}]}
+    return left | told | ({"tools": own} if own else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +139,12 @@ class Exchange:
     """
 
     def __init__(self, call: ModelCall, session: Session, prices: PriceList) -> None:
-        self.attempt = session.usage.begin(call.digest)
-        self._likely_usd = prices.estimate(call.body, None) if session.limits.in_money else 0.0
+        self.attempt = session.usage.sent(call.digest)
+        self._likely: dict[Quantity, float] = {"model_calls": 1}
+        if session.limits.estimated:
+            self._likely |= prices.estimate(call.body, None)
         for ledger in (session.usage, session.spend):
-            ledger.in_flight_usd += self._likely_usd
+            ledger.begin(self._likely)
         self._call = call
         self._session = session
         self._prices = prices
@@ -170,9 +188,8 @@ class Exchange:
             return
         self._open = False
         del self._session.open_calls[self]
-        self._session.usage.end()
         for ledger in (self._session.usage, self._session.spend):
-            ledger.in_flight_usd -= self._likely_usd
+            ledger.end(self._likely)
         if usage is not None:
             self._session.record_usage(self._call.role, usage)
         called = ModelCalled(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from aiq.core.llm_settings import LlmSettings
-from aiq.core.usage import Usage
+from aiq.core.usage import Quantity, Usage
 
 MOST_TOKENS = 100_000_000
 """Of one call: ten times the largest context there is. What is more is no count."""
@@ -67,26 +67,25 @@ class PriceList:
             prompt = counts["prompt_tokens"]
             cached = min((counts.get("prompt_tokens_details") or {}).get("cached_tokens", 0), prompt)
             usage = Usage(calls=1, input_tokens=prompt, cached_tokens=cached, output_tokens=counts["completion_tokens"])
-        if not self.knows(model):
-            if model not in self._warned:
-                self._warned.add(model)
-                _log.warning("llm.prices has no price for model '%s': its cost is unknown", model)
-            return replace(usage, cost_usd=None)
-        estimated = 0.0 if counts else self.estimate(body, reply)
-        return replace(usage, cost_usd=self._prices[model].cost(usage), estimated_usd=estimated)
+        guess = {} if counts else self.estimate(body, reply)
+        costs: dict[str, Any] = {"cost_usd": None, "estimated_tokens": guess.get("tokens", 0)}
+        if self.knows(model):
+            costs |= {"cost_usd": self._prices[model].cost(usage), "estimated_usd": guess.get("usd", 0.0)}
+        elif model not in self._warned:
+            self._warned.add(model)
+            _log.warning("llm.prices has no price for model '%s': its cost is unknown", model)
+        return replace(usage, **costs)
 
     def knows(self, model: str) -> bool:
         """Whether this model has a price."""
         return model in self._prices
 
-    def estimate(self, body: Mapping[str, Any], reply: Any) -> float:
-        """US dollars by the text that was sent and got; 0 for a model without a price.
+    def estimate(self, body: Mapping[str, Any], reply: Any) -> dict[Quantity, float]:
+        """Tokens and US dollars by the text that was sent and got; no dollars for a model without a price.
 
         A reply that did not come (None) may have become as long as it may be.
         """
         price = self._prices.get(str(body.get("model", "")))
-        if price is None:
-            return 0.0
         longest = _count(body.get("max_completion_tokens") or body.get("max_tokens")) or 0
         tokens = Usage(
             input_tokens=self._tokens(
@@ -94,7 +93,7 @@ class PriceList:
             ),
             output_tokens=longest if reply is None else self._tokens(reply),
         )
-        return price.cost(tokens)
+        return {"tokens": tokens.total_tokens, "usd": 0.0 if price is None else price.cost(tokens)}
 
     def _tokens(self, value: Any) -> int:
         """How many tokens a JSON value has at `llm.characters_per_token`."""

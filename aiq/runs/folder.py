@@ -3,7 +3,7 @@
 import glob
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -82,9 +82,9 @@ class RunFolder:
         """The writer's own file of this name."""
         return self.path / f"{name}{self.writer}.jsonl"
 
-    def journals(self, name: str) -> list[Path]:
-        """The files of this name of all writers, so that the last row of a key wins."""
-        return [path for _, path in sorted(self._writers(name).items())]
+    def journals(self, name: str, whose: Callable[[Writer], bool] = lambda _: True) -> list[Path]:
+        """The files of this name of all writers, or of some, so that the last row of a key wins."""
+        return [path for writer, path in sorted(self._writers(name).items()) if whose(writer)]
 
     def _writers(self, name: str) -> dict[Writer, Path]:
         found = ((Writer.read(path.stem.removeprefix(name)), path) for path in self.path.glob(f"{name}*.jsonl"))

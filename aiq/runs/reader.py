@@ -11,7 +11,8 @@ from aiq import datasets
 from aiq.core.errors import AiqError, UserError
 from aiq.core.run_settings import DatasetSettings
 from aiq.core.samples import Sample, SampleKey
-from aiq.runs.folder import RunFolder, natural
+from aiq.core.usage import Usage, UsageLedger
+from aiq.runs.folder import RunFolder, Writer, natural
 from aiq.runs.journal import read_journal, torn_bytes
 from aiq.runs.manifest import Manifest, RunSpec
 from aiq.runs.rows import SampleRow, ScoreRow, StoredPage
@@ -29,6 +30,19 @@ def every_score(folder: RunFolder) -> Iterator[ScoreRow]:
     """The rows of all scores, superseded ones too. Raises UserError for a line that is no such row."""
     for path in folder.journals("scores"):
         yield from read_journal(path, ScoreRow)
+
+
+def spent(folder: RunFolder, whose: Callable[[Writer], bool]) -> UsageLedger:
+    """What these writers' attempts and judges have spent, superseded ones too."""
+    ledger = UsageLedger()
+    for path in folder.journals("samples", whose):
+        for row in read_journal(path, SampleRow):
+            ledger.tool_calls += row.tool_calls
+            ledger.record("agent", sum(row.usage.values(), Usage()))
+    for path in folder.journals("scores", whose):
+        for score in read_journal(path, ScoreRow):
+            ledger.record("judge", sum((score.usage or {}).values(), Usage()))
+    return ledger
 
 
 def read_samples(

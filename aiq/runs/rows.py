@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from aiq.core.base import Record
+from aiq.core.errors import ToolErrorKind
 from aiq.core.reports import Audit, CitationStatus, Outcome, Report
 from aiq.core.samples import SampleKey
 from aiq.core.sources import Page, Source
@@ -105,6 +106,12 @@ class SampleRow(OfAttempt):
     def failed(self) -> bool:
         """Whether it counts as a failure of the agent; a cancelled attempt is only not done yet."""
         return not self.answered and self.status != "cancelled"
+
+    @property
+    def tool_calls(self) -> int:
+        """Calls that limits count: not those that were refused because of one."""
+        refused = ToolErrorKind.OVER_BUDGET
+        return sum(n for outcomes in self.tools.values() for kind, n in outcomes.items() if kind != refused)
 
     def light(self) -> "SampleRow":
         """The row without the long texts that only judging and auditing need: raw report, and texts of sources."""

@@ -46,6 +46,7 @@ class AttemptState:
     route: str | None
     citation_status: CitationStatus | None
     error: str | None
+    started: str
     seconds: float
     usage: Usage
     denied: int
@@ -71,6 +72,7 @@ class AttemptState:
             route=row.route,
             citation_status=row.citation_status,
             error=str(row.error) if row.error else None,
+            started=row.timing.started,
             seconds=row.timing.seconds,
             usage=sum(row.usage.values(), Usage()),
             denied=row.denied,
@@ -105,12 +107,14 @@ class RunState:
         self.attempts: dict[SampleKey, AttemptState] = {}
         self._known: dict[str, Mapping[str, Any]] = {}
         self.usage: dict[str, defaultdict[str, Usage]] = {"agent": defaultdict(Usage), "judge": defaultdict(Usage)}
+        self.tool_calls = 0  # of superseded attempts too, as `spent`
         self._judge_hashes = {metric.name: judge.hash for judge in spec.judges for metric in judge.metrics}
         self._scores: dict[str, dict[SampleKey, ScoreState]] = {name: {} for name in spec.metrics}
 
     def add_attempt(self, row: SampleRow) -> None:
         self.attempts[row.key] = AttemptState.of(row, self._known)
         self._spend("agent", row.usage)
+        self.tool_calls += row.tool_calls
 
     def add_scores(self, rows: Iterable[ScoreRow]) -> None:
         """Take the scores over; those of a judge that has changed since count as none, and only their spend stays."""

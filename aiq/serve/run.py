@@ -15,7 +15,7 @@ from aiq.core.base import Record
 from aiq.core.errors import DatasetError
 from aiq.core.run_settings import DatasetSettings, RunSettings
 from aiq.core.samples import Sample
-from aiq.core.usage import Usage
+from aiq.core.usage import UsageLedger
 from aiq.datasets import Dataset
 from aiq.experiment.plan import RunPlan
 from aiq.experiment.provenance import new_manifest, utc_now
@@ -56,7 +56,7 @@ class ServedRun:
         self.folder.create()
         self._lock = self.folder.lock()
         self.folder.write_manifest(new_manifest(plan, self.folder.run_id))
-        self.sessions = Sessions(settings, resources, self.folder, Usage(), lambda why, seconds: None)
+        self.sessions = Sessions(settings, resources, self.folder, UsageLedger(), lambda why, seconds: None)
         self._rows: Journal[SampleRow] = Journal(self.folder.samples_path)
         self._questions: Journal[AskedQuestion] = Journal(self.folder.path / QUESTIONS)
 

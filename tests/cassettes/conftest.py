@@ -97,6 +97,7 @@ def deck(tmp_path: Path) -> DeckMaker:
                 web=LiveWeb(configured(WebSettings, **pages), over=over),
                 tools=Toolbox(recorder.tool(tool) for tool in tools),
                 limits=limits or configured(Limits),
+                decide=recorder.decide,
                 events=EventLog(events.append),
             )
             made = Deck(session, recorder, events)

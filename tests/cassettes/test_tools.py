@@ -173,6 +173,24 @@ async def test_a_tool_that_was_given_up_or_ran_out_of_time_does_so_again(deck: D
         assert time.monotonic() - start < 50
 
 
+async def test_when_the_time_for_research_was_over_is_recorded(deck: DeckMaker) -> None:
+    limits, ends = configured(Limits, sample_seconds=20, on_limit="synthesize", reserve=0.9), []
+    for mode, seconds in (("record", 2.1), ("replay", 0.0)):
+        async with deck(mode, tools=[own("weather")], limits=limits) as d:
+
+            async def work(d: Deck = d, seconds: float = seconds) -> list[Any]:
+                before = await ended(d.call("weather", place="Bergen"))
+                await asyncio.sleep(seconds)
+                refused = [await ended(d.call("weather", place=place)) for place in ("Oslo", "Bergen")]
+                return [before, refused, d.session.spent(), d.session.cut_short]
+
+            ends.append(await d.session.within_time(work()))
+    assert ends[0] == ends[1]
+    (_, refused, *told) = ends[0]
+    assert [kind for kind, _ in refused] == ["ToolError over_budget"] * 2
+    assert told == ["limits.sample_seconds=20 is used up but for limits.reserve"] * 2
+
+
 async def test_connections_of_a_recorded_tool_are_no_gap_and_those_of_an_agent_are(
     deck: DeckMaker, pages_port: int, tmp_path: Path
 ) -> None:

@@ -50,7 +50,7 @@ class Broken(Mute):
         (["experiment=tiny", "agent.target=mute:Mute"], "has no `async def research(question, session)`"),
         (["experiment=tiny", "agent=torn"], "torn.yaml"),
         (["experiment=tiny", "judge=[letters,again]"], "judge: letters and again both yield letters.count; keep one"),
-        (["experiment=tiny", "resume=latest", "resume=x"], "takes neither --cfg nor a second folder"),
+        (["experiment=tiny", "resume=latest", "resume=x"], "no --cfg, --dry-run or second folder goes with it"),
         (["experiment=tiny", "+agent.colour=red"], "agent.colour: there is no such setting"),
         (["experiment=tiny", "seed=1,2"], "several values are a sweep, which needs -m"),
         (["-m", "experiment=tiny"], "no setting has several values"),

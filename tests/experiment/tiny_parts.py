@@ -101,6 +101,14 @@ class Chatty(EchoAgent):
         raise AssertionError("the second call should have been refused")
 
 
+class Searching(EchoAgent):
+    """Searches for the question."""
+
+    async def research(self, question: Question, session: Session) -> Report:
+        found = await session.call_tool("web_search_tool", {"query": question.text})
+        return Report(text=question.text, raw_text=found.content, route="echo")
+
+
 class Halves(EchoAgent):
     """Leaves half a surrogate pair wherever it writes."""
 

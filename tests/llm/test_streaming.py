@@ -97,7 +97,7 @@ async def test_a_stream_given_up_is_booked(bench: Any) -> None:
         await anext(events.__aiter__())
         await events.close()
         assert b.calls[0].error == "given up by the caller"
-        assert b.session.usage.in_flight == 0
+        assert not any(b.session.usage.in_flight.values())
 
 
 async def test_compressed_answers(bench: Any) -> None:
@@ -152,6 +152,7 @@ async def test_a_stream_left_in_its_middle_is_booked_when_the_work_ends(bench: A
             break
         assert b.session.usage.total().calls == 0
         b.session.end()
-        assert (b.session.usage.total().unreported_calls, b.session.usage.in_flight) == (1, 0)
+        assert b.session.usage.total().unreported_calls == 1
+        assert not any(b.session.usage.in_flight.values())
         await stream.close()
         assert [call.error for call in b.calls] == ["still open when the work ended"]

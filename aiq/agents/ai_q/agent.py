@@ -204,7 +204,9 @@ class AiqAgent:
             events.emit(Decision(name="escalation", value=False, cause=cause))
             raise
         answer = last_answer(result.messages)
-        if research_tools(state.data_sources):
+        if spent := current().spent():
+            escalate, cause = False, spent
+        elif research_tools(state.data_sources):
             query, history = state.original_query or "", transcript(self._recent(state)[:-1])
             escalate, cause = await self._escalation.decide(query, answer, history)
         else:  # deep research could not do better; the answer is final

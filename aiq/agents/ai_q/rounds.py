@@ -102,7 +102,9 @@ class Rounds(Middleware):
         return await handler(request)
 
     def _why_last(self, rounds: int) -> str | None:
-        """The setting that makes this the orchestrator's last phase, or None."""
+        """The setting or limit that makes this the orchestrator's last phase, or None."""
+        if spent := current().spent():
+            return spent
         if rounds >= self.settings.max_loops:
             return "max_loops"
         return "recursion_limit" if steps_left() <= STEPS_TO_SPARE else None

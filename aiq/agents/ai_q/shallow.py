@@ -86,7 +86,9 @@ class ShallowResearcher:
         return {"messages": [await reply_to(messages, ROLE, tools, parallel_tool_calls=parallel)]}
 
     def _why_last(self, turn: int, made: int) -> str | None:
-        """The setting that makes this turn the last one, or None."""
+        """The setting or limit that makes this turn the last one, or None."""
+        if spent := current().spent():
+            return spent
         if made >= self._settings.max_tool_iterations:
             return "max_tool_iterations"
         if turn >= self._settings.max_llm_turns:

@@ -148,6 +148,8 @@ class PlannerGraph:
         """Whether the report is due, after results or after a plan without calls."""
         rule = after_empty_plan if state.decision.is_empty else after_accumulation
         route, cause = rule(state, self._settings)
+        if route == "planning" and (spent := current().spent()):
+            route, cause = "synthesis", spent
         current().events.emit(Decision(name="completion", value=route, cause=cause))
         return {"route": route, "why": cause}
 
@@ -206,6 +208,8 @@ class PlannerGraph:
 
     async def _call_agent(self, call: SubAgentCall, state: PlannerState) -> Outcome:
         async def work() -> Outcome:
+            if call.agent_name != SYNTHESIZER and (spent := current().spent()):
+                raise AgentError(spent)
             agent = self._registry.get(call.agent_name)
             arguments = agent.completed(call.arguments, state)
             out = await self._worked(agent.name, arguments, state)

@@ -34,6 +34,9 @@ class React:
         loop = Loop()
         with working_as(task.agent_id):
             for number in range(task.max_iterations):
+                if spent := current().spent():
+                    self._ended(task, number, spent)
+                    break
                 thought = await self._say("reasoner", task, loop)
                 if thought is None:
                     break
@@ -47,7 +50,7 @@ class React:
                 if stop and self._may_stop(number + 1, loop):
                     self._ended(task, number + 1, "observations say so")
                     break
-            final = await self._say("summarizer", task, loop)
+            final = None if current().spent() else await self._say("summarizer", task, loop)
         outputs = [output for result in loop.results for output in result.tool_outputs]
         steps = tuple(result.response for result in loop.results)
         if final:

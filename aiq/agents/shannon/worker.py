@@ -57,7 +57,12 @@ class Worker:
         self._prompts, self._rounds = prompts, rounds
 
     async def work(self, task: Task) -> AgentResult:
-        """What came of the task; a failure is a result with its `error`. Raises LimitReached, RunAborted."""
+        """What came of the task; a failure is a result with its `error`. Raises LimitReached, RunAborted.
+
+        Once the sample's budget is spent, no task is begun.
+        """
+        if spent := current().spent():
+            return task.result("", [], spent)
         with working_as(task.agent_id):
             return await (self._asked(task) if task.forced is None else self._forced(task, *task.forced))
 
@@ -87,6 +92,8 @@ class Worker:
         ]
         role, offered = f"shannon.{task.tier}.researcher", [definition(tool) for tool in task.tools]
         for turn in range(self._rounds):
+            if turn and current().spent():
+                return ""  # what its tools brought is for the report
             reply = await ask(role, messages, tools=offered)
             if not reply.tool_calls:
                 return reply.text

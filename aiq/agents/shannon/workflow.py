@@ -22,12 +22,15 @@ from aiq.agents.shannon.settings import ShannonSettings
 from aiq.agents.shannon.state import ResearchState
 from aiq.agents.shannon.synthesize import Synthesize
 from aiq.agents.shannon.verify import Verify
-from aiq.core.events import StageChanged
+from aiq.core.events import Decision, StageChanged
 from aiq.core.prompts import Prompts
 from aiq.core.session import current, nested_call
 
 Graph = CompiledStateGraph[ResearchState, Any, Any, Any]
 Stage = Callable[[ResearchState], Awaitable[Any]]
+
+SPARED = ("find_gaps", "fill_gaps", "reflect", "verify")
+"""Stages that a report can do without, once the sample's budget is spent."""
 
 
 class Workflow:
@@ -75,7 +78,11 @@ def _as_node(name: str, place: int, stage: Stage) -> Any:
     """A stage with its event; its sources are numbered in the order of the stages."""
 
     async def node(state: ResearchState) -> Any:
-        current().events.emit(StageChanged(stage=name))
+        session = current()
+        session.events.emit(StageChanged(stage=name))
+        if name in SPARED and (spent := session.spent()):
+            session.events.emit(Decision(name="stage_spared", value=name, cause=spent))
+            return {"gaps": ()}
         with nested_call(place, state.gap_iteration, None):
             return await stage(state)
 

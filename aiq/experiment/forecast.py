@@ -1,0 +1,177 @@
+"""What a run may cost before it is made: at most by its limits and prices, and likely by what an earlier one used.
+
+Amounts are by quantity, those of `limits`; `inf` is what no limit bounds, None what is not known.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from itertools import product
+from math import ceil, inf, sqrt
+from statistics import fmean, stdev
+from typing import Final, NamedTuple, get_args
+
+from scipy.special import stdtrit
+
+from aiq.core.errors import UserError
+from aiq.core.run_settings import RunnerSettings
+from aiq.core.usage import Quantity, Usage
+from aiq.experiment.plan import RunPlan
+from aiq.experiment.provenance import models_of
+from aiq.experiment.rescore import JUDGES
+from aiq.runs.folder import RunFolder, find_run, latest_first
+from aiq.runs.reader import read_samples, read_scores
+from aiq.runs.rows import SampleRow
+
+QUANTITIES: Final[tuple[Quantity, ...]] = get_args(Quantity)
+LEVEL: Final = 0.95
+
+Bounds = Mapping[Quantity, float | None]
+
+
+class Likely(NamedTuple):
+    """A total, and between what 95 % of such totals are; a single sample tells no spread."""
+
+    mean: float
+    low: float | None
+    high: float | None
+
+
+Totals = Mapping[Quantity, Likely | None]
+
+
+def at_most(plan: RunPlan) -> dict[str, Bounds]:
+    """What agent, judges and both together may use. Judges that ask no model use nothing, and are left out.
+
+    Dollars that no limit bounds are those of the tokens that one does, at the dearest price of the agent's models.
+    """
+    settings, attempts = plan.settings, len(plan.spec.keys)
+    sample, run = settings.limits.of("sample"), settings.limits.of("run")
+    agent: dict[Quantity, float | None] = {name: attempts * sample.get(name, inf) for name in QUANTITIES}
+    agent["seconds"] = ceil(attempts / settings.runner.concurrency) * sample.get("seconds", inf)
+    if "usd" not in sample and "tokens" in sample:
+        price = _dearest(plan)
+        agent["usd"] = None if price is None else attempts * sample["tokens"] * price
+    found = {"agent": agent}
+    if any(judge.model for judge in plan.judges):
+        found["judges"] = {name: 0.0 if name == "tool_calls" else inf for name in QUANTITIES}
+    found["run"] = {name: summed(bounds[name] for bounds in found.values()) for name in QUANTITIES}
+    return {
+        account: {name: _least(bounds[name], run.get(name)) for name in QUANTITIES} for account, bounds in found.items()
+    }
+
+
+def _dearest(plan: RunPlan) -> float | None:
+    """US dollars of a token at most; None where a model of the agent has no price."""
+    prices = plan.settings.llm.prices
+    models = {model for role, model in models_of(plan).items() if not role.startswith(JUDGES)}
+    known = models <= prices.keys()
+    return max(max(prices[model].input, prices[model].output) for model in models) / 1e6 if known else None
+
+
+def summed(amounts: Iterable[float | None]) -> float | None:
+    """The sum; None where one is not known."""
+    found = [*amounts]
+    return None if None in found else sum(amount for amount in found if amount is not None)
+
+
+def _least(amount: float | None, limit: float | None) -> float | None:
+    return limit if amount is None else amount if limit is None else min(amount, limit)
+
+
+class Earlier:
+    """A run to estimate from, read once. Raises UserError where no attempt has ended in it."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        rows = {key: row for key, row in read_samples(folder, SampleRow.light).items() if row.status != "cancelled"}
+        if not rows:
+            raise UserError(f"{folder.path}: no attempt has ended there, so there is nothing to estimate from")
+        manifest = folder.read_manifest()
+        self.folder, self.attempts, self._judges = folder, len(rows), manifest.hashes.judges.keys()
+        worked, took = sum(row.timing.seconds for row in rows.values()), folder.read_summary().timing.run_seconds
+        concurrency = manifest.section("runner", RunnerSettings).concurrency
+        self._pace = took * concurrency / worked if worked else 0.0  # judges and waits took a share of the workers too
+        self._rows = [
+            (row, scores) for row, scores in zip(rows.values(), read_scores(folder, rows).values(), strict=True)
+        ]
+
+    def expected(self, plan: RunPlan) -> dict[str, Totals]:
+        """What agent, judges and both will likely use, by what each sample used then; at most as much as `at_most`.
+
+        Dollars are those tokens' at the new run's prices, wall time is of both, by attempts and `runner.concurrency`.
+        What a judge uses that did not work then is unknown.
+        """
+        judges = {judge.spec.name for judge in plan.judges if judge.model}
+        used: dict[tuple[str, Quantity], dict[str, list[float | None]]] = {}
+        for row, scores in self._rows:
+            asked = [each for score in scores if score.judge in judges for each in (score.usage or {}).items()]
+            agent, judged = _amounts(plan, row.usage.items()), _amounts(plan, asked)
+            if not judges <= self._judges:
+                judged = dict.fromkeys(judged)
+            both = {name: summed((agent[name], judged[name])) for name in agent}
+            calls: Bounds = {"tool_calls": row.tool_calls}
+            wall: Bounds = {"seconds": self._pace * row.timing.seconds / plan.settings.runner.concurrency}
+            amounts: Mapping[str, Bounds] = {
+                "agent": {**agent, **calls},
+                "judges": judged,
+                "run": {**both, **calls, **wall},
+            }
+            for account, name in product(amounts, QUANTITIES):
+                if name in amounts[account]:
+                    by_sample = used.setdefault((account, name), {})
+                    by_sample.setdefault(row.sample_id, []).append(amounts[account][name])
+        samples, epochs = len(plan.dataset.samples), plan.settings.epochs
+        return {
+            account: {
+                name: _total([*used[account, name].values()], samples, epochs, bounds[name])
+                for name in QUANTITIES
+                if (account, name) in used
+            }
+            for account, bounds in at_most(plan).items()
+        }
+
+
+def _amounts(plan: RunPlan, by_role: Iterable[tuple[str, Usage]]) -> dict[Quantity, float | None]:
+    """What roles used, in dollars of this plan: of a panel's role those of its dearest model."""
+    prices, used = plan.settings.llm.prices, Usage()
+    dollars: list[float | None] = []
+    for role, usage in by_role:
+        used += usage
+        models = models_of(plan, [role])[role].split(", ")
+        costs = [prices[model].cost(usage) for model in models if model in prices]
+        dollars.append(max(costs) if len(costs) == len(models) else None)
+    return {"model_calls": used.calls, "tokens": used.total_tokens, "usd": summed(dollars)}
+
+
+def earlier_run(plan: RunPlan, like: str | None) -> Earlier | None:
+    """The run that `like` names, or the experiment's newest finished one, if there is one.
+
+    Raises UserError for a name that means no run, or one in which no attempt has ended.
+    """
+    if like is not None:
+        return Earlier(find_run(like, plan.settings.output_dir))
+    for path in latest_first(plan.settings.output_dir, plan.settings.name):
+        with suppress(UserError):
+            manifest = RunFolder(path).read_manifest()
+            if manifest.status == "finished" and manifest.rescored is None:
+                return Earlier(RunFolder(path))
+    return None
+
+
+def _total(
+    by_sample: Sequence[Sequence[float | None]], samples: int, epochs: int, bound: float | None
+) -> Likely | None:
+    """The sum over so many samples and epochs, by the values of each earlier sample's epochs; None: not known.
+
+    With a prediction interval: the spread of the samples themselves, and that of the mean which is known of them
+    (Student's t; Hahn and Meeker, Statistical Intervals, 1991, section 4.8).
+    """
+    known = [[value for value in values if value is not None] for values in by_sample]
+    if [*map(len, known)] != [*map(len, by_sample)]:
+        return None
+    means, most = [fmean(values) for values in known], inf if bound is None else bound
+    total, low, high = samples * fmean(means), None, None
+    if len(means) > 1:
+        student = float(stdtrit(len(means) - 1, (1 + LEVEL) / 2))
+        half = student * stdev(means) * sqrt(samples + samples**2 / len(means))
+        low, high = min(most, epochs * max(0.0, total - half)), min(most, epochs * (total + half))
+    return Likely(min(most, epochs * total), low, high)

@@ -1,0 +1,94 @@
+"""What `aiq run --dry-run` prints: what a run or a sweep costs at most, and what it will likely cost."""
+
+from collections.abc import Mapping, Sequence
+from math import isinf
+from typing import TYPE_CHECKING, Final
+
+from aiq.core.text import counted
+from aiq.core.usage import Quantity
+from aiq.experiment.forecast import QUANTITIES, Bounds, Earlier, Likely, Totals, at_most, earlier_run, summed
+from aiq.site.tables import Sheet, show
+
+if TYPE_CHECKING:
+    from aiq.experiment.plan import RunPlan
+
+HEADINGS: Final[Mapping[Quantity, str]] = {
+    "model_calls": "model calls",
+    "tokens": "tokens",
+    "usd": "US dollars",
+    "seconds": "wall seconds",
+    "tool_calls": "tool calls",
+}
+CHECKED_BEFORE: Final = "Limits are checked before each call: those under way then may pass one in tokens or dollars."
+
+
+def print_run(plan: "RunPlan", like: str | None) -> None:
+    """Of one run, by account. Raises UserError as `earlier_run` does."""
+    earlier = earlier_run(plan, like)
+    _print(_title(plan), at_most(plan), earlier.expected(plan) if earlier else {}, earlier)
+
+
+def print_sweep(plans: "Mapping[str, RunPlan]", points: int, like: str | None) -> None:
+    """Of a sweep, by run and in all; of `points` runs these are the first ones, the others are taken to be like them.
+
+    Raises UserError as `earlier_run` does.
+    """
+    first, share = next(iter(plans.values())), points / len(plans)
+    earlier = earlier_run(first, like)
+    most = {name: at_most(plan)["run"] for name, plan in plans.items()}
+    likely = {name: earlier.expected(plan)["run"] for name, plan in plans.items()} if earlier else {}
+    whole = f"{counted(points, 'run')} in all"
+    most[whole] = {name: _times(summed(of[name] for of in most.values()), share) for name in QUANTITIES}
+    if likely:
+        likely[whole] = {name: _together([of[name] for of in likely.values()], share) for name in QUANTITIES}
+    _print(f"a sweep of {_title(first)}", most, likely, earlier)
+
+
+def _title(plan: "RunPlan") -> str:
+    samples, epochs = counted(len(plan.dataset.samples), "sample"), counted(plan.settings.epochs, "epoch")
+    judges = ", ".join(judge.spec.name for judge in plan.judges) or "none"
+    return f"{plan.settings.name}: {samples} x {epochs}, judges: {judges}; nothing is run"
+
+
+def _print(title: str, most: Mapping[str, Bounds], likely: Mapping[str, Totals], earlier: Earlier | None) -> None:
+    rows = [
+        ("at most", name, *(_bound(quantity, of[quantity]) for quantity in QUANTITIES)) for name, of in most.items()
+    ]
+    for name, totals in likely.items():
+        cells = (_likely(quantity, totals[quantity]) if quantity in totals else "" for quantity in QUANTITIES)
+        rows.append(("expected", name, *cells))
+    told = "there is no earlier run to estimate from: name one with --like RUN"
+    if earlier is not None:
+        told = f"expected by {counted(earlier.attempts, 'attempt')} of {earlier.folder.path}; 95 % prediction intervals"
+    show(Sheet(("", "", *HEADINGS.values()), rows, title, left=2), CHECKED_BEFORE, told)
+
+
+def _times(amount: float | None, share: float) -> float | None:
+    return None if amount is None else share * amount
+
+
+def _together(totals: Sequence[Likely | None], share: float) -> Likely | None:
+    """The sum of what one earlier run tells: where it is wrong about one, it is wrong about all."""
+    if None in totals:
+        return None
+    parts = [summed(part) for part in zip(*(total for total in totals if total is not None), strict=True)]
+    mean, low, high = (_times(part, share) for part in parts)
+    return Likely(mean or 0.0, low, high)
+
+
+def _bound(name: Quantity, amount: float | None) -> str:
+    if amount is None:
+        return "unknown"
+    return "unbounded" if isinf(amount) else _amount(name, amount)
+
+
+def _likely(name: Quantity, total: Likely | None) -> str:
+    if total is None:
+        return _bound(name, None)
+    if total.low is None or total.high is None:
+        return f"{_amount(name, total.mean)} (of one sample)"
+    return f"{_amount(name, total.mean)} ({_amount(name, total.low)} to {_amount(name, total.high)})"
+
+
+def _amount(name: Quantity, amount: float) -> str:
+    return f"{amount:,.4f}" if name == "usd" and 0 < amount < 0.1 else f"{amount:,.{2 if name == 'usd' else 0}f}"

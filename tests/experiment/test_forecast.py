@@ -1,0 +1,146 @@
+"""What `aiq run --dry-run` says of a run and of a sweep: at most by limits and prices, likely by an earlier run."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aiq.__main__ import main
+from aiq.experiment.forecast import QUANTITIES, _total
+from tests.experiment.conftest import Workplace
+
+JUDGED = ("experiment=tiny", "agent.ask=true")
+ASKING = (*JUDGED, "judge=[]")  # a call a sample, of a token in and one out; a dollar a token in
+UNBOUNDED = "unbounded"
+
+
+def dry(capsys: pytest.CaptureFixture[str], *given: str) -> dict[tuple[str, str], dict[str, str]]:
+    """The table that it prints, by (`at most` or `expected`, account)."""
+    capsys.readouterr()
+    assert main(["run", "--dry-run", *given]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    rows = [line for line in lines if line.startswith(("at most", "expected  "))]
+    starts = [cells.split("  ") for cells in rows]
+    return {
+        (kind, account): dict(zip(QUANTITIES, filled(account, cells), strict=False))
+        for kind, account, *cells in ([cell.strip() for cell in start if cell.strip()] for start in starts)
+    }
+
+
+def filled(account: str, cells: list[str]) -> list[str]:
+    """Cells with those that are left empty: an account's share of the wall time is not told."""
+    return cells if len(cells) == len(QUANTITIES) else [*cells[:3], "", *cells[3:]]
+
+
+@pytest.mark.parametrize(
+    ("limits", "bounds"),
+    [
+        ([], {}),
+        (["limits.sample_model_calls=3", "limits.sample_tool_calls=2"], {"model_calls": "36", "tool_calls": "24"}),
+        (
+            ["limits.sample_tokens=500", "limits.sample_seconds=9"],
+            {"tokens": "6,000", "usd": "6,000.00", "seconds": "18"},
+        ),
+        (["limits.sample_usd=0.001"], {"usd": "0.0120"}),
+        (["limits.run_usd=4", "limits.run_seconds=7"], {"usd": "4.00", "seconds": "7"}),
+        (["limits.run_tokens=50", "limits.sample_tokens=500"], {"tokens": "50", "usd": "6,000.00"}),
+        (
+            ["limits.sample_tokens=500", "llm.model=other"],
+            {"tokens": "6,000", "usd": "unknown"},
+        ),
+    ],
+)
+def test_what_a_run_uses_at_most(
+    here: Workplace, capsys: pytest.CaptureFixture[str], limits: list[str], bounds: dict[str, str]
+) -> None:
+    here.endpoint.close()  # nobody is asked
+    before = sorted(here.path.iterdir())
+    documents = ("knowledge.collection=mine", "knowledge.documents=[pages.jsonl]")
+    found = dry(capsys, *ASKING, *documents, "epochs=2", *limits)
+    whole = dict.fromkeys(QUANTITIES, UNBOUNDED) | bounds
+    assert found == {("at most", "agent"): whole, ("at most", "run"): whole}
+    assert [path for path in sorted(here.path.iterdir()) if path.name != "__pycache__"] == before
+
+
+def test_judges_that_ask_a_model_are_bound_by_limits_of_the_run_alone(
+    here: Workplace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = dry(capsys, *JUDGED, "limits.sample_tokens=5", "limits.run_usd=9")
+    assert found["at most", "agent"]["tokens"] == "30"
+    for account in ("judges", "run"):
+        assert (found["at most", account]["tokens"], found["at most", account]["usd"]) == (UNBOUNDED, "9.00")
+
+
+def test_what_a_run_will_likely_use(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+    here.ran(*ASKING[1:], "limit=3")
+    told = dry(capsys, *ASKING, "epochs=2", "limits.run_model_calls=11")
+    assert told["expected", "agent"] | {"seconds": ""} == {
+        "model_calls": "11 (11 to 11)",  # not 12: the limit
+        "tokens": "24 (24 to 24)",
+        "usd": "12.00 (12.00 to 12.00)",
+        "seconds": "",
+        "tool_calls": "0 (0 to 0)",
+    }
+    assert told["expected", "run"]["seconds"]
+    assert dry(capsys, *ASKING, "llm.model=other", "limit=1")["expected", "run"]["usd"] == "unknown"
+    assert dry(capsys, *JUDGED)["expected", "judges"]["tokens"] == "unknown"
+    here.write_samples({"a": "one"})
+    assert main(["run", *ASKING, "name=single"]) == 0
+    assert dry(capsys, *ASKING, "--like", "single")["expected", "run"]["tokens"] == "2 (of one sample)"
+
+
+def test_of_a_sweep_each_run_and_all_together(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ("-m", *ASKING, "epochs=1,2", "limits.sample_model_calls=3")
+    found = dry(capsys, *given)
+    assert {account: of["model_calls"] for (_, account), of in found.items()} == {
+        "epochs=1": "18", "epochs=2": "36", "2 runs in all": "54",
+    }  # fmt: skip
+    here.ran(*ASKING[1:])
+    assert dry(capsys, *given)["expected", "2 runs in all"]["tokens"] == "36 (36 to 36)"
+    assert len(here.runs()) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["--like", "x"], "add --dry-run, or drop it"),
+        (["--dry-run", "--like", "nothing"], "nothing is no run folder"),
+        (["--dry-run", "resume=latest"], "no --cfg, --dry-run or second folder goes with it"),
+        (["--dry-run", "seed=1,2"], "which needs -m"),
+        (["--dry-run", "-m", "seed=1"], "no setting has several values"),
+        (["--dry-run", "-m", "seed=1,2", "sweep.strategy=rescore"], "drop one"),
+        (["--dry-run", "dataset.ids=[none]"], "tiny has no sample none"),
+    ],
+)
+def test_what_is_wrong_is_one_line(
+    here: Workplace, capsys: pytest.CaptureFixture[str], given: list[str], message: str
+) -> None:
+    assert main(["run", "experiment=tiny", *given]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "samples", "epochs", "expected"),
+    [
+        ([[1.0], [3.0]], 2, 1, (4.0, 0.0, 39.94)),  # half a width: t(1) * s * sqrt(2 + 2)
+        ([[1.0, 3.0], [2.0]], 4, 3, (24.0, 24.0, 24.0)),  # epochs of a sample together
+        ([[5.0]], 3, 1, (15.0, None, None)),
+        ([[5.0], [None]], 3, 1, None),
+    ],
+)
+def test_a_total_is_scaled_by_samples_and_epochs(
+    values: Any, samples: int, epochs: int, expected: tuple[float, ...] | None
+) -> None:
+    found = _total(values, samples, epochs, None)
+    assert (found and [part and round(part, 2) for part in found]) == (expected and [*expected])
+
+
+def test_a_run_of_which_nothing_ended_tells_nothing(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+    run = here.ran(*ASKING[1:], "limit=1")
+    rows: Path = run / "samples.jsonl"
+    rows.write_text(json.dumps({**json.loads(rows.read_text()), "status": "cancelled"}) + "\n")
+    assert main(["run", "--dry-run", *ASKING, "--like", str(run)]) == 2
+    assert "no attempt has ended there" in capsys.readouterr().err

@@ -1,0 +1,182 @@
+"""A sample's limit with `limits.on_limit=synthesize`, for every agent; the run's limits, and what a resume counts."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar
+
+import pytest
+
+from aiq import datasets
+from aiq.__main__ import main
+from aiq.core.errors import LimitReached, ToolError
+from aiq.core.events import EventLog
+from aiq.core.reports import Report
+from aiq.core.samples import Question, Sample, SampleKey
+from aiq.core.session import ApprovingUser, Session
+from aiq.core.settings import Settings
+from aiq.core.usage import Limits, Quantity, Usage, UsageLedger
+from aiq.experiment.attempt import run_attempt
+from aiq.experiment.compose import settings
+from aiq.experiment.resources import open_resources
+from aiq.experiment.resume import seconds_worked
+from aiq.runs.folder import RunFolder
+from aiq.runs.reader import read_state
+from tests.experiment.conftest import Workplace
+from tests.sessions import make_session
+from tests.settings import configured
+
+
+async def looping(text: str, session: Session) -> str:
+    """An agent of a user's own: a stock client and a loop of tool calls; it knows nothing of limits."""
+    said: list[Any] = [{"role": "user", "content": text}]
+    tools = session.tools.definitions(("web",))
+    while True:
+        answer = await session.openai("own").chat.completions.create(model="offline-1", messages=said, tools=tools)
+        message = answer.choices[0].message
+        if not message.tool_calls:
+            return message.content or ""
+        said.append(message.model_dump(exclude_none=True))
+        for call in message.tool_calls:
+            assert call.type == "function"
+            try:
+                content = (await session.call_tool(call.function.name, call.function.arguments, call.id)).content
+            except ToolError as error:
+                content = f"{error.kind}: {error}"
+            said.append({"role": "tool", "tool_call_id": call.id, "content": content})
+
+
+PRICED = "llm.prices={offline-1: {input: 1, output: 1}}"
+
+
+@pytest.mark.parametrize(
+    ("agent", "limits"),
+    [
+        (["agent=ai_q_shallow"], {"sample_tokens": 6000}),
+        (["agent=ai_q_shallow", PRICED], {"sample_usd": 0.006}),
+        (["agent=ai_q", PRICED], {"sample_model_calls": 4}),
+        (["agent=ai_q_deep", "dataset=drb_mini"], {"sample_model_calls": 12, "reserve": 0.5}),
+        (["agent=shannon"], {"sample_model_calls": 8}),
+        (["agent=shannon"], {"sample_tool_calls": 3}),
+        (["agent=planner"], {"sample_tokens": 4000}),
+        (["agent=planner"], {"sample_tool_calls": 4}),
+        (["agent=python", f"agent.function={__name__}:looping"], {"sample_model_calls": 3}),
+    ],
+)
+async def test_every_agent_ends_with_a_report_of_what_it_has(agent: list[str], limits: Mapping[str, Any]) -> None:
+    given = [f"limits.{name}={value}" for name, value in {"on_limit": "synthesize", **limits}.items()]
+    run = settings("experiment=shallow_freshqa", *agent, *given)
+    (sample,) = datasets.load(run.dataset, seed=0, limit=1).samples
+    async with open_resources(run) as resources:
+        key, events = SampleKey(sample.id, 1), EventLog(lambda event: None)
+        session = resources.session(run, key=key, user=ApprovingUser(), events=events)
+        row = await run_attempt(run.agent.make("agent")[0], sample, session, lambda row: None)
+    (name, bound), *_ = limits.items()
+    assert (row.status, row.outcome) == ("limit", "partial")
+    assert (row.report or "").strip()
+    assert str(row.error).startswith(f"CutOff: limits.{name}={bound:g} is used up")
+    assert row.tool_calls <= limits.get("sample_tool_calls", row.tool_calls)
+    calls = session.usage.total().calls
+    assert calls <= limits.get("sample_model_calls", calls)
+
+
+class Drafting:
+    """Writes a draft, and then works on until a limit stops it."""
+
+    Settings: ClassVar = Settings
+
+    async def research(self, question: Question, session: Session) -> Report:
+        session.keep_draft("A draft [1].")
+        raise LimitReached("limits.sample_tokens", 5)
+
+
+@pytest.mark.parametrize(("on_limit", "report"), [("synthesize", "A draft [1]."), ("stop", None)])
+async def test_a_draft_is_the_report_at_the_limit_itself(on_limit: str, report: str | None) -> None:
+    session = make_session(limits=configured(Limits, on_limit=on_limit, sample_tokens=5))
+    sample = Sample(id="s1", question=Question(text="Why?"))
+    row = await run_attempt(Drafting(), sample, session, lambda row: None)
+    assert (row.status, row.report, row.raw_report) == ("limit", report, "A draft [1].")
+    assert (row.error and row.error.message) == "limits.sample_tokens=5 reached"
+    assert row.answered == (report is not None)
+
+
+@pytest.mark.parametrize(
+    ("quantity", "bound", "used", "over"),
+    [
+        ("model_calls", 1, 0, True),  # the one call is for the report
+        ("model_calls", 10, 7, False),
+        ("model_calls", 10, 8, True),
+        ("tool_calls", 3, 2, False),
+        ("tool_calls", 3, 3, True),
+        ("tokens", 1000, 749, False),
+        ("tokens", 1000, 750, True),
+        ("usd", 0.5, 0.374, False),
+        ("usd", 0.5, 0.376, True),
+        ("seconds", 8, 5.9, False),
+        ("seconds", 8, 6, True),
+    ],
+)
+def test_the_research_is_over_where_the_reserve_begins(
+    quantity: Quantity, bound: float, used: float, over: bool
+) -> None:
+    ledger = UsageLedger()
+    for _ in range(int(used) if quantity == "model_calls" else 10):
+        part = used / 10
+        adds: dict[str, dict[str, Any]] = {"tokens": {"input_tokens": round(part)}, "usd": {"cost_usd": part}}
+        ledger.record("a", Usage(calls=1, **adds.get(quantity, {})))
+    if quantity == "tokens":
+        ledger.record("a", Usage(input_tokens=round(used) - ledger.total().input_tokens))
+    ledger.tool_calls = int(used) if quantity == "tool_calls" else 0
+    found = configured(Limits, **{f"sample_{quantity}": bound}).reached(ledger, used if quantity == "seconds" else 0)
+    assert (found is not None) == over
+    assert found is None or found.startswith(f"limits.sample_{quantity}={bound:g} is used up")
+
+
+def test_the_reserve_holds_a_call_as_large_as_the_largest() -> None:
+    ledger, limits = UsageLedger(), configured(Limits, sample_tokens=1000)
+    ledger.record("a", Usage(calls=1, input_tokens=300, output_tokens=199))
+    assert limits.reached(ledger, 0) is None
+    ledger.record("a", Usage(calls=1, estimated_tokens=2, unreported_calls=1))
+    assert limits.reached(ledger, 0)
+
+
+@pytest.mark.parametrize(
+    ("quantity", "bound", "enough", "agent"),
+    [
+        ("model_calls", 2, 100, "agent.ask=true"),
+        ("tokens", 3, 100, "agent.ask=true"),  # two a call
+        ("usd", 1.5, 100, "agent.ask=true"),
+        ("tool_calls", 2, 100, "agent.target=tiny_parts:Searching"),
+        ("seconds", 0.5, 600, "agent.seconds=0.4"),
+    ],
+)
+def test_a_limit_of_the_run_stops_it_and_a_resume_counts_what_was_used(
+    here: Workplace, capsys: pytest.CaptureFixture[str], quantity: str, bound: float, enough: float, agent: str
+) -> None:
+    name = f"limits.run_{quantity}"
+    assert main(["run", "experiment=tiny", agent, f"{name}={bound:g}", "runner.concurrency=1"]) == 130
+    folder = here.only_run()
+    done = here.summary(folder)["statuses"].get("completed", 0)
+    assert done < 6
+    resume = f"resume={folder.relative_to(here.path)}"
+    told = f"aiq: {name}={bound:g} reached; what is finished is kept, go on with: aiq run {resume} {name}=MORE\n"
+    assert capsys.readouterr().err.endswith(told)
+    assert main(["run", resume]) == 130  # nothing is left of it
+    assert here.summary(folder)["statuses"].get("completed", 0) == done
+    assert main(["run", resume, f"{name}={enough:g}"]) == 0
+    assert here.summary(folder)["statuses"] == {"completed": 6}
+    assert not any(row["status"] == "limit" for row in here.lines(folder / "samples.jsonl"))
+
+
+def test_the_time_of_killed_starts_is_known_by_their_rows(here: Workplace) -> None:
+    folder = RunFolder(here.ran("limit=2"))
+    state, start = read_state(folder), datetime(2026, 11, 1, tzinfo=UTC)
+    ends = {0: 5.0, 100: 7.5}
+    for (key, row), (begun, seconds) in zip([*state.attempts.items()], ends.items(), strict=True):
+        started = (start + timedelta(seconds=begun + 1)).isoformat()
+        state.attempts[key] = replace(row, started=started, seconds=seconds)
+    later = [(start + timedelta(seconds=after)).isoformat() for after in (100, 500)]
+    manifest = folder.read_manifest().model_copy(update={"started": start.isoformat()})
+    resumed = tuple({"time": time, "overrides": ()} for time in later)
+    manifest = type(manifest).model_validate({**manifest.model_dump(), "resumed": resumed})
+    assert seconds_worked(manifest, state) == pytest.approx(6 + 8.5)  # nothing in the one that begins
