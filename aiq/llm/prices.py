@@ -95,6 +95,11 @@ class PriceList:
         )
         return price.cost(tokens)
 
+    def tokens(self, body: Mapping[str, Any]) -> int:
+        """How many tokens a call may take: those of its text, and an answer as long as it may become."""
+        asked = [body[name] for name in ("messages", "tools", "response_format", "input") if name in body]
+        return self._tokens(asked) + (_count(body.get("max_completion_tokens") or body.get("max_tokens")) or 0)
+
     def _tokens(self, value: Any) -> int:
         """How many tokens a JSON value has at `llm.characters_per_token`."""
         text = json.dumps(value, ensure_ascii=False)
