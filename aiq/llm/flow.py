@@ -256,8 +256,11 @@ class Flow:
             self._one_by_one = int(self.window)
         buckets = self._buckets.setdefault(send.model, {})
         for unit in get_args(Unit):
-            found = _bucket(headers, unit, now, send.number)
-            if found is not None and found.number >= getattr(buckets.get(unit), "number", 0):
+            found, known = _bucket(headers, unit, now, send.number), buckets.get(unit)
+            if found is None:
+                if known is not None and known.opens(math.inf, now) == math.inf:
+                    del buckets[unit]  # it was filled anew, and answers do not tell of it any more
+            elif known is None or found.number >= known.number:
                 later = (one for one in self._under_way if one.model == send.model and one.number > send.number)
                 found.left -= sum(one.cost(unit) for one in later)  # the endpoint had not seen these
                 buckets[unit] = found
