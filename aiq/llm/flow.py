@@ -26,7 +26,7 @@ STORM = 3
 """Lost calls, at least: one stray error halves no window, however small."""
 
 SILENCE = 5
-"""Sends that brought nothing, at least, before an endpoint is given up."""
+"""Calls that met nothing but failures, one after another: fewer may each be a request that breaks the endpoint."""
 
 Unit = Literal["requests", "tokens"]
 
@@ -301,7 +301,7 @@ class Flow:
         silence = self._silence
         if not self._answered or silence is None:
             return False
-        return silence.refused or (silence.sends >= SILENCE and len(silence.calls) > 1)
+        return silence.refused or len(silence.calls) >= SILENCE
 
     def gone(self) -> str | None:
         """What to say of an endpoint that has been silent for `llm.give_up_seconds`; None: it has not."""
