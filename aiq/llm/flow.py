@@ -8,7 +8,7 @@ import asyncio
 import math
 import re
 from bisect import insort
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Literal, get_args
@@ -16,7 +16,7 @@ from typing import Literal, get_args
 from aiq.core.llm_settings import LlmSettings
 from aiq.core.usage import Usage
 from aiq.llm.calls import Failure
-from aiq.llm.http import Headers, Response
+from aiq.llm.http import Response
 from aiq.llm.retry import LONGEST_WAIT, retry_after, spread
 
 BURST_SECONDS = 1.0
@@ -249,14 +249,16 @@ class Flow:
         """Hold all calls for as long as a refusal asks, and note what is left for the model."""
         if self._replayed:
             return
-        now, headers = self._now(), response.headers
-        asked = retry_after(headers) if response.status_code >= 400 else None
+        now = self._now()
+        asked = retry_after(response.headers) if response.status_code >= 400 else None
         if asked and asked <= LONGEST_WAIT:
             self._held = max(self._held, now + asked)
             self._one_by_one = int(self.window)
+        raw = [(name.lower(), value) for name, value in response.headers.raw]
+        limits = {name.decode(): value.decode("latin-1") for name, value in raw if b"ratelimit" in name}
         buckets = self._buckets.setdefault(send.model, {})
-        for unit in get_args(Unit):
-            found, known = _bucket(headers, unit, now, send.number), buckets.get(unit)
+        for unit in get_args(Unit) if limits or buckets else ():
+            found, known = _bucket(limits, unit, now, send.number), buckets.get(unit)
             if found is None:
                 if known is not None and known.opens(math.inf, now) == math.inf:
                     del buckets[unit]  # it was filled anew, and answers do not tell of it any more
@@ -314,7 +316,7 @@ class Flow:
         return f"has not answered for {seconds:.0f} s ({silence.sends} tries, the last: {silence.said})"
 
 
-def _bucket(headers: Headers, unit: Unit, now: float, number: int) -> Bucket | None:
+def _bucket(headers: Mapping[str, str], unit: Unit, now: float, number: int) -> Bucket | None:
     """What OpenAI's headers (platform.openai.com/docs/guides/rate-limits) say of a unit.
 
     Of requests also what those of draft-ietf-httpapi-ratelimit-headers-06 say. A reset that is not worth waiting for
