@@ -104,7 +104,7 @@ class Send:
         self.model, self.digest, self.failures = model, digest, failures
         self.number = 0
         """Its place in the order of coming while it waits, then in that of going."""
-        self.round = 0
+        self.round, self.went = 0, 0.0
         self.turn: asyncio.Future[None] | None = None
 
     async def __aenter__(self) -> "Send":
@@ -223,7 +223,7 @@ class Flow:
     def _go(self, send: Send, now: float) -> None:
         self._waiting.remove(send)
         self._under_way.add(send)
-        send.number, send.round = next(self._numbers), self._round
+        send.number, send.round, send.went = next(self._numbers), self._round, now
         for unit, budget in self._budgets.items():
             if budget:
                 budget.spend(send.cost(unit), now)
@@ -258,7 +258,7 @@ class Flow:
         limits = {name.decode(): value.decode("latin-1") for name, value in raw if b"ratelimit" in name}
         buckets = self._buckets.setdefault(send.model, {})
         for unit in get_args(Unit) if limits or buckets else ():
-            found, known = _bucket(limits, unit, now, send.number), buckets.get(unit)
+            found, known = _bucket(limits, unit, send.went, send.number), buckets.get(unit)
             if found is None:
                 if known is not None and known.opens(math.inf, now) == math.inf:
                     del buckets[unit]  # it was filled anew, and answers do not tell of it any more
@@ -316,16 +316,18 @@ class Flow:
         return f"has not answered for {seconds:.0f} s ({silence.sends} tries, the last: {silence.said})"
 
 
-def _bucket(headers: Mapping[str, str], unit: Unit, now: float, number: int) -> Bucket | None:
+def _bucket(headers: Mapping[str, str], unit: Unit, went: float, number: int) -> Bucket | None:
     """What OpenAI's headers (platform.openai.com/docs/guides/rate-limits) say of a unit.
 
-    Of requests also what those of draft-ietf-httpapi-ratelimit-headers-06 say. A reset that is not worth waiting for
-    (of a day's requests) is left to the refusal that comes.
+    Of requests also what those of draft-ietf-httpapi-ratelimit-headers-06 say. Whether a bucket fills at once or bit by
+    bit they do not say; an empty one is left alone until it is full, by which nothing of it is lost either way. That is
+    counted from when the call went, as it was admitted then, however long its answer took. A reset that is not worth
+    waiting for (of a day's requests) is left to the refusal that comes.
     """
     forms = [("x-ratelimit-{}-" + unit)] + (["ratelimit-{}"] if unit == "requests" else [])
     for form in forms:
         left, limit, resets = (headers.get(form.format(what), "") for what in ("remaining", "limit", "reset"))
         seconds = span(resets)
         if left.isdecimal() and seconds is not None and seconds <= LONGEST_WAIT:
-            return Bucket(float(left), float(limit) if limit.isdecimal() else math.inf, now + seconds, number)
+            return Bucket(float(left), float(limit) if limit.isdecimal() else math.inf, went + seconds, number)
     return None
