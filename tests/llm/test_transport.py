@@ -341,3 +341,19 @@ async def test_pages_that_are_slow_take_no_connection_of_the_model(bench: Any) -
         for page in pages:
             page.cancel()
         await asyncio.gather(*pages, return_exceptions=True)
+
+
+async def test_an_endpoint_of_an_agents_own_does_not_wait_for_the_runs(bench: Any) -> None:
+    async with bench([OK]) as other, bench([error(429, retry_after="500"), OK]) as b:
+        held = [asyncio.create_task(b.ask(text=str(i))) for i in range(2)]
+        while not b.calls:  # noqa: ASYNC110  until the wait is known
+            await asyncio.sleep(0.01)
+        client = b.models.openai("a.b").with_options(base_url=other.endpoint.base_url)
+        message: Any = {"role": "user", "content": "x"}
+        assert (await client.chat.completions.create(model="m", messages=[message])).choices[
+            0
+        ].message.content == "hello"
+        assert not any(task.done() for task in held)
+        for task in held:
+            task.cancel()
+        await asyncio.gather(*held, return_exceptions=True)
