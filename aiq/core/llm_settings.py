@@ -75,8 +75,12 @@ class LlmSettings(Settings):
     temperature: Temperature | None = Field(description="null: the endpoint's default")
     max_tokens: Count | None = Field(description="of one reply; null: the endpoint's default")
     timeout_seconds: Positive = Field(description="of one model call")
-    max_connections: Count = Field(description="connections to the endpoint at once")
-    requests_per_minute: Positive | None = Field(description="null: no limit of ours")
+    max_connections: Count = Field(description="model calls at once, at most; fewer while the endpoint is overloaded")
+    requests_per_minute: Positive | None = Field(description="of all samples together; null: no limit of ours")
+    tokens_per_minute: Positive | None = Field(description="of requests and answers; null: no limit of ours")
+    give_up_seconds: Positive = Field(
+        description="an endpoint that had answered and then gives only 5xx or no connection for so long stops the run"
+    )
     retry: RetrySettings = Field(description="of calls that failed")
     roles: Mapping[str, RoleSettings] = Field(
         description="what differs, by role or prefix: llm.roles.judge.model=... llm.roles.aiq.planner.temperature=0"

@@ -73,6 +73,7 @@ class WebSettings(Settings):
         description="pages that hold benchmarks, refused and left out of search results: a host, or HOST/PATH, with *"
     )
     timeout_seconds: Positive = Field(description="of one page")
+    max_connections: Count = Field(description="to search APIs and pages at once; model calls have their own")
     max_bytes: Count = Field(description="of one page, after decompression")
     max_redirects: int = Field(ge=0, description="followed for one page")
 

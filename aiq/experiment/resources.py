@@ -189,8 +189,17 @@ async def open_resources(
             port = await stack.start()
         forms = Forms(recorder.about.get("structured"))
         over, replayed = recorder.transport, recorder.replays
+        others = settings.web.max_connections
         client = await opened.enter_async_context(
-            open_client(settings.llm, offline_port=port, forms=forms, over=over, replayed=replayed)
+            open_client(
+                settings.llm,
+                offline_port=port,
+                forms=forms,
+                over=over,
+                replayed=replayed,
+                others=others,
+                share=1 / settings.shard.of if settings.shard else 1.0,
+            )
         )
         models = RunModels(settings.llm, client)
         if not recorder.replays:

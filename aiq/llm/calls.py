@@ -3,7 +3,7 @@
 import hashlib
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -54,6 +54,11 @@ class ModelCall:
     @property
     def url(self) -> str:
         return str(self._request.url)
+
+    @property
+    def address(self) -> str:
+        """The endpoint's, as config has it."""
+        return self.url.removesuffix(self.api.path)
 
     @property
     def seconds(self) -> float | None:
@@ -135,10 +140,13 @@ class Failure:
 class Exchange:
     """The books of one send. Exactly one of `answered`, `refused`, `lost` and `unsent` counts; later ones do nothing.
 
-    While it is open it counts as in flight, so that parallel calls cannot pass a limit together.
+    While it is open it counts as in flight, so that parallel calls cannot pass a limit together. `ended` gets what it
+    is booked as.
     """
 
-    def __init__(self, call: ModelCall, session: Session, prices: PriceList) -> None:
+    def __init__(
+        self, call: ModelCall, session: Session, prices: PriceList, ended: Callable[[Usage | None], None]
+    ) -> None:
         self.attempt = session.usage.sent(call.digest)
         self._likely: dict[Quantity, float] = {"model_calls": 1}
         if session.limits.estimated:
@@ -148,6 +156,7 @@ class Exchange:
         self._call = call
         self._session = session
         self._prices = prices
+        self._ended = ended
         self._start = time.perf_counter()
         self._open = True
         session.open_calls[self] = self.lost
@@ -204,3 +213,4 @@ class Exchange:
             **what,
         )
         self._session.events.emit(called)
+        self._ended(usage)

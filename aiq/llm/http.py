@@ -31,6 +31,7 @@ from httpx2 import RequestError as RequestError
 from httpx2 import Response as Response
 from httpx2 import Timeout as Timeout
 from httpx2 import TimeoutException as TimeoutException
+from httpx2 import create_ssl_context as create_ssl_context
 
 from aiq.core.text import whole
 

@@ -95,6 +95,10 @@ class PriceList:
         )
         return {"tokens": tokens.total_tokens, "usd": 0.0 if price is None else price.cost(tokens)}
 
+    def tokens(self, body: Mapping[str, Any]) -> int:
+        """How many tokens a call may take: those of its text, and an answer as long as it may become."""
+        return round(self.estimate(body, None)["tokens"])
+
     def _tokens(self, value: Any) -> int:
         """How many tokens a JSON value has at `llm.characters_per_token`."""
         text = json.dumps(value, ensure_ascii=False)

@@ -1,6 +1,5 @@
-"""The one retry policy: which failures are worth another send, how long to wait before it, and the pace of sends."""
+"""The one retry policy: which failures are worth another send, and how long to wait before it."""
 
-import asyncio
 import time
 from email.utils import mktime_tz, parsedate_tz
 
@@ -47,21 +46,9 @@ def next_wait(
     if asked:
         return asked
     doubled = policy.first_seconds * 2.0 ** min(failures - 1, 30)
-    spread = 0.5 + 0.5 * derive(*seed, failures) / 2**31
-    return min(policy.most_seconds, doubled) * spread
+    return min(policy.most_seconds, doubled) * spread(*seed, failures)
 
 
-class Pace:
-    """At most `per_minute` sends a minute, evenly spaced; None never waits."""
-
-    def __init__(self, per_minute: float | None) -> None:
-        self._gap = 60.0 / per_minute if per_minute else 0.0
-        self._next = 0.0
-
-    async def wait(self) -> None:
-        if not self._gap:
-            return
-        now = asyncio.get_running_loop().time()
-        slot = max(now, self._next)
-        self._next = slot + self._gap
-        await asyncio.sleep(slot - now)
+def spread(*seed: object) -> float:
+    """A factor of 0.5 to 1, drawn by seed: who has waited for one thing does not come back as one."""
+    return 0.5 + 0.5 * derive(*seed) / 2**31

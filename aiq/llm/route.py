@@ -3,10 +3,11 @@
 The host names that belong to the offline stack, so that no URL depends on the port it listens on.
 """
 
+import ssl
 import urllib.request
 
 from aiq.core.errors import ConfigError
-from aiq.llm.http import AsyncBaseTransport, AsyncHTTPTransport, Limits, Request, Response
+from aiq.llm.http import AsyncBaseTransport, AsyncHTTPTransport, Limits, Request, Response, create_ssl_context
 
 OFFLINE_DOMAIN = "offline.example"
 OFFLINE_SERVICES = frozenset({f"model.{OFFLINE_DOMAIN}", f"search.{OFFLINE_DOMAIN}"})
@@ -52,13 +53,15 @@ class RoutingTransport(AsyncBaseTransport):
 class NetworkTransport(AsyncBaseTransport):
     """The network, with the proxies that the machine is configured for (`HTTPS_PROXY`, `NO_PROXY`, ...).
 
-    They are read once, when the client opens; loopback is never proxied.
+    They are read once, when the client opens; loopback is never proxied. `tls`: a context that several share, because
+    each reads all certificates.
     """
 
-    def __init__(self, limits: Limits) -> None:
-        self._direct = AsyncHTTPTransport(limits=limits)
+    def __init__(self, limits: Limits, tls: ssl.SSLContext | None = None) -> None:
+        tls = tls or create_ssl_context()
+        self._direct = AsyncHTTPTransport(tls, limits=limits)
         self._proxied = {
-            scheme: AsyncHTTPTransport(limits=limits, proxy=address)
+            scheme: AsyncHTTPTransport(tls, limits=limits, proxy=address)
             for scheme, address in urllib.request.getproxies().items()
             if scheme in ("http", "https")
         }

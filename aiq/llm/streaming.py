@@ -1,6 +1,7 @@
 """Streamed chat completions: passed on as they come, put together again, and booked when whole."""
 
 import json
+import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ class StreamReader:
         self._hide_usage = hide_usage
         self._message: dict[str, Any] = {"role": "assistant", "content": None}
         self._calls: dict[int, dict[str, Any]] = {}
+        self.events = 0
         self.done = False
         """`[DONE]` was read."""
         self.finish_reason: str | None = None
@@ -52,6 +54,7 @@ class StreamReader:
         """Read it; whether the caller gets it."""
         if not line.startswith(b"data:"):
             return True
+        self.events += 1
         payload = line[5:].strip()
         if payload == b"[DONE]":
             self.done = True
@@ -107,8 +110,15 @@ class BookedStream(AsyncByteStream):
         yield self._read(self.first)
         try:
             async with aclosing(self.rest) as rest:
+                waited, asked = 0.0, time.monotonic()
                 async for piece in rest:
-                    yield self._read(piece)
+                    events = self._reader.events
+                    shown = self._read(piece)
+                    waited = waited + time.monotonic() - asked if self._reader.events == events else 0.0
+                    if self.call.seconds is not None and waited > self.call.seconds:
+                        raise self._cut("no event in time")  # blanks that keep a line alive are none
+                    yield shown
+                    asked = time.monotonic()
         except SEND_ERRORS as error:
             raise self._cut(failure_text(error)) from error
         if not self._reader.ended:

@@ -7,6 +7,7 @@ import asyncio
 import json
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,6 +20,7 @@ from aiq.core.session import Session, current
 from aiq.core.text import whole_json
 from aiq.llm.apis import api_of
 from aiq.llm.calls import USAGE, Exchange, Failure, ModelCall, read_call
+from aiq.llm.flow import Flow, Send
 from aiq.llm.http import (
     SEND_ERRORS,
     AsyncBaseTransport,
@@ -31,13 +33,14 @@ from aiq.llm.http import (
     Request,
     Response,
     Timeout,
+    create_ssl_context,
     failure_text,
     read_error,
     without_key,
 )
 from aiq.llm.prices import PriceList, plain_usage
 from aiq.llm.quirks import FORMS, Forms, form_of, refuses_form, remedy
-from aiq.llm.retry import Pace, next_wait, retry_after, worth_retrying
+from aiq.llm.retry import next_wait, retry_after, worth_retrying
 from aiq.llm.route import NetworkTransport, RoutingTransport
 from aiq.llm.streaming import BookedStream
 
@@ -61,23 +64,43 @@ def open_client(
     forms: Forms | None = None,
     over: Over = lambda way: way,
     replayed: bool = False,
+    others: int | None = None,
+    share: float = 1.0,
 ) -> AsyncClient:
     """The client of a run: SessionTransport over RoutingTransport over the network (or over `inner`).
 
     `offline_port`: where the offline stack listens, if it was started. `forms` is where it keeps what it learns of
     structured output. `over` puts a transport between the session's and the way out; `replayed`: nothing goes out, so
-    nobody waits before a call is sent again. Cookies are refused: they would tie samples.
+    nobody waits before a call is sent again. `others`: how many connections there may be that ask no model
+    (`web.max_connections`). `share`: of the endpoint's budgets, for one of several processes. Cookies are refused: they
+    would tie samples.
     """
-    most = settings.max_connections
-    network = inner or NetworkTransport(Limits(max_connections=most, max_keepalive_connections=most))
+    network = inner or _Apart(others or settings.max_connections)
+    way = over(RoutingTransport(network, offline_port))
     return _RunClient(
-        transport=SessionTransport(
-            over(RoutingTransport(network, offline_port)), settings, forms or Forms(), replayed=replayed
-        ),
+        transport=SessionTransport(way, settings, forms or Forms(), replayed=replayed, share=share),
         timeout=timeouts(settings),
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         follow_redirects=False,
     )
+
+
+class _Apart(AsyncBaseTransport):
+    """Model calls, as many as their flow lets go; all else has connections of its own: slow pages hold up no call."""
+
+    def __init__(self, others: int) -> None:
+        tls = create_ssl_context()
+        self._models, self._others = (
+            NetworkTransport(Limits(max_connections=most, max_keepalive_connections=most), tls)
+            for most in (None, others)
+        )
+
+    async def handle_async_request(self, request: Request) -> Response:
+        return await (self._models if api_of(request) else self._others).handle_async_request(request)
+
+    async def aclose(self) -> None:
+        await self._models.aclose()
+        await self._others.aclose()
 
 
 class _RunClient(AsyncClient):
@@ -106,14 +129,21 @@ class SessionTransport(AsyncBaseTransport):
     """
 
     def __init__(
-        self, inner: AsyncBaseTransport, settings: LlmSettings, forms: Forms, *, replayed: bool = False
+        self,
+        inner: AsyncBaseTransport,
+        settings: LlmSettings,
+        forms: Forms,
+        *,
+        replayed: bool = False,
+        share: float = 1.0,
     ) -> None:
         self._inner = inner
         self._settings = settings
         self._forms = forms
         self._policy = settings.retry
         self._replayed = replayed
-        self._pace = Pace(None if replayed else settings.requests_per_minute)
+        self._share = share
+        self._flows: dict[str, Flow] = {}
         self._prices = PriceList(settings)
         self._key_env = settings.api_key_env
         self._answered: set[str] = set()
@@ -158,7 +188,7 @@ class SessionTransport(AsyncBaseTransport):
             raise RunAborted(f"{limit} cannot be kept: llm.prices has no price for model '{call.model}'; add one")
         failures = 0
         while True:
-            outcome = await self._send(call, session)
+            outcome = await self._send(call, session, failures)
             if isinstance(outcome, Response):
                 if refused:
                     self._fall_back(asked, form_of(call.body), refused, session)
@@ -181,11 +211,16 @@ class SessionTransport(AsyncBaseTransport):
         hopeless = self._hopeless(call, failure)
         if hopeless:
             raise RunAborted(f"{call.url} {hopeless}")
+        flow = self._flow(call)
+        if gone := flow.gone():
+            raise RunAborted(f"{call.address} {gone}")
         retries = retries_of_calls.get()
         attempts = None if retries is None else retries + 1
         refused = not worth_retrying(failure.status)
         if refused:
             attempts = 1
+        elif flow.silent:  # which is no failure of this sample
+            attempts = failures + 1
         seed = (session.seed(), call.digest)
         wait = next_wait(self._policy, failures, failure.retry_after, *seed, attempts=attempts)
         if wait is None:
@@ -201,13 +236,25 @@ class SessionTransport(AsyncBaseTransport):
     async def _wait(self, seconds: float) -> None:
         await asyncio.sleep(0 if self._replayed else seconds)
 
-    async def _send(self, call: ModelCall, session: Session) -> Response | Failure:
-        """One exchange: the answer, or why there is none."""
-        await self._pace.wait()
-        session.check_limits()  # nothing is awaited between this and the exchange's books
-        exchange = Exchange(call, session, self._prices)
+    def _flow(self, call: ModelCall) -> Flow:
+        """That of the endpoint: an agent or judge with an endpoint of its own does not wait for the others."""
+        if call.address not in self._flows:
+            self._flows[call.address] = Flow(self._settings, share=self._share, replayed=self._replayed)
+        return self._flows[call.address]
+
+    async def _send(self, call: ModelCall, session: Session, failures: int) -> Response | Failure:
+        """One exchange in its turn: the answer, or why there is none."""
+        tokens = partial(self._prices.tokens, call.body)
+        async with self._flow(call).send(call.model, call.digest, failures, tokens) as send:
+            session.check_limits()  # nothing is awaited between this and the exchange's books
+            outcome = await self._exchange(call, send, Exchange(call, session, self._prices, send.end))
+            send.came(outcome if isinstance(outcome, Failure) else None)
+            return outcome
+
+    async def _exchange(self, call: ModelCall, send: Send, exchange: Exchange) -> Response | Failure:
         try:
             response = await self._inner.handle_async_request(call.request(exchange.attempt))
+            send.told(response)
             if response.status_code != 200:
                 return await self._refused(response, call, exchange)
             return await (self._stream if call.streamed else self._reply)(response, call, exchange)
@@ -292,7 +339,7 @@ class SessionTransport(AsyncBaseTransport):
             return f"says that the account has nothing left to spend (HTTP {status}): add credit, then resume"
         if answered or worth_retrying(status) or status in ABOUT_ONE_REQUEST:
             return None
-        address = call.url.removesuffix(call.api.path)
+        address = call.address
         path = "" if urlsplit(address).path.strip("/") else ", whose path is missing: usually /v1"
         return (
             f"answers {failure.message}; check the model of {call.role} (it is '{call.model}': {where}.model"

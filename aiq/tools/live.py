@@ -48,6 +48,7 @@ class LiveWeb:
         self._deny = DenyList(settings.deny)
         self._resolve = resolve
         self._over = over
+        self._slots = asyncio.Semaphore(settings.max_connections)
         self._ssl_context = httpcore2.default_ssl_context()
 
     async def fetch(self, url: str, reader: Reader | None = None) -> Page:
@@ -61,7 +62,7 @@ class LiveWeb:
             asked = reader.address(url)
             secret = read_key(reader.key_env, "reader_key_env") or None
         transport = self._over(GuardedTransport(self._ssl_context, GuardedBackend(self._allowed, self._resolve)))
-        async with AsyncClient(transport=transport, headers={"user-agent": USER_AGENT}) as client:
+        async with self._slots, AsyncClient(transport=transport, headers={"user-agent": USER_AGENT}) as client:
             accept = ACCEPT if reader is None else "application/json, text/plain;q=0.9"
             downloader = Downloader(client, self._settings, self._check, accept)
             download = await downloader.get(asked, secret)

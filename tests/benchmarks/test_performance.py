@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.performance import bootstrap, cassettes, events
+from benchmarks.performance import bootstrap, cassettes, events, faults
 
 
 @pytest.mark.slow
@@ -21,3 +21,10 @@ def test_resamples_are_those_of_a_plain_loop(capsys: pytest.CaptureFixture[str])
 def test_events_are_counted_and_scanned(capsys: pytest.CaptureFixture[str]) -> None:
     assert events.main(["--quick"]) == 0
     assert "scan by 100" in capsys.readouterr().out
+
+
+@pytest.mark.whole
+def test_runs_bear_an_endpoint_that_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    assert faults.main(["--quick"]) == 0
+    broken = [line for line in capsys.readouterr().out.splitlines() if "BROKEN" in line]
+    assert all("used of what it allows" in line for line in broken)  # a minute is too short to measure that

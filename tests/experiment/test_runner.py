@@ -246,7 +246,7 @@ def test_a_judges_model_that_is_not_there_stops_the_run_and_the_answer_is_kept(
     here.endpoint.unknown = ("other",)
     assert run(*ASKING, "llm.roles.judge.model=other") == 2
     assert (
-        "(settings other than runner.*, limits.*, cassette.*, llm.base_url, intervals, shard take a new run)"
+        "(settings other than runner.*, limits.*, cassette.*, llm.base_url, llm.*_per_minute, intervals, shard take a new run)"
         in capsys.readouterr().err
     )
     assert len(here.endpoint.asked) in (2, 3)  # while the judge was refused the next attempt may have begun

@@ -52,6 +52,7 @@ def bench() -> Callable[..., Any]:
     ) -> AsyncIterator[Bench]:
         endpoint = Endpoint(script, delay=delay, blank_every=blank_every)
         server = await asyncio.start_server(endpoint.serve, "127.0.0.1", 0)
+        endpoint.close = server.close
         endpoint.port = server.sockets[0].getsockname()[1]
         retry = {"attempts": 3, "first_seconds": 0.01}
         settings = configured(LlmSettings, **{"base_url": endpoint.base_url, "model": "m", "retry": retry, **llm})

@@ -32,6 +32,8 @@ class Endpoint:
     port: int = 0
     got: list[Got] = field(default_factory=list)
     delay: float = 0.0
+    close: Callable[[], None] = lambda: None
+    """Listen no longer."""
     blank_every: float | None = None
     """After the answer, as long as somebody reads: seconds between blanks."""
 

@@ -84,6 +84,15 @@ async def test_a_cut_stream_is_an_error_and_booked(bench: Any, answer: bytes, sa
         assert b.calls[0].reply == {"role": "assistant", "content": "half of"}
 
 
+async def test_a_stream_that_is_kept_alive_without_an_event_runs_out_of_time(bench: Any) -> None:
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
+    first = head + f"data: {json.dumps(chunk(content='It '))}\n\n".encode()
+    async with bench([first], timeout_seconds=0.3, blank_every=0.02) as b:
+        with pytest.raises(ModelError, match="broke off its stream: no event in time"):
+            await stream(b)
+        assert b.session.usage.in_flight == 0
+
+
 async def test_a_stream_refused_or_empty_at_its_start_is_sent_for_again(bench: Any) -> None:
     good = streamed(chunk(content="ok"), chunk("stop"))
     async with bench([error(503), streamed(done=False, cut=True), good]) as b:

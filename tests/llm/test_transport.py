@@ -313,3 +313,44 @@ async def test_retry_after_is_honoured(bench: Any, retries: int | None) -> None:
         with nullcontext() if retries is None else retrying(retries):
             await b.ask()
         assert asyncio.get_running_loop().time() - start >= 0.3
+
+
+@pytest.mark.parametrize("refused", [False, True])
+async def test_an_endpoint_that_is_gone_stops_the_run_in_one_line_and_fails_no_call(bench: Any, refused: bool) -> None:
+    retry = {"attempts": 2, "first_seconds": 0.01}  # fewer than it takes
+    async with bench([OK, error(503, "no backend")], give_up_seconds=0.6, retry=retry) as b:
+        await b.ask()
+        b.endpoint.delay = 0.5  # so that all are under way before one is sent again
+        if refused:
+            b.endpoint.close()
+        calls = (b.ask(text=str(i)) for i in range(1 if refused else 6))
+        outcomes = await asyncio.gather(*calls, return_exceptions=True)
+        why = "All connection attempts failed" if refused else "HTTP 503: no backend"
+        line = rf"http://127\.0\.0\.1:\d+/v1 has not answered for \d+ s \(\d+ tries, the last: {why}\)"
+        assert [type(outcome) for outcome in outcomes] == [RunAborted] * len(outcomes)
+        assert all(re.fullmatch(line, str(outcome)) for outcome in outcomes)
+
+
+async def test_pages_that_are_slow_take_no_connection_of_the_model(bench: Any) -> None:
+    async with bench([OK], delay=3600) as slow, bench([OK]) as b:
+        client = b.models._client
+        pages = [asyncio.create_task(client.get(f"{slow.endpoint.base_url}/{i}", timeout=None)) for i in range(80)]
+        while len(slow.endpoint.got) < 64:  # noqa: ASYNC110  as many as there may be
+            await asyncio.sleep(0.01)
+        assert (await b.ask()).text == "hello"
+        assert len(slow.endpoint.got) == 64
+        for page in pages:
+            page.cancel()
+        await asyncio.gather(*pages, return_exceptions=True)
+
+
+async def test_an_endpoint_of_an_agents_own_does_not_wait_for_the_runs(bench: Any) -> None:
+    async with bench([OK]) as other, bench([error(429, retry_after="500")]) as b:
+        held = asyncio.create_task(b.ask())
+        while not b.calls:  # noqa: ASYNC110  until the wait is known
+            await asyncio.sleep(0.01)
+        client = b.models.openai("a.b").with_options(base_url=other.endpoint.base_url)
+        await client.chat.completions.create(model="m", messages=[{"role": "user", "content": "x"}])
+        assert (len(other.endpoint.got), held.done()) == (1, False)
+        held.cancel()
+        await asyncio.gather(held, return_exceptions=True)

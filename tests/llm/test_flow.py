@@ -1,0 +1,324 @@
+"""How calls of one endpoint flow: in what order, how many at once, what holds them back; the clock is a loop's own."""
+
+import asyncio
+import selectors
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from aiq.core.llm_settings import LlmSettings
+from aiq.core.usage import Usage
+from aiq.llm.calls import Failure
+from aiq.llm.flow import Flow, Send, span
+from aiq.llm.http import Response
+from tests.settings import configured
+
+
+class Clock(asyncio.SelectorEventLoop):
+    """A loop whose time passes by itself while everybody waits, and only then."""
+
+    def __init__(self) -> None:
+        self.passed = 0.0
+
+        selector = selectors.DefaultSelector()
+        super().__init__(selector)
+        ready = selector.select
+
+        def select(timeout: float | None = None) -> Any:
+            assert timeout is not None, "everybody waits for nothing"
+            self.passed += timeout
+            return ready(0)
+
+        selector.select = select  # type: ignore[method-assign]
+
+    def time(self) -> float:
+        return self.passed
+
+
+def timed(work: Callable[..., Coroutine[Any, Any, None]], **llm: Any) -> None:
+    """Do it with a flow of these settings, on a clock that takes no time."""
+
+    async def run() -> None:
+        retry = {"first_seconds": 1.0, "attempts": 6, "most_seconds": 60.0}
+        await work(Flow(configured(LlmSettings, base_url="http://a.example/v1", model="m", retry=retry, **llm)))
+
+    with asyncio.Runner(loop_factory=Clock) as runner:
+        runner.run(run())
+
+
+def now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def a_send(flow: Flow, name: object = "", *, model: str = "m", failures: int = 0, tokens: int = 100) -> Send:
+    return flow.send(model, str(name), failures, lambda: tokens)
+
+
+def answer(status: int = 200, **headers: str) -> Response:
+    return Response(status, headers={name.replace("_", "-"): value for name, value in headers.items()})
+
+
+async def ended(send: Send, status: int | None = 200) -> None:
+    send.end(Usage(calls=1))
+    send.came(None if status == 200 else Failure("no", status))
+
+
+LOST = [429, 500, 503, None]
+
+
+@pytest.mark.parametrize("status", LOST)
+def test_a_storm_halves_the_window_once_a_round_and_successes_raise_it_one_by_one(status: int | None) -> None:
+    async def work(flow: Flow) -> None:
+        async def together(status: int | None, calls: int) -> None:
+            sends = [await a_send(flow, i).__aenter__() for i in range(calls)]
+            for send in sends:
+                await ended(send, status)
+
+        await together(status, 2)  # strays
+        assert flow.window == 16
+        await together(200, 14)
+        await together(status, 16)  # eight are enough, and the other eight were under way
+        assert flow.window == 8
+        await together(status, 8)
+        assert flow.window == 4
+        before = flow.window
+        await together(200, 4)
+        assert before + 0.8 < flow.window <= before + 1
+        for _ in range(40):
+            await together(200, 4)
+        assert flow.window == 16
+
+    timed(work, max_connections=16)
+
+
+@pytest.mark.parametrize("status", [400, 404, 408, 409])
+def test_a_refusal_of_one_request_is_no_loss(status: int) -> None:
+    async def work(flow: Flow) -> None:
+        for i in range(20):
+            await ended(await a_send(flow, i).__aenter__(), status)
+        assert flow.window == 4
+
+    timed(work, max_connections=4)
+
+
+def test_calls_go_in_their_order_and_those_that_failed_before_the_others() -> None:
+    async def work(flow: Flow) -> None:
+        went = []
+
+        async def call(name: str, failures: int = 0) -> None:
+            async with a_send(flow, name, failures=failures) as send:
+                went.append(name)
+                await asyncio.sleep(1)
+                await ended(send)
+
+        calls = (call("a"), call("b"), call("c"), call("d", 1), call("e", 2), call("f", 1))
+        await asyncio.gather(*calls)
+        assert went == ["a", "e", "d", "f", "b", "c"]
+
+    timed(work, max_connections=1)
+
+
+def test_no_place_is_lost_by_cancelling_raising_or_ending_twice() -> None:
+    async def work(flow: Flow) -> None:
+        async def call() -> None:
+            async with a_send(flow) as send:
+                await asyncio.sleep(10)
+                await ended(send)
+
+        tasks = [asyncio.create_task(call()) for _ in range(20)]
+        for when, task in enumerate(tasks[:18]):  # some under way, some that wait, one whose turn has just come
+            await asyncio.sleep(0 if when % 2 else 0.1)
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        with suppress(ZeroDivisionError):
+            async with a_send(flow) as send:
+                raise ZeroDivisionError
+        send.end()
+        first, second = await a_send(flow).__aenter__(), await a_send(flow).__aenter__()
+        third = asyncio.create_task(a_send(flow).__aenter__())
+        await asyncio.sleep(1)
+        assert not third.done()
+        first.end()
+        first.end()
+        await third
+        second.end()
+
+    timed(work, max_connections=2)
+
+
+def test_a_wait_that_one_call_is_asked_for_holds_all_and_spreads_them_after_it() -> None:
+    async def work(flow: Flow) -> None:
+        times = []
+
+        async def call(name: int) -> None:
+            async with a_send(flow, name) as send:
+                times.append(now())
+                await ended(send)
+
+        first = await a_send(flow).__aenter__()
+        first.told(answer(429, retry_after="5"))
+        await ended(first, 429)
+        await asyncio.gather(*map(call, range(8)))
+        assert times[0] == 5
+        gaps = [later - earlier for earlier, later in pairwise(times)]
+        assert all(1 / 16 < gap < 1 / 8 for gap in gaps)
+        assert len(set(gaps)) == 7
+        second = await a_send(flow).__aenter__()
+        second.told(answer(200, retry_after="5"))  # no refusal
+        second.told(answer(503, retry_after="86400"))  # not worth waiting for
+        await call(8)
+        assert now() < 7
+
+    timed(work, max_connections=8)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        *(("1s", 1.0), ("6m0s", 360.0), ("20ms", 0.02), ("1h2m3.5s", 3723.5), ("1d", 86400.0), ("7.66ms", 0.00766)),
+        *(("30", 30.0), ("0", 0.0), ("0.5", 0.5)),
+        *((text, None) for text in ("", "soon", "-1", "s", "1s?", "1.2.3s", "inf", "nan", "2026-11-01T00:00:00Z")),
+    ],
+)
+def test_spans(text: str, seconds: float | None) -> None:
+    assert span(text) == (None if seconds is None else pytest.approx(seconds))
+
+
+def openai(unit: str, limit: int, left: int, reset: str) -> dict[str, str]:
+    named = {"limit": str(limit), "remaining": str(left), "reset": reset}
+    return {f"x_ratelimit_{name}_{unit}": value for name, value in named.items()}
+
+
+OPENAI = openai("requests", 5, 2, "30s") | openai("tokens", 9999, 9899, "6ms")
+TOKENS = openai("requests", 99, 98, "6ms") | openai("tokens", 500, 200, "30000ms")
+DRAFT = {"ratelimit_limit": "5", "ratelimit_remaining": "2", "ratelimit_reset": "30"}
+
+
+@pytest.mark.parametrize("headers", [OPENAI, TOKENS, DRAFT])
+def test_nothing_is_sent_into_a_bucket_that_is_known_to_be_empty(headers: dict[str, str]) -> None:
+    async def work(flow: Flow) -> None:
+        times: list[float] = []
+
+        async def call(model: str = "m") -> None:
+            async with a_send(flow, model=model) as send:
+                times.append(now())
+                await asyncio.sleep(100)
+                send.told(answer(200))
+                await ended(send)
+
+        first = await a_send(flow).__aenter__()
+        first.told(answer(200, **headers))
+        await ended(first)
+        calls = [asyncio.create_task(call()) for _ in range(8)]
+        other = asyncio.create_task(call("another"))
+        await asyncio.sleep(99)
+        assert times == [0, 0, 0, 30, 30, 30, 30, 30]  # one of another model
+        await asyncio.gather(*calls, other)
+        assert times[8] == 100  # this endpoint no longer says what is left
+
+    timed(work)
+
+
+def test_what_an_answer_says_is_less_by_what_was_sent_after_its_call_and_late_answers_say_nothing() -> None:
+    async def work(flow: Flow) -> None:
+        first, second, third = [await a_send(flow).__aenter__() for _ in range(3)]
+
+        def tell(send: Send, left: int) -> None:
+            send.told(answer(200, ratelimit_remaining=str(left), ratelimit_reset="30", ratelimit_limit="5"))
+
+        tell(second, 2)  # the third is one of them
+        tell(first, 5)
+        await a_send(flow).__aenter__()
+        waiting = asyncio.create_task(a_send(flow).__aenter__())
+        await asyncio.sleep(1)
+        assert not waiting.done()
+        tell(third, 2)
+        third.end()
+        await waiting
+        assert now() == 1
+
+    timed(work)
+
+
+def test_a_budget_of_requests_is_even_catches_up_a_second_and_is_divided() -> None:
+    async def work(flow: Flow) -> None:
+        async def call() -> float:
+            async with a_send(flow) as send:
+                await ended(send)
+                return now()
+
+        times = await asyncio.gather(*(call() for _ in range(21)))
+        assert times == pytest.approx([i / 10 for i in range(21)])
+        await asyncio.sleep(30)
+        start = now()
+        times = await asyncio.gather(*(call() for _ in range(31)))
+        assert max(times) - start == pytest.approx(2, abs=0.11)
+
+    timed(work, requests_per_minute=600)
+
+
+@pytest.mark.parametrize(("usage", "next_at"), [(Usage(calls=1, input_tokens=20, output_tokens=80), 10), (None, 0)])
+def test_a_budget_of_tokens_is_estimated_and_then_corrected(usage: Usage | None, next_at: float) -> None:
+    async def work(flow: Flow) -> None:
+        first = await a_send(flow, tokens=400).__aenter__()
+        second = asyncio.create_task(a_send(flow, tokens=400).__aenter__())
+        await asyncio.sleep(0)
+        assert not second.done()
+        first.end(usage)
+        await second
+        assert now() == pytest.approx(next_at)
+        (await second).end(Usage(calls=1, unreported_calls=1))  # the estimate is all there is
+        await a_send(flow).__aenter__()
+        assert now() == pytest.approx(next_at + 40)
+
+    timed(work, tokens_per_minute=600)
+
+
+def test_an_endpoint_is_given_up_when_it_had_answered_and_nobody_gets_an_answer_any_more() -> None:
+    async def work(flow: Flow) -> None:
+        async def tried(status: int | None, name: object, *, nobody: bool = False) -> None:
+            async with a_send(flow, name) as send:
+                send.end()
+                send.came(None if status == 200 else Failure("HTTP 503", status, nobody=nobody))
+
+        for i in range(20):  # nothing was answered yet: the set-up is wrong, which others say
+            await tried(503, i)
+        await asyncio.sleep(200)
+        assert not flow.silent
+        await tried(200, "a")
+        for _ in range(20):  # one request that breaks the endpoint
+            await tried(500, "a")
+        assert not flow.silent
+        await tried(429, "a")  # somebody is there
+        for i in range(4):
+            await tried(503, i)
+        assert not flow.silent
+        await tried(503, 5)
+        assert flow.silent
+        assert flow.gone() is None
+        await asyncio.sleep(119)
+        assert flow.gone() is None
+        await asyncio.sleep(1)
+        assert flow.gone() == "has not answered for 120 s (5 tries, the last: HTTP 503)"
+        await tried(200, 6)
+        assert flow.gone() is None
+        await tried(None, 7, nobody=True)  # no request can be the reason
+        assert flow.silent
+
+    timed(work)
+
+
+def test_in_a_replay_nothing_waits() -> None:
+    async def work(_: Flow) -> None:
+        settings = configured(LlmSettings, base_url="http://a.example/v1", model="m", requests_per_minute=1)
+        flow = Flow(settings, replayed=True)
+        for i in range(100):
+            send = await a_send(flow, i).__aenter__()
+            send.told(answer(429, retry_after="30", ratelimit_remaining="0", ratelimit_reset="30"))
+            send.came(Failure("no", None, nobody=True))
+        assert (now(), flow.silent, flow.gone()) == (0, False, None)
+
+    timed(work)
