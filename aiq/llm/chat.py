@@ -77,9 +77,9 @@ class RunChatModel(BaseChatModel):
             await response.aclose()
 
     def _body(self, messages: list[BaseMessage], **options: Any) -> dict[str, Any]:
-        """A request's body, its fields in the order of OpenAI's client."""
-        given = {name: value for name, value in sorted(options.items()) if value is not None}
-        return {"messages": [_wire(message) for message in messages], "model": self.model, **given}
+        """A request's body."""
+        given = {name: value for name, value in options.items() if value is not None}
+        return {"model": self.model, "messages": [_wire(message) for message in messages], **given}
 
 
 def _wire(message: BaseMessage) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def _usage(reported: Any) -> UsageMetadata | None:
         return None
     read, written = reported.get("prompt_tokens") or 0, reported.get("completion_tokens") or 0
     cached = (reported.get("prompt_tokens_details") or {}).get("cached_tokens")
-    details: Any = {} if cached is None else {"input_token_details": {"cache_read": cached}}
+    details: Any = {"input_token_details": {} if cached is None else {"cache_read": cached}, "output_token_details": {}}
     return UsageMetadata(input_tokens=read, output_tokens=written, total_tokens=read + written, **details)
 
 

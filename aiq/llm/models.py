@@ -120,8 +120,8 @@ class RunModels:
         if tools:
             body["tools"] = list(tools)
         headers = {VOTE: str(vote), **({} if subject is None else {SUBJECT: subject})}
-        asked = {"messages": [_wire(message) for message in messages], "model": model or self.name(role)}
-        response = await self._send(role, asked | dict(sorted(body.items())), headers, seconds)
+        body |= {"messages": [_wire(message) for message in messages], "model": model or self.name(role)}
+        response = await self._send(role, body, headers, seconds)
         answer = response.extensions[ANSWER]
         choice = answer["choices"][0]
         message, finish_reason = choice["message"], choice.get("finish_reason")
@@ -140,7 +140,9 @@ class RunModels:
     async def _send(
         self, role: str, body: Mapping[str, Any], headers: Mapping[str, str] | None = None, seconds: float | None = None
     ) -> Response:
-        """A chat completion for the role: its answer is whole, or streams."""
+        """A chat completion for the role, its fields in the order of OpenAI's client; its answer is whole, or streams."""
+        first = ("model", "stream", "messages")
+        body = {name: body[name] for name in (*first, *sorted(body.keys() - set(first))) if name in body}
         own = {**self._headers, ROLE: role, **(headers or {})}
         extensions = {BODY: body, "timeout": timeouts(self._settings, seconds).as_dict()}
         return await self._client.ask(Request("POST", self._chat_url, headers=own, extensions=extensions))
