@@ -140,7 +140,7 @@ class RunModels:
     async def _send(
         self, role: str, body: Mapping[str, Any], headers: Mapping[str, str] | None = None, seconds: float | None = None
     ) -> Response:
-        """A chat completion for the role, its fields in the order of OpenAI's client; its answer is whole, or streams."""
+        """A chat completion for the role, fields in the order of OpenAI's client; its answer is whole, or streams."""
         first = ("model", "stream", "messages")
         body = {name: body[name] for name in (*first, *sorted(body.keys() - set(first))) if name in body}
         own = {**self._headers, ROLE: role, **(headers or {})}
