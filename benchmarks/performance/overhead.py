@@ -36,8 +36,8 @@ class Setting(NamedTuple):
     samples: int
     at_once: int
 
-    def work_off(self, ask: Callable[[str], Awaitable[object]]) -> None:
-        """Ask every question, in the plain way."""
+    def work_off(self, ask: Callable[[str], Awaitable[object]], close: Callable[[], Awaitable[None]]) -> None:
+        """Ask every question, in the plain way, then close the client."""
 
         async def all_of_them() -> None:
             free = asyncio.Semaphore(self.at_once)
@@ -47,6 +47,7 @@ class Setting(NamedTuple):
                     await ask(question)
 
             await asyncio.gather(*(one(QUESTION.format(number)) for number in range(self.samples)))
+            await close()
 
         asyncio.run(all_of_them())
 
@@ -65,7 +66,7 @@ def loop(setting: Setting) -> None:
         answer = await client.chat.completions.create(model="m", messages=messages)
         return answer.choices[0].message.content or ""
 
-    setting.work_off(ask)
+    setting.work_off(ask, client.close)
 
 
 def search(query: str) -> str:
@@ -73,13 +74,16 @@ def search(query: str) -> str:
     return f"{query}: {FOUND}"
 
 
-def chat_model(setting: Setting) -> Any:
+def chat_model(setting: Setting) -> tuple[Any, Callable[[], Awaitable[None]]]:
+    """LangChain's chat model, and how its client is closed: the one it shares would be bound to the warm-up's loop."""
     from langchain_openai import ChatOpenAI
     from openai import DefaultAsyncHttpxClient
     from pydantic import SecretStr
 
-    client = DefaultAsyncHttpxClient()  # the shared one would belong to the event loop of the warm-up
-    return ChatOpenAI(model="m", base_url=setting.base_url, api_key=SecretStr("no-key"), http_async_client=client)
+    client = DefaultAsyncHttpxClient()
+    key = SecretStr("no-key")
+    model = ChatOpenAI(model="m", base_url=setting.base_url, api_key=key, http_async_client=client)
+    return model, client.aclose
 
 
 def langgraph(setting: Setting) -> None:
@@ -90,7 +94,8 @@ def langgraph(setting: Setting) -> None:
     from langgraph.prebuilt import ToolNode, tools_condition
 
     tools = [tool(search)]
-    model = chat_model(setting).bind_tools(tools)
+    stock, close = chat_model(setting)
+    model = stock.bind_tools(tools)
 
     async def agent(state: MessagesState) -> dict[str, Any]:
         return {"messages": [await model.ainvoke([SystemMessage(INSTRUCTIONS), *state["messages"]])]}
@@ -102,7 +107,7 @@ def langgraph(setting: Setting) -> None:
     builder.add_conditional_edges("agent", tools_condition)
     builder.add_edge("tools", "agent")
     graph = builder.compile()
-    setting.work_off(lambda question: graph.ainvoke({"messages": [HumanMessage(question)]}))
+    setting.work_off(lambda question: graph.ainvoke({"messages": [HumanMessage(question)]}), close)
 
 
 def deepagents(setting: Setting) -> None:
@@ -113,8 +118,9 @@ def deepagents(setting: Setting) -> None:
 
     common: dict[str, Any] = {"description": "Searches.", "system_prompt": INSTRUCTIONS, "tools": [tool(search)]}
     subagents: list[Any] = [{"name": name, **common} for name in SUBAGENTS]
-    graph = create_deep_agent(chat_model(setting), [], system_prompt=INSTRUCTIONS, subagents=subagents)
-    setting.work_off(lambda question: graph.ainvoke({"messages": [HumanMessage(question)]}))
+    model, close = chat_model(setting)
+    graph = create_deep_agent(model, [], system_prompt=INSTRUCTIONS, subagents=subagents)
+    setting.work_off(lambda question: graph.ainvoke({"messages": [HumanMessage(question)]}), close)
 
 
 # Inspect AI
