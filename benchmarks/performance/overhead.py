@@ -1,7 +1,8 @@
 """What the harness costs beside bare libraries and Inspect AI: python -m benchmarks.performance.overhead [--quick].
 
 Every client asks the same stub endpoint, in a process of its own that has warmed up; what is compared takes turns, and
-a promise is the median over rounds of the ratio of one round. Processor seconds are the client's alone. Exit code 1
+a promise is the median over rounds of the ratio of one round. Processor seconds are the client's alone, of a run from
+its opening to its last sample in the journal: neither composing its settings nor the page. Exit code 1
 where a promise is broken. `--inspect PYTHON`: an interpreter that has Inspect AI; without one its rows are left out.
 """
 
@@ -29,6 +30,9 @@ QUESTION = "Which river flows through the town of number {}?"
 FOUND = "The river that flows through the town rises in the hills and reaches the sea after 88 km. " * 4
 
 
+Work = Callable[[], object]
+
+
 class Setting(NamedTuple):
     """What a client does: so many samples, so many at once, of the model at `base_url`."""
 
@@ -36,7 +40,7 @@ class Setting(NamedTuple):
     samples: int
     at_once: int
 
-    def work_off(self, ask: Callable[[str], Awaitable[object]], close: Callable[[], Awaitable[None]]) -> None:
+    def worked_off(self, ask: Callable[[str], Awaitable[object]], close: Callable[[], Awaitable[None]]) -> Work:
         """Ask every question, in the plain way, then close the client."""
 
         async def all_of_them() -> None:
@@ -49,13 +53,17 @@ class Setting(NamedTuple):
             await asyncio.gather(*(one(QUESTION.format(number)) for number in range(self.samples)))
             await close()
 
-        asyncio.run(all_of_them())
+        return lambda: asyncio.run(all_of_them())
+
+
+Client = Callable[[Setting], Work]
+"""Gets ready, and returns the work that is measured."""
 
 
 # Bare libraries
 
 
-def loop(setting: Setting) -> None:
+def loop(setting: Setting) -> Work:
     """One-turn samples by `AsyncOpenAI.create`."""
     from openai import AsyncOpenAI
 
@@ -66,7 +74,7 @@ def loop(setting: Setting) -> None:
         answer = await client.chat.completions.create(model="m", messages=messages)
         return answer.choices[0].message.content or ""
 
-    setting.work_off(ask, client.close)
+    return setting.worked_off(ask, client.close)
 
 
 def search(query: str) -> str:
@@ -86,7 +94,7 @@ def chat_model(setting: Setting) -> tuple[Any, Callable[[], Awaitable[None]]]:
     return model, client.aclose
 
 
-def langgraph(setting: Setting) -> None:
+def langgraph(setting: Setting) -> Work:
     """The shallow researcher's two nodes, by stock libraries."""
     from langchain_core.messages import HumanMessage, SystemMessage
     from langchain_core.tools import tool
@@ -107,10 +115,10 @@ def langgraph(setting: Setting) -> None:
     builder.add_conditional_edges("agent", tools_condition)
     builder.add_edge("tools", "agent")
     graph = builder.compile()
-    setting.work_off(lambda question: graph.ainvoke({"messages": [HumanMessage(question)]}), close)
+    return setting.worked_off(lambda question: graph.ainvoke({"messages": [HumanMessage(question)]}), close)
 
 
-def deepagents(setting: Setting) -> None:
+def deepagents(setting: Setting) -> Work:
     """An orchestrator with a planner and a researcher, by stock libraries."""
     from deepagents import create_deep_agent
     from langchain_core.messages import HumanMessage
@@ -120,13 +128,13 @@ def deepagents(setting: Setting) -> None:
     subagents: list[Any] = [{"name": name, **common} for name in SUBAGENTS]
     model, close = chat_model(setting)
     graph = create_deep_agent(model, [], system_prompt=INSTRUCTIONS, subagents=subagents)
-    setting.work_off(lambda question: graph.ainvoke({"messages": [HumanMessage(question)]}), close)
+    return setting.worked_off(lambda question: graph.ainvoke({"messages": [HumanMessage(question)]}), close)
 
 
 # Inspect AI
 
 
-def inspect(setting: Setting, solver: Any = None) -> None:
+def inspect(setting: Setting, solver: Any = None) -> Work:
     """One-turn samples by Inspect AI, or what this solver makes of them."""
     from inspect_ai import Task
     from inspect_ai import eval as evaluate
@@ -137,13 +145,17 @@ def inspect(setting: Setting, solver: Any = None) -> None:
     samples = [Sample(QUESTION.format(number), target="river") for number in range(setting.samples)]
     connection = {"model": "openai/m", "model_base_url": setting.base_url, "model_args": {"responses_api": False}}
     bounds = {"max_connections": setting.at_once, "max_samples": setting.at_once}
-    with TemporaryDirectory() as folder:
-        task = Task(samples, solver=solver or generate(), scorer=includes())
-        [log] = evaluate(task, **connection, **bounds, log_dir=folder, display="none")
-    assert log.status == "success", log.error
+
+    def work() -> None:
+        with TemporaryDirectory() as folder:
+            task = Task(samples, solver=solver or generate(), scorer=includes())
+            [log] = evaluate(task, **connection, **bounds, log_dir=folder, display="none")
+        assert log.status == "success", log.error
+
+    return work
 
 
-def inspect_agent(setting: Setting) -> None:
+def inspect_agent(setting: Setting) -> Work:
     """Inspect AI's agent with the tool."""
     from inspect_ai.agent import react
     from inspect_ai.tool import tool
@@ -160,7 +172,7 @@ def inspect_agent(setting: Setting) -> None:
 
         return execute
 
-    inspect(setting, react(prompt=INSTRUCTIONS, tools=[searching()], submit=False))
+    return inspect(setting, react(prompt=INSTRUCTIONS, tools=[searching()], submit=False))
 
 
 # Ours
@@ -180,33 +192,42 @@ async def of_a_user(question: str, session: Any) -> str:
     return answer.choices[0].message.content or ""
 
 
-def aiq(*overrides: str) -> Callable[[Setting], None]:
-    """A client that is a whole run with these settings: its journal, its scorer, its page."""
+def aiq(*overrides: str) -> Client:
+    """A client that is a run with these settings, and its journal."""
 
-    def client(setting: Setting) -> None:
-        import aiq.run
+    def client(setting: Setting) -> Work:
+        from aiq.core.concurrency import completed
+        from aiq.experiment.runner import execute
+        from aiq.run import new
+        from aiq.site.progress import Progress
 
-        with TemporaryDirectory() as folder:
-            questions, corpus = Path(folder) / "questions.jsonl", Path(folder) / "corpus.jsonl"
-            rows = ({"id": str(number), "question": QUESTION.format(number)} for number in range(setting.samples))
-            questions.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-            corpus.write_text(json.dumps({"url": "https://a.example/", "title": "A", "text": FOUND}), encoding="utf-8")
-            places = [f"dataset.path={questions}", f"search.corpus={corpus}", f"output_dir={folder}"]
-            bounds = [f"runner.concurrency={setting.at_once}", f"llm.max_connections={setting.at_once}"]
-            model = [f"llm.base_url={setting.base_url}", "llm.model=m"]
-            run = aiq.run.finished([*_AIQ, *places, *bounds, *model, *overrides])
-            assert dict(run.summary.statuses) == {"completed": setting.samples}, run.summary.statuses
+        place = TemporaryDirectory()
+        questions, corpus = Path(place.name) / "questions.jsonl", Path(place.name) / "corpus.jsonl"
+        rows = ({"id": str(number), "question": QUESTION.format(number)} for number in range(setting.samples))
+        questions.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+        corpus.write_text(json.dumps({"url": "https://a.example/", "title": "A", "text": FOUND}), encoding="utf-8")
+        places = [f"dataset.path={questions}", f"search.corpus={corpus}", f"output_dir={place.name}"]
+        bounds = [f"runner.concurrency={setting.at_once}", f"llm.max_connections={setting.at_once}"]
+        model = [f"llm.base_url={setting.base_url}", "llm.model=m"]
+        plan, folder, _ = new([*_AIQ, *places, *bounds, *model, *overrides])
+
+        def work() -> None:
+            with place:
+                outcome = completed(execute(plan, folder, Progress("overhead", shown=False)))
+            assert dict(outcome.summary.statuses) == {"completed": setting.samples}, outcome.summary.statuses
+
+        return work
 
     return client
 
 
 _AIQ = [
     *("name=overhead", "dataset=questions", "llm=vllm", "search=corpus", "web=corpus", "runner.progress=false"),
-    *("judge=[citation_audit]", f"+tool.search.target={HERE}:search"),
+    *("judge=[]", f"+tool.search.target={HERE}:search"),
 ]
 _OWN = f"agent.function={HERE}:"
 
-CLIENTS: Final[dict[str, Callable[[Setting], None]]] = {
+CLIENTS: Final[dict[str, Client]] = {
     "loop": loop,
     "langgraph": langgraph,
     "deepagents": deepagents,
@@ -226,7 +247,7 @@ STARTS: Final[dict[str, str]] = {
     "import hydra": "import hydra",
     "aiq --help": "from aiq.__main__ import main; main(['--help'])",
     "aiq run": f"from aiq.__main__ import main; main([*{_RUN}, 'output_dir=' + FOLDER])",
-    "bare graph": f"from {HERE} import Setting, langgraph; langgraph(Setting(URL, 1, 1))",
+    "bare graph": f"from {HERE} import Setting, langgraph; langgraph(Setting(URL, 1, 1))()",
 }
 
 
@@ -271,9 +292,10 @@ def spent() -> Cost:
 
 def measured(client: str, setting: Setting) -> Cost:
     """What a client costs in this process, once it has warmed up."""
-    CLIENTS[client](setting._replace(samples=min(20, setting.samples)))
+    CLIENTS[client](setting._replace(samples=min(20, setting.samples)))()
+    work = CLIENTS[client](setting)
     before = spent()
-    CLIENTS[client](setting)
+    work()
     return Cost(*(later - sooner for later, sooner in zip(spent(), before, strict=True)))
 
 
