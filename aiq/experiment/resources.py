@@ -245,9 +245,11 @@ def check_models(llm: LlmSettings, setting: str, models: Iterable[str]) -> None:
 
 def _load_libraries(web: str) -> None:
     """Import what the first attempt would otherwise wait for and be timed with (1 to 3 s), while the stack starts."""
-    libraries = ["openai.resources.chat.completions.completions"]  # the client leaves it to its first call
+    libraries = []
+    if not sys.modules.keys() & {"aiq.agents.ai_q", "aiq.agents.shannon"}:  # these ask without a stock client
+        libraries.append("openai.resources.chat.completions.completions")  # the client leaves it to its first call
     if "langgraph" in sys.modules:
-        libraries += ["langchain_openai", "tiktoken"]
+        libraries.append("aiq.llm.chat")
     if web != "corpus":
         libraries.append("trafilatura")
     with holding(aside, Counter[str]()):  # urllib3 makes a socket, and leaves it at that, to see which there are

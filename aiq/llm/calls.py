@@ -22,8 +22,11 @@ ATTEMPT = "x-aiq-attempt"
 VOTE = "x-aiq-vote"
 SUBJECT = "x-aiq-subject"
 
-USAGE = "aiq_usage"
-"""Extension of a whole answer: the `Usage` that was booked for it."""
+BODY = "aiq_body"
+"""Extension of a request that carries its body as it is: who made it has nothing to encode, we nothing to decode."""
+
+USAGE, ANSWER = "aiq_usage", "aiq_answer"
+"""Extensions of a whole answer: the `Usage` that was booked for it, and what its body says."""
 
 _DROPPED = frozenset({b"content-length", b"transfer-encoding", VOTE.encode(), SUBJECT.encode()})
 """Headers that are not sent on: the body is written anew, and vote and subject have gone into the seed."""
@@ -85,7 +88,8 @@ class ModelCall:
         headers = Headers([pair for pair in asked.headers.raw if pair[0].lower() not in _DROPPED])
         headers[ATTEMPT] = str(attempt)
         content = json.dumps(self.body, ensure_ascii=False).encode()
-        return Request(asked.method, asked.url, headers=headers, content=content, extensions=asked.extensions)
+        extensions = {name: value for name, value in asked.extensions.items() if name != BODY}
+        return Request(asked.method, asked.url, headers=headers, content=content, extensions=extensions)
 
 
 async def read_call(api: Api, request: Request, session: Session, settings: LlmSettings) -> ModelCall:
@@ -96,7 +100,8 @@ async def read_call(api: Api, request: Request, session: Session, settings: LlmS
     role = request.headers.get(ROLE)
     if not role:
         raise RuntimeError(f"a model call came without the header {ROLE}: make clients by RunModels only")
-    body = _without_tools(json.loads(await request.aread()), session)
+    given = request.extensions[BODY] if BODY in request.extensions else json.loads(await request.aread())
+    body = _without_tools(given, session)
     section = "llm" if str(request.url).startswith(settings.base_url.rstrip("/") + "/") else "agent"
     whose = role if section == "llm" else None  # another endpoint has options of its own
     seed = session.seed(int(request.headers.get(VOTE, "0")), request.headers.get(SUBJECT))

@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
@@ -13,10 +14,10 @@ from aiq.core.llm_settings import LlmSettings
 from aiq.core.models import Message, Reply, ToolRequest
 from aiq.core.replies import without_thoughts
 from aiq.core.text import whole
-from aiq.llm.apis import Embeddings, vectors
-from aiq.llm.calls import ROLE, SUBJECT, USAGE, VOTE
-from aiq.llm.http import SEND_ERRORS, AsyncClient, BaseTransport, Client, Request, Response, failure_text
-from aiq.llm.transport import RETRY, timeouts
+from aiq.llm.apis import Chat, Embeddings, vectors
+from aiq.llm.calls import ANSWER, BODY, ROLE, SUBJECT, USAGE, VOTE
+from aiq.llm.http import SEND_ERRORS, URL, Request, Response, failure_text
+from aiq.llm.transport import RETRY, RunClient, timeouts
 
 if TYPE_CHECKING:  # both take most of a second to import
     from langchain_core.language_models.chat_models import BaseChatModel
@@ -58,10 +59,12 @@ def read_key(variable: str | None, setting: str) -> str:
 class RunModels:
     """Implements `aiq.core.models.Models` on the run's one HTTP client. Raises ConfigError where the key is missing."""
 
-    def __init__(self, settings: LlmSettings, client: AsyncClient) -> None:
+    def __init__(self, settings: LlmSettings, client: RunClient) -> None:
         self._settings = settings
         self._client = client
         self._key = read_key(settings.api_key_env, "llm.api_key_env") or NO_KEY
+        self._chat_url = URL(settings.base_url.rstrip("/") + Chat.path)
+        self._headers = {**client.headers, "content-type": "application/json", "authorization": f"Bearer {self._key}"}
         self._chats: dict[str, BaseChatModel] = {}
         self._clients: dict[str, AsyncOpenAI] = {}
 
@@ -77,23 +80,9 @@ class RunModels:
 
     def chat(self, role: str) -> "BaseChatModel":
         if role not in self._chats:
-            from langchain_openai import ChatOpenAI
-            from pydantic import SecretStr
+            from aiq.llm.chat import RunChatModel
 
-            self._chats[role] = ChatOpenAI(
-                model=self.name(role),
-                base_url=self._settings.base_url,
-                api_key=SecretStr(self._key),
-                http_async_client=self._client,
-                http_client=Client(transport=_NoSyncCalls()),
-                http_socket_options=(),  # of connections that it does not make; without, it opens one to try them
-                default_headers={ROLE: role},
-                timeout=self._client.timeout,
-                max_retries=0,
-                use_responses_api=False,
-                openai_proxy="",  # not from the environment: the client has its proxies
-                stream_usage=True,
-            )
+            self._chats[role] = RunChatModel(model=self.name(role), send=partial(self._send, role))
         return self._chats[role]
 
     def openai(self, role: str) -> "AsyncOpenAI":
@@ -130,26 +119,33 @@ class RunModels:
             body["response_format"] = {"type": "json_schema", "json_schema": dict(json_schema)}
         if tools:
             body["tools"] = list(tools)
-        response = await self.openai(role).chat.completions.with_raw_response.create(
-            model=model or self.name(role),
-            messages=[_wire(message) for message in messages],
-            extra_headers={VOTE: str(vote), **({} if subject is None else {SUBJECT: subject})},
-            timeout=timeouts(self._settings, seconds),
-            **body,
-        )
-        answer: Any = response.parse()
-        choice = answer.choices[0]
-        text = choice.message.content or choice.message.refusal or ""  # a refusal says why no JSON came
+        headers = {VOTE: str(vote), **({} if subject is None else {SUBJECT: subject})}
+        body |= {"messages": [_wire(message) for message in messages], "model": model or self.name(role)}
+        response = await self._send(role, body, headers, seconds)
+        answer = response.extensions[ANSWER]
+        choice = answer["choices"][0]
+        message, finish_reason = choice["message"], choice.get("finish_reason")
+        text = message.get("content") or message.get("refusal") or ""  # a refusal says why no JSON came
         return Reply(
             text=without_thoughts(text),
-            model=answer.model or model or self.name(role),
-            finish_reason=None if choice.finish_reason is None else str(choice.finish_reason),
+            model=answer.get("model") or model or self.name(role),
+            finish_reason=None if finish_reason is None else str(finish_reason),
             tool_calls=tuple(
-                ToolRequest(id=call.id, name=call.function.name, arguments=call.function.arguments)
-                for call in choice.message.tool_calls or ()
+                ToolRequest(id=call["id"], name=call["function"]["name"], arguments=call["function"]["arguments"])
+                for call in message.get("tool_calls") or ()
             ),
-            usage=response.http_response.extensions[USAGE],
+            usage=response.extensions[USAGE],
         )
+
+    async def _send(
+        self, role: str, body: Mapping[str, Any], headers: Mapping[str, str] | None = None, seconds: float | None = None
+    ) -> Response:
+        """A chat completion for the role, fields in the order of OpenAI's client; its answer is whole, or streams."""
+        first = ("model", "stream", "messages")
+        body = {name: body[name] for name in (*first, *sorted(body.keys() - set(first))) if name in body}
+        own = {**self._headers, ROLE: role, **(headers or {})}
+        extensions = {BODY: body, "timeout": timeouts(self._settings, seconds).as_dict()}
+        return await self._client.ask(Request("POST", self._chat_url, headers=own, extensions=extensions))
 
     async def embed(self, role: str, texts: Sequence[str], *, model: str | None = None) -> list[list[float]]:
         url = self._settings.base_url.rstrip("/") + Embeddings.path
@@ -188,10 +184,3 @@ def _wire(message: Message) -> Any:
     if message.tool_call_id is not None:
         wire["tool_call_id"] = message.tool_call_id
     return wire
-
-
-class _NoSyncCalls(BaseTransport):
-    """In the place of a sync client, whose connections no session could see."""
-
-    def handle_request(self, request: Request) -> Response:
-        raise RuntimeError("sync model calls are refused: use the model's async methods (ainvoke, astream)")

@@ -19,7 +19,7 @@ from aiq.core.models import retries_of_calls
 from aiq.core.session import Session, current
 from aiq.core.text import whole_json
 from aiq.llm.apis import api_of
-from aiq.llm.calls import USAGE, Exchange, Failure, ModelCall, read_call
+from aiq.llm.calls import ANSWER, USAGE, Exchange, Failure, ModelCall, read_call
 from aiq.llm.flow import Flow, Send
 from aiq.llm.http import (
     SEND_ERRORS,
@@ -66,7 +66,7 @@ def open_client(
     replayed: bool = False,
     others: int | None = None,
     share: float = 1.0,
-) -> AsyncClient:
+) -> "RunClient":
     """The client of a run: SessionTransport over RoutingTransport over the network (or over `inner`).
 
     `offline_port`: where the offline stack listens, if it was started. `forms` is where it keeps what it learns of
@@ -77,7 +77,7 @@ def open_client(
     """
     network = inner or _Apart(others or settings.max_connections)
     way = over(RoutingTransport(network, offline_port))
-    return _RunClient(
+    return RunClient(
         transport=SessionTransport(way, settings, forms or Forms(), replayed=replayed, share=share),
         timeout=timeouts(settings),
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
@@ -103,8 +103,16 @@ class _Apart(AsyncBaseTransport):
         await self._others.aclose()
 
 
-class _RunClient(AsyncClient):
+class RunClient(AsyncClient):
     """Closed by its `async with` and by nobody else: what is lent to one agent serves all samples."""
+
+    def __init__(self, transport: "SessionTransport", **options: Any) -> None:
+        super().__init__(transport=transport, **options)
+        self._models = transport
+
+    async def ask(self, request: Request) -> Response:
+        """Send a model call as any, without what a client does for other requests: redirects, cookies, logins."""
+        return await self._models.handle_async_request(request)
 
     async def aclose(self) -> None:
         """Do nothing: `AsyncOpenAI.close` ends up here."""
@@ -299,9 +307,11 @@ class SessionTransport(AsyncBaseTransport):
         except ValueError as unusable:
             return exchange.lost(f"{unusable}: {said}", status=200, reported=reported)
         usage = plain_usage(reported)
+        whole = {**read.whole, "usage": usage or None}
         if read.whole != answer or (reported or {}) != usage:
-            body = json.dumps({**read.whole, "usage": usage or None}, ensure_ascii=False).encode()
-        response.extensions[USAGE] = exchange.answered(read.message, read.finish_reason, reported)
+            body = json.dumps(whole, ensure_ascii=False).encode()
+        booked = exchange.answered(read.message, read.finish_reason, reported)
+        response.extensions |= {USAGE: booked, ANSWER: whole}
         self._answered.add(call.model)
         return _decoded(response, content=body)
 

@@ -101,9 +101,7 @@ def error(status: int, message: str = "no", **headers: str) -> bytes:
 USAGE = {"prompt_tokens": 100, "completion_tokens": 20, "prompt_tokens_details": {"cached_tokens": 40}}
 
 
-def completed(
-    text: str | None = "hello", usage: object = USAGE, finish: str = "stop", **message: Any
-) -> dict[str, Any]:
+def completed(text: object = "hello", usage: object = USAGE, finish: str = "stop", **message: Any) -> dict[str, Any]:
     """A chat completion."""
     choice = {"index": 0, "message": {"role": "assistant", "content": text, **message}, "finish_reason": finish}
     return {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": usage}

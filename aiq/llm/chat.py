@@ -1,0 +1,159 @@
+"""The LangChain chat model of a role: messages as chat completions have them, straight through the run's client.
+
+It stands in for `ChatOpenAI`, whose client checks each field of each message against its types before it sends it:
+a third of what a model call costs here. Requests are the same to the byte.
+"""
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from langchain_core.language_models.base import LangSmithParams
+from langchain_core.language_models.chat_models import BaseChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage, convert_to_openai_messages
+from langchain_core.messages.ai import UsageMetadata
+from langchain_core.messages.tool import tool_call_chunk
+from langchain_core.output_parsers.openai_tools import make_invalid_tool_call, parse_tool_call
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.runnables import Runnable
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from pydantic import Field
+
+from aiq.llm.calls import ANSWER
+from aiq.llm.http import Response
+
+_ROLES = {"human": "user", "ai": "assistant"}
+"""OpenAI's names of the roles that LangChain calls otherwise."""
+
+
+class RunChatModel(BaseChatModel):
+    """Serves a role of a run; `send` sends a chat completion's body for it. Async only."""
+
+    model: str
+    send: Callable[[Mapping[str, Any]], Awaitable[Response]] = Field(exclude=True)
+
+    @property
+    def _llm_type(self) -> str:
+        return "openai-chat"
+
+    def _get_ls_params(self, stop: list[str] | None = None, **options: Any) -> LangSmithParams:
+        """Whose profile deepagents takes: that of OpenAI, whose API it is."""
+        return LangSmithParams(ls_provider="openai", ls_model_name=self.model, ls_model_type="chat")
+
+    def bind_tools(self, tools: Sequence[Any], *, tool_choice: Any = None, **options: Any) -> Runnable[Any, AIMessage]:
+        """Offer these tools; `tool_choice`: the name of one that must be called, or what OpenAI's field takes."""
+        offered = [convert_to_openai_tool(tool) for tool in tools]
+        if tool_choice in [tool["function"]["name"] for tool in offered]:
+            tool_choice = {"type": "function", "function": {"name": tool_choice}}
+        elif tool_choice in ("any", True):
+            tool_choice = "required"
+        return self.bind(tools=offered, tool_choice=tool_choice or None, **options)
+
+    def _generate(self, *_: Any, **__: Any) -> ChatResult:
+        raise RuntimeError("sync model calls are refused: use the model's async methods (ainvoke, astream)")
+
+    async def _agenerate(
+        self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **options: Any
+    ) -> ChatResult:
+        answer = (await self.send(self._body(messages, stop=stop, stream=False, **options))).extensions[ANSWER]
+        choice = answer["choices"][0]
+        told = {"finish_reason": choice.get("finish_reason"), "model_provider": "openai"}
+        told |= {"model_name": answer.get("model", self.model), "id": answer.get("id")}
+        message = _message(choice["message"], usage_metadata=_usage(answer.get("usage")), response_metadata=told)
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+    async def _astream(
+        self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **options: Any
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        usage = {"include_usage": True}
+        response = await self.send(self._body(messages, stop=stop, stream=True, stream_options=usage, **options))
+        try:
+            async for event in _events(response):
+                chunk = ChatGenerationChunk(message=_chunk(event))
+                if run_manager:
+                    await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
+                yield chunk
+        finally:
+            await response.aclose()
+
+    def _body(self, messages: list[BaseMessage], **options: Any) -> dict[str, Any]:
+        """A request's body."""
+        given = {name: value for name, value in options.items() if value is not None}
+        return {"model": self.model, "messages": [_wire(message) for message in messages], **given}
+
+
+def _wire(message: BaseMessage) -> dict[str, Any]:
+    """A message as chat completions have it."""
+    content: Any = message.content
+    if not isinstance(content, str):  # in parts, such as images
+        content = convert_to_openai_messages([message], text_format="block")[0]["content"]
+    if isinstance(message, ToolMessage):
+        return {"content": content, "role": "tool", "tool_call_id": message.tool_call_id}
+    name = {} if message.name is None else {"name": message.name}
+    wire = {"content": content, **name, "role": _ROLES.get(message.type, message.type)}
+    if not isinstance(message, AIMessage) or not (message.tool_calls or message.invalid_tool_calls):
+        return wire
+    calls = [(call, json.dumps(call["args"], ensure_ascii=False)) for call in message.tool_calls]
+    made = [*calls, *((call, call["args"]) for call in message.invalid_tool_calls)]
+    wire["tool_calls"] = [
+        {"type": "function", "id": call["id"], "function": {"name": call["name"], "arguments": arguments}}
+        for call, arguments in made
+    ]
+    return {**wire, "content": content or None}
+
+
+def _message(wire: Mapping[str, Any], **told: Any) -> AIMessage:
+    """A reply's message; calls whose arguments are no JSON are set aside, as LangChain does."""
+    calls: dict[str, list[Any]] = {"tool_calls": [], "invalid_tool_calls": []}
+    for call in wire.get("tool_calls") or ():
+        try:
+            calls["tool_calls"].append(parse_tool_call(call, return_id=True))
+        except ValueError as error:
+            calls["invalid_tool_calls"].append(make_invalid_tool_call(call, str(error)))
+    said = {"refusal": wire["refusal"]} if wire.get("refusal") else {}
+    return AIMessage(wire.get("content") or "", additional_kwargs=said, **calls, **told)
+
+
+def _usage(reported: Any) -> UsageMetadata | None:
+    if not reported:
+        return None
+    read, written = reported.get("prompt_tokens") or 0, reported.get("completion_tokens") or 0
+    cached = (reported.get("prompt_tokens_details") or {}).get("cached_tokens")
+    return UsageMetadata(
+        input_tokens=read,
+        output_tokens=written,
+        total_tokens=read + written,
+        input_token_details={} if cached is None else {"cache_read": cached},
+        output_token_details={},
+    )
+
+
+async def _events(response: Response) -> AsyncIterator[dict[str, Any]]:
+    """The objects of a stream; what is none is passed over."""
+    async for line in response.aiter_lines():
+        payload = line.removeprefix("data:").strip() if line.startswith("data:") else ""
+        if payload == "[DONE]":
+            return
+        if payload:
+            yield json.loads(payload)
+
+
+def _chunk(event: Mapping[str, Any]) -> AIMessageChunk:
+    """A part of a streamed reply; one without a choice has the usage."""
+    choice: Mapping[str, Any] = next(iter(event.get("choices") or ()), {})
+    delta = choice.get("delta") or {}
+    parts = [
+        tool_call_chunk(id=part.get("id"), index=part.get("index", 0), **_function(part.get("function") or {}))
+        for part in delta.get("tool_calls") or ()
+    ]
+    told = {"finish_reason": choice["finish_reason"]} if choice.get("finish_reason") else {}
+    return AIMessageChunk(
+        content=delta.get("content") or "",
+        tool_call_chunks=parts,
+        usage_metadata=_usage(event.get("usage")),
+        response_metadata={"model_provider": "openai", **told},
+    )
+
+
+def _function(part: Mapping[str, Any]) -> dict[str, Any]:
+    return {"name": part.get("name"), "args": part.get("arguments")}

@@ -1,0 +1,103 @@
+"""A model endpoint that costs next to nothing, in a process of its own: `python stub.py`, which prints its port.
+
+`/CALLS/MILLISECONDS/v1` is the address of a model that asks for as many tool calls, one a reply, before it answers, and
+thinks as long before each reply. An agent with the tool `task` (an orchestrator of deepagents) dispatches a planner
+and a researcher instead. The answer is always the same 200 tokens or so. Only the standard library.
+"""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+ANSWER = (
+    "# The river\n\n"
+    + "The river that flows through the town rises in the hills and reaches the sea after 88 km. " * 12
+)
+SUBAGENTS = ("planner-agent", "researcher-agent")
+
+
+def reply(body: dict[str, Any], calls: int) -> dict[str, Any]:
+    """The message of the model's next turn."""
+    made = sum(message["role"] == "tool" for message in body["messages"])
+    offered = [tool["function"]["name"] for tool in body.get("tools") or ()]
+    name, arguments, wanted = "search", {"query": f"river, part {made}"}, calls
+    if "task" in offered:
+        agent, wanted = SUBAGENTS[min(made, 1)], len(SUBAGENTS)
+        name, arguments = "task", {"description": "Find the river.", "subagent_type": agent}
+    if name not in offered or made >= wanted:
+        return {"role": "assistant", "content": ANSWER}
+    call = {"name": name, "arguments": json.dumps(arguments)}
+    return {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": f"call-{made}", "type": "function", "function": call}],
+    }
+
+
+def answer(path: str, raw: bytes) -> tuple[bytes, float]:
+    """The HTTP answer to a request, and the seconds to wait before it."""
+    calls, milliseconds = map(int, path.split("/")[1:3])
+    found: dict[str, Any] = {"object": "list", "data": []}
+    if raw:
+        message = reply(json.loads(raw), calls)
+        choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if "tool_calls" in message else "stop"}
+        usage = {"prompt_tokens": len(raw) // 4, "completion_tokens": 200, "total_tokens": len(raw) // 4 + 200}
+        found = {
+            "id": "c",
+            "object": "chat.completion",
+            "created": 1,
+            "model": "m",
+            "choices": [choice],
+            "usage": usage,
+        }
+    body = json.dumps(found).encode()
+    head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+    return head.encode() + body, milliseconds / 1000 if raw else 0.0
+
+
+class Connection(asyncio.Protocol):
+    """One client, which sends a request after it has got the answer to the last one."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport, self._seen = transport, b""
+
+    def data_received(self, data: bytes) -> None:
+        self._seen += data
+        head, end, raw = self._seen.partition(b"\r\n\r\n")
+        _, _, length = head.lower().partition(b"content-length:")
+        if not end or len(raw) < int(length.split(b"\r\n")[0] or 0):
+            return
+        self._seen = b""
+        said, seconds = answer(head.split(b" ")[1].decode(), raw)
+        if seconds:
+            asyncio.get_running_loop().call_later(seconds, self._transport.write, said)
+        else:
+            self._transport.write(said)
+
+
+@contextmanager
+def running() -> Iterator[int]:
+    """The port of an endpoint that runs meanwhile."""
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, __file__], **pipes) as process:
+        assert process.stdout is not None
+        try:
+            yield int(process.stdout.readline())
+        finally:
+            process.terminate()
+
+
+async def serve() -> None:
+    server = await asyncio.get_running_loop().create_server(Connection, "127.0.0.1", 0, backlog=1024)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await asyncio.to_thread(sys.stdin.read)  # until whoever started it is gone
+    server.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(serve())

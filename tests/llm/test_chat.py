@@ -1,0 +1,132 @@
+"""Our chat model beside LangChain's own on the same endpoint: the same requests to the byte, the same messages back."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.tools import tool
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
+
+from aiq.llm.calls import ROLE
+from tests.llm.endpoint import USAGE, chunk, completed, http, streamed
+
+
+@tool
+def look_up(name: str, deep: bool = False) -> str:
+    """Find a name."""
+    return name
+
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "look_up", "arguments": '{"name": "x"}'}}
+BROKEN = {"id": "c2", "type": "function", "function": {"name": "look_up", "arguments": "{name"}}
+TURNS: list[AnyMessage] = [
+    SystemMessage("Be brief."),
+    HumanMessage("Größe, 高度?", name="user_1"),
+    AIMessage("", tool_calls=[{"name": "look_up", "args": {"name": "é", "deep": True}, "id": "c0"}]),
+    ToolMessage("found", tool_call_id="c0", name="look_up"),
+    AIMessage("So?", invalid_tool_calls=[{"name": "look_up", "args": "{", "id": "c1", "error": None}]),
+    ToolMessage("Error: no", tool_call_id="c1", status="error"),
+    HumanMessage([{"type": "text", "text": "See"}, {"type": "image_url", "image_url": {"url": "data:image/png,x"}}]),
+]
+
+
+def stock(b: Any) -> ChatOpenAI:
+    """LangChain's chat model on the run's client."""
+    client: Any = b.models.openai("a.b")
+    return ChatOpenAI(
+        model="m",
+        base_url=b.endpoint.base_url,
+        api_key=SecretStr("no-key"),
+        http_async_client=client._client,
+        default_headers={ROLE: "a.b"},
+        max_retries=0,
+        stream_usage=True,
+    )
+
+
+def sent(b: Any) -> list[str]:
+    return [repr(got.body) for got in b.endpoint.got]  # in the order of its fields
+
+
+@pytest.mark.parametrize(
+    ("messages", "options"),
+    [
+        (TURNS[:2], {}),
+        (TURNS, {"parallel_tool_calls": True}),
+        (TURNS, {"tool_choice": "any", "temperature": 0.2}),
+        (TURNS, {"tool_choice": "look_up", "stop": ["END"], "max_completion_tokens": 9}),
+        (TURNS, {"tool_choice": {"type": "function", "function": {"name": "look_up"}}}),
+        (TURNS, {"tool_choice": None, "parallel_tool_calls": None}),
+    ],
+)
+async def test_requests_are_those_of_langchains_own_model(
+    bench: Any, messages: Sequence[AnyMessage], options: dict[str, Any]
+) -> None:
+    parts = streamed(chunk(content="he"), chunk("stop"), chunk(usage=USAGE))
+    async with bench([http(200, completed())] * 2 + [parts]) as b:
+        models = [model.bind_tools([look_up], **options) for model in (stock(b), b.models.chat("a.b"))]
+        for model in models:
+            await model.ainvoke(list(messages))
+        for model in models:
+            [_ async for _ in model.astream(list(messages))]
+        theirs, ours, *streams = sent(b)
+        assert ours == theirs
+        assert streams[1] == streams[0]
+
+
+async def test_completions_are_asked_for_as_by_openais_own_client(bench: Any) -> None:
+    schema = {"name": "verdict", "schema": {"type": "object"}}
+    async with bench([http(200, completed())]) as b:
+        asked: Any = {"model": "m", "messages": [{"role": "user", "content": "hello"}], "temperature": 0.1}
+        form: Any = {"type": "json_schema", "json_schema": schema}
+        await b.models.openai("a.b").chat.completions.create(**asked, response_format=form, max_completion_tokens=9)
+        await b.ask("a.b", temperature=0.1, json_schema=schema, max_tokens=9)
+        theirs, ours = sent(b)
+        assert ours == theirs
+
+
+async def test_a_request_without_tools_has_no_field_for_them(bench: Any) -> None:
+    async with bench([http(200, completed())]) as b:
+        for model in (stock(b), b.models.chat("a.b")):
+            await model.ainvoke("hello")
+        theirs, ours = sent(b)
+        assert ours == theirs
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        completed("hello"),
+        completed(None, tool_calls=[CALL, BROKEN], finish="tool_calls"),
+        completed(None, tool_calls=[{"function": {"name": "look_up", "arguments": None}}]),
+        completed(None, refusal="I cannot."),
+        completed([{"type": "text", "text": "in parts"}], usage=None),
+        completed("cut", finish="length", reasoning_content="Hm."),
+    ],
+)
+async def test_answers_are_read_as_by_langchains_own_model(bench: Any, answer: dict[str, Any]) -> None:
+    async with bench([http(200, answer)]) as b:
+        theirs, ours = [await model.ainvoke("hello") for model in (stock(b), b.models.chat("a.b"))]
+        for what in ("content", "tool_calls", "invalid_tool_calls", "usage_metadata"):
+            assert getattr(ours, what) == getattr(theirs, what), what
+        for what in ("finish_reason", "model_name", "model_provider", "id"):
+            assert ours.response_metadata[what] == theirs.response_metadata[what]
+        assert ours.additional_kwargs.get("refusal") == theirs.additional_kwargs.get("refusal")
+
+
+async def test_streams_are_put_together_as_by_langchains_own_model(bench: Any) -> None:
+    begun = {"index": 0, "id": "c1", "type": "function", "function": {"name": "look_up", "arguments": '{"na'}}
+    more = {"index": 0, "function": {"arguments": 'me": "x"}'}}
+    parts = [chunk(role="assistant", content="he"), chunk(content="llo"), chunk(tool_calls=[begun])]
+    script = streamed(*parts, chunk(tool_calls=[more]), chunk("tool_calls"), chunk(usage=USAGE))
+    async with bench([script]) as b:
+        found = []
+        for model in (stock(b), b.models.chat("a.b")):
+            events = [part async for part in model.astream("hello")]
+            found.append(sum(events[1:], events[0]))
+        theirs, ours = found
+        for what in ("content", "tool_calls", "invalid_tool_calls", "usage_metadata"):
+            assert getattr(ours, what) == getattr(theirs, what), what
+        assert ours.response_metadata["finish_reason"] == "tool_calls"
