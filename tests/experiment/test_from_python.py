@@ -40,7 +40,7 @@ async def test_a_notebook_has_an_event_loop_already(here: Workplace) -> None:
         (["experiment=tony"], "there is no such experiment; did you mean tiny"),
         (["experiment=tiny", "seed=1,2"], "several values are a sweep"),
         (["resume=nowhere"], "nowhere is no run folder"),
-        (["resume=one", "resume=two"], "nor a second folder"),
+        (["resume=one", "resume=two"], "no --cfg, --dry-run or second folder"),
     ],
 )
 def test_what_is_wrong_is_raised(here: Workplace, overrides: Any, said: str) -> None:
