@@ -119,8 +119,13 @@ def _usage(reported: Any) -> UsageMetadata | None:
         return None
     read, written = reported.get("prompt_tokens") or 0, reported.get("completion_tokens") or 0
     cached = (reported.get("prompt_tokens_details") or {}).get("cached_tokens")
-    details: Any = {"input_token_details": {} if cached is None else {"cache_read": cached}, "output_token_details": {}}
-    return UsageMetadata(input_tokens=read, output_tokens=written, total_tokens=read + written, **details)
+    return UsageMetadata(
+        input_tokens=read,
+        output_tokens=written,
+        total_tokens=read + written,
+        input_token_details={} if cached is None else {"cache_read": cached},
+        output_token_details={},
+    )
 
 
 async def _events(response: Response) -> AsyncIterator[dict[str, Any]]:
@@ -143,7 +148,7 @@ def _chunk(event: Mapping[str, Any]) -> AIMessageChunk:
     ]
     told = {"finish_reason": choice["finish_reason"]} if choice.get("finish_reason") else {}
     return AIMessageChunk(
-        delta.get("content") or "",
+        content=delta.get("content") or "",
         tool_call_chunks=parts,
         usage_metadata=_usage(event.get("usage")),
         response_metadata={"model_provider": "openai", **told},
