@@ -133,8 +133,7 @@ def tell(outcome: "RunOutcome", folder: RunFolder, sweep: Path | None = None) ->
 
     status = outcome.summary.status
     if outcome.ended == "finished" != status:
-        left, keys = len(outcome.state.left()), len(outcome.state.spec.keys)
-        print(f"aiq: this shard of {folder.path} is done; others have {left} of {keys} attempts left", file=sys.stderr)
+        print(f"aiq: this shard of {folder.path} is done, and others are not", file=sys.stderr)
         return
     if status != "failed":
         print_summary(outcome.summary, folder)

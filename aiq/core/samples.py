@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field, JsonValue
@@ -164,6 +164,6 @@ class Shard(NamedTuple):
     def __str__(self) -> str:
         return f"{self.number}/{self.of}"
 
-    def part(self, keys: Sequence[SampleKey]) -> Sequence[SampleKey]:
+    def part(self, keys: tuple[SampleKey, ...]) -> tuple[SampleKey, ...]:
         """Its keys: each key is in one shard, and shards differ by at most one key."""
         return keys[self.number - 1 :: self.of]

@@ -5,8 +5,9 @@ In manifests of older versions a setting that lacks comes from the shipped optio
 
 import copy
 from bisect import bisect_right
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from functools import cache, reduce
 from operator import getitem
@@ -18,14 +19,14 @@ from pydantic import BaseModel, ValidationError
 from aiq.core.errors import ConfigError, DatasetError, UserError
 from aiq.core.plugins import load
 from aiq.core.run_settings import RunSettings
-from aiq.core.samples import SampleKey
+from aiq.core.samples import SampleKey, Shard
 from aiq.experiment.choices import groups, options
 from aiq.experiment.compose import LISTS, allowed_overrides, config_of_options
 from aiq.experiment.plan import RunPlan
 from aiq.experiment.provenance import agent_digest, utc_now
 from aiq.runs.folder import RunFolder
 from aiq.runs.manifest import Manifest, Resumption
-from aiq.runs.reader import every_sample, every_score
+from aiq.runs.reader import every_sample, every_score, everyone
 from aiq.runs.rows import SampleRow
 from aiq.runs.state import RunState
 
@@ -85,25 +86,31 @@ def check_finished(state: RunState, run: str) -> None:
 
 
 def load_state(
-    folder: RunFolder, plan: RunPlan, own: Container[SampleKey] = ()
+    folder: RunFolder, plan: RunPlan, shard: Shard | None = None
 ) -> tuple[RunState, Mapping[SampleKey, SampleRow]]:
-    """The state of a run folder, and the whole rows of those attempts of one's `own` that a judge has yet to score.
+    """The state of a run folder, and the whole rows of those attempts that a judge has yet to score.
 
-    Raises DatasetError for a row of a sample, or a question, that the dataset no longer has.
+    Of a shard: of its keys alone, by what its own process and earlier divisions of the run have written. Raises
+    DatasetError for a row of a sample, or a question, that the dataset no longer has.
     """
-    state = RunState(plan.spec)
-    state.add_scores(every_score(folder))
+    keys = shard.part(plan.spec.keys) if shard else plan.spec.keys
+    own, writer = set(keys), folder.writer
+    whose = (lambda other: other == writer or other.turn < writer.turn) if shard else everyone
+    state = RunState(replace(plan.spec, keys=keys))
+    state.add_scores(score for score in every_score(folder, whose) if score.key in own)
     hashes = {sample.id: sample.hash for sample in plan.dataset.samples}
     unscored: dict[SampleKey, SampleRow] = {}
-    for row in every_sample(folder):
+    for row in every_sample(folder, whose):
         if hashes.get(row.sample_id) != row.sample_hash:
             raise DatasetError(
                 f"{folder.path}: sample {row.sample_id} is "
                 f"{'another question' if row.sample_id in hashes else 'missing'} in dataset {plan.dataset.name} now; "
                 "bring the old dataset back, or start a new run"
             )
+        if row.key not in own:
+            continue
         state.add_attempt(row)
-        if row.key not in own or all(state.judged(row.key, judge) for judge in plan.spec.judges):
+        if all(state.judged(row.key, judge) for judge in plan.spec.judges):
             unscored.pop(row.key, None)
         else:
             unscored[row.key] = row

@@ -87,24 +87,24 @@ async def execute(
     """
     start, shard = time.monotonic(), plan.settings.shard
     async with AsyncExitStack() as held:
+        lock = held.enter_context(ExitStack())
         if earlier is not None:
-            held.enter_context(folder.lock(shard))
+            lock.enter_context(folder.lock(shard))
         folder = folder.written_by(shard)
         before = folder.read_summary() if folder.summary_path.exists() else None
-        own = set(shard.part(plan.spec.keys) if shard else plan.spec.keys)
-        state, unscored = load_state(folder, plan, own)
+        state, unscored = load_state(folder, plan, shard)
         worked = max(before.timing.run_seconds if before else 0.0, seconds_worked(earlier, state) if earlier else 0.0)
         if earlier is not None and earlier.rescored is not None:
             check_finished(state, earlier.rescored.run)
         # before a replay that starts no process, not even git
         manifest = earlier.with_judges(plan.spec.judges) if earlier else new_manifest(plan, folder.run_id)
         accounts: tuple[Account, ...] = ("judge",) if manifest.rescored else get_args(Account)
-        left = [key for key in state.left() if key in own]
+        left = state.left()
         todo = [key for key in left if only is None or key.sample_id in only]
         resources = await _open(plan, accounts, held) if todo else None
         if earlier is None:
             folder.create()
-            held.enter_context(folder.lock())
+            lock.enter_context(folder.lock())
         with folder.changing():
             manifest = folder.read_manifest() if shard else manifest
             manifest = manifest.model_copy(update={"status": "running", "finished": None})
@@ -129,26 +129,43 @@ async def execute(
             raise
         finally:
             seconds = worked + time.monotonic() - start
+            learned = resources.forms.learned if resources else {}
+            manifest = manifest.model_copy(update={"structured": {**manifest.structured, **learned}})
             with folder.changing():
-                status = ended
-                if shard:  # the others have written meanwhile
-                    before = folder.read_summary() if folder.summary_path.exists() else None
-                    seconds = max(seconds, before.timing.run_seconds if before else 0.0)
-                    manifest, (state, _) = folder.read_manifest(), load_state(folder, plan)
-                    status = _of_all(state, ended, others=in_use(folder.path, but=shard))
-                learned = resources.forms.learned if resources else {}
-                update = {"status": status, "finished": utc_now(), "structured": {**manifest.structured, **learned}}
-                summary = write_end(plan, folder, manifest.model_copy(update=update), state, before, seconds)
+                state, summary = _written(plan, folder, manifest, state, before, ended, seconds)
+                if shard:
+                    lock.close()  # before the next one to end looks who is still at work
         return RunOutcome(summary, state, ended, error, changed=summary is not before)
 
 
-def _of_all(state: RunState, ended: RunStatus, *, others: bool) -> RunStatus:
-    """How a run stands when one of its shards ends so; `others`: whether another one is at work."""
-    if not state.left():
-        return "finished"
-    if others:
-        return "running"
-    return "interrupted" if ended == "finished" else ended
+def _written(
+    plan: RunPlan,
+    folder: RunFolder,
+    manifest: Manifest,
+    state: RunState,
+    before: Summary | None,
+    ended: RunStatus,
+    seconds: float,
+) -> tuple[RunState, Summary]:
+    """Write how the run stands; while other shards are at work, which know the rest, the numbers are theirs to write.
+
+    `seconds`: of the start that ends so and those before it.
+    """
+    status = ended
+    if (shard := plan.settings.shard) is not None:
+        structured = manifest.structured
+        manifest = folder.read_manifest()  # others have written meanwhile
+        manifest = manifest.model_copy(update={"structured": {**manifest.structured, **structured}})
+        if in_use(folder.path, but=shard):
+            folder.write_manifest(manifest)
+            return state, summarise(manifest, state, seconds)
+        before = folder.read_summary() if folder.summary_path.exists() else None
+        seconds = max(seconds, before.timing.run_seconds if before else 0.0)
+        state, _ = load_state(folder, plan)
+        status = "interrupted" if ended == "finished" else ended
+        status = status if state.left() else "finished"
+    manifest = manifest.model_copy(update={"status": status, "finished": utc_now()})
+    return state, write_end(plan, folder, manifest, state, before, seconds)
 
 
 def write_end(

@@ -19,29 +19,35 @@ from aiq.runs.rows import SampleRow, ScoreRow, StoredPage
 from aiq.runs.state import RunState
 from aiq.runs.summary import Summary, summarise
 
+Whose = Callable[[Writer], bool]
+"""Chooses among those who have written to a run."""
 
-def every_sample(folder: RunFolder) -> Iterator[SampleRow]:
+
+def everyone(writer: Writer) -> bool:
+    """All of them."""
+    return True
+
+
+def every_sample(folder: RunFolder, whose: Whose = everyone) -> Iterator[SampleRow]:
     """The rows of all attempts, superseded ones too. Raises UserError for a line that is no such row."""
-    for path in folder.journals("samples"):
+    for path in folder.journals("samples", whose):
         yield from read_journal(path, SampleRow)
 
 
-def every_score(folder: RunFolder) -> Iterator[ScoreRow]:
+def every_score(folder: RunFolder, whose: Whose = everyone) -> Iterator[ScoreRow]:
     """The rows of all scores, superseded ones too. Raises UserError for a line that is no such row."""
-    for path in folder.journals("scores"):
+    for path in folder.journals("scores", whose):
         yield from read_journal(path, ScoreRow)
 
 
-def spent(folder: RunFolder, whose: Callable[[Writer], bool]) -> UsageLedger:
+def spent(folder: RunFolder, whose: Whose) -> UsageLedger:
     """What these writers' attempts and judges have spent, superseded ones too."""
     ledger = UsageLedger()
-    for path in folder.journals("samples", whose):
-        for row in read_journal(path, SampleRow):
-            ledger.tool_calls += row.tool_calls
-            ledger.record("agent", sum(row.usage.values(), Usage()))
-    for path in folder.journals("scores", whose):
-        for score in read_journal(path, ScoreRow):
-            ledger.record("judge", sum((score.usage or {}).values(), Usage()))
+    for row in every_sample(folder, whose):
+        ledger.tool_calls += row.tool_calls
+        ledger.record("agent", sum(row.usage.values(), Usage()))
+    for score in every_score(folder, whose):
+        ledger.record("judge", sum((score.usage or {}).values(), Usage()))
     return ledger
 
 

@@ -34,7 +34,7 @@ def test_shards_in_any_order_come_to_what_the_whole_run_comes_to(
     whole = made(here, "epochs=2")
     for number in (3, 1):
         assert run("epochs=2", "run_id=parts", f"shard={number}/3") == 0
-        assert "this shard of results/tiny/parts is done; others have" in capsys.readouterr().err
+        assert "this shard of results/tiny/parts is done, and others are not" in capsys.readouterr().err
     parts = here.path / "results/tiny/parts"
     assert here.manifest(parts)["status"] == "interrupted"
     assert not (parts / "index.html").exists()

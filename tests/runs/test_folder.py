@@ -12,7 +12,7 @@ from aiq.runs.folder import RunFolder, Writer, find_run, new_run_id, write_whole
 
 @given(st.integers(1, 9), st.integers(0, 40))
 def test_each_key_is_in_one_shard_and_shards_are_alike_in_size(of: int, count: int) -> None:
-    keys = [SampleKey(str(number), 1) for number in range(count)]
+    keys = tuple(SampleKey(str(number), 1) for number in range(count))
     parts = [Shard.parse(f"{number}/{of}").part(keys) for number in range(1, of + 1)]
     assert sorted(key for part in parts for key in part) == sorted(keys)
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
