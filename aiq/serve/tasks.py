@@ -339,7 +339,7 @@ class Service:
                 self._finish(task, row, place)
 
         with (
-            self.run.sessions.agent(sample, 1, task.attempt, self._hearing(task), **own) as session,
+            self.run.sessions.agent(task.request.agent, sample, 1, task.attempt, self._hearing(task), **own) as session,
             suppress(AiqError),  # the row has it; what ends a run does not end a server
         ):
             try:
