@@ -21,7 +21,7 @@ from aiq.runs.reader import every_score
 
 GROUPS: Final = ("judge", "llm", "web", "search", "runner", "cassette")  # none of them changes a report
 JUDGES: Final = "judge."  # how their roles begin
-_ALLOWED: Final = (*GROUPS, *(f"{group}.*" for group in GROUPS), "limits.run_usd")
+_ALLOWED: Final = (*GROUPS, *(f"{group}.*" for group in GROUPS), "limits.run_usd", "telemetry.*")
 
 
 def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[RunPlan, Manifest, list[str]]:

@@ -11,7 +11,7 @@ import os
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from aiq import __version__
@@ -32,6 +32,9 @@ EXPORT_SECONDS: Final = 5.0
 _API: Final = "openai"  # which is spoken, whoever serves it
 _RUN, _AGENT, _TOOL, _JUDGE = "invoke_workflow", "invoke_agent", "execute_tool", "evaluate"
 """Operations, which span names begin with; the conventions have none for a judge's work."""
+
+Session = AbstractContextManager[Callable[[Event], None]]
+"""While a session has its span: what is to hear its events."""
 
 
 class Telemetry:
@@ -144,19 +147,15 @@ class RunSpan:
         self._about = {"aiq.run.id": run_id}
         self._span = telemetry.begin(_RUN, experiment, None, {"gen_ai.workflow.name": experiment, **self._about})
 
-    @contextmanager
-    def attempt(self, agent: str, key: SampleKey, attempt: int) -> Iterator[Callable[[Event], None]]:
-        """The span of an agent's session: what is to hear the session's events."""
+    def attempt(self, agent: str, key: SampleKey, attempt: int) -> Session:
+        """The span of an agent's session."""
         conversation = f"{self._about['aiq.run.id']}/{key.sample_id}/{key.epoch}/{attempt}"
         about = {"gen_ai.agent.name": agent, "gen_ai.conversation.id": conversation}
-        with self._session(_AGENT, agent, about, key, attempt) as hear:
-            yield hear
+        return self._session(_AGENT, agent, about, key, attempt)
 
-    @contextmanager
-    def judge(self, judge: str, key: SampleKey, attempt: int) -> Iterator[Callable[[Event], None]]:
-        """Likewise of a judge's."""
-        with self._session(_JUDGE, judge, {"aiq.judge": judge}, key, attempt) as hear:
-            yield hear
+    def judge(self, judge: str, key: SampleKey, attempt: int) -> Session:
+        """The span of a judge's session."""
+        return self._session(_JUDGE, judge, {"aiq.judge": judge}, key, attempt)
 
     @contextmanager
     def _session(
@@ -231,7 +230,7 @@ class _SessionSpans:
         from opentelemetry.trace import SpanKind
 
         ended = time.time_ns()
-        about = {
+        about: dict[str, Any] = {
             "gen_ai.provider.name": _API,
             "gen_ai.request.model": event.model,
             "gen_ai.response.finish_reasons": event.finish_reason and [event.finish_reason],
@@ -283,20 +282,24 @@ def messages_of(wire: Any) -> list[dict[str, Any]]:
 
     https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/
     """
-    found = []
-    for message in wire or ():
-        role, content = message.get("role"), message.get("content")
-        if role == "tool":
-            parts = [{"type": "tool_call_response", "id": message.get("tool_call_id"), "response": content}]
-        else:
-            said = content if isinstance(content, list) else [{"type": "text", "content": content}] if content else []
-            calls = ((call.get("id"), call.get("function") or {}) for call in message.get("tool_calls") or ())
-            parts = [
-                *({**part, "content": part["text"]} if "text" in part else part for part in said),
-                *(
-                    {"type": "tool_call", "id": call, "name": made.get("name"), "arguments": made.get("arguments")}
-                    for call, made in calls
-                ),
-            ]
-        found.append({"role": role, "parts": parts})
-    return found
+    return [{"role": said.get("role"), "parts": list(_parts(said))} for said in _objects(wire)]
+
+
+def _parts(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    content = message.get("content")
+    if message.get("role") == "tool":
+        yield {"type": "tool_call_response", "id": message.get("tool_call_id"), "response": content}
+    elif isinstance(content, str):
+        yield {"type": "text", "content": content}
+    else:
+        for part in _objects(content):
+            yield {"type": "text", "content": part["text"]} if "text" in part else part
+    for call in _objects(message.get("tool_calls")):
+        for function in _objects([call.get("function")]):
+            made = {name: function.get(name) for name in ("name", "arguments")}
+            yield {"type": "tool_call", "id": call.get("id"), **made}
+
+
+def _objects(values: Any) -> list[Mapping[str, Any]]:
+    """The objects of a list; an agent may have sent anything."""
+    return [value for value in values if isinstance(value, Mapping)] if isinstance(values, Sequence) else []
