@@ -7,7 +7,6 @@ variables OTEL_* there are. With it they tune the SDK.
 
 import json
 import logging
-import os
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from aiq.core.errors import ConfigError
 from aiq.core.events import AgentFinished, AgentStarted, Event, ModelCalled, RunFinished, ToolCalled, ToolReturned
 from aiq.core.run_settings import TelemetrySettings
 from aiq.core.samples import SampleKey
+from aiq.core.settings import headers_of
 from aiq.core.text import whole
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ class Telemetry:
         except ImportError as error:
             why = "telemetry.otlp_endpoint needs more packages: pip install 'aiq-bench[otel]'"
             raise ConfigError(f"{why} ({error})") from None
-        headers = {name: _variable(name, variable) for name, variable in settings.headers_env.items()}
+
+        headers = headers_of("telemetry", settings.headers_env)
         self.content = settings.content
         self._begun = 0
         self._endpoint = f"{(settings.otlp_endpoint or '').rstrip('/')}/v1/traces"
@@ -83,7 +84,8 @@ class Telemetry:
         self._log.close()
         if not (lost := self._begun - self._exporter.sent):
             return None
-        return f"telemetry: {lost} of {self._begun} spans did not reach {self._endpoint} ({self._log.first})"
+        why = self._log.first or "no time was left"
+        return f"telemetry: {lost} of {self._begun} spans did not reach {self._endpoint} ({why})"
 
 
 class _Exporter:
@@ -117,26 +119,18 @@ class _Log(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
-        self.first = "the queue was full"
+        self.first = ""
         self._logger = logging.getLogger("opentelemetry")
         self._propagated, self._logger.propagate = self._logger.propagate, False
         self._logger.addHandler(self)
-        self._heard = False
 
     def emit(self, record: logging.LogRecord) -> None:
-        if not self._heard:
-            self._heard, self.first = True, " ".join(record.getMessage().split())
+        self.first = self.first or " ".join(record.getMessage().split())
 
     def close(self) -> None:
         self._logger.removeHandler(self)
         self._logger.propagate = self._propagated
         super().close()
-
-
-def _variable(header: str, name: str) -> str:
-    if not (value := os.environ.get(name, "").strip()):
-        raise ConfigError(f"telemetry.headers_env.{header}: the environment variable {name} is not set; export it")
-    return value
 
 
 class RunSpan:
@@ -244,10 +238,10 @@ class _SessionSpans:
                 "gen_ai.usage.cache_read.input_tokens": usage.cached_tokens,
                 "aiq.cost_usd": usage.cost_usd,
             }
-        reply = [{"role": "assistant", **event.reply}] if isinstance(event.reply, Mapping) else []
-        about |= self._texts(
-            {"gen_ai.input.messages": messages_of(event.messages), "gen_ai.output.messages": messages_of(reply)}
-        )
+        if self._telemetry.content:
+            reply = [{"role": "assistant", **event.reply}] if isinstance(event.reply, Mapping) else []
+            said = {"gen_ai.input.messages": messages_of(event.messages), "gen_ai.output.messages": messages_of(reply)}
+            about |= self._texts(said)
         timed = {"kind": SpanKind.CLIENT, "start_time": ended - round(event.latency_ms * 1e6)}
         span = self._telemetry.begin(event.operation, event.model, self._parent(event), about, **timed)
         if event.error is not None:

@@ -151,7 +151,7 @@ def test_a_run_is_a_tree_of_spans_with_its_tokens_and_no_text(
     collector: Collector, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLLECTORS_KEY", "Bearer abc")
+    monkeypatch.setenv("COLLECTORS_KEY", "abc")
     where = f"telemetry.otlp_endpoint={collector.address}"
     key = "telemetry.headers_env.authorization=COLLECTORS_KEY"
     assert main(["run", "experiment=shallow_freshqa", "limit=2", "runner.progress=false", where, key]) == 0
