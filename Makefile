@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test lint types fast whole coverage fuzz size format lock world settings graphs
+.PHONY: help run test lint types fast whole extras coverage fuzz size format lock world settings graphs
 BIN := .venv/bin
 PYTEST := $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
@@ -26,6 +26,9 @@ types: ## mypy, strict, on aiq, benchmarks, scripts and tests
 
 whole: ## runs of minutes that `make test` makes smaller
 	$(PYTEST) -m "whole and not timing" tests
+
+extras: ## tests of the extras inspect, mlflow, optuna, otel and wandb, each in an environment of its own
+	scripts/extras
 
 coverage: ## branch coverage of all tests, by package
 	$(PYTEST) --cov --cov-report= tests

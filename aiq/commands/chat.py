@@ -36,7 +36,10 @@ from aiq.site.tables import printable
 _DEFAULTS = ("experiment=full_freshqa", "agent=ai_q_chat", "name=chat")
 """Where no experiment is chosen: AI-Q on the closed world, at the world's time."""
 
-_OF_RUNS = ("dataset", "epochs", "limit", "judge", "judge_reliability", "name", "output_dir", "runner", "cassette")
+_OF_RUNS = (
+    *("dataset", "epochs", "limit", "judge", "judge_reliability", "name", "output_dir"),
+    *("runner", "cassette", "telemetry"),
+)
 _IDLE = {
     **dict.fromkeys(_OF_RUNS, "a conversation is no run: it has no samples, judges or folder"),
     "resume": "a conversation is gone on with by --thread NAME (and a checkpointer that keeps it)",

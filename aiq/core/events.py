@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Literal
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from aiq.core.base import Record
 from aiq.core.errors import ToolErrorKind
@@ -71,6 +71,7 @@ class ModelCalled(Event):
     """
 
     type: Literal["model_called"] = "model_called"
+    operation: Literal["chat", "embeddings"] = Field("chat", exclude_if=lambda operation: operation == "chat")
     call_id: str
     role: str
     model: str

@@ -200,6 +200,18 @@ class OfflineSettings(Settings):
     context_tokens: Count = Field(description="the longest prompt that the model takes")
 
 
+class TelemetrySettings(Settings):
+    """Section `telemetry`: the run's traces, for OpenTelemetry."""
+
+    otlp_endpoint: Endpoint | None = Field(
+        description="where a collector takes OTLP over HTTP, without /v1/traces: http://127.0.0.1:4318; null: none"
+    )
+    headers_env: Mapping[str, str] = Field(
+        description="header by header, the environment variable with its value: {Authorization: MY_TOKEN}"
+    )
+    content: bool = Field(description="also what was said: prompts, answers, what tools were asked and brought, errors")
+
+
 class SweepSettings(Settings):
     """Section `sweep`: what `aiq run -m` varies beside what is typed, and what its recommendation looks at."""
 
@@ -277,3 +289,4 @@ class RunSettings(Settings):
     limits: Limits = Field(description="null: no limit")
     offline: OfflineSettings = Field(description="the embedded stack")
     citations: CitationSettings = Field(description="how reports are checked against what was retrieved")
+    telemetry: TelemetrySettings = Field(description="the run's traces, for OpenTelemetry")

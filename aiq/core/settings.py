@@ -1,5 +1,7 @@
-"""What settings are made of: the base of all settings models, a class named in config, and common types."""
+"""What settings are made of: the base of all settings models, a class named in config, types, environment variables."""
 
+import os
+from collections.abc import Mapping
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 from urllib.parse import urlsplit
@@ -63,6 +65,24 @@ class Plugin(Settings):
             raise
         except Exception as error:
             raise ConfigError(f"{setting}.target: {self.target} cannot be made: {plugins.failure(error)}") from error
+
+
+def from_environment(setting: str, variable: str) -> str:
+    """What the environment variable that a setting names holds. Raises ConfigError where that is nothing."""
+    if not (value := os.environ.get(variable, "").strip()):
+        raise ConfigError(f"{setting}: the environment variable {variable} is not set; export it")
+    return value
+
+
+def headers_of(setting: str, headers_env: Mapping[str, str]) -> dict[str, str]:
+    """The headers that `headers_env` of a section names; a token alone is a bearer token. Raises ConfigError."""
+    found = {}
+    for name, variable in headers_env.items():
+        value = from_environment(f"{setting}.headers_env.{name}", variable)
+        if not value.isascii() or not value.isprintable():
+            raise ConfigError(f"{setting}.headers_env.{name}={variable}: no header can have its value")
+        found[name] = f"Bearer {value}" if name.lower() == "authorization" and " " not in value else value
+    return found
 
 
 def _endpoint(value: object) -> object:

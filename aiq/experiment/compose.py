@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _MAPS = (
     *("llm.roles", "llm.fallbacks", "llm.prices", "llm.extra_body", "search.options", "offline.faults", "sweep.axes"),
-    "tools.mcp",
+    *("telemetry.headers_env", "tools.mcp"),
 )
 """Settings with keys of the user's own, which need no `+`."""
 _UNREADABLE = (

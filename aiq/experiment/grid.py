@@ -15,7 +15,7 @@ from aiq.experiment.search import Places, drawn
 from aiq.runs.sweeps import Axis, Point, Sweep
 
 MOST_JOBS: Final = 1000
-_OF_A_RUN: Final = ("name", "output_dir", "limit", "runner", "cassette", "sweep")
+_OF_A_RUN: Final = ("name", "output_dir", "limit", "runner", "cassette", "sweep", "telemetry")
 """Settings of a sweep that say nothing of what it found best."""
 
 _USERS: Final[Mapping[str, tuple[Strategy, ...]]] = {

@@ -23,7 +23,16 @@ from aiq.runs.manifest import DatasetIdentity, Hashes, Manifest
 if TYPE_CHECKING:
     from aiq.experiment.plan import RunPlan
 
-NOT_HASHED: Final = ("output_dir", "run_id", "shard", "judge_reliability", "intervals", "runner", "cassette")
+NOT_HASHED: Final = (
+    "output_dir",
+    "run_id",
+    "shard",
+    "judge_reliability",
+    "intervals",
+    "runner",
+    "cassette",
+    "telemetry",
+)
 _PACKAGES: Final = ("openai", "httpx2", "langchain-core", "langgraph", "deepagents", "pydantic", "bm25s", "trafilatura")
 
 

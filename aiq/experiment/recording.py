@@ -17,7 +17,7 @@ from aiq.runs.manifest import Manifest
 
 STAND_IN = "key-of-nobody"
 """What takes the place of every key in a replay. Redacted, as the key was: that of an answer is no key to be hidden."""
-_OF_THIS_RUN = ("cassette", "output_dir=", "runner.")  # overrides that say nothing of what is recorded
+_OF_THIS_RUN = ("cassette", "output_dir=", "runner.", "telemetry.")  # overrides that say nothing of what is recorded
 
 
 @contextmanager

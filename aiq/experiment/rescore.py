@@ -24,7 +24,7 @@ from aiq.runs.state import RunState
 
 GROUPS: Final = ("judge", "llm", "web", "search", "runner", "cassette")  # none of them changes a report
 JUDGES: Final = "judge."  # how their roles begin
-_ALLOWED: Final = (*GROUPS, *(f"{group}.*" for group in GROUPS), "limits.run_*")
+_ALLOWED: Final = (*GROUPS, *(f"{group}.*" for group in GROUPS), "limits.run_*", "telemetry.*")
 
 
 def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[RunPlan, Manifest, list[str]]:

@@ -24,11 +24,12 @@ from aiq.core.errors import ConfigError, RunAborted
 from aiq.core.files import resolve
 from aiq.core.llm_settings import LlmSettings
 from aiq.core.models import Models
-from aiq.core.run_settings import CheckpointerSettings, RunSettings
+from aiq.core.run_settings import CheckpointerSettings, RunSettings, TelemetrySettings
 from aiq.core.session import Session
 from aiq.core.tools import Toolbox, Web
 from aiq.experiment.memory_store import BUSY_SECONDS, lent_store
 from aiq.experiment.recording import open_recorder
+from aiq.experiment.telemetry import Telemetry
 from aiq.llm.quirks import Forms
 from aiq.llm.route import is_offline
 
@@ -133,8 +134,8 @@ async def _take_setup_lock(connection: Any) -> None:
 @dataclass(frozen=True)
 class Resources:
     """Lent to every session of a run; closed when the run ends. `judges_web`: without `web.deny`, which is for agents;
-    `forms`: what it learned of structured output; `recorder`: its cassettes; `port`: where the offline
-    stack listens, if it runs.
+    `forms`: what it learned of structured output; `recorder`: its cassettes; `telemetry`: where its
+    spans go; `port`: where the offline stack listens, if it runs.
     """
 
     models: Models
@@ -145,6 +146,7 @@ class Resources:
     store: Callable[[], Awaitable[Any]]
     forms: Forms
     recorder: Recorder
+    telemetry: Telemetry | None
     port: int | None
 
     def session(self, settings: RunSettings, **own: Any) -> Session:
@@ -181,6 +183,7 @@ async def open_resources(
     async with AsyncExitStack() as opened:
         if recorder is None:
             recorder = opened.enter_context(open_recorder(settings))
+        telemetry = await opened.enter_async_context(_open_telemetry(settings.telemetry, recorder))
         libraries = asyncio.get_running_loop().run_in_executor(None, _load_libraries, settings.web.kind)
         port = None
         if needs_offline_stack(settings) and not recorder.replays:
@@ -211,7 +214,21 @@ async def open_resources(
         tools = await opened.enter_async_context(open_toolbox(settings, web, client, recorder, collections))
         saver = await opened.enter_async_context(open_checkpointer(settings.checkpointer))
         store = await opened.enter_async_context(lent_store(settings.checkpointer))
-        yield Resources(models, tools, web, judges_web, saver, store, forms, recorder, port)
+        yield Resources(models, tools, web, judges_web, saver, store, forms, recorder, telemetry, port)
+
+
+@asynccontextmanager
+async def _open_telemetry(settings: TelemetrySettings, recorder: Recorder) -> AsyncIterator[Telemetry | None]:
+    """None where nothing is to be sent: a replay opens no connection. Says at its end, on stderr, what was lost."""
+    if settings.otlp_endpoint is None or recorder.replays:
+        yield None
+        return
+    telemetry = Telemetry(settings)
+    try:
+        yield telemetry
+    finally:
+        if lost := await asyncio.to_thread(telemetry.close):
+            print(f"aiq: {lost}", file=sys.stderr)
 
 
 def needs_offline_stack(settings: RunSettings) -> bool:

@@ -36,7 +36,16 @@ if TYPE_CHECKING:
 _ABSENT: Final = object()
 Composed = Callable[[tuple[str, ...]], dict[str, Any]]
 """What overrides compose to, each asked for once: many settings may lack."""
-ALLOWED: Final = ("runner.*", "limits.*", "cassette.*", "llm.base_url", "llm.*_per_minute", "intervals", "shard")
+ALLOWED: Final = (
+    "runner.*",
+    "limits.*",
+    "cassette.*",
+    "llm.base_url",
+    "llm.*_per_minute",
+    "intervals",
+    "shard",
+    "telemetry.*",
+)
 """What a resumed run may set anew: none of these can change a finished attempt or score."""
 
 

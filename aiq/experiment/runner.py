@@ -314,7 +314,8 @@ class Runner:
         if earlier is not None:
             self._observer.retrying(key)
         sample = self._samples[key.sample_id]
-        with self._sessions.agent(sample, key.epoch, earlier.attempt + 1 if earlier else 1) as session:
+        attempt = earlier.attempt + 1 if earlier else 1
+        with self._sessions.agent(type(self._plan.agent).__name__, sample, key.epoch, attempt) as session:
             return await run_attempt(self._plan.agent, sample, session, self._keep_attempt)
 
     async def _judge(self, row: SampleRow) -> None:
@@ -328,7 +329,7 @@ class Runner:
             elif shared := self._judged.scores(planned.spec, row):
                 self._keep_scores(shared)
             else:
-                with self._sessions.judge(row) as session:
+                with self._sessions.judge(planned.spec.name, row) as session:
                     await score_report(planned, sample, row, session, self._keep_scores)
 
     def _keep_attempt(self, row: SampleRow) -> None:

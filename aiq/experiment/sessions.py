@@ -1,7 +1,7 @@
 """Makes the sessions of a run: one for each attempt, one for each judge's work on it; and the user an agent meets."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +15,7 @@ from aiq.core.session import ApprovingUser, RejectingUser, Session, User
 from aiq.core.usage import UsageLedger
 from aiq.experiment.resources import Resources
 from aiq.experiment.stores import AnswerStore, PageStore, SharedAnswers
+from aiq.experiment.telemetry import RunSpan
 from aiq.runs.events import EventFiles
 from aiq.runs.folder import RunFolder
 from aiq.runs.rows import SampleRow
@@ -46,10 +47,17 @@ class Sessions:
         self._pages = PageStore(resources.judges_web, folder)
         self._answers = AnswerStore(folder)
         self._waiting = waiting
+        self._span = resources.telemetry and RunSpan(resources.telemetry, settings.name, folder.run_id)
 
     @contextmanager
     def agent(
-        self, sample: Sample, epoch: int, attempt: int, heard: Callable[[Event], None] | None = None, **own: Any
+        self,
+        agent: str,
+        sample: Sample,
+        epoch: int,
+        attempt: int,
+        heard: Callable[[Event], None] | None = None,
+        **own: Any,
     ) -> Iterator[Session]:
         """A fresh session for an attempt. `heard` is told each event too; `own` are fields with other values."""
         key = SampleKey(sample.id, epoch)
@@ -61,25 +69,33 @@ class Sessions:
         }
         if "user" not in fields:
             fields["user"] = make_user(self._settings.user, sample, self._resources.models)
-        with self._events.session(key, attempt, "agent") as write, self._recorder.lent("agent", key):
+        with (
+            self._events.session(key, attempt, "agent") as write,
+            self._span.attempt(agent, key, attempt) if self._span else nullcontext() as traced,
+            self._recorder.lent("agent", key),
+        ):
             yield self._resources.session(
                 self._settings,
                 key=key,
                 attempt=attempt,
-                events=self._log(write, heard),
+                events=self._log(write, traced, heard),
                 check=self._recorder.check,
                 decide=self._recorder.decide,
                 **fields,
             )
 
     @contextmanager
-    def judge(self, row: SampleRow) -> Iterator[Session]:
+    def judge(self, judge: str, row: SampleRow) -> Iterator[Session]:
         """A session for one judge's work on a row, with the sources that the agent left, and only the run's limits.
 
         Whoever uses it writes the rows before leaving: then the answers it has paid for are kept as well.
         """
         answers = SharedAnswers(self._answers)
-        with self._events.session(row.key, row.attempt, "judge") as write, self._recorder.lent("judge", row.key):
+        with (
+            self._events.session(row.key, row.attempt, "judge") as write,
+            self._span.judge(judge, row.key, row.attempt) if self._span else nullcontext() as traced,
+            self._recorder.lent("judge", row.key),
+        ):
             session = self._resources.session(
                 self._settings,
                 spend=self._spend,
@@ -88,7 +104,7 @@ class Sessions:
                 web=self._pages,
                 user=ApprovingUser(),
                 limits=self._settings.limits.of_run(),
-                events=self._log(write),
+                events=self._log(write, traced),
                 answers=answers,
             )
             for position, source in enumerate(row.sources):
@@ -98,10 +114,11 @@ class Sessions:
             finally:
                 answers.write()
 
-    def _log(self, write: Callable[[Event], None], listener: Callable[[Event], None] | None = None) -> EventLog:
+    def _log(self, *listeners: Callable[[Event], None] | None) -> EventLog:
+        told = [listener for listener in listeners if listener is not None]
+
         def heard(event: Event) -> None:
-            write(event)
-            if listener is not None:
+            for listener in told:
                 listener(event)
             if isinstance(event, Recovery) and event.seconds is not None:
                 self._waiting(event.detail, event.lasted + event.seconds)
@@ -115,6 +132,8 @@ class Sessions:
     def close(self) -> None:
         for files in (self._events, self._pages, self._answers):
             files.close()
+        if self._span:
+            self._span.close()
 
 
 def make_user(settings: UserSettings, sample: Sample, models: Models) -> User:

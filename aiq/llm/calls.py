@@ -207,6 +207,7 @@ class Exchange:
         if usage is not None:
             self._session.record_usage(self._call.role, usage)
         called = ModelCalled(
+            operation="chat" if self._call.api.writes else "embeddings",
             call_id=f"model-{self._call.digest[:16]}-{self.attempt}",
             role=self._call.role,
             model=self._call.model,

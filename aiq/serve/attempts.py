@@ -69,7 +69,7 @@ class Attempts:
         own |= {"limits": self._limits.model_copy(update={"run_usd": usd})}
         own |= {"now": datetime.now(UTC)} if self._live else {}
         with (
-            self._run.sessions.agent(sample, 1, task.attempt, heard, **own) as session,
+            self._run.sessions.agent(task.request.agent, sample, 1, task.attempt, heard, **own) as session,
             suppress(AiqError),  # the row has it; what ends a run does not end a server
         ):
             try:

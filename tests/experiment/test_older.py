@@ -35,7 +35,7 @@ def test_a_config_of_today_stays_as_it_is() -> None:
 
 def test_what_lacks_comes_from_the_option_with_a_note() -> None:
     whole = manifest().config
-    recorded = ("agent.deep.max_loops", "llm.retry.first_seconds", "papers", "dataset.hub")
+    recorded = ("agent.deep.max_loops", "llm.retry.first_seconds", "papers", "telemetry", "dataset.hub")
     for name, options in [*((name, True) for name in recorded), ("judge.race.tries", False), ("epochs", False)]:
         found, notes = brought_up_to_date(manifest(without=name, options=options))
         assert len(notes) == 1

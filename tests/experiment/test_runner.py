@@ -246,8 +246,8 @@ def test_a_judges_model_that_is_not_there_stops_the_run_and_the_answer_is_kept(
     here.endpoint.unknown = ("other",)
     assert run(*ASKING, "llm.roles.judge.model=other") == 2
     assert (
-        "(settings other than runner.*, limits.*, cassette.*, llm.base_url, llm.*_per_minute, intervals, shard "
-        "take a new run)" in capsys.readouterr().err
+        "(settings other than runner.*, limits.*, cassette.*, llm.base_url, llm.*_per_minute, intervals, shard, "
+        "telemetry.* take a new run)" in capsys.readouterr().err
     )
     assert len(here.endpoint.asked) in (2, 3)  # while the judge was refused the next attempt may have begun
     assert here.lines(here.only_run() / "samples.jsonl")[0]["status"] == "completed"

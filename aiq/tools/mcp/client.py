@@ -25,6 +25,7 @@ from aiq.cassettes.guard import aside
 from aiq.core.concurrency import holding
 from aiq.core.errors import AiqError, ConfigError, RunAborted, ToolError, ToolErrorKind
 from aiq.core.plugins import describe
+from aiq.core.settings import from_environment, headers_of
 from aiq.core.tool_settings import McpServerSettings
 from aiq.llm.http import SEND_ERRORS, AsyncClient, Limits, Timeout, failure_text
 from aiq.llm.route import NetworkTransport
@@ -120,30 +121,18 @@ class McpServer:
             program, *words = settings.command
             if program == "aiq":  # this one, which need not be on the PATH
                 program, words = sys.executable, ["-m", "aiq", *words]
-            env = {name: self._variable(name, "env") for name in settings.env}
+            env = {name: from_environment(f"{self.setting}.env", name) for name in settings.env}
             server = StdioServerParameters(command=program, args=words, env=env, cwd=settings.cwd)
             transport = stdio_client(server, errlog=cast(TextIO, self._stderr))
         else:
             assert settings.url is not None
-            headers = {name: self._header(name, variable) for name, variable in settings.headers_env.items()}
+            headers = headers_of(self.setting, settings.headers_env)
             timeout = Timeout(None, connect=settings.connect_seconds)
             http = AsyncClient(transport=NetworkTransport(Limits()), headers=headers, timeout=timeout)
             await stack.enter_async_context(http)
             transport = streamable_http_client(settings.url, http_client=http, max_sse_event_size=MOST_BYTES)
         about = Implementation(name="aiq", version=__version__)
         return await stack.enter_async_context(Client(transport, client_info=about, cache=None))
-
-    def _header(self, name: str, variable: str) -> str:
-        """A token alone is a bearer token."""
-        value = self._variable(variable, f"headers_env.{name}")
-        if not value.isascii() or not value.isprintable():
-            raise ConfigError(f"{self.setting}.headers_env.{name}={variable}: no header can have its value")
-        return f"Bearer {value}" if name.lower() == "authorization" and " " not in value else value
-
-    def _variable(self, name: str, setting: str) -> str:
-        if not (value := os.environ.get(name, "").strip()):
-            raise ConfigError(f"{self.setting}.{setting}: the environment variable {name} is not set; export it")
-        return value
 
     def _failure(self, tool: str, error: Exception) -> ToolError:
         """The error for whoever called the tool. What the server wrote to stderr is not for models."""

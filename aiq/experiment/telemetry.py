@@ -1,0 +1,299 @@
+"""A run as OpenTelemetry traces, by the semantic conventions for generative AI, made of its events.
+
+A span each for the run, an attempt, a judge's work, a sub-agent, a model call and a tool call, each below what it is
+part of. Only `telemetry.otlp_endpoint` switches it on: without it no package is imported and nothing is sent, whatever
+variables OTEL_* there are. With it they tune the SDK.
+"""
+
+import json
+import logging
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from aiq import __version__
+from aiq.cassettes.guard import aside
+from aiq.core.concurrency import holding
+from aiq.core.errors import ConfigError
+from aiq.core.events import AgentFinished, AgentStarted, Event, ModelCalled, RunFinished, ToolCalled, ToolReturned
+from aiq.core.run_settings import TelemetrySettings
+from aiq.core.samples import SampleKey
+from aiq.core.settings import headers_of
+from aiq.core.text import whole
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span
+
+EXPORT_SECONDS: Final = 5.0
+"""For one batch, its repetitions included. A run waits at its end for one under way and one more, at most."""
+
+_API: Final = "openai"  # which is spoken, whoever serves it
+_RUN, _AGENT, _TOOL, _JUDGE = "invoke_workflow", "invoke_agent", "execute_tool", "evaluate"
+"""Operations, which span names begin with; the conventions have none for a judge's work."""
+
+Session = AbstractContextManager[Callable[[Event], None]]
+"""While a session has its span: what is to hear its events."""
+
+
+class Telemetry:
+    """Sends spans in a thread of its own. What does not fit its queue, or does not arrive, is dropped and counted."""
+
+    def __init__(self, settings: TelemetrySettings) -> None:
+        """Raises ConfigError where the packages are not installed, or a variable for a header is not set."""
+        try:
+            from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+            from opentelemetry.sdk.resources import Resource
+            from opentelemetry.sdk.trace import TracerProvider
+            from opentelemetry.sdk.trace.export import BatchSpanProcessor
+        except ImportError as error:
+            why = "telemetry.otlp_endpoint needs more packages: pip install 'aiq-bench[otel]'"
+            raise ConfigError(f"{why} ({error})") from None
+
+        headers = headers_of("telemetry", settings.headers_env)
+        self.content = settings.content
+        self._begun = 0
+        self._endpoint = f"{(settings.otlp_endpoint or '').rstrip('/')}/v1/traces"
+        self._log = _Log()
+        self._exporter = _Exporter(OTLPSpanExporter(self._endpoint, headers=headers, timeout=EXPORT_SECONDS))
+        about = {"service.name": "aiq", "service.version": __version__}
+        self._provider = TracerProvider(resource=Resource.create(about), shutdown_on_exit=False)
+        self._provider.add_span_processor(BatchSpanProcessor(self._exporter))
+        self._tracer = self._provider.get_tracer("aiq", __version__)
+
+    def begin(
+        self, operation: str, name: str, parent: "Span | None", attributes: Mapping[str, Any], **more: Any
+    ) -> "Span":
+        """Start a span; attributes that are None it does not get. `more`: as OpenTelemetry's `start_span` has it."""
+        from opentelemetry.context import Context
+        from opentelemetry.trace import set_span_in_context
+
+        place = set_span_in_context(parent, Context()) if parent else Context()
+        about = attributes_of({"gen_ai.operation.name": operation, **attributes})
+        span = self._tracer.start_span(whole(f"{operation} {name}"), place, attributes=about, **more)
+        self._begun += span.is_recording()
+        return span
+
+    def close(self) -> str | None:
+        """Send what is left. What did not arrive, and why, in one line."""
+        if self._exporter.failing:
+            self._exporter.shutdown()  # ends the pause before it tries once more
+        self._exporter.closing = True
+        self._provider.shutdown()
+        self._log.close()
+        if not (lost := self._begun - self._exporter.sent):
+            return None
+        why = self._log.first or "no time was left"
+        return f"telemetry: {lost} of {self._begun} spans did not reach {self._endpoint} ({why})"
+
+
+class _Exporter:
+    """An exporter that counts what has arrived, and whose connections are no model's.
+
+    `failing`: its last batch did not arrive. While `closing`, nothing is sent after that.
+    """
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        self.sent = 0
+        self.failing = self.closing = False
+
+    def export(self, spans: Sequence[Any]) -> Any:
+        from opentelemetry.sdk.trace.export import SpanExportResult
+
+        if self.failing and self.closing:
+            return SpanExportResult.FAILURE
+        with holding(aside, Counter[str]()):
+            result = self._inner.export(spans)
+        self.failing = result is not SpanExportResult.SUCCESS
+        self.sent += 0 if self.failing else len(spans)
+        return result
+
+    def shutdown(self) -> None:
+        self._inner.shutdown()
+
+
+class _Log(logging.Handler):
+    """Takes what OpenTelemetry would say on stderr, time and again, and keeps the first of it."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.first = ""
+        self._logger = logging.getLogger("opentelemetry")
+        self._propagated, self._logger.propagate = self._logger.propagate, False
+        self._logger.addHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.first = self.first or " ".join(record.getMessage().split())
+
+    def close(self) -> None:
+        self._logger.removeHandler(self)
+        self._logger.propagate = self._propagated
+        super().close()
+
+
+class RunSpan:
+    """The span of a run, from now until it is closed, and those of its sessions."""
+
+    def __init__(self, telemetry: Telemetry, experiment: str, run_id: str) -> None:
+        self._telemetry = telemetry
+        self._about = {"aiq.run.id": run_id}
+        self._span = telemetry.begin(_RUN, experiment, None, {"gen_ai.workflow.name": experiment, **self._about})
+
+    def attempt(self, agent: str, key: SampleKey, attempt: int) -> Session:
+        """The span of an agent's session."""
+        conversation = f"{self._about['aiq.run.id']}/{key.sample_id}/{key.epoch}/{attempt}"
+        about = {"gen_ai.agent.name": agent, "gen_ai.conversation.id": conversation}
+        return self._session(_AGENT, agent, about, key, attempt)
+
+    def judge(self, judge: str, key: SampleKey, attempt: int) -> Session:
+        """The span of a judge's session."""
+        return self._session(_JUDGE, judge, {"aiq.judge": judge}, key, attempt)
+
+    @contextmanager
+    def _session(
+        self, operation: str, name: str, about: Mapping[str, Any], key: SampleKey, attempt: int
+    ) -> Iterator[Callable[[Event], None]]:
+        place = {"aiq.sample.id": key.sample_id, "aiq.epoch": key.epoch, "aiq.attempt": attempt}
+        root = self._telemetry.begin(operation, name, self._span, {**about, **self._about, **place})
+        spans = _SessionSpans(self._telemetry, root)
+        try:
+            yield spans.hear
+        finally:
+            spans.end()
+
+    def close(self) -> None:
+        self._span.end()
+
+
+class _SessionSpans:
+    """The spans of one session. Events are heard when they happen, so now is their time."""
+
+    def __init__(self, telemetry: Telemetry, root: "Span") -> None:
+        self._telemetry = telemetry
+        self._root = root
+        self._open: defaultdict[tuple[str, str], list[Span]] = defaultdict(list)
+        """By operation and call; several where a model gave calls the same id. A sub-agent's call is its dispatch."""
+
+    def hear(self, event: Event) -> None:
+        if not self._root.is_recording():
+            return  # it has ended, or is no part of a sample of all traces
+        match event:
+            case ModelCalled():
+                self._model(event)
+            case ToolCalled():
+                about = {"gen_ai.tool.type": "function", "gen_ai.tool.call.id": event.call_id}
+                about |= {"gen_ai.tool.name": event.tool}
+                texts = self._texts({"gen_ai.tool.call.arguments": event.arguments})
+                self._begin(event, _TOOL, event.tool, event.call_id, {**about, **texts})
+            case ToolReturned():
+                self._end(_TOOL, event.call_id, event.error, {"gen_ai.tool.call.result": event.content})
+            case AgentStarted():
+                call = event.parent_id or event.agent
+                self._begin(event, _AGENT, event.agent, call, {"gen_ai.agent.name": event.agent})
+            case AgentFinished():
+                self._end(_AGENT, event.parent_id or event.agent, None, {})
+            case RunFinished() if event.status != "completed":
+                self._fail(self._root, event.status, event.error)
+
+    def end(self) -> None:
+        """End all that is still open."""
+        for span in (*(span for spans in self._open.values() for span in spans), self._root):
+            span.end()
+
+    def _parent(self, event: Event) -> "Span":
+        """What the event is part of: a sub-agent, a tool call or the session."""
+        opened = (self._open[operation, event.parent_id or ""] for operation in (_AGENT, _TOOL))
+        return next((spans[-1] for spans in opened if spans), self._root)
+
+    def _begin(self, event: Event, operation: str, name: str, call: str, attributes: Mapping[str, Any]) -> None:
+        span = self._telemetry.begin(operation, name, self._parent(event), attributes)
+        self._open[operation, call].append(span)
+
+    def _end(self, operation: str, call: str, error: str | None, texts: Mapping[str, Any]) -> None:
+        if spans := self._open[operation, call]:
+            span = spans.pop(0)
+            span.set_attributes(attributes_of(self._texts(texts)))
+            if error is not None:
+                self._fail(span, error, None)
+            span.end()
+
+    def _model(self, event: ModelCalled) -> None:
+        """A model call, which is told when it has ended."""
+        from opentelemetry.trace import SpanKind
+
+        ended = time.time_ns()
+        about: dict[str, Any] = {
+            "gen_ai.provider.name": _API,
+            "gen_ai.request.model": event.model,
+            "gen_ai.response.finish_reasons": event.finish_reason and [event.finish_reason],
+            "aiq.role": event.role,
+            "aiq.send": event.attempt,
+        }
+        if (usage := event.usage) and not usage.unreported_calls:
+            about |= {
+                "gen_ai.usage.input_tokens": usage.input_tokens,
+                "gen_ai.usage.output_tokens": usage.output_tokens,
+                "gen_ai.usage.cache_read.input_tokens": usage.cached_tokens,
+                "aiq.cost_usd": usage.cost_usd,
+            }
+        if self._telemetry.content:
+            reply = [{"role": "assistant", **event.reply}] if isinstance(event.reply, Mapping) else []
+            said = {"gen_ai.input.messages": messages_of(event.messages), "gen_ai.output.messages": messages_of(reply)}
+            about |= self._texts(said)
+        timed = {"kind": SpanKind.CLIENT, "start_time": ended - round(event.latency_ms * 1e6)}
+        span = self._telemetry.begin(event.operation, event.model, self._parent(event), about, **timed)
+        if event.error is not None:
+            answered = event.status not in (None, 200)
+            self._fail(span, str(event.status) if answered else "_OTHER", event.error)
+        span.end(ended)
+
+    def _texts(self, texts: Mapping[str, Any]) -> dict[str, Any]:
+        """Attributes with what was said, where they are to go along; what is no text as JSON."""
+        if not self._telemetry.content:
+            return {}
+        return {
+            name: said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+            for name, said in texts.items()
+        }
+
+    def _fail(self, span: "Span", kind: str, said: str | None) -> None:
+        from opentelemetry.trace import StatusCode
+
+        span.set_attribute("error.type", str(kind))
+        span.set_status(StatusCode.ERROR, whole(said) if said and self._telemetry.content else None)
+
+
+def attributes_of(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values as attributes take them: without those that are None, and texts that can be written as UTF-8."""
+    known = {name: value for name, value in values.items() if value is not None}
+    return {name: whole(value) if isinstance(value, str) else value for name, value in known.items()}
+
+
+def messages_of(wire: Any) -> list[dict[str, Any]]:
+    """Messages of chat completions as the conventions have them: a role, and parts of a type each.
+
+    https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/
+    """
+    return [{"role": said.get("role"), "parts": list(_parts(said))} for said in _objects(wire)]
+
+
+def _parts(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    content = message.get("content")
+    if message.get("role") == "tool":
+        yield {"type": "tool_call_response", "id": message.get("tool_call_id"), "response": content}
+    elif isinstance(content, str):
+        yield {"type": "text", "content": content}
+    else:
+        for part in _objects(content):
+            yield {"type": "text", "content": part["text"]} if "text" in part else part
+    for call in _objects(message.get("tool_calls")):
+        for function in _objects([call.get("function")]):
+            made = {name: function.get(name) for name in ("name", "arguments")}
+            yield {"type": "tool_call", "id": call.get("id"), **made}
+
+
+def _objects(values: Any) -> list[Mapping[str, Any]]:
+    """The objects of a list; an agent may have sent anything."""
+    return [value for value in values if isinstance(value, Mapping)] if isinstance(values, Sequence) else []
