@@ -80,7 +80,7 @@ class Endpoint:
     """A model endpoint on loopback that repeats the last message, and counts in `asked` how often it was sent."""
 
     def __init__(self) -> None:
-        self.asked = asked = Counter[str]()
+        self.asked, asks = Counter[str](), self.asks
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
@@ -88,7 +88,7 @@ class Endpoint:
 
             def do_POST(self) -> None:
                 text = json.loads(self.rfile.read(int(self.headers["content-length"])))["messages"][-1]["content"]
-                asked[text] += 1
+                asks(text)
                 choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
                 usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
                 head = {"id": "c", "object": "chat.completion", "created": 1, "model": "echo"}
@@ -105,10 +105,19 @@ class Endpoint:
             def log_message(self, *_: object) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        class Server(ThreadingHTTPServer):
+            daemon_threads = True
+
+            def handle_error(self, *_: object) -> None:
+                """A client that is gone is nothing to speak of."""
+
+        self._server = Server(("127.0.0.1", 0), Handler)
         self.base_url = f"http://127.0.0.1:{self._server.server_port}/v1"
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def asks(self, text: str) -> None:
+        """A client asks; it is answered when this returns."""
+        self.asked[text] += 1
 
     def close(self) -> None:
         self._server.shutdown()
