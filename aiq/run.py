@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from aiq.core import plugins
 from aiq.core.concurrency import completed
-from aiq.core.errors import LimitReached, UserError
+from aiq.core.errors import LimitReached, RunAborted, UserError, say
 from aiq.core.files import resolve
 from aiq.experiment import compose
 from aiq.experiment.grid import refuse, refuse_axes
@@ -99,7 +99,7 @@ def unfinished(name: str, overrides: Sequence[str], *, sweeps: bool) -> tuple[Pa
         sweeps = sweeps or any((path / SWEEP_FILE).is_file() for path in places(name, results))
         return (find_sweep if sweeps else find_run)(name, results).path, list(overrides)
     folder = latest_unfinished(results, where.get("experiment"), sweeps=sweeps)
-    print(f"aiq: going on with {folder}", file=sys.stderr)
+    say(f"aiq: going on with {folder}")
     return folder, [text for text in overrides if not text.startswith(("experiment=", "output_dir="))]
 
 
@@ -111,17 +111,17 @@ def reopened(folder: RunFolder, overrides: Sequence[str]) -> tuple["RunPlan", Ru
     manifest, changes = resume.brought_up_to_date(folder.read_manifest())
     manifest = resume.reopened(manifest, overrides)
     for note in changes:
-        print(f"aiq: {note}", file=sys.stderr)
+        say(f"aiq: {note}")
     plan = make_plan(compose.settings_from(manifest.config), manifest.overrides, manifest.sweep, manifest.options)
     for note in resume.check_same(plan, manifest, folder):
-        print(f"aiq: {note}", file=sys.stderr)
+        say(f"aiq: {note}")
     return plan, folder, manifest
 
 
 def carry_out(plan: "RunPlan", folder: RunFolder, earlier: Manifest | None = None) -> "RunOutcome":
     """Run, write the page, print what came out and how to go on."""
     if not plan.judges:
-        print("aiq: judge=[] names no judge: the reports are made, and nothing scores them", file=sys.stderr)
+        say("aiq: judge=[] names no judge: the reports are made, and nothing scores them")
     outcome = executed(plan, folder, earlier)
     tell(outcome, folder)
     return outcome
@@ -133,17 +133,17 @@ def tell(outcome: "RunOutcome", folder: RunFolder, sweep: Path | None = None) ->
 
     status = outcome.summary.status
     if outcome.ended == "finished" != status:
-        print(f"aiq: this shard of {folder.path} is done, and others are not", file=sys.stderr)
+        say(f"aiq: this shard of {folder.path} is done, and others are not")
         return
     if status != "failed":
         print_summary(outcome.summary, folder)
     if status != "finished":
-        print(f"aiq: {_stopped(outcome, folder, sweep)}", file=sys.stderr)
+        say(f"aiq: {_stopped(outcome, folder, sweep)}")
     elif outcome.exit_code == 3:
         for excess in outcome.state.excesses():
-            print(f"aiq: {excess}, more than runner.max_error_rate allows (exit code 3)", file=sys.stderr)
+            say(f"aiq: {excess}, more than runner.max_error_rate allows (exit code 3)")
         for what, setting in _again(outcome):
-            print(f"aiq: {what} again with: aiq run resume={folder.path}{setting}", file=sys.stderr)
+            say(f"aiq: {what} again with: aiq run resume={folder.path}{setting}")
 
 
 def _again(outcome: "RunOutcome") -> Iterator[tuple[str, str]]:
@@ -183,7 +183,7 @@ def executed(
     runner = plan.settings.runner
     parallel = runner.processes > 1 and plan.settings.shard is None
     if parallel and only is not None:
-        print("aiq: a part of the samples is done in one process, whatever runner.processes says", file=sys.stderr)
+        say("aiq: a part of the samples is done in one process, whatever runner.processes says")
         parallel = False
     with closing(Progress(plan.settings.name, shown=runner.progress)) as progress:
         try:
@@ -192,12 +192,15 @@ def executed(
                 if parallel
                 else execute(plan, folder, progress, earlier, only)
             )
+            whole = plan.settings.shard is None or outcome.summary.status == "finished"
+            if whole and (outcome.changed or not folder.page_path.exists()):
+                write_run(folder, plan.dataset.samples)
         except KeyboardInterrupt:
             begun = folder.manifest_path.exists()
             raise KeyboardInterrupt(go_on("interrupted", folder.path) if begun else "interrupted") from None
-    whole = plan.settings.shard is None or outcome.summary.status == "finished"
-    if whole and (outcome.changed or not folder.page_path.exists()):
-        write_run(folder, plan.dataset.samples)
+        except RunAborted as error:  # the disk is full, or the folder gone: not even the numbers could be written
+            begun = earlier is None and folder.manifest_path.exists()
+            raise RunAborted(go_on(str(error), folder.path) if begun else str(error)) from None
     return outcome
 
 

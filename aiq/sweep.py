@@ -1,13 +1,12 @@
 """A sweep from its first point to the recommendation, or from where it was cut off: `aiq run -m`."""
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aiq.core.errors import UserError
+from aiq.core.errors import UserError, say
 from aiq.core.interrupts import terminated_as_interrupted
 from aiq.experiment import compose
 from aiq.experiment.grid import Grid, refuse_unused, split
@@ -132,12 +131,12 @@ def _made(folder: SweepFolder, plans: Plans, overrides: Sequence[str], found: Sw
     """Run a point, or a part of its samples: how it ended. One that cannot start stops nothing."""
     point, only = step
     part = "" if only is None else f", on {len(only)} of {found.samples} samples"
-    print(f"point {point.number} of 0 to {len(found.points) - 1}: {found.label(point)}{part}", file=sys.stderr)
+    say(f"point {point.number} of 0 to {len(found.points) - 1}: {found.label(point)}{part}")
     try:
         opened = _opened(folder.point(point.number), plans, overrides, found, point)
         outcome = executed(*opened, only)
     except UserError as error:
-        print(f"aiq: {error}", file=sys.stderr)
+        say(f"aiq: {error}")
         return point.model_copy(update={"status": "failed", "exit_code": 2})
     status = outcome.summary.status
     if only is not None and outcome.error is None:
@@ -218,7 +217,7 @@ def _recorded(
         check_metric(grid.settings, plan)
     with _held(folder, found):
         for own, opened in plans:
-            print(f"recording {own}", file=sys.stderr)
+            say(f"recording {own}")
             outcome = executed(*opened)
             tell(outcome, opened[1], folder.path)
             if outcome.summary.status != "finished":

@@ -8,6 +8,7 @@ import os
 import sys
 import traceback
 from enum import StrEnum
+from typing import TextIO
 
 
 class AiqError(Exception):
@@ -115,6 +116,18 @@ def traceback_of(error: BaseException | None) -> str | None:
 
 def discard_output() -> None:
     """Let what is still to be printed go nowhere, as the reader of our output is gone (`aiq show ... | head`)."""
+    _discard(sys.stdout)
+
+
+def say(line: str) -> None:
+    """A line on stderr; where nobody reads it (`aiq run ... 2>&1 | head -1`), the work goes on in silence."""
+    try:
+        print(line, file=sys.stderr)
+    except BrokenPipeError:
+        _discard(sys.stderr)
+
+
+def _discard(stream: TextIO) -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
+    os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

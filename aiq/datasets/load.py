@@ -45,7 +45,9 @@ def load(settings: DatasetSettings, *, seed: int, limit: int | None) -> Dataset:
     files = Files()
     truths = read_truth(files, settings.path, settings.truth)
     files.count(source.fingerprint.encode())
-    samples = [sample.model_copy(update={"truth": truths.get(sample.id, sample.truth)}) for sample in samples]
+    for number, sample in enumerate(samples):
+        if sample.id in truths:
+            samples[number] = sample.model_copy(update={"truth": truths[sample.id]})
     chosen = select(samples, settings, seed=seed, limit=limit)
     return Dataset(name=settings.name, samples=chosen, fingerprint=files.fingerprint, size=len(samples))
 

@@ -128,15 +128,16 @@ def with_documents(samples: Sequence[Sample], settings: KnowledgeSettings) -> tu
         stored = Collections(settings.dir).existing(collection).documents
         return tuple(Document(file_name=document.file_name, summary=document.summary) for document in stored)
 
-    found = []
-    for sample in samples:
+    def told(sample: Sample) -> Sample:
         question = sample.question
         name = question.collection_name or settings.collection
         documents = listed(name) if name is not None else ()
         barred = question.data_sources is not None and DATA_SOURCE not in question.data_sources
-        documents = question.documents if barred or question.documents else documents
-        found.append(sample.model_copy(update={"question": question.model_copy(update={"documents": documents})}))
-    return tuple(found)
+        if barred or question.documents or not documents:
+            return sample
+        return sample.model_copy(update={"question": question.model_copy(update={"documents": documents})})
+
+    return tuple(map(told, samples))
 
 
 def _add_documents(settings: KnowledgeSettings) -> None:

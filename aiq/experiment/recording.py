@@ -1,7 +1,6 @@
 """How a run uses a recording: its cassettes opened, its clock and keys as they were, what has changed since said."""
 
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -11,6 +10,7 @@ from typing import get_args
 from aiq.cassettes.recorder import Account, Recorder, recorded
 from aiq.cassettes.redact import Redactor, secret_values
 from aiq.core.concurrency import holding
+from aiq.core.errors import say
 from aiq.core.run_settings import RunSettings
 from aiq.llm.models import stand_in
 from aiq.runs.manifest import Manifest
@@ -37,7 +37,7 @@ def open_recorder(settings: RunSettings, accounts: Sequence[Account] = get_args(
             yield recorder
     finally:
         for note in recorder.close():
-            print(f"aiq: {note}", file=sys.stderr)
+            say(f"aiq: {note}")
 
 
 def as_recorded(settings: RunSettings, job: int | None = None) -> RunSettings:
@@ -63,7 +63,7 @@ def begin_recording(recorder: Recorder, manifest: Manifest) -> None:
     then = recorder.about.get("prompts", {})
     for name, digest in manifest.hashes.prompts.items():
         if then.get(name, digest) != digest:
-            print(f"aiq: the prompts of {name} have changed since the recording was made", file=sys.stderr)
+            say(f"aiq: the prompts of {name} have changed since the recording was made")
     overrides = manifest.rescored.overrides if manifest.rescored else manifest.overrides
     recorder.describe(
         {

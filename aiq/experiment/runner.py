@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -15,7 +14,7 @@ from typing import Any, Final, Protocol, get_args
 from aiq.agents.base import Checked
 from aiq.cassettes.recorder import Account
 from aiq.core.concurrency import being_cancelled
-from aiq.core.errors import LimitReached, ModelError, RunAborted, UserError
+from aiq.core.errors import LimitReached, ModelError, RunAborted, UserError, say
 from aiq.core.samples import SampleKey
 from aiq.core.usage import UsageLedger
 from aiq.experiment.attempt import run_attempt
@@ -344,7 +343,7 @@ class Runner:
 def _journal(path: Path) -> Journal[Any]:
     journal: Journal[Any] = Journal(path)
     if journal.cut:
-        print(f"{path}: cut a torn last line ({journal.cut} bytes); its work is done again", file=sys.stderr)
+        say(f"{path}: cut a torn last line ({journal.cut} bytes); its work is done again")
     return journal
 
 
@@ -361,9 +360,9 @@ def stop_on_signal(stop: asyncio.Event, run: Path) -> Iterator[None]:
     def on_signal() -> None:
         if stop.is_set():
             # The system has every finished row already, and the offline stack ends with its parent.
-            print(f"aiq: interrupted; what is finished is kept, go on with: aiq run resume={run}", file=sys.stderr)
+            say(f"aiq: interrupted; what is finished is kept, go on with: aiq run resume={run}")
             os._exit(EXIT_CODE)
-        print("\nstopping: attempts in flight are cancelled (once more to stop at once)", file=sys.stderr)
+        say("\nstopping: attempts in flight are cancelled (once more to stop at once)")
         stop.set()
 
     loop = asyncio.get_running_loop()

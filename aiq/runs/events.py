@@ -9,6 +9,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -17,12 +18,11 @@ from aiq.core.events import Event
 from aiq.core.samples import SampleKey
 from aiq.core.seeds import derive
 from aiq.runs.folder import RunFolder
-from aiq.runs.journal import Journal, read_journal, whole_lines
+from aiq.runs.journal import Journal, read_journal, read_lines, whole_lines
 from aiq.runs.rows import OfAttempt
 
 Account = Literal["agent", "judge"]
-_Place = tuple[Path, int, int | None]
-"""A file, the byte where a session's events begin, and where they end; None at the end of the file."""
+
 
 _INDEX: Final = "event_index"
 _FILE: Final = "events{}-{}.jsonl"
@@ -37,6 +37,21 @@ class SessionStart(OfAttempt):
     account: Account
     file: str
     start: int
+
+
+@dataclass(slots=True)
+class _Place:
+    """A file, the byte where a session's events begin, and where they end; None at the end of the file."""
+
+    path: Path
+    start: int
+    end: int | None = None
+
+    def lines(self) -> Iterator[bytes]:
+        return whole_lines(self.path, self.start, self.end)
+
+    def events(self) -> Iterator[dict[str, Any]]:
+        return (event for event, _ in read_lines(self.path, json.loads, self.start, self.end))
 
 
 class EventFiles:
@@ -85,11 +100,11 @@ class EventReader:
 
     def read(self, key: SampleKey, attempt: int, account: Account = "agent") -> Iterator[dict[str, Any]]:
         """The events of an attempt, or of all judges' work on it, as plain JSON; none where nothing was recorded."""
-        found = [whole_lines(*place) for place in self._places.get((key, attempt, account), [])]
+        found = [place.events() for place in self._places.get((key, attempt, account), [])]
         if not found:
             judge = ".judge" if account == "judge" else ""
-            found = [whole_lines(self._folder.path / _OLD_FOLDER / f"{_old_name(key)}{judge}.jsonl")]
-        return map(json.loads, chain.from_iterable(found if account == "judge" else found[-1:]))
+            found = [_Place(self._folder.path / _OLD_FOLDER / f"{_old_name(key)}{judge}.jsonl", 0).events()]
+        return chain.from_iterable(found if account == "judge" else found[-1:])
 
 
 def copy_agent_events(old: RunFolder, new: RunFolder) -> None:
@@ -101,22 +116,22 @@ def copy_agent_events(old: RunFolder, new: RunFolder) -> None:
         with closing(index), (new.path / name).open("wb") as file:
             for session, place in last.values():
                 index.append(session.model_copy(update={"file": name, "start": file.tell()}))
-                file.writelines(whole_lines(*place))
+                file.writelines(place.lines())
     for path in sorted((old.path / _OLD_FOLDER).glob("*.jsonl")):
         if not path.name.endswith(".judge.jsonl"):
             (new.path / _OLD_FOLDER).mkdir(exist_ok=True)
             shutil.copyfile(path, new.path / _OLD_FOLDER / path.name)
 
 
-def _sessions(folder: RunFolder) -> list[tuple[SessionStart, _Place]]:
-    """Every session of each index, and where the lines of its events are."""
-    found: list[tuple[SessionStart, _Place]] = []
-    ends: dict[str, int] = {}
-    indexes = (read_journal(path, SessionStart) for path in folder.journals(_INDEX))
-    for session in reversed(list(chain.from_iterable(indexes))):
-        found.append((session, (folder.path / session.file, session.start, ends.get(session.file))))
-        ends[session.file] = session.start
-    return found[::-1]
+def _sessions(folder: RunFolder) -> Iterator[tuple[SessionStart, _Place]]:
+    """Every session of each index, and where the lines of its events are: its end is set when the next one is read."""
+    under_way: dict[str, _Place] = {}
+    for session in chain.from_iterable(read_journal(path, SessionStart) for path in folder.journals(_INDEX)):
+        last = under_way.get(session.file)
+        if last is not None:
+            last.end = session.start
+        under_way[session.file] = place = _Place(last.path if last else folder.path / session.file, session.start)
+        yield session, place
 
 
 def _old_name(key: SampleKey) -> str:

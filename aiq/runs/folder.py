@@ -18,6 +18,7 @@ from aiq.core.errors import ConfigError, UserError
 from aiq.core.plugins import describe
 from aiq.core.samples import Shard
 from aiq.core.seeds import derive
+from aiq.runs.journal import unwritable
 from aiq.runs.manifest import Manifest
 from aiq.runs.summary import Summary
 
@@ -182,13 +183,18 @@ def _at_work(path: Path) -> Iterator[Writer]:
 
 
 def _taken(path: Path, seconds: float = 0.0) -> AbstractContextManager[Any] | None:
-    """The lock, or None where another holds it for so long: who only looks holds it for a moment."""
+    """The lock, or None where another holds it for so long: who only looks holds it for a moment.
+
+    Raises RunAborted where there can be none.
+    """
     from filelock import FileLock, Timeout
 
     try:
         return FileLock(path).acquire(timeout=seconds)
     except Timeout:
         return None
+    except OSError as error:
+        raise unwritable(path, error) from None
 
 
 def read_record(path: Path, record: type[RecordT], absent: str) -> RecordT:
@@ -202,13 +208,19 @@ def read_record(path: Path, record: type[RecordT], absent: str) -> RecordT:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file of another name and rename it, so that a reader or a crash never meets half a file."""
+    """Write a file of another name and rename it, so that a reader or a crash never meets half a file.
+
+    Raises RunAborted where it cannot be written.
+    """
     new = path.with_name(f".{path.name}.tmp")
-    with new.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    new.replace(path)
+    try:
+        with new.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+    except OSError as error:
+        raise unwritable(path, error) from None
 
 
 def find_run(name: str, results: str = "results") -> RunFolder:

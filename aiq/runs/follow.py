@@ -7,7 +7,7 @@ from typing import TypeVar
 from aiq.core.base import Record
 from aiq.core.samples import SampleKey
 from aiq.runs.folder import RunFolder
-from aiq.runs.journal import whole_lines
+from aiq.runs.journal import read_lines
 from aiq.runs.manifest import RunSpec
 from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.runs.state import RunState
@@ -53,6 +53,7 @@ class FollowedRun:
 
     def _new(self, name: str, row: type[RowT]) -> Iterator[RowT]:
         for path in self._folder.journals(name):
-            for line in whole_lines(path, self._read.get(path, 0)):
-                self._read[path] = self._read.get(path, 0) + len(line)
-                yield row.model_validate_json(line)
+            found = read_lines(path, lambda line: (row.model_validate_json(line), len(line)), self._read.get(path, 0))
+            for (parsed, size), start in found:
+                self._read[path] = start + size
+                yield parsed

@@ -1,13 +1,14 @@
 """Append-only JSONL files that survive a `kill -9`: one line a row, handed to the system before the next.
 
 Only a machine that loses power can lose rows (of its last half minute or so), which is not worth stopping every
-worker for a disk after each row; files are synced when they are closed.
+worker for a disk after each row; files are synced when they are closed. A line that the disk has damaged is said on
+stderr and left out: what it held counts as not done.
 """
 
 import json
 import os
-from collections.abc import Iterable, Iterator
-from itertools import accumulate
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -16,19 +17,26 @@ from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from aiq.core.base import Record
-from aiq.core.errors import UserError
+from aiq.core.errors import RunAborted, UserError, say
 from aiq.core.plugins import describe
 
 RowT = TypeVar("RowT", bound=Record)
+T = TypeVar("T")
 
 
 class Journal(Generic[RowT]):
-    """Appends rows to a file, as its only writer. Opening cuts a torn last line, of `cut` bytes (0: there was none)."""
+    """Appends rows to a file, as its only writer. Opening cuts a torn last line, of `cut` bytes (0: there was none).
+
+    Raises RunAborted where the file cannot be written, or the disk is full: then it ends with a whole line.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.cut = cut_torn_line(path)
-        self._file = path.open("ab")
+        try:
+            self.cut = cut_torn_line(path)
+            self._file = path.open("ab", buffering=0)
+        except OSError as error:
+            raise unwritable(path, error) from None
 
     @property
     def size(self) -> int:
@@ -37,12 +45,26 @@ class Journal(Generic[RowT]):
 
     def append(self, *rows: RowT) -> None:
         """Write rows, together; the system has them when this returns."""
-        self._file.write("".join(map(json_line, rows)).encode())
-        self._file.flush()
+        start, text = self.size, memoryview("".join(map(json_line, rows)).encode())
+        try:
+            while text:
+                text = text[self._file.write(text) :]
+        except OSError as error:
+            self._file.seek(self._file.truncate(start))
+            raise unwritable(self.path, error) from None
 
     def close(self) -> None:
-        os.fsync(self._file.fileno())
-        self._file.close()
+        try:
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise unwritable(self.path, error) from None
+        finally:
+            self._file.close()
+
+
+def unwritable(path: Path, error: OSError) -> RunAborted:
+    """What to raise where a file of a run cannot be written."""
+    return RunAborted(f"{path} cannot be written: {error.strerror}")
 
 
 def json_line(record: Record) -> str:
@@ -88,29 +110,54 @@ def whole_lines(path: Path, start: int = 0, end: int | None = None) -> Iterator[
             yield line
 
 
-def read_journal(path: Path, row: type[RowT]) -> Iterator[RowT]:
-    """The rows of a journal in order. Raises UserError, with file and line, for a whole line that is no such row."""
-    for number, line in enumerate(whole_lines(path), 1):
+def read_lines(
+    path: Path, read: Callable[[bytes], T], start: int = 0, end: int | None = None
+) -> Iterator[tuple[T, int]]:
+    """What `read` makes of each of the whole lines, and the byte at which the line begins.
+
+    A line that it raises ValueError for is named on stderr, once, and left out. Raises UserError for a row of another
+    version: to leave it out would be to pay for it again.
+    """
+    for line in whole_lines(path, start, end):
         try:
-            yield row.model_validate_json(line)
-        except ValidationError as error:
-            raise UserError(f"{path}, line {number}: {describe(error)}; remove the line to go on") from None
+            found = read(line)
+        except ValueError as error:
+            number = path.read_bytes()[:start].count(b"\n") + 1
+            why = describe(error) if isinstance(error, ValidationError) else str(error)
+            if isinstance(error, ValidationError) and _of_another_version(error):
+                raise UserError(f"{path}, line {number}: {why}; another version of aiq wrote it") from None
+            _say_once(f"aiq: {path}, line {number} is damaged and left out: {' '.join(why.split())[:300]}")
+        else:
+            yield found, start
+        start += len(line)
+
+
+def _of_another_version(error: ValidationError) -> bool:
+    return all(item["type"] == "extra_forbidden" or "schema_version" in item["loc"] for item in error.errors())
+
+
+_say_once = cache(say)  # a process may read a file several times
+
+
+def read_journal(path: Path, row: type[RowT]) -> Iterator[RowT]:
+    """The rows of a journal in order, without damaged ones. Raises UserError as `read_lines` does."""
+    return (found for found, _ in read_lines(path, row.model_validate_json))
 
 
 class KeyedJournal(Generic[RowT]):
     """A journal that is also read while it is written, by the rows' field `key`; the last row of a key wins.
 
     Rows stay on the disk, their places in memory. The file is made with its first row. `others`: files of other
-    writers, whose rows it finds as well, as they are now. Raises as `read_journal` does.
+    writers, whose rows it finds as well, as they are now. Raises as `read_journal` and `Journal` do.
     """
 
     def __init__(self, path: Path, row: type[RowT], key: str, others: Iterable[Path] = ()) -> None:
         self._path, self._row, self._key = path, row, key
         self._places: dict[str, tuple[Path, int]] = {}
         for file in dict.fromkeys([*others, path]):
-            starts = accumulate(map(len, whole_lines(file)), initial=0)
-            placed = zip(read_journal(file, row), starts, strict=False)
-            self._places |= {str(getattr(found, key)): (file, start) for found, start in placed}
+            self._places |= {
+                str(getattr(found, key)): (file, start) for found, start in read_lines(file, row.model_validate_json)
+            }
         self._journal: Journal[RowT] | None = None
 
     def __contains__(self, key: str) -> bool:

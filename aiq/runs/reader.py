@@ -4,11 +4,10 @@ The key of an attempt is (sample, epoch), that of a score (sample, epoch, judge,
 The same rows as pandas frames: `aiq.runs.frames`.
 """
 
-import sys
 from collections.abc import Callable, Iterator, Mapping
 
 from aiq import datasets
-from aiq.core.errors import AiqError, UserError
+from aiq.core.errors import AiqError, UserError, say
 from aiq.core.run_settings import DatasetSettings
 from aiq.core.samples import Sample, SampleKey
 from aiq.core.usage import Usage, UsageLedger
@@ -116,7 +115,7 @@ def _say_torn(folder: RunFolder, name: str) -> None:
     for path in folder.journals(name):
         if torn := torn_bytes(path):
             remedy = f"its work is done again by aiq run resume={folder.path}"
-            print(f"aiq: {path}: a torn last line ({torn} bytes) is left out; {remedy}", file=sys.stderr)
+            say(f"aiq: {path}: a torn last line ({torn} bytes) is left out; {remedy}")
 
 
 def read_pages(folder: RunFolder) -> dict[str, StoredPage]:

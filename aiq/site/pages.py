@@ -8,7 +8,7 @@ all of them share is in `results/site/`, the data of a run in `site/` in its fol
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from itertools import accumulate, chain
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ from aiq.core.samples import Sample, SampleKey
 from aiq.core.seeds import derive
 from aiq.runs.events import EventReader
 from aiq.runs.folder import MANIFEST, SWEEP_FILE, RunFolder, natural
-from aiq.runs.journal import read_journal, whole_lines, writable
+from aiq.runs.journal import read_lines, unwritable, whole_lines, writable
 from aiq.runs.manifest import Manifest
 from aiq.runs.reader import read_dataset, summary_of
 from aiq.runs.rows import SampleRow, ScoreRow
@@ -89,10 +89,16 @@ def data_records(path: Path) -> Iterator[Any]:
 
 
 def replace(path: Path, text: str) -> None:
-    """Readers see the old file or the new one; what a page shows can be made again, so no disk is waited for."""
+    """Readers see the old file or the new one; what a page shows can be made again, so no disk is waited for.
+
+    Raises RunAborted where it cannot be written.
+    """
     new = path.with_name(f".{path.name}.tmp")
-    new.write_text(writable(text), encoding="utf-8")
-    new.replace(path)
+    try:
+        new.write_text(writable(text), encoding="utf-8")
+        new.replace(path)
+    except OSError as error:
+        raise unwritable(path, error) from None
 
 
 def write_run(folder: RunFolder, samples: Iterable[Sample] | None = None) -> Path:
@@ -176,19 +182,19 @@ def stamp(folder: Path) -> str:
 def _write_samples(folder: RunFolder, manifest: Manifest, known: Mapping[str, Sample]) -> Json:
     """Write the scripts of samples and their timelines, one row in memory at a time. Returns the table's columns."""
     rows = {row.key: at for row, at in _placed(folder, "samples", SampleRow)}
-    scores: dict[SampleKey, dict[tuple[str, str], _Place]] = {}
+    scores: dict[SampleKey, list[_Place]] = {key: [] for key in rows}
     hashes = {metric.name: judge.hash for judge in manifest.judges for metric in judge.metrics}
     for score, at in _placed(folder, "scores", ScoreRow):
-        if not hashes or hashes.get(score.metric) == score.judge_hash:
-            scores.setdefault(score.key, {})[score.judge, score.metric] = at
+        if score.key in rows and (not hashes or hashes.get(score.metric) == score.judge_hash):
+            scores[score.key].append(at)
     order = {name: number for number, name in enumerate(known)}
     events = EventReader(folder)
     texts, lines = Chunks(folder.path / SITE, "samples"), Chunks(folder.path / SITE, "events")
     table = _Table()
     for key in sorted(rows, key=lambda key: (order.get(key.sample_id, len(order)), natural(key.sample_id), key.epoch)):
         row = _read(rows[key], SampleRow)
-        found = [_read(at, ScoreRow) for at in scores.get(key, {}).values()]
-        found = [score for score in found if score.attempt == row.attempt]
+        scored = (_read(at, ScoreRow) for at in scores[key])
+        found = [*{(score.judge, score.metric): score for score in scored if score.attempt == row.attempt}.values()]
         shown = records.of_sample(row, found, known.get(key.sample_id), manifest)
         agent, judges = (timeline(events.read(key, row.attempt, account)) for account in ("agent", "judge"))
         shown["writer"] = writer_of(row.raw_report or row.report or "", agent)
@@ -225,8 +231,7 @@ class _Table:
 def _placed(folder: RunFolder, name: str, row: Any) -> Iterator[tuple[Any, _Place]]:
     """The rows of a run's files, and where each is."""
     for path in folder.journals(name):
-        starts = accumulate(map(len, whole_lines(path)), initial=0)
-        for found, start in zip(read_journal(path, row), starts, strict=False):
+        for found, start in read_lines(path, row.model_validate_json):
             yield found, (path, start)
 
 

@@ -10,6 +10,7 @@ from rich.console import Console, ConsoleOptions
 from rich.live import Live
 from rich.text import Text
 
+from aiq.core.errors import say
 from aiq.core.samples import SampleKey
 from aiq.runs.state import RunState
 from aiq.site.tables import dollars
@@ -97,7 +98,7 @@ class Progress:
         if self._live is None and self._shown and (at_once or time.monotonic() - self._last_line > LINE_EVERY_SECONDS):
             self._last_line = time.monotonic()
             done = f"{self._done} of {self._total} done"
-            print(f"{self._name}: {done}, {self._time()}, {self._figures}", file=sys.stderr)
+            say(f"{self._name}: {done}, {self._time()}, {self._figures}")
 
     def _time(self) -> str:
         """How long it has taken, and at this rate, how long the rest will take."""

@@ -1,0 +1,111 @@
+"""What a run keeps in memory and on disk: python -m benchmarks.performance.memory [--small].
+
+Echo samples (`benchmarks.performance.echo`) go through the whole harness, the page included, in a process of their own:
+1,000, 10,000 and 100,000 of them; then the run of 10,000 is resumed, with nothing left to do. Exit code 1: a promise is
+broken.
+"""
+
+import os
+import subprocess
+import sys
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from benchmarks.performance.echo import Endpoint, make_place
+
+ROOT: Final = Path(__file__).parents[2]
+MOST_GROWTH: Final = 1.25  # of peak memory, for ten times the samples
+MOST_RESUME: Final = 1.2  # of the processor time of a run with one sample
+MOST_FILES: Final = 200
+LINEAR: Final = 1.05  # bytes a sample on disk, for ten times the samples: their numbers have one digit more
+TIMES: Final = 5  # starts whose median counts
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of a process: peak resident memory in MB, processor seconds."""
+
+    megabytes: float
+    seconds: float
+
+
+def ran(place: Path, *overrides: str) -> Cost:
+    """What `aiq run` there costs. Raises SystemExit where it fails."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    with (place / "said").open("w+") as said:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "aiq", "run", *overrides],
+            cwd=place,
+            env={**environment, "PYTHONPATH": str(ROOT)},
+            stdout=said,
+            stderr=said,
+        )
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            raise SystemExit(f"aiq run {' '.join(overrides)}: {(place / 'said').read_text()}")
+    return Cost(used.ru_maxrss / 1024, used.ru_utime + used.ru_stime)
+
+
+def files_of(run: Path) -> list[Path]:
+    return [path for path in run.rglob("*") if path.is_file()]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = ArgumentParser(prog="python -m benchmarks.performance.memory", description=__doc__)
+    parser.add_argument("--small", action="store_true", help="does it run? a tenth of the samples, no promises")
+    small = parser.parse_args(arguments).small
+    sizes = (100, 1_000, 10_000) if small else (1_000, 10_000, 100_000)
+    costs: dict[int, Cost] = {}
+    on_disk: dict[int, float] = {}
+    with TemporaryDirectory() as folder, closing(Endpoint()) as endpoint:
+        for samples in sizes:
+            place = Path(folder, str(samples))
+            make_place(place, samples, endpoint.base_url)
+            costs[samples] = ran(place, "experiment=echo", "run_id=run")
+            files = files_of(place / "results/echo/run")
+            on_disk[samples] = sum(path.stat().st_size for path in files if path.suffix == ".jsonl") / samples
+            megabytes, each = costs[samples].megabytes, 1000 * costs[samples].seconds / samples
+            print(
+                f"{samples:,} samples: {megabytes:.0f} MB at most, {each:.2f} ms of processor time a sample, "
+                f"{on_disk[samples]:.0f} bytes of journals a sample, {len(files)} files"
+            )
+        few, many, most = sizes
+        one, again = [], []
+        for number in range(1 if small else TIMES):  # in turns
+            one.append(ran(Path(folder, str(few)), "experiment=echo", f"run_id=one-{number}", "limit=1"))
+            again.append(ran(Path(folder, str(many)), "resume=results/echo/run"))
+        start, resume = (median(cost.seconds for cost in costs) for costs in (one, again))
+    print(
+        f"a run of 1 sample: {start:.2f} s of processor time, {one[0].megabytes:.0f} MB; "
+        f"resuming a finished one of {many:,}: {resume:.2f} s, {again[0].megabytes:.0f} MB"
+    )
+    growth = {n: costs[n].megabytes / costs[few].megabytes for n in (many, most)}
+    promises = {
+        f"{many:,} samples in at most {MOST_GROWTH}x the memory of {few:,}: {growth[many]:.2f}x": (
+            growth[many] <= MOST_GROWTH
+        ),
+        f"{most:,} samples in at most {MOST_GROWTH}x the memory of {few:,}: {growth[most]:.2f}x": (
+            growth[most] <= MOST_GROWTH
+        ),
+        f"journals are linear: {on_disk[most] / on_disk[few]:.3f}x the bytes a sample": (
+            on_disk[most] <= LINEAR * on_disk[few]
+        ),
+        f"{len(files)} files, fewer than {MOST_FILES}": len(files) < MOST_FILES,
+        f"resumed in under {MOST_RESUME}x of starting a run of 1 sample: {resume / start:.2f}x": (
+            resume < MOST_RESUME * start
+        ),
+    }
+    for promise, is_kept in promises.items():
+        print(f"{'kept  ' if is_kept else 'BROKEN'} {promise}")
+    return 0 if small or all(promises.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
