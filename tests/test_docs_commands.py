@@ -52,13 +52,14 @@ NOT_RUN: Mapping[str, str] = {
     r"python -m benchmarks\.gate_trials": "is 15 runs; tests/benchmarks/test_gate_trials.py makes one",
     r"python scripts/cassettes\.py": "is about the checkout; tests/test_committed_cassettes.py runs it",
     r"aiq run -m": "is a sweep: minutes of runs; tests/experiment/test_sweep.py does small ones",
+    r".* (shard=\$|runner=(ray|slurm))": "needs a cluster, or an extra; benchmarks.performance.scale does it",
     r"aiq recommend": "reads a sweep; tests/experiment/test_sweep.py has some",
     r".*\[npx,": "needs the npm registry, and a server elsewhere",
     r".*\.\./shared/": "" if SHARED.is_dir() else "needs real data beside the checkout",
 }
 """By how a command begins, why it is not run."""
 
-LONG = {"datasets.md", "planner.md", "shannon.md", "site.md", "sweeps.md"}
+LONG = {"datasets.md", "planner.md", "scale.md", "shannon.md", "site.md", "sweeps.md"}
 """Pages whose commands take long, each experiment of which is made by tests of its own."""
 
 MEANT: Mapping[str, str] = {

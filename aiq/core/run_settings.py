@@ -289,4 +289,14 @@ class RunSettings(Settings):
     limits: Limits = Field(description="null: no limit")
     offline: OfflineSettings = Field(description="the embedded stack")
     citations: CitationSettings = Field(description="how reports are checked against what was retrieved")
+
+    @model_validator(mode="after")
+    def _one_process_records(self) -> Self:
+        if (self.shard or self.runner.processes > 1) and self.cassette.mode not in ("off", "replay"):
+            raise ValueError(
+                f"a recording is made by one process: cassette={self.cassette.mode} goes without shard and "
+                "runner.processes (which cassette=replay may have)"
+            )
+        return self
+
     telemetry: TelemetrySettings = Field(description="the run's traces, for OpenTelemetry")

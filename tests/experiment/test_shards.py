@@ -91,6 +91,7 @@ def test_shards_at_work_keep_others_out_of_the_same_work(here: Workplace, capsys
     [
         (["shard=3/2", "run_id=a"], "write K/N with K from 1 to N, such as 3/16"),
         (["shard=1/2"], "shard=1/2 needs run_id=NAME"),
+        (["shard=1/2", "run_id=a", "cassette=record"], "a recording is made by one process"),
         (["run_id=a/b"], "run_id='a/b'"),
         (["run_id=parts"], "is there already: go on with aiq run resume=results/tiny/parts"),
         (["run_id=parts", "shard=2/2", "epochs=3"], "is another run: epochs is 1 there and 3 here"),
