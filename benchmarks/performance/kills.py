@@ -209,7 +209,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 ]
             kills[name] += killed.kills
             for wrong in killed.wrong:
-                print(f"run {number} ({name}, {killed.kills} kills): {wrong}")
+                print(f"run {number} ({name}, {killed.kills} kills): {wrong}", flush=True)
             broken += bool(killed.wrong)
     print(f"{args.runs} runs, killed {kills.total()} times ({dict(kills)}): {broken} came to something else")
     return 1 if broken else 0

@@ -66,6 +66,23 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(here: Workplace) -> None:
     assert here.summary(run)["metrics"]["letters.count"]["n"] == 16
 
 
+@pytest.mark.parametrize("file", ["samples", "scores", "event_index", "events"])
+def test_a_damaged_line_is_named_and_what_it_held_is_made_again(
+    here: Workplace, capsys: pytest.CaptureFixture[str], file: str
+) -> None:
+    run = here.ran()
+    before = here.values(run)
+    path = run / f"{file}{'-0' * (file == 'events')}.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:2], b"\0" * len(lines[2][1:]) + b"\n", *lines[3:]]))
+    (run / "index.html").unlink()
+    assert main(["run", f"resume={run}"]) == 0
+    assert f"{path}, line 3 is damaged and left out" in capsys.readouterr().err
+    path.write_bytes(path.read_bytes().replace(b"\0", b""))
+    path.write_text("".join(line for line in path.read_text().splitlines(keepends=True) if line.strip()))
+    assert here.values(run) == before
+
+
 @pytest.mark.parametrize(("file", "text"), [("scores", "report"), ("samples", "question")])
 def test_a_torn_row_is_cut_reported_and_its_work_alone_done_again(
     here: Workplace, capsys: pytest.CaptureFixture[str], file: str, text: str

@@ -1,12 +1,14 @@
 """The bar of a terminal and the lines elsewhere say the same."""
 
 import io
+import os
 import sys
 from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
+from aiq.core.errors import say
 from aiq.runs.rows import AttemptStatus
 from aiq.site.progress import Progress, _clock
 from tests.runs.test_summary import score, state_of
@@ -77,3 +79,13 @@ def test_the_bar_fits_and_lacks_nothing(width: int, name: str) -> None:
 
 def test_times_are_short() -> None:
     assert [_clock(seconds) for seconds in (0.4, 65, 3700, 90_000)] == ["0:00", "1:05", "1:01:40", "1 day, 1:00:00"]
+
+
+def test_lines_that_nobody_reads_stop_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of `aiq run ... 2>&1 | head -1`."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w", buffering=1) as stream:
+        monkeypatch.setattr(sys, "stderr", stream)
+        for _ in range(2):
+            say("a line")
