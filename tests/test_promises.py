@@ -138,6 +138,7 @@ def endpoint() -> Iterator[str]:
     child.wait()
 
 
+@pytest.mark.whole
 @pytest.mark.usefixtures("children_share_a_stack")
 def test_a_run_killed_in_the_middle_pays_for_nothing_twice(endpoint: str) -> None:
     chosen = ("experiment=full_freshqa", "limit=16", f"llm.base_url={endpoint}/v1")

@@ -36,6 +36,8 @@ FORMAT: Final = 1
 """Counts what older data cannot be shown for; `aiq site` writes runs of another one again."""
 CHUNK: Final = 300_000
 """Characters after which a data script ends: it is read in some ms, and holds dozens of short samples or one long."""
+LONGER_AFTER: Final = 20
+"""Scripts after which they are longer by as much again, so that a run of 100,000 samples has few files."""
 _SCRIPTS: Final = {
     "index": ("site.js", "index.js"),
     "compare": ("site.js", "compare.js"),
@@ -55,7 +57,7 @@ class Chunks:
     def add(self, record: Any) -> int:
         """The number of the script that has the record."""
         line = data_line(record)
-        if self._lines and self._size + len(line) > CHUNK:
+        if self._lines and self._size + len(line) > CHUNK * (1 + self._number // LONGER_AFTER):
             self._write()
             self._number += 1
         self._lines.append(line)
