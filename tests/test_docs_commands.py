@@ -53,7 +53,7 @@ NOT_RUN: Mapping[str, str] = {
     r"python -m benchmarks\.gate_trials": "is 15 runs; tests/benchmarks/test_gate_trials.py makes one",
     r"python scripts/cassettes\.py": "is about the checkout; tests/test_committed_cassettes.py runs it",
     r"aiq run -m": "is a sweep: minutes of runs; tests/experiment/test_sweep.py does small ones",
-    r".* (shard=\$|runner=(ray|slurm))": "needs a cluster, or an extra; benchmarks.performance.scale does it",
+    r".* runner=(ray|slurm)": "needs a cluster, or an extra; benchmarks.performance.scale does it",
     r"aiq recommend": "reads a sweep; tests/experiment/test_sweep.py has some",
     r".*\[npx,": "needs the npm registry, and a server elsewhere",
     r".*\.\./shared/": "" if SHARED.is_dir() else "needs real data beside the checkout",

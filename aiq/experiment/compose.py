@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _MAPS = (
     *("llm.roles", "llm.fallbacks", "llm.prices", "llm.extra_body", "search.options", "offline.faults", "sweep.axes"),
-    *("telemetry.headers_env", "tools.mcp"),
+    *("telemetry.headers_env", "tools.mcp", "runner.launcher.parameters"),
 )
 """Settings with keys of the user's own, which need no `+`."""
 _UNREADABLE = (
@@ -98,7 +98,8 @@ def settings(*overrides: str) -> RunSettings:
 def checked(found: RunSettings) -> RunSettings:
     """The same, where agent, dataset and judges accept their settings. Raises ConfigError, one line."""
     judges = {f"judge.{name}": plugin for name, plugin in found.judge.items()}
-    for setting, plugin in {"agent": found.agent, "dataset": found.dataset, **judges}.items():
+    plugins = {"agent": found.agent, "dataset": found.dataset, "runner.launcher": found.runner.launcher, **judges}
+    for setting, plugin in plugins.items():
         plugin.validated(setting)
     return found
 

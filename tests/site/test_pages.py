@@ -121,7 +121,8 @@ def test_a_run_of_the_first_version_has_a_page_too(tmp_path: Path, capsys: pytes
 
 def test_a_broken_run_is_named_and_stops_no_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_results(tmp_path)
-    (tmp_path / "made/b/samples.jsonl").write_text("{}\n", encoding="utf-8")
+    row = json.dumps({**json.loads((tmp_path / "made/b/samples.jsonl").read_bytes().splitlines()[0]), "later": 1})
+    (tmp_path / "made/b/samples.jsonl").write_text(row + "\n", encoding="utf-8")  # of another version
     assert main(["site", str(tmp_path)]) == 1
     printed = capsys.readouterr()
     assert "3 pages written" in printed.out
