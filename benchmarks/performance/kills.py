@@ -71,8 +71,11 @@ def burning_open(file: Any, mode: str = "r", buffering: int = -1, *args: Any, **
     """As `open`."""
     if not set(mode) & {*"wax"} or isinstance(file, int):
         return _OPEN(file, mode, buffering, *args, **more)
-    raw = io.BufferedWriter(Burning(file, mode.replace("b", "").replace("t", "")))
-    return raw if "b" in mode else io.TextIOWrapper(raw, *args, **more)
+    raw = Burning(file, mode.replace("b", "").replace("t", ""))
+    if buffering == 0:
+        return raw
+    buffered = io.BufferedWriter(raw)
+    return buffered if "b" in mode else io.TextIOWrapper(buffered, *args, **more)
 
 
 _OPEN: Final = io.open
