@@ -97,9 +97,8 @@ def one_stack() -> Iterator[Callable[..., int]]:
         next(running, None)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def config_files_are_read_once() -> Iterator[None]:
-    """Hydra parses a config file again only when it has changed; that would be half of what a small run costs.
+def pytest_configure(config: pytest.Config) -> None:
+    """Read each config file once: Hydra parses them for every config it composes, half of what a small run costs.
 
     It changes what it is given, so it is given a copy.
     """
@@ -118,8 +117,7 @@ def config_files_are_read_once() -> Iterator[None]:
 
     patch = pytest.MonkeyPatch()
     patch.setattr(ConfigRepository, "load_config", load_config)
-    yield
-    patch.undo()
+    config.add_cleanup(patch.undo)
 
 
 def port_of_stack(pages: Path, *options: str) -> Iterator[int]:
