@@ -125,7 +125,9 @@ def test_so_many_worse_samples_fail_it_at_the_least(place: Place, level: float, 
         assert gated("b", f"gate.level={level}", "gate.margin=null", *margins)[0] == code
 
 
-@pytest.mark.parametrize(("arguments", "code"), [(["b"], 1), (["a"], 0), (["b", "--update"], 0)])
+@pytest.mark.parametrize(
+    ("arguments", "code"), [(["b"], 1), pytest.param(["b", "--update"], 0, marks=pytest.mark.whole)]
+)
 def test_where_nobody_reads_on_it_ends_in_silence_with_its_own_code(
     place: Place, arguments: list[str], code: int
 ) -> None:

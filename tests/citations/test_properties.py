@@ -24,7 +24,7 @@ generated = settings(deadline=None, derandomize=True, database=None, suppress_he
 
 
 @given(hostile_cases)
-@settings(generated, max_examples=200)
+@settings(generated, max_examples=100)
 def test_hostile_reports(case: Case) -> None:
     check(case)
 
@@ -36,7 +36,7 @@ def test_planned_reports(case: Case) -> None:
 
 
 @given(look_ups)
-@settings(generated, max_examples=200)
+@settings(generated, max_examples=100)
 def test_look_ups(case: tuple[list[str], list[str]]) -> None:
     look_ups_follow_the_rules(*case)
 

@@ -41,7 +41,7 @@ def _is_right(row: dict[str, str], article: str) -> bool:
     ("agent", "asks_for_sources"),
     [
         (agents.create_agent, True),
-        (agents.text_react, False),
+        pytest.param(agents.text_react, False, marks=pytest.mark.whole),
         pytest.param(agents.react, True, marks=pytest.mark.whole),
         pytest.param(agents.mcp, True, marks=pytest.mark.whole),
     ],

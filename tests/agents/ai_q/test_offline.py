@@ -15,7 +15,7 @@ from aiq.runs.folder import RunFolder
 def test_more_rounds_state_more_of_what_the_task_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     found = []
-    for loops in (1, 2, 3):
+    for loops in (1, 2):
         given = ["dataset.ids=[1]", "judge=[world]", "runner.progress=false", f"name=rounds-{loops}"]
         assert main(["run", "experiment=deep_drb", f"agent.deep.max_loops={loops}", *given]) == 0
         folder = next(tmp_path.glob(f"results/rounds-{loops}/*"))
@@ -27,4 +27,4 @@ def test_more_rounds_state_more_of_what_the_task_needs(tmp_path: Path, monkeypat
         assert all(event["queries"] and event["new_sources"] for event in rounds)
         assert row["audit"]["removed_citations"] == []
         assert len(row["audit"]["valid_citations"]) >= 5
-    assert found[0] < found[1] < found[2]
+    assert found[0] < found[1]

@@ -37,8 +37,10 @@ def run_of(folder: Path, name: str) -> Path:
 @pytest.mark.parametrize(
     "asked",
     [
-        pytest.param(["experiment=planner_freshqa", "limit=3", "judge=[citation_audit]"], id="web"),
-        pytest.param(["experiment=planner_events", "dataset.ids=[9,22]", *EVENTS], id="events"),
+        pytest.param(["experiment=planner_freshqa", "limit=2", "judge=[citation_audit]"], id="web"),
+        pytest.param(
+            ["experiment=planner_events", "dataset.ids=[9,22]", *EVENTS], id="events", marks=pytest.mark.whole
+        ),
     ],
 )
 def test_two_runs_are_the_same_whatever_the_concurrency(
@@ -65,7 +67,7 @@ def over_http() -> Iterator[list[str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("served", [over_stdio, over_http])
+@pytest.mark.parametrize("served", [over_stdio, pytest.param(over_http, marks=pytest.mark.whole)])
 def test_a_scan_over_the_events_server_is_replayed_without_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, served: Callable[[], AbstractContextManager[list[str]]]
 ) -> None:

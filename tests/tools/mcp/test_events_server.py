@@ -15,7 +15,8 @@ from mcp import Client, StdioServerParameters, stdio_client
 from mcp_types import CallToolResult, TextContent
 
 from aiq.__main__ import main
-from tests.tools.mcp.shipped_events import EVENTS, FILE
+from aiq.tools.mcp.events_sqlite import SqliteEvents, read_events
+from tests.tools.mcp.shipped_events import EVENTS, FIELDS, FILE, asked
 
 ROOT = Path(__file__).resolve().parents[3]
 COMMAND = ["-m", "aiq", "mcp", "events"]
@@ -120,16 +121,14 @@ async def test_the_fields_are_described_and_mistakes_are_results_that_say_so() -
 
 @pytest.mark.slow
 async def test_a_file_of_ones_own_kept_in_a_database_takes_what_is_new(tmp_path: Path) -> None:
-    events, db = tmp_path / "events.jsonl", str(tmp_path / "events.db")
+    events, db = tmp_path / "events.jsonl", tmp_path / "events.db"
     lines = FILE.read_text(encoding="utf-8").splitlines(keepends=True)
     events.write_text("".join(lines[:5]))
-    async with over_stdio("--events", str(events), "--db", db) as client:
-        assert (await data(client))["data_context"]["documents_matched"] == 5
+    SqliteEvents(FIELDS, db).add(read_events(events))  # as an earlier server has
     events.write_text("".join(lines[3:8]))
-    async with over_stdio("--events", str(events), "--db", db) as client:
+    async with over_stdio("--events", str(events), "--db", str(db)) as client:
         assert (await data(client))["data_context"]["documents_matched"] == 8
-    async with over_stdio("--db", db) as client:
-        assert (await data(client))["data_context"]["documents_matched"] == 8
+    assert (await asked(SqliteEvents(FIELDS, db))).data_context.documents_matched == 8
 
 
 @pytest.mark.parametrize(
