@@ -2,15 +2,15 @@
 
 import json
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import copy
-from typing import Any
 
 from pydantic import JsonValue
+from pydantic.fields import FieldInfo
 
 from aiq.agents.base import Adjustable, Agent, Checked
 from aiq.core.errors import ConfigError
-from aiq.core.settings import Plugin
+from aiq.core.settings import Plugin, Settings
 from aiq.core.tools import Toolbox
 
 _MOST = 32  # agents with chosen settings that are kept; each has compiled its graph
@@ -31,15 +31,9 @@ class Agents:
         return tuple(self._plugins)
 
     @property
-    def adjustable(self) -> dict[str, Any]:
-        """By name, the pydantic fields that a task may choose; the default is what the agent that has it first has."""
-        found: dict[str, Any] = {}
-        for agent, settings in self._kept.values():
-            for name in agent.adjustable if isinstance(agent, Adjustable) else ():
-                if name not in found:
-                    found[name] = copy(type(settings).model_fields[name])
-                    found[name].default = getattr(settings, name)
-        return found
+    def choices(self) -> dict[str, dict[str, FieldInfo]]:
+        """By agent and name, the fields of settings that a task may choose; their defaults are what the agent has."""
+        return {name: dict(_choices(agent, settings)) for name, (agent, settings) in self._kept.items()}
 
     def check(self, tools: Toolbox) -> None:
         """Raises ConfigError where an agent does not fit the tools, now and for those that are made later."""
@@ -67,6 +61,13 @@ class Agents:
                 self._made.popitem(last=False)
         self._made.move_to_end(key)
         return self._made[key]
+
+
+def _choices(agent: Agent, settings: Settings) -> Iterator[tuple[str, FieldInfo]]:
+    for name in agent.adjustable if isinstance(agent, Adjustable) else ():
+        field = copy(type(settings).model_fields[name])
+        field.default = getattr(settings, name)
+        yield name, field
 
 
 def _check(agent: Agent, tools: Toolbox | None) -> None:
