@@ -2,7 +2,7 @@
 
 import json
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 
 from pydantic import JsonValue
@@ -33,7 +33,10 @@ class Agents:
     @property
     def choices(self) -> dict[str, dict[str, FieldInfo]]:
         """By agent and name, the fields of settings that a task may choose; their defaults are what the agent has."""
-        return {name: dict(_choices(agent, settings)) for name, (agent, settings) in self._kept.items()}
+        return {
+            name: {setting: _field(settings, setting) for setting in _adjustable(agent)}
+            for name, (agent, settings) in self._kept.items()
+        }
 
     def check(self, tools: Toolbox) -> None:
         """Raises ConfigError where an agent does not fit the tools, now and for those that are made later."""
@@ -48,9 +51,8 @@ class Agents:
         agent: Agent = self._kept[name][0]
         if not chosen:
             return agent
-        own = agent.adjustable if isinstance(agent, Adjustable) else ()
-        for setting in chosen:
-            if setting not in own:
+        for setting in chosen:  # of a task of an earlier start, too, which nothing else has checked
+            if setting not in _adjustable(agent):
                 raise ConfigError(f"context.{setting}: {name} has no such setting that a task may choose")
         key = json.dumps([name, chosen], sort_keys=True)
         if key not in self._made:
@@ -63,11 +65,14 @@ class Agents:
         return self._made[key]
 
 
-def _choices(agent: Agent, settings: Settings) -> Iterator[tuple[str, FieldInfo]]:
-    for name in agent.adjustable if isinstance(agent, Adjustable) else ():
-        field = copy(type(settings).model_fields[name])
-        field.default = getattr(settings, name)
-        yield name, field
+def _adjustable(agent: Agent) -> Sequence[str]:
+    return agent.adjustable if isinstance(agent, Adjustable) else ()
+
+
+def _field(settings: Settings, name: str) -> FieldInfo:
+    field = copy(type(settings).model_fields[name])
+    field.default = getattr(settings, name)
+    return field
 
 
 def _check(agent: Agent, tools: Toolbox | None) -> None:
