@@ -100,7 +100,7 @@ def make_app(service: Service, render: Callable[[str], str]) -> ASGIApp:
 def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
     key = [] if service.keys.keyless else [Security(APIKeyHeader(name=KEY_HEADER, auto_error=False))]
     api = APIRouter(prefix="/api/v1", dependencies=key, responses=_errors(_NEEDS))
-    new_task = task_request(service.settings, service.agents.choices)
+    new_task: Any = task_request(service.settings, service.agents.choices)
 
     @api.post(
         "/tasks",
