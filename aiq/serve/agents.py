@@ -32,7 +32,10 @@ class Agents:
 
     @property
     def choices(self) -> dict[str, dict[str, FieldInfo]]:
-        """By agent and name, the fields of settings that a task may choose; their defaults are what the agent has."""
+        """By agent and name, the fields of settings that a task may choose; their defaults are what the agent has.
+
+        Raises ConfigError where an agent lists one that it does not have.
+        """
         return {
             name: {setting: _field(settings, setting) for setting in _adjustable(agent)}
             for name, (agent, settings) in self._kept.items()
@@ -70,6 +73,8 @@ def _adjustable(agent: Agent) -> Sequence[str]:
 
 
 def _field(settings: Settings, name: str) -> FieldInfo:
+    if name not in type(settings).model_fields:
+        raise ConfigError(f"adjustable: {type(settings).__name__} has no setting {name}")
     field = copy(type(settings).model_fields[name])
     field.default = getattr(settings, name)
     return field

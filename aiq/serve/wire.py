@@ -192,5 +192,6 @@ def _task_request(settings: ServeSettings, agent: str, default: bool, choices: M
         ),
         "context": (context | None, Field(default=None, description="settings of the agent for this task")),
     }
+    beside = {name: field for name, field in fields.items() if name not in own}
     doc = f"A question for {agent}."
-    return create_model(f"TaskRequest_{agent}", __base__=NewTask, __doc__=doc, **{**fields, **own})
+    return create_model(f"TaskRequest_{agent}", __base__=NewTask, __doc__=doc, **own, **beside)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +22,30 @@ def check(api: Api, folder: Path, *options: str) -> None:
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-1000:]
 
 
-SEVERAL = ("serve.agents=[shannon]", "serve.key.tasks=1000000", "serve.key.streams=1000000", "serve.queue=1000000")
+SEVERAL = (
+    *("serve.agents=[shannon]", "serve.key.tasks=1000000", "serve.key.streams=1000000", "serve.queue=1000000"),
+    "serve.query_chars=100",  # long texts are what takes schemathesis its time
+)
+"""Agents with settings to choose and without, and a description that allows what is asked."""
 
 
 @pytest.mark.slow
 def test_what_is_described_is_answered_as_described(tmp_path: Path, one_stack: Any) -> None:
-    """Of agents with settings to choose and without. The one worker sleeps, so that tasks cost nothing."""
+    """The one worker sleeps, so that tasks cost nothing."""
     with served(tmp_path, *SEVERAL, "runner.concurrency=1", keys={"one": None}) as api:
         api.ask("sleep 3600")
         check(api, tmp_path, "--phases", "examples,coverage", "--mode", "positive")
 
 
+@pytest.fixture(scope="module")
+def working(tmp_path_factory: pytest.TempPathFactory, one_stack: Any) -> Iterator[Api]:
+    folder, cheap = tmp_path_factory.mktemp("results"), ("runner.concurrency=4", "limits.sample_model_calls=1")
+    with served(folder, *SEVERAL, *cheap, keys={"one": None}) as found:
+        yield found
+
+
 @pytest.mark.whole
-def test_whatever_is_sent_is_answered_as_described(tmp_path: Path, one_stack: Any) -> None:
-    with served(tmp_path, *SEVERAL, "runner.concurrency=4", "limits.sample_model_calls=1", keys={"one": None}) as api:
-        check(api, tmp_path, "--phases", "examples,coverage,fuzzing,stateful", "--max-examples", "50", "--seed", "1")
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("phases", ["examples,coverage", "fuzzing", "stateful"])
+def test_whatever_is_sent_is_answered_as_described(working: Api, tmp_path: Path, phases: str) -> None:
+    check(working, tmp_path, "--phases", phases, "--max-examples", "50", "--seed", "1")

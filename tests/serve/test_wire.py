@@ -1,17 +1,32 @@
 """Bodies of new tasks, as the agents that are served let one choose."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from aiq.commands.serve import _settings
+from aiq.core.errors import ConfigError
 from aiq.core.plugins import validate
+from aiq.core.settings import Plugin, Settings
 from aiq.experiment.compose import compose_apart
+from aiq.serve.agents import Agents
 from aiq.serve.settings import ServeSettings
 from aiq.serve.wire import task_request
+
+
+class Searches(Settings):
+    searches: int
+
+
+class Mistaken:
+    Settings: ClassVar = Searches
+    adjustable: ClassVar = ("searches", "rounds")
+
+    def __init__(self, settings: Searches) -> None: ...
+
 
 NUMBER, TEXT = FieldInfo(annotation=int, default=1), FieldInfo(annotation=str, default="")
 CHOICES = {"plain": {}, "numbers": {"depth": NUMBER}, "texts": {"depth": TEXT, "turns": NUMBER}}
@@ -69,3 +84,9 @@ def test_an_agent_that_is_named_twice_is_the_one_with_settings() -> None:
     _, _, agents, _ = _settings(["agent=shannon", "agent.force_research=false", "serve.agents=[planner,shannon]"])
     assert list(agents) == ["shannon", "planner"]
     assert agents["shannon"].given["force_research"] is False
+
+
+def test_an_agent_that_lists_a_setting_which_it_does_not_have_is_told_so() -> None:
+    plugin = Plugin(target=f"{__name__}:Mistaken", searches=3)
+    with pytest.raises(ConfigError, match=r"^adjustable: Searches has no setting rounds$"):
+        _ = Agents({"mine": plugin}).choices
