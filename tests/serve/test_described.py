@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,15 +36,9 @@ def test_what_is_described_is_answered_as_described(tmp_path: Path, one_stack: A
         check(api, tmp_path, "--phases", "examples,coverage", "--mode", "positive")
 
 
-@pytest.fixture(scope="module")
-def working(tmp_path_factory: pytest.TempPathFactory, one_stack: Any) -> Iterator[Api]:
-    folder, cheap = tmp_path_factory.mktemp("results"), ("runner.concurrency=4", "limits.sample_model_calls=1")
-    with served(folder, *SEVERAL, *cheap, keys={"one": None}) as found:
-        yield found
-
-
 @pytest.mark.whole
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("phases", ["examples,coverage", "fuzzing", "stateful"])
-def test_whatever_is_sent_is_answered_as_described(working: Api, tmp_path: Path, phases: str) -> None:
-    check(working, tmp_path, "--phases", phases, "--max-examples", "50", "--seed", "1")
+def test_whatever_is_sent_is_answered_as_described(tmp_path: Path, one_stack: Any) -> None:
+    """In one run, whose last phase goes on from what the others were answered."""
+    with served(tmp_path, *SEVERAL, "runner.concurrency=4", "limits.sample_model_calls=1", keys={"one": None}) as api:
+        check(api, tmp_path, "--phases", "examples,coverage,fuzzing,stateful", "--max-examples", "50", "--seed", "1")
