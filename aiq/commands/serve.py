@@ -103,7 +103,8 @@ def _settings(given: Sequence[str]) -> "tuple[RunSettings, ServeSettings, dict[s
     api = validate(ServeSettings, compose_apart("serve", "default", own), "serve")
     agents = {chosen_options(composed)["agent"]: settings.agent}
     without = [text for text in composed if _name(text).partition(".")[0] != "agent"]
-    agents |= {name: settings_from(compose([*without, f"agent={name}"])).agent for name in api.agents}
+    more = dict.fromkeys(name for name in api.agents if name not in agents)
+    agents |= {name: settings_from(compose([*without, f"agent={name}"])).agent for name in more}
     return settings, api, agents, config["clock"] == "now"
 
 

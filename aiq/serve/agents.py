@@ -2,15 +2,15 @@
 
 import json
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import Any
 
 from pydantic import JsonValue
+from pydantic.fields import FieldInfo
 
 from aiq.agents.base import Adjustable, Agent, Checked
 from aiq.core.errors import ConfigError
-from aiq.core.settings import Plugin
+from aiq.core.settings import Plugin, Settings
 from aiq.core.tools import Toolbox
 
 _MOST = 32  # agents with chosen settings that are kept; each has compiled its graph
@@ -31,15 +31,15 @@ class Agents:
         return tuple(self._plugins)
 
     @property
-    def adjustable(self) -> dict[str, Any]:
-        """By name, the pydantic fields that a task may choose; the default is what the agent that has it first has."""
-        found: dict[str, Any] = {}
-        for agent, settings in self._kept.values():
-            for name in agent.adjustable if isinstance(agent, Adjustable) else ():
-                if name not in found:
-                    found[name] = copy(type(settings).model_fields[name])
-                    found[name].default = getattr(settings, name)
-        return found
+    def choices(self) -> dict[str, dict[str, FieldInfo]]:
+        """By agent and name, the fields of settings that a task may choose; their defaults are what the agent has.
+
+        Raises ConfigError where an agent lists one that it does not have.
+        """
+        return {
+            name: {setting: _field(settings, setting) for setting in _adjustable(agent)}
+            for name, (agent, settings) in self._kept.items()
+        }
 
     def check(self, tools: Toolbox) -> None:
         """Raises ConfigError where an agent does not fit the tools, now and for those that are made later."""
@@ -54,9 +54,8 @@ class Agents:
         agent: Agent = self._kept[name][0]
         if not chosen:
             return agent
-        own = agent.adjustable if isinstance(agent, Adjustable) else ()
-        for setting in chosen:
-            if setting not in own:
+        for setting in chosen:  # of a task of an earlier start, too, which nothing else has checked
+            if setting not in _adjustable(agent):
                 raise ConfigError(f"context.{setting}: {name} has no such setting that a task may choose")
         key = json.dumps([name, chosen], sort_keys=True)
         if key not in self._made:
@@ -67,6 +66,18 @@ class Agents:
                 self._made.popitem(last=False)
         self._made.move_to_end(key)
         return self._made[key]
+
+
+def _adjustable(agent: Agent) -> Sequence[str]:
+    return agent.adjustable if isinstance(agent, Adjustable) else ()
+
+
+def _field(settings: Settings, name: str) -> FieldInfo:
+    if name not in type(settings).model_fields:
+        raise ConfigError(f"adjustable: {type(settings).__name__} has no setting {name}")
+    field = copy(type(settings).model_fields[name])
+    field.default = getattr(settings, name)
+    return field
 
 
 def _check(agent: Agent, tools: Toolbox | None) -> None:

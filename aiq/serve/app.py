@@ -35,7 +35,7 @@ from aiq.serve.wire import (
     TaskStatus,
     TaskSummary,
     TaskView,
-    request_model,
+    task_request,
 )
 
 _PAGE = Path(__file__).parent / "page"
@@ -100,8 +100,7 @@ def make_app(service: Service, render: Callable[[str], str]) -> ASGIApp:
 def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
     key = [] if service.keys.keyless else [Security(APIKeyHeader(name=KEY_HEADER, auto_error=False))]
     api = APIRouter(prefix="/api/v1", dependencies=key, responses=_errors(_NEEDS))
-    agents = service.agents
-    new_task: Any = request_model(service.settings, agents.names, agents.adjustable)
+    new_task: Any = task_request(service.settings, service.agents.choices)
 
     @api.post(
         "/tasks",

@@ -22,7 +22,6 @@ EventType = Literal[
     "DATA_PROCESSING",
     "LLM_PARTIAL",
     "LLM_OUTPUT",
-    "WAITING",
     "APPROVAL_REQUESTED",
     "APPROVAL_DECISION",
     "ERROR_OCCURRED",

@@ -38,6 +38,7 @@ CREATE TABLE IF NOT EXISTS events (
     task INTEGER NOT NULL, seq INTEGER NOT NULL, type TEXT NOT NULL, data TEXT NOT NULL,
     PRIMARY KEY (task, seq)) WITHOUT ROWID;
 """
+_UNFINISHED = f"status IN {UNFINISHED}"
 
 
 class Request(Record):
@@ -171,15 +172,13 @@ class Store:
 
     def unfinished(self) -> list[Task]:
         """In the order in which they were made."""
-        marks = ", ".join("?" * len(UNFINISHED))
-        query = f"SELECT * FROM tasks WHERE status IN ({marks}) ORDER BY number"  # noqa: S608
-        return [_task(dict(row)) for row in self._run(query, UNFINISHED)]
+        query = f"SELECT * FROM tasks WHERE {_UNFINISHED} ORDER BY number"  # noqa: S608
+        return [_task(dict(row)) for row in self._run(query)]
 
     def unfinished_of(self, owner: str) -> int:
         """How many an owner has."""
-        marks = ", ".join("?" * len(UNFINISHED))
-        query = f"SELECT COUNT(*) FROM tasks WHERE owner = ? AND status IN ({marks})"  # noqa: S608
-        return int(self._run(query, (owner, *UNFINISHED)).fetchone()[0])
+        query = f"SELECT COUNT(*) FROM tasks WHERE owner = ? AND {_UNFINISHED}"  # noqa: S608
+        return int(self._run(query, (owner,)).fetchone()[0])
 
     def update(self, task: Task, **values: Any) -> None:
         """Set columns; records become JSON."""

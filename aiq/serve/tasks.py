@@ -181,8 +181,10 @@ class Service:
     async def cancel(self, task: Task) -> Task:
         """End the task, whatever it does; one that has ended stays as it is."""
         if task.status in UNFINISHED and task.id not in self._cancelled:
-            work = self._work.get(task.id)
-            if work is not None:
+            if (work := self._work.get(task.id)) is None:
+                with suppress(ValueError):  # the server's end has cut it off
+                    self._queue.remove(task.id)
+            else:
                 self._cancelled.add(task.id)
                 insisting = asyncio.create_task(_cancel(work))
                 await asyncio.wait({insisting}, timeout=GRACE_SECONDS)
@@ -201,8 +203,6 @@ class Service:
                 self._queued.clear()
                 await self._queued.wait()
             task = self.store.task(self._queue.popleft())
-            if task.status != "queued":
-                continue  # cancelled meanwhile
             work = self._work[task.id] = asyncio.create_task(self._attempt(task))
             try:
                 await asyncio.wait({work})

@@ -26,11 +26,11 @@ def summary_of(task: Task) -> TaskSummary:
 
 def of_row(row: SampleRow) -> dict[str, Any]:
     """What a task's view takes from its row."""
-    titles = {source.address: source for source in row.sources}
+    sources = {source.address: source for source in row.sources}
     valid = row.audit.valid_citations if row.audit else ()
     citations = []
     for cited in valid:
-        source = titles.get(cited.source)
+        source = sources.get(cited.source)
         key = source.citation_key if source else None
         url = None if key else cited.source
         citations.append(Citation(number=cited.number, url=url, citation_key=key, title=source.title if source else ""))

@@ -1,9 +1,10 @@
 """What goes over the wire: requests, answers and events, as OpenAPI describes them."""
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Union
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model, model_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, JsonValue, Tag, create_model, model_validator
+from pydantic.fields import FieldInfo
 
 from aiq.core.base import Record
 from aiq.core.reports import Audit, CitationStatus
@@ -145,7 +146,7 @@ class TaskEvent(Record):
 
 
 class NewTask(Body):
-    """What every request for a task has; `request_model` adds what the served agents let one choose."""
+    """What every request for a task has; `task_request` adds what its agent lets one choose."""
 
     query: str
     agent: str
@@ -159,18 +160,38 @@ class NewTask(Body):
         return {**context, **beside}
 
 
-def request_model(settings: ServeSettings, agents: Sequence[str], adjustable: Mapping[str, Any]) -> type[NewTask]:
-    """The body of a new task: `adjustable` are pydantic fields by name, which may stand in `context` or beside it."""
-    fields: dict[str, Any] = {name: (field.annotation, field) for name, field in adjustable.items()}
-    context = create_model("Context", __base__=Body, **fields)
+def task_request(settings: ServeSettings, choices: Mapping[str, Mapping[str, FieldInfo]]) -> Any:
+    """The type of a new task's body: a NewTask of each agent, of which `agent` says the one; it may be left out for the
+    first. `choices`: by agent, the fields that may stand in `context` or beside it.
+    """
+    first = next(iter(choices))
+    models = {name: _task_request(settings, name, name == first, fields) for name, fields in choices.items()}
+    if len(models) == 1:  # which pydantic takes for no union
+        return models[first]
+
+    def agent(given: Any) -> Any:
+        return given.get("agent", first) if isinstance(given, dict) else first
+
+    tagged = tuple(Annotated[model, Tag(name)] for name, model in models.items())
+    unknown = f"agent: should be one of {', '.join(models)}"  # and not what was sent, as pydantic would say it
+    return Annotated[
+        Union[tagged], Discriminator(agent, custom_error_type="not_served", custom_error_message=unknown)  # noqa: UP007
+    ]
+
+
+def _task_request(settings: ServeSettings, agent: str, default: bool, choices: Mapping[str, FieldInfo]) -> Any:
+    fields: dict[str, Any] = {name: (field.annotation, field) for name, field in choices.items()}
+    context = create_model(f"Context_{agent}", __base__=Body, **fields)
     text: dict[str, Any] = {"min_length": 1, "max_length": settings.query_chars, "pattern": r"\S"}
     own: dict[str, Any] = {
         "query": (str, Field(description="what to research", examples=["What is quantum computing?"], **text)),
-        "agent": (Literal[tuple(agents)], Field(default=agents[0], description="one that is served")),
+        "agent": (Literal[agent], agent if default else ...),
         "turns": (
             list[Annotated[str, Field(**text)]],
             Field(default=[], max_length=settings.turns, description="asked before the query, in order"),
         ),
         "context": (context | None, Field(default=None, description="settings of the agent for this task")),
     }
-    return create_model("TaskRequest", __base__=NewTask, __doc__="A question for an agent.", **own, **fields)
+    beside = {name: field for name, field in fields.items() if name not in own}
+    doc = f"A question for {agent}."
+    return create_model(f"TaskRequest_{agent}", __base__=NewTask, __doc__=doc, **own, **beside)

@@ -21,14 +21,24 @@ def check(api: Api, folder: Path, *options: str) -> None:
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-1000:]
 
 
+SEVERAL = (
+    *("serve.agents=[shannon]", "serve.key.tasks=1000000", "serve.key.streams=1000000", "serve.queue=1000000"),
+    "serve.query_chars=100",  # long texts are what takes schemathesis its time
+)
+"""Agents with settings to choose and without, and a description that allows what is asked."""
+
+
 @pytest.mark.slow
-def test_what_is_described_is_answered_as_described(api: Api, tmp_path: Path) -> None:
-    check(api, tmp_path, "--phases", "examples,coverage", "--mode", "positive")
+def test_what_is_described_is_answered_as_described(tmp_path: Path, one_stack: Any) -> None:
+    """The one worker sleeps, so that tasks cost nothing."""
+    with served(tmp_path, *SEVERAL, "runner.concurrency=1", keys={"one": None}) as api:
+        api.ask("sleep 3600")
+        check(api, tmp_path, "--phases", "examples,coverage", "--mode", "positive")
 
 
 @pytest.mark.whole
+@pytest.mark.timeout(1800)
 def test_whatever_is_sent_is_answered_as_described(tmp_path: Path, one_stack: Any) -> None:
-    free = [f"serve.key.{name}=1000000" for name in ("tasks", "streams")]
-    cheap = ("serve.queue=1000000", "runner.concurrency=4", "limits.sample_model_calls=1")
-    with served(tmp_path, "agent=shannon", *free, *cheap, keys={"one": None}) as api:
+    """In one run, whose last phase goes on from what the others were answered."""
+    with served(tmp_path, *SEVERAL, "runner.concurrency=4", "limits.sample_model_calls=1", keys={"one": None}) as api:
         check(api, tmp_path, "--phases", "examples,coverage,fuzzing,stateful", "--max-examples", "50", "--seed", "1")

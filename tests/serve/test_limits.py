@@ -21,9 +21,11 @@ BUDGET = ("llm.prices.offline-1={input: 1, output: 1000000}", "serve.key.tasks=3
 
 @pytest.fixture(scope="module")
 def keyed(tmp_path_factory: pytest.TempPathFactory, one_stack: Any) -> Iterator[Api]:
-    """A server with keys."""
+    """A server of several agents, with keys."""
     keys = {"first": None, "second": None, "poor": 0.000001}
-    with served(tmp_path_factory.mktemp("results"), *BUDGET, "runner.concurrency=1", keys=keys) as found:
+    with served(
+        tmp_path_factory.mktemp("results"), *BUDGET, "serve.agents=[shannon]", "runner.concurrency=1", keys=keys
+    ) as found:
         yield found
 
 
@@ -69,14 +71,17 @@ def test_a_key_sees_its_own_tasks_alone(keyed: Api) -> None:
         (b'{"query": "   "}', 422, "invalid_request"),
         (b'{"query": "x", "turns": [""]}', 422, "invalid_request"),
         (b'{"query": "x", "agent": "../../etc/passwd"}', 422, "invalid_request"),
+        (b'{"query": "x", "agent": ["shannon"]}', 422, "invalid_request"),
         (b'{"query": "x", "context": {"function": "os:system"}}', 422, "invalid_request"),
+        (b'{"query": "x", "context": {"force_research": true}}', 422, "invalid_request"),
+        (b'{"query": "x", "agent": "shannon", "context": {"target": "os:system"}}', 422, "invalid_request"),
         (b'{"query": "x", "function": "os:system"}', 422, "invalid_request"),
         (b"[" * 100_000, 422, "invalid_request"),
         (b'{"query": ' + b"9" * 10_000 + b"}", 422, "invalid_request"),
         (b"\xff\xfe", 422, "invalid_request"),
         (b"", 422, "invalid_request"),
     ],
-    ids=range(12),
+    ids=range(15),
 )
 def test_bodies_that_are_too_much_or_not_as_described(keyed: Api, body: bytes, status: int, code: str) -> None:
     headers = {"Content-Type": "application/json"}
@@ -120,6 +125,7 @@ def test_a_key_has_so_many_tasks_and_the_queue_so_many(keyed: Api) -> None:
     refused(answer, 503, "queue_full")
     assert int(answer.headers["retry-after"]) > 0
     keyed.client.delete(f"/api/v1/tasks/{waiting[0]}")
+    assert second.ask("sleep 0").status_code == 202
     keyed.client.delete(f"/api/v1/tasks/{busy}")
     assert keyed.until(waiting[1])["status"] == "completed"
 

@@ -73,9 +73,10 @@ def test_a_task_is_watched_and_cancelled(page: Any) -> None:
 
 
 def test_a_server_with_keys_is_asked_with_one(chromium: Any, tmp_path: Path) -> None:
-    with served(tmp_path, keys={"one": None}) as api:
+    with served(tmp_path, "serve.agents=[shannon]", keys={"one": None}) as api:
         page = chromium.new_page()
         page.goto(api.address)
+        playwright.expect(page.locator("#agent option")).to_have_text(["python", "shannon"])
         ask(page, "plan a house")
         shows(page, "#status", "send a valid key")
         page.fill("#key", api.key)

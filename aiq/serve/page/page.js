@@ -149,8 +149,11 @@ at("reject").addEventListener("click", () => {
 at("change").addEventListener("click", () => at("feedback").value.trim() && decide(approval.kind === "question"));
 
 const described = await (await fetch("openapi.json")).json();
-const agent = described.components.schemas.TaskRequest.properties.agent;
-for (const name of agent.enum ?? [agent.const]) at("agent").append(new Option(name, name));
+const { schema } = described.paths["/api/v1/tasks"].post.requestBody.content["application/json"];
+for (const { $ref } of schema.oneOf ?? [schema]) {
+  const { const: name } = described.components.schemas[$ref.split("/").pop()].properties.agent;
+  at("agent").append(new Option(name, name));
+}
 at("send").disabled = false;
 at("keyed").hidden = !described.components.securitySchemes;
 if (location.hash.length > 1) watch(location.hash.slice(1));

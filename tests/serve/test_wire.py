@@ -1,0 +1,92 @@
+"""Bodies of new tasks, as the agents that are served let one choose."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+
+from aiq.commands.serve import _settings
+from aiq.core.errors import ConfigError
+from aiq.core.plugins import validate
+from aiq.core.settings import Plugin, Settings
+from aiq.experiment.compose import compose_apart
+from aiq.serve.agents import Agents
+from aiq.serve.settings import ServeSettings
+from aiq.serve.wire import task_request
+
+
+class Searches(Settings):
+    searches: int
+
+
+class Mistaken:
+    Settings: ClassVar = Searches
+    adjustable: ClassVar = ("searches", "rounds")
+
+    def __init__(self, settings: Searches) -> None: ...
+
+
+NUMBER, TEXT = FieldInfo(annotation=int, default=1), FieldInfo(annotation=str, default="")
+CHOICES = {"plain": {}, "numbers": {"depth": NUMBER}, "texts": {"depth": TEXT, "turns": NUMBER}}
+
+
+def adapter(*agents: str) -> TypeAdapter[Any]:
+    settings = validate(ServeSettings, compose_apart("serve", "default", []), "serve")
+    return TypeAdapter(task_request(settings, {agent: CHOICES[agent] for agent in agents}))
+
+
+@pytest.mark.parametrize(
+    ("body", "agent", "chosen"),
+    [
+        ({}, "plain", {}),
+        ({"agent": "numbers"}, "numbers", {}),
+        ({"agent": "numbers", "depth": 3}, "numbers", {"depth": 3}),
+        ({"agent": "numbers", "depth": 3.0, "context": {"depth": 2}}, "numbers", {"depth": 3}),
+        ({"agent": "texts", "context": {"depth": "deep"}}, "texts", {"depth": "deep"}),
+        ({"agent": "texts", "turns": ["before"], "context": {"turns": 2}}, "texts", {"turns": 2}),
+    ],
+)
+def test_each_agent_has_the_choices_of_its_settings(body: Mapping[str, Any], agent: str, chosen: object) -> None:
+    found = adapter(*CHOICES).validate_python({"query": "x", **body})
+    assert (found.agent, found.chosen()) == (agent, chosen)
+
+
+@pytest.mark.parametrize(
+    ("body", "place", "message"),
+    [
+        ({"depth": 3}, ("plain", "depth"), "Extra inputs are not permitted"),
+        ({"context": {"depth": 3}}, ("plain", "context", "depth"), "Extra inputs are not permitted"),
+        ({"agent": "texts", "depth": 3}, ("texts", "depth"), "Input should be a valid string"),
+        *(
+            ({"agent": wrong}, (), "agent: should be one of plain, numbers, texts")
+            for wrong in ("nobody", None, 1, ["plain"], {"plain": 1})
+        ),
+    ],
+)
+def test_what_another_agent_has_is_refused(body: Mapping[str, Any], place: tuple[str, ...], message: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        adapter(*CHOICES).validate_python({"query": "x", **body})
+    (error,) = refused.value.errors()
+    assert (error["loc"], error["msg"]) == (place, message)
+
+
+def test_the_first_agent_alone_may_be_left_out() -> None:
+    described = adapter(*CHOICES).json_schema()
+    bodies = [described["$defs"][one["$ref"].removeprefix("#/$defs/")] for one in described["oneOf"]]
+    found = {body["properties"]["agent"]["const"]: "agent" in body["required"] for body in bodies}
+    assert found == {"plain": False, "numbers": True, "texts": True}
+    assert adapter("texts").json_schema()["required"] == ["query"]
+
+
+def test_an_agent_that_is_named_twice_is_the_one_with_settings() -> None:
+    _, _, agents, _ = _settings(["agent=shannon", "agent.force_research=false", "serve.agents=[planner,shannon]"])
+    assert list(agents) == ["shannon", "planner"]
+    assert agents["shannon"].given["force_research"] is False
+
+
+def test_an_agent_that_lists_a_setting_which_it_does_not_have_is_told_so() -> None:
+    plugin = Plugin(target=f"{__name__}:Mistaken", searches=3)
+    with pytest.raises(ConfigError, match=r"^adjustable: Searches has no setting rounds$"):
+        _ = Agents({"mine": plugin}).choices
