@@ -123,7 +123,7 @@ class Baseline(Record):
         """Raises UserError where the run is not finished."""
         manifest, state = run.read_manifest(), read_state(run)
         if manifest.status != "finished":
-            raise UserError(f"{run.path} is not finished ({manifest.status}): aiq run resume={run.path}")
+            raise UserError(f"{run.path} {run.not_finished(manifest.status)}")
         roles = state.usage["agent"].keys()
         digests = report_digests(run)
         return cls(
@@ -178,7 +178,7 @@ def differing(before: Mapping[str, object], after: Mapping[str, object], prefix:
         elif one != other:
             if isinstance(one, list) and isinstance(other, list):
                 one, other = [item for item in one if item not in other], [item for item in other if item not in one]
-            yield f"{prefix}{name} {one} -> {other}"
+            yield f"{prefix}{name} {'none' if one is None else one} -> {'none' if other is None else other}"
 
 
 def _attempt(key: SampleKey, state: RunState, report: str | None) -> Attempt:

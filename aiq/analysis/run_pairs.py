@@ -116,7 +116,7 @@ class RunPair:
         a, b = self.first, self.second
         for run in (a, b):
             if run.manifest.status != "finished":
-                yield f"{run.label} is not finished ({run.manifest.status}; aiq run resume={run.folder.path})"
+                yield f"{run.label} {run.folder.not_finished(run.manifest.status)}"
         yield from self._dataset_obstacles()
         rules = [run.state.spec.failures.agent_failures for run in (a, b)]
         if rules[0] != rules[1]:

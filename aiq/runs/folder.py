@@ -18,7 +18,7 @@ from aiq.core.errors import ConfigError, UserError
 from aiq.core.plugins import describe
 from aiq.core.samples import Shard
 from aiq.core.seeds import derive
-from aiq.runs.journal import unwritable
+from aiq.runs.journal import of_another_version, unwritable
 from aiq.runs.manifest import Manifest
 from aiq.runs.summary import Summary
 
@@ -131,6 +131,11 @@ class RunFolder:
         """Raises UserError when there is none or it is not one of ours."""
         return read_record(self.manifest_path, Manifest, f"{self.path} is no run folder: it holds no manifest.json")
 
+    def not_finished(self, status: str) -> str:
+        """That a run of this status cannot be read as a whole, and what to do first; `is not finished (...)`."""
+        remedy = "still running; wait for it" if in_use(self.path) else f"{status}; aiq run resume={self.path}"
+        return f"is not finished ({remedy})"
+
     def write_manifest(self, manifest: Manifest) -> None:
         write_whole(self.manifest_path, manifest.model_dump_json(indent=2) + "\n")
 
@@ -204,7 +209,8 @@ def read_record(path: Path, record: type[RecordT], absent: str) -> RecordT:
     try:
         return record.model_validate_json(path.read_bytes())
     except ValidationError as error:
-        raise UserError(f"{path}: {describe(error)}") from None
+        remedy = "another version of aiq wrote it" if of_another_version(error) else "restore it from a copy"
+        raise UserError(f"{path}: {describe(error)}; {remedy}") from None
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -54,7 +54,8 @@ def test_an_attempt_is_shown_with_all_that_happened(here: Workplace, capsys: pyt
     assert all(part in bug for part in ("Traceback", "in score", "KeyError: 'a bug of the judge'"))
     for arguments, message in (
         (["latest", "s9"], "has no sample s9; it has 4: s1, s2, s3, s4"),
-        (["latest", "s1", "--epoch", "7"], "no epoch 7"),
+        (["latest", "s1", "--epoch", "7"], "no epoch 7 in results/tiny/"),
+        (["latest", "--epoch", "2"], "--epoch, --judge and --full are of one sample; name it: aiq show RUN SAMPLE"),
         (["nowhere", "s1"], "nowhere is no run folder"),
         (["latest", "s1", "--results", "elsewhere"], "no runs in elsewhere/"),
     ):
