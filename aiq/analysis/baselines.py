@@ -21,7 +21,7 @@ from aiq.core.reports import Outcome
 from aiq.core.run_settings import FailureSettings
 from aiq.core.samples import SampleKey
 from aiq.core.usage import Usage
-from aiq.runs.folder import RunFolder, find_run, write_whole
+from aiq.runs.folder import RunFolder, find_run, not_finished, write_whole
 from aiq.runs.manifest import DatasetIdentity, FailureRule, Hashes, JudgeSpec, Manifest, RunSpec
 from aiq.runs.reader import read_samples, read_state
 from aiq.runs.rows import AttemptStatus, RowError, SampleRow, ScoreRow, ScoreStatus, Timing
@@ -123,7 +123,7 @@ class Baseline(Record):
         """Raises UserError where the run is not finished."""
         manifest, state = run.read_manifest(), read_state(run)
         if manifest.status != "finished":
-            raise UserError(f"{run.path} {run.not_finished(manifest.status)}")
+            raise UserError(f"{run.path} {not_finished(run.path, manifest.status)}")
         roles = state.usage["agent"].keys()
         digests = report_digests(run)
         return cls(

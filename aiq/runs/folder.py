@@ -131,11 +131,6 @@ class RunFolder:
         """Raises UserError when there is none or it is not one of ours."""
         return read_record(self.manifest_path, Manifest, f"{self.path} is no run folder: it holds no manifest.json")
 
-    def not_finished(self, status: str) -> str:
-        """That a run of this status cannot be read as a whole, and what to do first; `is not finished (...)`."""
-        remedy = "still running; wait for it" if in_use(self.path) else f"{status}; aiq run resume={self.path}"
-        return f"is not finished ({remedy})"
-
     def write_manifest(self, manifest: Manifest) -> None:
         write_whole(self.manifest_path, manifest.model_dump_json(indent=2) + "\n")
 
@@ -176,6 +171,12 @@ def lock_folder(path: Path, shard: Shard | None = None) -> AbstractContextManage
 def in_use(path: Path, but: Shard | None = None) -> bool:
     """Whether a process works on this run or sweep; `but`: another one than this shard's."""
     return any(writer.shard != but for writer in _at_work(path))
+
+
+def not_finished(path: Path, status: str) -> str:
+    """`is not finished (...)`: why a run of this status cannot be read as a whole, and what to do first."""
+    remedy = "still running; wait for it" if in_use(path) else f"{status}; aiq run resume={path}"
+    return f"is not finished ({remedy})"
 
 
 def _at_work(path: Path) -> Iterator[Writer]:

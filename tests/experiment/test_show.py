@@ -113,6 +113,7 @@ def test_json_is_outlined_for_reading() -> None:
         "levels": {"exact": 1},
         "ids": ["a", "b"],
         "judgements": [vote, vote],
+        "facts": [{"id": "d1"}],
     }
     said = ["  - model: m, vote: 1, value: 0.333", "    answer:", "      comment: no", "      evaluation: wrong"]
     assert outlined(detail).split("\n") == [
@@ -120,6 +121,8 @@ def test_json_is_outlined_for_reading() -> None:
         "judgements:",
         *said,
         *said,
+        "facts:",
+        "  - id: d1",
     ]
 
 
