@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"aiq: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt as interruption:
-        print(f"aiq: {interruption or 'interrupted'}", file=sys.stderr)
+        print(f"aiq: {str(interruption) or 'interrupted'}", file=sys.stderr)
         return 130
     except BrokenPipeError:
         discard_output()

@@ -21,7 +21,7 @@ from aiq.core.reports import Outcome
 from aiq.core.run_settings import FailureSettings
 from aiq.core.samples import SampleKey
 from aiq.core.usage import Usage
-from aiq.runs.folder import RunFolder, find_run, write_whole
+from aiq.runs.folder import RunFolder, find_run, not_finished, write_whole
 from aiq.runs.manifest import DatasetIdentity, FailureRule, Hashes, JudgeSpec, Manifest, RunSpec
 from aiq.runs.reader import read_samples, read_state
 from aiq.runs.rows import AttemptStatus, RowError, SampleRow, ScoreRow, ScoreStatus, Timing
@@ -123,7 +123,7 @@ class Baseline(Record):
         """Raises UserError where the run is not finished."""
         manifest, state = run.read_manifest(), read_state(run)
         if manifest.status != "finished":
-            raise UserError(f"{run.path} is not finished ({manifest.status}): aiq run resume={run.path}")
+            raise UserError(f"{run.path} {not_finished(run.path, manifest.status)}")
         roles = state.usage["agent"].keys()
         digests = report_digests(run)
         return cls(
@@ -178,7 +178,7 @@ def differing(before: Mapping[str, object], after: Mapping[str, object], prefix:
         elif one != other:
             if isinstance(one, list) and isinstance(other, list):
                 one, other = [item for item in one if item not in other], [item for item in other if item not in one]
-            yield f"{prefix}{name} {one} -> {other}"
+            yield f"{prefix}{name} {'none' if one is None else one} -> {'none' if other is None else other}"
 
 
 def _attempt(key: SampleKey, state: RunState, report: str | None) -> Attempt:

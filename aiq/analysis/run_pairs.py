@@ -12,6 +12,7 @@ from aiq.core.errors import UserError
 from aiq.core.reports import Metric
 from aiq.core.samples import SampleKey
 from aiq.core.text import counted
+from aiq.runs.folder import not_finished
 from aiq.runs.manifest import FailureRule, JudgeSpec, Manifest
 from aiq.runs.state import AttemptState, RunState
 from aiq.runs.summary import MOST_SLICES, Summary, estimate
@@ -116,7 +117,7 @@ class RunPair:
         a, b = self.first, self.second
         for run in (a, b):
             if run.manifest.status != "finished":
-                yield f"{run.label} is not finished ({run.manifest.status}; aiq run resume={run.folder.path})"
+                yield f"{run.label} {not_finished(run.folder.path, run.manifest.status)}"
         yield from self._dataset_obstacles()
         rules = [run.state.spec.failures.agent_failures for run in (a, b)]
         if rules[0] != rules[1]:

@@ -30,5 +30,5 @@ def run(args: Namespace) -> int:
     elif found or not args.words:
         show(runs_sheet(found))
     else:
-        raise UserError(f"no run in {args.results}/ that can be read has in it: {', '.join(args.words)}")
+        raise UserError(f"no run in {args.results}/ has these words in its columns: {', '.join(args.words)}")
     return 0

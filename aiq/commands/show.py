@@ -19,7 +19,7 @@ from aiq.runs.rows import SampleRow
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="a run folder, a run id, or `latest`")
     parser.add_argument("sample", nargs="?", metavar="SAMPLE", help="a sample's id")
-    parser.add_argument("--epoch", type=int, default=1, metavar="N", help="which repetition (1)")
+    parser.add_argument("--epoch", type=int, metavar="N", help="which repetition of SAMPLE (1)")
     parser.add_argument("--judge", action="store_true", help="show what the judges asked and were told instead")
     parser.add_argument("--full", action="store_true", help="shorten nothing")
     parser.add_argument("--results", default="results", metavar="DIR", help="where runs are looked for (results)")
@@ -31,8 +31,11 @@ def run(args: Namespace) -> int:
 
     folder = find_run(args.run, args.results)
     if args.sample is None:
+        if args.epoch is not None or args.judge or args.full:
+            raise UserError("--epoch, --judge and --full are of one sample; name it: aiq show RUN SAMPLE")
         return _run(folder)
-    row, manifest = _row(folder, SampleKey(args.sample, args.epoch)), folder.read_manifest()
+    key = SampleKey(args.sample, 1 if args.epoch is None else args.epoch)
+    row, manifest = _row(folder, key), folder.read_manifest()
     short = shortener(None if args.full else 700)
     events = EventReader(folder).read(row.key, row.attempt, "judge" if args.judge else "agent")
     console, notes = Output(highlight=False), [*replay_note(manifest)]
@@ -65,7 +68,8 @@ def _row(folder: RunFolder, key: SampleKey) -> SampleRow:
         return rows[key]
     epochs = sorted(epoch for sample, epoch in rows if sample == key.sample_id)
     if epochs:
-        raise UserError(f"sample {key.sample_id} has no epoch {key.epoch} in {folder.path} (it has {epochs})")
+        some = ", ".join(map(str, epochs))
+        raise UserError(f"sample {key.sample_id} has no epoch {key.epoch} in {folder.path}; it has {some}")
     samples = sorted({sample for sample, _ in rows}, key=natural)
     some = ", ".join(samples[:8]) + (", ..." if len(samples) > 8 else "")
     raise UserError(f"{folder.path} has no sample {key.sample_id}; it has {len(samples)}: {some}")

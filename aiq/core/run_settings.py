@@ -254,7 +254,7 @@ def _shard(value: object) -> object:
 class RunSettings(Settings):
     """A whole run: what `python -m aiq.run` composes from `conf/` and the command line."""
 
-    name: str = Field(min_length=1, pattern=r"^[\w.-]+$", description="of the experiment; an experiment sets it")
+    name: str = Field(description="of the experiment; an experiment sets it")
     seed: int = Field(ge=0, description="of everything random: model seeds, samples drawn, planted faults")
     epochs: Count = Field(description="repetitions of each sample")
     limit: Count | None = Field(description="only the first n samples")
@@ -263,9 +263,7 @@ class RunSettings(Settings):
         description="score: on average of 95 %; exact: Clopper-Pearson, never below 95 % for shares, and wider"
     )
     output_dir: str = Field(description="a run's folder is OUTPUT_DIR/EXPERIMENT/RUN_ID")
-    run_id: str | None = Field(
-        min_length=1, pattern=r"^[\w.-]+$", description="the name of the run's folder; null: made of the time"
-    )
+    run_id: str | None = Field(description="the name of the run's folder; null: made of the time")
     shard: Annotated[
         Shard | None, BeforeValidator(_shard), PlainSerializer(lambda shard: shard and str(shard), str | None)
     ] = Field(description="K/N: only this part of the attempts, beside others in the folder of run_id; null: all")
@@ -289,6 +287,13 @@ class RunSettings(Settings):
     limits: Limits = Field(description="null: no limit")
     offline: OfflineSettings = Field(description="the embedded stack")
     citations: CitationSettings = Field(description="how reports are checked against what was retrieved")
+
+    @field_validator("name", "run_id")
+    @classmethod
+    def _names_a_folder(cls, text: str | None) -> str | None:
+        if text is not None and not re.fullmatch(r"\w[\w.-]*", text):
+            raise ValueError("write letters and digits, and after the first also . and -")
+        return text
 
     @model_validator(mode="after")
     def _one_process_records(self) -> Self:

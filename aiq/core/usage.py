@@ -141,12 +141,12 @@ class UsageLedger:
             return ""
         field, form, least = _ESTIMATED[quantity]
         parts = {"usage not reported": getattr(self._total, field), "calls under way": self.in_flight[quantity]}
-        said = [f"{form.format(amount)} of it {why}" for why, amount in parts.items() if amount > least]
-        return f", {', '.join(said)}: estimated by llm.characters_per_token" if said else ""
+        said = [f"{why}: {form.format(amount)}" for why, amount in parts.items() if amount > least]
+        return f" ({', '.join(said)}, estimated by llm.characters_per_token)" if said else ""
 
 
 _ESTIMATED: Final[Mapping[Quantity, tuple[str, str, float]]] = {
-    "tokens": ("estimated_tokens", "{:.0f} tokens", 0.5),
+    "tokens": ("estimated_tokens", "{:,.0f} tokens", 0.5),
     "usd": ("estimated_usd", "${:.4f}", 0.00005),
 }
 """Of a quantity that is estimated where it is not known: the field of `Usage`, how it is written, what is too little.

@@ -36,7 +36,7 @@ def load(settings: DatasetSettings, *, seed: int, limit: int | None) -> Dataset:
     ids = _numbers([sample.id for sample in samples])
     threads = _numbers([sample.question.thread_id for sample in samples])
     for key, (first, second, *_) in ids.items():
-        raise DatasetError(f"{place}: samples {first} and {second} have the same id {key}")
+        raise DatasetError(f"{place}: samples {first} and {second} have the same id {key}; give each its own")
     for thread, (first, second, *_) in threads.items():
         raise DatasetError(
             f"{place}: samples {first} and {second} have the same thread_id {thread}, and samples are asked at once, "

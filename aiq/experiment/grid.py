@@ -106,17 +106,19 @@ def refuse_unused(grid: Grid, overrides: Sequence[str]) -> None:
     whole = math.prod(len(axis.values) for axis in grid.axes)
     if strategy == "random" and grid.settings.points >= whole:
         raise ConfigError(
-            f"sweep.strategy=random: sweep.points={grid.settings.points} are all {whole} points of the grid; set fewer "
-            "(sweep.points=N), or drop the strategy"
+            f"sweep.strategy=random: sweep.points={grid.settings.points}: the grid has no more than {whole}; "
+            "set fewer (sweep.points=N), or drop the strategy"
         )
 
 
 def refuse_axes(config: Mapping[str, Any], overrides: Sequence[str]) -> None:
     """Raises ConfigError when a single run is made of a config that varies a setting for which no value is typed."""
     typed = [override.get_key_element() for override in parse(overrides)]
-    for name, values in sweep_of(config).axes.items():
-        if values and len(values) > 1 and name not in typed:
-            raise ConfigError(f"{config['name']} is a sweep over {name}, which needs -m; for one run set {name}=VALUE")
+    axes = sweep_of(config).axes.items()
+    if varied := [name for name, values in axes if values and len(values) > 1 and name not in typed]:
+        one = " ".join(f"{name}=VALUE" for name in varied)
+        over = " and ".join(varied)
+        raise ConfigError(f"{config['name']} is a sweep over {over}, which needs -m; for one run set {one}")
 
 
 def written(value: JsonValue) -> str:

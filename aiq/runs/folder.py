@@ -18,7 +18,7 @@ from aiq.core.errors import ConfigError, UserError
 from aiq.core.plugins import describe
 from aiq.core.samples import Shard
 from aiq.core.seeds import derive
-from aiq.runs.journal import unwritable
+from aiq.runs.journal import of_another_version, unwritable
 from aiq.runs.manifest import Manifest
 from aiq.runs.summary import Summary
 
@@ -173,6 +173,12 @@ def in_use(path: Path, but: Shard | None = None) -> bool:
     return any(writer.shard != but for writer in _at_work(path))
 
 
+def not_finished(path: Path, status: str) -> str:
+    """`is not finished (...)`: why a run of this status cannot be read as a whole, and what to do first."""
+    remedy = "still running; wait for it" if in_use(path) else f"{status}; aiq run resume={path}"
+    return f"is not finished ({remedy})"
+
+
 def _at_work(path: Path) -> Iterator[Writer]:
     """Who holds a lock of the folder; a writer's turn says nothing here."""
     for file in path.glob(_LOCK.format("*")):
@@ -204,7 +210,8 @@ def read_record(path: Path, record: type[RecordT], absent: str) -> RecordT:
     try:
         return record.model_validate_json(path.read_bytes())
     except ValidationError as error:
-        raise UserError(f"{path}: {describe(error)}") from None
+        remedy = "another version of aiq wrote it" if of_another_version(error) else "restore it from a copy"
+        raise UserError(f"{path}: {describe(error)}; {remedy}") from None
 
 
 def write_whole(path: Path, text: str) -> None:

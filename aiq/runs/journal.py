@@ -124,7 +124,7 @@ def read_lines(
         except ValueError as error:
             number = path.read_bytes()[:start].count(b"\n") + 1
             why = describe(error) if isinstance(error, ValidationError) else str(error)
-            if isinstance(error, ValidationError) and _of_another_version(error):
+            if isinstance(error, ValidationError) and of_another_version(error):
                 raise UserError(f"{path}, line {number}: {why}; another version of aiq wrote it") from None
             _say_once(f"aiq: {path}, line {number} is damaged and left out: {' '.join(why.split())[:300]}")
         else:
@@ -132,7 +132,8 @@ def read_lines(
         start += len(line)
 
 
-def _of_another_version(error: ValidationError) -> bool:
+def of_another_version(error: ValidationError) -> bool:
+    """Whether nothing is wrong with a record but fields and a schema version that this one does not know."""
     return all(item["type"] == "extra_forbidden" or "schema_version" in item["loc"] for item in error.errors())
 
 

@@ -55,6 +55,9 @@ def read_samples(
 ) -> dict[SampleKey, SampleRow]:
     """The last attempt of each key. `light` lightens each row as it is read, where not all texts are needed at once."""
     _say_torn(folder, "samples")
+    if not folder.journals("samples") and folder.read_manifest().status == "finished":
+        remedy = f"restore it from a copy, or make its attempts again: aiq run resume={folder.path}"
+        say(f"aiq: {folder.path} has no samples.jsonl any more; {remedy}")
     return {row.key: light(row) if light else row for row in every_sample(folder)}
 
 

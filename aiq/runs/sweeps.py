@@ -218,6 +218,8 @@ def find_sweep(name: str, results: str = "results") -> SweepFolder:
     found = [path for path in places(name, results) if (path / SWEEP_FILE).is_file()]
     if not found and "/" not in name:
         found = list(newest(Path(results).glob(f"{'*' if name == LATEST else name}/*/{SWEEP_FILE}")))
+    if not found and name == LATEST:
+        raise UserError(f"there are no sweeps in {results}/; name a sweep, or the results folder with --results")
     if not found:
         there = f"nor is there a sweep or an experiment with one of that name in {results}/"
         raise UserError(f"{name} is no sweep (a folder with a {SWEEP_FILE}), {there}")

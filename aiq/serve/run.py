@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from aiq import datasets
-from aiq.agents.base import Agent
 from aiq.core.base import Record
 from aiq.core.errors import DatasetError
 from aiq.core.run_settings import DatasetSettings, RunSettings
@@ -27,6 +26,7 @@ from aiq.runs.manifest import DatasetIdentity
 from aiq.runs.reader import read_state
 from aiq.runs.rows import SampleRow
 from aiq.runs.summary import summarise
+from aiq.serve.agents import Agents
 
 QUESTIONS = "questions.jsonl"
 
@@ -45,13 +45,15 @@ class ServedRun:
     """The run of one start, open. `home`: the folder of all starts."""
 
     def __init__(
-        self, settings: RunSettings, overrides: Sequence[str], agent: Agent, resources: Resources, home: Path
+        self, settings: RunSettings, overrides: Sequence[str], agents: Agents, resources: Resources, home: Path
     ) -> None:
         self.folder = RunFolder(home / new_run_id())
         asked = settings.dataset.model_copy(update={"path": str(self.folder.path / QUESTIONS)})
         settings = settings.model_copy(update={"dataset": asked})
         none = Dataset(name=settings.dataset.name, samples=(), fingerprint="", size=0)
-        plan = RunPlan(settings, tuple(overrides), agent, settings.agent.settings, (), none)
+        name = agents.names[0]
+        agent, options = agents.agent(name, {}), {"agent": name}
+        plan = RunPlan(settings, tuple(overrides), agent, settings.agent.settings, (), none, options=options)
         self._start = time.monotonic()
         self.folder.create()
         self._lock = self.folder.lock()

@@ -28,7 +28,7 @@ def listen(settings: ServeSettings) -> socket.socket:
         family = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((settings.host, settings.port), family=family, backlog=512)
     except OSError as error:
-        why = error.strerror or str(error)
+        why = str(error.strerror or error).partition(" (")[0]
         raise ConfigError(f"serve.host={settings.host} serve.port={settings.port}: {why}; take another") from None
 
 
@@ -96,8 +96,8 @@ async def serve(
     `render`: Markdown of others as HTML that is safe to show; `live`: agents are told the present time. Raises
     UserError, one line.
     """
-    async with serving(agents, settings, api, overrides, live=live) as service:
-        with listen(api) as connection:
+    with listen(api) as connection:
+        async with serving(agents, settings, api, overrides, live=live) as service:
             server = Server(make_app(service, render), api, service.streams.stop)
             host, port = connection.getsockname()[:2]
             greet(Serving(service, server, f"http://{f'[{host}]' if ':' in host else host}:{port}"))

@@ -63,7 +63,7 @@ async def serving(
         resources = await held.enter_async_context(open_resources(settings))
         agents.check(resources.tools)
         end_cut_off(home)
-        run = ServedRun(settings, overrides, agents.agent(agents.names[0], {}), resources, home)
+        run = ServedRun(settings, overrides, agents, resources, home)
         held.callback(run.close)
         attempts = Attempts(agents, settings, run, resources, sample.question, live=live)
         service = Service(agents, api, store, run, attempts)

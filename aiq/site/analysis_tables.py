@@ -194,7 +194,8 @@ def corrected_table(found: Corrections) -> Iterator[RenderableType]:
         for one in found.metrics
     ]  # fmt: skip
     headings = ("metric", "judge", "labels", "95 %\ninterval", "labels\nn", "corrected", "95 %\ninterval", "n")
-    yield Sheet(headings, rows, f"{found.run_id}: corrected by labels")
+    if rows:
+        yield Sheet(headings, rows, f"{found.run_id}: corrected by labels")
     for one in found.metrics:
         if one.weight is not None:
             said = f"the judge's scores count with a weight of {number(one.weight)} (PPI++)"

@@ -59,7 +59,8 @@ def _print(title: str, most: Mapping[str, Bounds], likely: Mapping[str, Totals],
         rows.append(("expected", name, *cells))
     told = "there is no earlier run to estimate from: name one with --like RUN"
     if earlier is not None:
-        told = f"expected by {counted(earlier.attempts, 'attempt')} of {earlier.folder.path}; 95 % prediction intervals"
+        made = f"{counted(earlier.attempts, 'attempt')} of {earlier.folder.path}"
+        told = f"expected from {made}; 95 % prediction intervals"
     show(Sheet(("", "", *HEADINGS.values()), rows, title, left=2), CHECKED_BEFORE, told)
 
 

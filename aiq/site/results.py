@@ -34,7 +34,7 @@ def write_site(results: Path, *, shown: bool = False) -> tuple[int, list[str]]:
                 write_run(RunFolder(path))
             written += 1
         except AiqError as error:
-            problems.append(f"{path}: {error}")
+            problems.append(str(error) if str(path) in str(error) else f"{path}: {error}")
     write_shared(results)
     update_index(results, {})
     return written, problems

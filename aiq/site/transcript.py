@@ -76,7 +76,7 @@ def outlined(value: Any) -> str:
 
 
 def _short(text: str) -> bool:
-    return len(text) <= _LONGEST and "\n" not in text
+    return len(text) <= _LONGEST and "\n" not in text and not text.startswith("- ")
 
 
 def events_shown(events: Iterable[EventData], short: Shorten) -> RenderableType:

@@ -1,6 +1,7 @@
 """What is wrong with a command, a config or an endpoint is one clear line, at once, and exit code 2."""
 
 import socket
+import sys
 
 import pytest
 
@@ -72,6 +73,9 @@ class Broken(Mute):
         ),
         (["experiment=tiny", "agent=null"], "agent=null: name one option; there are: ai_q"),
         (["experiment=tiny", "agent=[echo,ai_q]"], "agent=[echo,ai_q]: name one option"),
+        (["experiment=tiny", "run_id=.."], "run_id='..': write letters and digits, and after the first also . and -"),
+        (["experiment=tiny", "runner=slurm", "runner.processes=2"], "pip install 'aiq-bench[slurm]'"),
+        (["experiment=tiny", "runner=ray", "runner.processes=2"], "pip install 'aiq-bench[ray]'"),
         (["resume=nowhere"], "nowhere is no run folder"),
         (["resume=results", "-m"], "results is no sweep"),
         (["experiment=tiny", "=3"], "=3: expected SETTING=VALUE; the setting has no name"),
@@ -89,8 +93,14 @@ class Broken(Mute):
     ],
 )
 def test_one_line_and_nothing_left_behind(
-    here: Workplace, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+    here: Workplace,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    message: str,
 ) -> None:
+    for extra in ("ray", "submitit"):
+        monkeypatch.setitem(sys.modules, extra, None)  # as if it were not installed
     (here.path / "a_file").write_text("")
     (here.path / "a_typo.py").write_text("class Agent(:\n")
     (here.path / "half_made.py").write_text("1 / 0\n")

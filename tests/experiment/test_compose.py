@@ -290,7 +290,7 @@ def test_a_wrong_section_is_one_line(section: str, message: str) -> None:
 
 def test_a_sweep_in_the_config_needs_m() -> None:
     config = compose(["experiment=sweep_deep"])
-    with pytest.raises(ConfigError, match=r"sweep_deep is a sweep over agent.deep.max_loops, which needs -m"):
+    with pytest.raises(ConfigError, match=r"sweep over agent.deep.max_loops and agent.deep.max_queries, which"):
         refuse_axes(config, [])
     refuse_axes(config, ["agent.deep.max_loops=2", "agent.deep.max_queries=4"])
 

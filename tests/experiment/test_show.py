@@ -52,15 +52,28 @@ def test_an_attempt_is_shown_with_all_that_happened(here: Workplace, capsys: pyt
     assert "letters.count, letters.vowels, letters.pages: error  this report" in shown("latest", "s3")
     bug = shown("latest", "s4", "--judge", "--full")
     assert all(part in bug for part in ("Traceback", "in score", "KeyError: 'a bug of the judge'"))
+    manifest = (run / "manifest.json").read_text()
+    for name, text in {
+        "damaged": manifest[:20],
+        "newer": manifest.replace('"schema_version": 2', '"schema_version": 3'),
+    }.items():
+        (here.path / name).mkdir()
+        (here.path / name / "manifest.json").write_text(text)
     for arguments, message in (
         (["latest", "s9"], "has no sample s9; it has 4: s1, s2, s3, s4"),
-        (["latest", "s1", "--epoch", "7"], "no epoch 7"),
+        (["latest", "s1", "--epoch", "7"], "no epoch 7 in results/tiny/"),
+        (["latest", "--epoch", "2"], "--epoch, --judge and --full are of one sample; name it: aiq show RUN SAMPLE"),
         (["nowhere", "s1"], "nowhere is no run folder"),
+        (["damaged"], "damaged/manifest.json: Invalid JSON: EOF while parsing"),
+        (["newer"], "schema_version=3: Input should be 1 or 2; another version of aiq wrote it"),
         (["latest", "s1", "--results", "elsewhere"], "no runs in elsewhere/"),
     ):
         err = shown(*arguments, code=2)
         assert message in err
         assert err.count("\n") == 1
+    (run / "samples.jsonl").unlink()
+    assert main(["show", "latest"]) == 0
+    assert "has no samples.jsonl any more; restore it from a copy, or" in capsys.readouterr().err
 
 
 def test_earlier_turns_stand_before_the_question(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
@@ -100,6 +113,7 @@ def test_json_is_outlined_for_reading() -> None:
         "levels": {"exact": 1},
         "ids": ["a", "b"],
         "judgements": [vote, vote],
+        "facts": [{"id": "d1"}],
     }
     said = ["  - model: m, vote: 1, value: 0.333", "    answer:", "      comment: no", "      evaluation: wrong"]
     assert outlined(detail).split("\n") == [
@@ -107,6 +121,8 @@ def test_json_is_outlined_for_reading() -> None:
         "judgements:",
         *said,
         *said,
+        "facts:",
+        "  - id: d1",
     ]
 
 

@@ -55,7 +55,7 @@ def test_random_makes_some_of_the_points(here: Workplace) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (["sweep.strategy=random"], "sweep.points=20 are all 3 points of the grid"),
+        (["sweep.strategy=random"], "sweep.points=20: the grid has no more than 3; set fewer"),
         (["sweep.strategy=halving", "sweep.points=3"], "sweep.points=3: sweep.strategy=random or optuna uses it"),
         (["sweep.rungs=2"], "sweep.rungs=2: sweep.strategy=halving uses it, and this is sweep.strategy=grid"),
     ],

@@ -1,5 +1,6 @@
 """`aiq runs` and `aiq watch`: what a results folder tells other processes of its runs."""
 
+import _thread
 import json
 import re
 import shutil
@@ -45,7 +46,10 @@ def test_runs_are_listed_newest_first(here: Workplace, capsys: Captured) -> None
         ("run", 2, None),
         ("run", 6, "letters.count"),
     ]
-    for arguments, said in ((["nothing", "like it"], "in it: nothing, like it"), (["--results", "x"], "no runs in x/")):
+    for arguments, said in (
+        (["nothing", "like it"], "in its columns: nothing, like it"),
+        (["--results", "x"], "no runs in x/"),
+    ):
         assert main(["runs", *arguments]) == 2
         assert said in capsys.readouterr().err
 
@@ -103,6 +107,17 @@ def test_watching_ends_as_the_run_does(here: Workplace, capsys: Captured, monkey
     assert re.search(r"tiny: 6 of 6 done, 0:0\d.*, letters.count \d", captured.err)
     assert captured.err.endswith("ended with exit code 0: done\n")
     assert "6 samples, 6 attempts: 6 completed" in captured.out
+
+
+def test_ctrl_c_ends_the_watching_alone(here: Workplace, capsys: Captured) -> None:
+    folder = RunFolder(here.ran())
+    folder.write_manifest(folder.read_manifest().model_copy(update={"status": "running"}))
+    with folder.lock():
+        threading.Timer(0.5, _thread.interrupt_main).start()
+        assert main(["watch", "tiny"]) == 130
+        assert capsys.readouterr().err.endswith("aiq: interrupted\n")
+        assert main(["compare", "tiny", "tiny"]) == 2
+        assert "A is not finished (still running; wait for it)" in capsys.readouterr().err
 
 
 GO_ON = "; what is finished is kept, go on with: aiq run resume="

@@ -183,8 +183,12 @@ def test_without_keys_only_this_machine_is_answered(api: Api, headers: dict[str,
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["serve.host=0.0.0.0"], "serve.host=0.0.0.0 is reached from elsewhere, so it needs keys; make one with"),
+        (
+            ["serve.host=0.0.0.0", "serve.port=0"],
+            "serve.host=0.0.0.0 is reached from elsewhere, so it needs keys; make one with",
+        ),
         (["dataset=freshqa_mini"], "dataset: a server's samples are the tasks that it is asked; leave it out"),
+        (["serve.port={busy}"], "serve.port={busy}: Address already in use; take another"),
         (["serve.port=99999"], "serve.port=99999: Input should be less than or equal to 65535"),
         (["serve.agents=[nobody]"], "agent=nobody: there is no such agent"),
         (["--remove-key", "nobody"], "--remove-key nobody: there is no such key"),
@@ -194,10 +198,13 @@ def test_what_cannot_be_served_is_one_line(
     arguments: list[str], line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["serve", *arguments]) == 2
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        port = str(busy.getsockname()[1])
+        assert main(["serve", *(text.replace("{busy}", port) for text in arguments)]) == 2
     said = capsys.readouterr().err
-    assert line in said
+    assert line.replace("{busy}", port) in said
     assert said.count("\n") == 1
+    assert not [*Path("results").glob("serve/*/")]
 
 
 def test_keys_are_shown_once_and_kept_as_hashes(

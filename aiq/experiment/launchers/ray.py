@@ -32,16 +32,18 @@ class Ray:
     Settings = RaySettings
 
     def __init__(self, settings: RaySettings) -> None:
+        os.environ.update(_QUIET)
+        try:
+            import ray  # noqa: F401
+        except ImportError:
+            raise ConfigError("runner=ray needs more packages: pip install 'aiq-bench[ray]'") from None
         self._settings = settings
         self._task: Any = None
 
     @asynccontextmanager
     async def opened(self, shards: int) -> AsyncIterator[None]:
-        os.environ.update(_QUIET)
-        try:
-            import ray
-        except ImportError:
-            raise ConfigError("runner=ray needs more packages: pip install 'aiq-bench[ray]'") from None
+        import ray
+
         here: dict[str, Any] = {"num_cpus": shards, "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
         given = {"address": self._settings.address} if self._settings.address else here
         try:

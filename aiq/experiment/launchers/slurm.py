@@ -30,14 +30,14 @@ class Slurm:
     Settings = SlurmSettings
 
     def __init__(self, settings: SlurmSettings) -> None:
-        self._settings = settings
-
-    @asynccontextmanager
-    async def opened(self, shards: int) -> AsyncIterator[None]:
         try:
             import submitit  # noqa: F401
         except ImportError:
             raise ConfigError("runner=slurm needs more packages: pip install 'aiq-bench[slurm]'") from None
+        self._settings = settings
+
+    @asynccontextmanager
+    async def opened(self, shards: int) -> AsyncIterator[None]:
         yield
 
     async def run(self, folder: Path, shard: Shard) -> ShardEnd:

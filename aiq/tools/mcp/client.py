@@ -65,7 +65,8 @@ class McpServer:
             late = f"has not listed its tools within {self.settings.connect_seconds:g} s (connect_seconds)"
             raise RunAborted(f"{self.setting}: {self._place} {late}{self._last_words()}") from None
         except OSError as error:
-            raise ConfigError(f"{self.setting}: {self._place} cannot be started: {error}") from None
+            why = f"{error.strerror or error}; check its command"
+            raise ConfigError(f"{self.setting}: {self._place} cannot be started: {why}") from None
         except Exception as error:
             raise RunAborted(f"{self.setting}: {self._place}: {_words(error)}{self._last_words()}") from None
 

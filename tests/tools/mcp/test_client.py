@@ -124,7 +124,11 @@ BREAKS = "import sys; sys.exit('Error: the database is locked')"
 @pytest.mark.parametrize(
     ("settings", "kind", "why"),
     [
-        ({"command": ["no-such-program"]}, ConfigError, "no-such-program cannot be started: .*No such file"),
+        (
+            {"command": ["no-such-program"]},
+            ConfigError,
+            "no-such-program cannot be started: No such file or directory; check its command",
+        ),
         ({"command": [sys.executable, "-c", BREAKS]}, RunAborted, "Connection closed; it says: Error: the database is"),
         (
             {"command": ["sleep", "60"], "connect_seconds": 0.3},
