@@ -99,7 +99,7 @@ async def execute(
         manifest = earlier.with_judges(plan.spec.judges) if earlier else new_manifest(plan, folder.run_id)
         accounts: tuple[Account, ...] = ("judge",) if manifest.rescored else get_args(Account)
         left = state.left()
-        todo = [key for key in left if only is None or key.sample_id in only]
+        todo = left if only is None else [key for key in left if key.sample_id in only]
         resources = await _open(plan, accounts, held) if todo else None
         if earlier is None:
             folder.create()
@@ -222,7 +222,7 @@ class Runner:
         self._plan, self._folder, self._state, self._observer = plan, folder, state, observer
         self._unscored = dict(unscored)
         self._judged = JudgedBefore(folder, plan)
-        self._samples = {sample.id: sample for sample in plan.dataset.samples}
+        self._samples = plan.dataset.samples
         settings, ledger = plan.settings, UsageLedger()
         if shard := settings.shard:  # its part of the limits, which it alone uses up
             earlier = spent(folder, lambda writer: writer.turn < folder.writer.turn)
@@ -312,14 +312,14 @@ class Runner:
         earlier = self._state.attempts.get(key)
         if earlier is not None:
             self._observer.retrying(key)
-        sample = self._samples[key.sample_id]
+        sample = self._samples.named(key.sample_id)
         attempt = earlier.attempt + 1 if earlier else 1
         with self._sessions.agent(type(self._plan.agent).__name__, sample, key.epoch, attempt) as session:
             return await run_attempt(self._plan.agent, sample, session, self._keep_attempt)
 
     async def _judge(self, row: SampleRow) -> None:
         """Let each judge that has not scored this attempt do so, one after the other."""
-        sample = self._samples[row.sample_id]
+        sample = self._samples.named(row.sample_id)
         for planned in self._plan.judges:
             if self._state.judged(row.key, planned.spec):
                 continue
