@@ -63,7 +63,7 @@ def export(folder: RunFolder, out: Path) -> tuple[Path, str | None]:
     return path, problem
 
 
-def _log(folder: RunFolder, manifest: Manifest, targets: Samples) -> "EvalLog":
+def _log(folder: RunFolder, manifest: Manifest, targets: "Samples") -> "EvalLog":
     from inspect_ai.log import EvalLog, EvalResults, EvalStats, condense_sample
 
     summary = summary_of(folder, manifest)

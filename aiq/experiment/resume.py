@@ -103,7 +103,7 @@ def load_state(
     DatasetError for a row of a sample, or a question, that the dataset no longer has.
     """
     keys = shard.part(plan.spec.keys) if shard else plan.spec.keys
-    own, writer = {*keys} if shard else keys, folder.writer
+    own, writer = {*keys}, folder.writer
     whose = (lambda other: other == writer or other.turn < writer.turn) if shard else everyone
     state = RunState(replace(plan.spec, keys=keys))
     state.add_scores(score for score in every_score(folder, whose) if score.key in own)
