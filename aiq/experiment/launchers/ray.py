@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import Field
 
-from aiq.core.errors import ConfigError, RunAborted
+from aiq.core.errors import RunAborted
 from aiq.core.samples import Shard
 from aiq.core.settings import Positive, Settings
-from aiq.experiment.launchers.base import ShardEnd, work
+from aiq.experiment.launchers.base import ShardEnd, package, work
 
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 """No statistics of usage, and no word on settings of accelerators, of which a shard uses none."""
@@ -38,10 +38,7 @@ class Ray:
     @asynccontextmanager
     async def opened(self, shards: int) -> AsyncIterator[None]:
         os.environ.update(_QUIET)
-        try:
-            import ray
-        except ImportError:
-            raise ConfigError("runner=ray needs more packages: pip install 'aiq-bench[ray]'") from None
+        ray = package("ray", "ray")
         here: dict[str, Any] = {"num_cpus": shards, "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
         given = {"address": self._settings.address} if self._settings.address else here
         try:
