@@ -1,9 +1,11 @@
 """Shards as tasks of Ray: on a cluster that exists, or on one of this machine that listens on loopback only."""
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from pydantic import Field
@@ -15,6 +17,10 @@ from aiq.experiment.launchers.base import ShardEnd, package, work
 
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 """No statistics of usage, and no word on settings of accelerators, of which a shard uses none."""
+_HERE = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+"""A cluster of one machine, on loopback: the switch is named after the systems on which it is so by default."""
+_CLUSTER_FILE = "ray_bootstrap_config.yaml"
+"""In the home folder. Where Ray finds none, it asks the metadata services of three clouds whose machine it is on."""
 
 
 class RaySettings(Settings):
@@ -33,26 +39,38 @@ class Ray:
 
     def __init__(self, settings: RaySettings) -> None:
         self._settings = settings
-        self._task: Any = None
+        self._do: Callable[..., Any]
 
     @asynccontextmanager
     async def opened(self, shards: int) -> AsyncIterator[None]:
-        os.environ.update(_QUIET)
-        ray = package("ray", "ray")
-        here: dict[str, Any] = {"num_cpus": shards, "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
-        given = {"address": self._settings.address} if self._settings.address else here
-        try:
-            ray.init(log_to_driver=False, logging_level="error", **given)
-        except (ConnectionError, RuntimeError, ValueError) as error:
-            why = " ".join(str(error).split())
-            raise RunAborted(f"runner.launcher.address={self._settings.address}: no Ray cluster: {why}") from None
-        try:
-            options = {"num_cpus": self._settings.cpus, "max_retries": -1}
-            self._task = ray.remote(work).options(**options)
-            yield
-        finally:
-            ray.shutdown()
+        address = self._settings.address
+        os.environ.update(_QUIET if address else _QUIET | _HERE)
+        ray, own = package("ray", "ray"), Path.home()
+        given = {"address": address} if address else {"num_cpus": shards, "include_dashboard": False}
+        with TemporaryDirectory() as folder:
+            Path(folder, _CLUSTER_FILE).write_text("{}", encoding="utf-8")
+            try:
+                os.environ["HOME"] = folder
+                ray.init(log_to_driver=False, logging_level="error", **given)
+            except (ConnectionError, RuntimeError, ValueError) as error:
+                why = " ".join(str(error).split())
+                raise RunAborted(f"runner.launcher.address={address}: no Ray cluster: {why}") from None
+            finally:
+                os.environ["HOME"] = str(own)
+            try:
+                task = ray.remote(_work).options(num_cpus=self._settings.cpus, max_retries=-1)
+                self._do = partial(task.remote, None if address else own)
+                yield
+            finally:
+                ray.shutdown()
 
     async def run(self, folder: Path, shard: Shard) -> ShardEnd:
-        end: ShardEnd = await self._task.remote(folder, shard)
+        end: ShardEnd = await self._do(folder, shard)
         return end
+
+
+def _work(home: Path | None, folder: Path, shard: Shard) -> ShardEnd:
+    """The task; `home`: the home folder of whoever runs the shards, where they have another one."""
+    if home is not None:
+        os.environ["HOME"] = str(home)
+    return work(folder, shard)
