@@ -48,7 +48,7 @@ def content(folder: RunFolder) -> dict[Any, Any]:
 
 
 def seconds_at_work(folder: RunFolder) -> float:
-    """From the start of the first attempt to the end of the last one: without what starts processes and writes pages."""
+    """From the start of the first attempt to the end of the last: without the start of processes, and the page."""
     rows = [
         (datetime.fromisoformat(row.timing.started).timestamp(), row.timing.seconds) for row in every_sample(folder)
     ]

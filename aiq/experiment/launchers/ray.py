@@ -1,8 +1,8 @@
 """Shards as tasks of Ray: on a cluster that exists, or on one of this machine that listens on loopback only."""
 
 import os
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -43,30 +43,36 @@ class Ray:
 
     @asynccontextmanager
     async def opened(self, shards: int) -> AsyncIterator[None]:
-        address = self._settings.address
-        os.environ.update(_QUIET if address else _QUIET | _HERE)
-        ray, own = package("ray", "ray"), Path.home()
-        given = {"address": address} if address else {"num_cpus": shards, "include_dashboard": False}
-        with TemporaryDirectory() as folder:
-            Path(folder, _CLUSTER_FILE).write_text("{}", encoding="utf-8")
-            try:
-                os.environ["HOME"] = folder
-                ray.init(log_to_driver=False, logging_level="error", **given)
-            except (ConnectionError, RuntimeError, ValueError) as error:
-                why = " ".join(str(error).split())
-                raise RunAborted(f"runner.launcher.address={address}: no Ray cluster: {why}") from None
-            finally:
-                os.environ["HOME"] = str(own)
-            try:
-                task = ray.remote(_work).options(num_cpus=self._settings.cpus, max_retries=-1)
-                self._do = partial(task.remote, None if address else own)
-                yield
-            finally:
-                ray.shutdown()
+        with _cluster(self._settings.address, shards) as (ray, home):
+            task = ray.remote(_work).options(num_cpus=self._settings.cpus, max_retries=-1)
+            self._do = partial(task.remote, home)
+            yield
 
     async def run(self, folder: Path, shard: Shard) -> ShardEnd:
         end: ShardEnd = await self._do(folder, shard)
         return end
+
+
+@contextmanager
+def _cluster(address: str | None, shards: int) -> Iterator[tuple[Any, Path | None]]:
+    """Ray, connected, and the home folder of this process where the cluster's has another one."""
+    os.environ.update(_QUIET if address else _QUIET | _HERE)
+    ray, own = package("ray", "ray"), os.environ.get("HOME") or str(Path.home())
+    given = {"address": address} if address else {"num_cpus": shards, "include_dashboard": False}
+    with TemporaryDirectory() as folder:
+        Path(folder, _CLUSTER_FILE).write_text("{}", encoding="utf-8")
+        try:
+            os.environ["HOME"] = own if address else folder
+            ray.init(log_to_driver=False, logging_level="error", **given)
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            why = " ".join(str(error).split())
+            raise RunAborted(f"runner.launcher.address={address}: no Ray cluster: {why}") from None
+        finally:
+            os.environ["HOME"] = own
+        try:
+            yield ray, None if address else Path(own)
+        finally:
+            ray.shutdown()
 
 
 def _work(home: Path | None, folder: Path, shard: Shard) -> ShardEnd:
