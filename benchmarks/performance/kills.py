@@ -64,8 +64,8 @@ class Burning(io.FileIO):
 
 
 def burning_open(file: Any, mode: str = "r", buffering: int = -1, *args: Any, **more: Any) -> Any:
-    """As `open`."""
-    if not set(mode) & {*"wax"} or isinstance(file, int):
+    """As `open`. What has an opener is a temporary file."""
+    if not set(mode) & {*"wax"} or isinstance(file, int) or "opener" in more:
         return _OPEN(file, mode, buffering, *args, **more)
     raw = Burning(file, mode.replace("b", "").replace("t", ""))
     if buffering == 0:
