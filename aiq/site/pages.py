@@ -194,7 +194,12 @@ def _write_samples(folder: RunFolder, manifest: Manifest, known: Samples) -> Jso
     events = EventReader(folder)
     texts, lines = Chunks(folder.path / SITE, "samples"), Chunks(folder.path / SITE, "events")
     table = _Table()
-    for key in sorted(rows, key=lambda key: (order.get(key.sample_id, len(order)), natural(key.sample_id), key.epoch)):
+
+    def rank(key: SampleKey) -> tuple[Any, ...]:
+        at = order.get(key.sample_id, len(order))
+        return at, () if at < len(order) else natural(key.sample_id), key.epoch
+
+    for key in sorted(rows, key=rank):
         row = _read(rows[key], SampleRow)
         scored = (_read(at, ScoreRow) for at in scores[key])
         found = [*{(score.judge, score.metric): score for score in scored if score.attempt == row.attempt}.values()]
