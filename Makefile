@@ -27,7 +27,7 @@ types: ## mypy, strict, on aiq, benchmarks, scripts and tests
 whole: ## runs of minutes that `make test` makes smaller
 	$(PYTEST) -m "whole and not timing" tests
 
-extras: ## tests of the extras inspect, mlflow, optuna, otel and wandb, each in an environment of its own
+extras: ## tests of the extras inspect, mlflow, optuna, otel, ray and wandb, each in an environment of its own
 	scripts/extras
 
 coverage: ## branch coverage of all tests, by package

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample, EvalSampleLimit, EvalScore, EvalSpec
     from inspect_ai.scorer import Score
 
+    from aiq.datasets import Samples
+
 _STATUS: Final[Mapping[RunStatus, str]] = {
     "running": "started",
     "finished": "success",
@@ -61,7 +63,7 @@ def export(folder: RunFolder, out: Path) -> tuple[Path, str | None]:
     return path, problem
 
 
-def _log(folder: RunFolder, manifest: Manifest, targets: Mapping[str, Sample]) -> "EvalLog":
+def _log(folder: RunFolder, manifest: Manifest, targets: "Samples") -> "EvalLog":
     from inspect_ai.log import EvalLog, EvalResults, EvalStats, condense_sample
 
     summary = summary_of(folder, manifest)

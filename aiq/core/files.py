@@ -9,6 +9,7 @@ import math
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -88,8 +89,8 @@ class Row:
         return text
 
 
-def read_rows(files: Files, path: Path, setting: str, columns: Sequence[str]) -> list[Row]:
-    """The rows of a `.csv`, `.json` or `.jsonl` file (also `.gz`).
+def read_rows(files: Files, path: Path, setting: str, columns: Sequence[str]) -> Iterator[Row]:
+    """The rows of a `.csv`, `.json` or `.jsonl` file (also `.gz`), which is read now.
 
     `columns` are those that a CSV's header must have. Raises DatasetError.
     """
@@ -98,12 +99,12 @@ def read_rows(files: Files, path: Path, setting: str, columns: Sequence[str]) ->
         raise DatasetError(f"{path}: expected a .csv, .json or .jsonl file (or one of these with .gz); check {setting}")
     text, name = files.text(path, setting), str(path)
     if suffix == ".csv":
-        rows = list(_csv_rows(text, name, columns))
+        rows = _csv_rows(text, name, columns)
     else:
-        rows = list(_json_rows(text, name) if suffix == ".json" else jsonl_rows(text, name))
-    if not rows:
+        rows = _json_rows(text, name) if suffix == ".json" else jsonl_rows(text, name)
+    if (first := next(rows, None)) is None:
         raise DatasetError(f"{path} has no rows; check {setting}")
-    return rows
+    return chain((first,), rows)
 
 
 def _csv_rows(text: str, name: str, columns: Sequence[str]) -> Iterator[Row]:
@@ -141,12 +142,13 @@ def _header(names: list[str], where: str, columns: Sequence[str]) -> list[str] |
     return names
 
 
-def _json_rows(text: str, name: str) -> list[Row]:
+def _json_rows(text: str, name: str) -> Iterator[Row]:
     """The objects of a JSON list."""
     value = parsed_json(text, name)
     if not isinstance(value, list):
         raise DatasetError(f"{name}: expected a JSON list of objects")
-    return [_object(item, f"{name}, item {number}") for number, item in enumerate(value, start=1)]
+    for number, item in enumerate(value, start=1):
+        yield _object(item, f"{name}, item {number}")
 
 
 def jsonl_rows(text: str, name: str) -> Iterator[Row]:

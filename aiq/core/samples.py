@@ -3,8 +3,8 @@
 import hashlib
 import json
 import re
-from collections.abc import Mapping
-from typing import Annotated, Literal, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal, NamedTuple, overload
 
 from pydantic import BeforeValidator, Field, JsonValue
 
@@ -147,6 +147,27 @@ class SampleKey(NamedTuple):
     epoch: int
 
 
+class Keys(Sequence[SampleKey]):
+    """Every epoch of every sample, sample by sample, or a slice of that; a key is made when it is asked for."""
+
+    def __init__(self, ids: Sequence[str], epochs: int, numbers: range | None = None) -> None:
+        self._ids, self._epochs = ids, epochs
+        self._numbers = range(len(ids) * epochs) if numbers is None else numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @overload
+    def __getitem__(self, place: int) -> SampleKey: ...
+    @overload
+    def __getitem__(self, place: slice) -> "Keys": ...
+    def __getitem__(self, place: int | slice) -> "SampleKey | Keys":
+        if isinstance(place, slice):
+            return Keys(self._ids, self._epochs, self._numbers[place])
+        sample, epoch = divmod(self._numbers[place], self._epochs)
+        return SampleKey(self._ids[sample], epoch + 1)
+
+
 class Shard(NamedTuple):
     """Part `number`, from 1, of a run that is done in `of` parts."""
 
@@ -164,6 +185,6 @@ class Shard(NamedTuple):
     def __str__(self) -> str:
         return f"{self.number}/{self.of}"
 
-    def part(self, keys: tuple[SampleKey, ...]) -> tuple[SampleKey, ...]:
+    def part(self, keys: Sequence[SampleKey]) -> Sequence[SampleKey]:
         """Its keys: each key is in one shard, and shards differ by at most one key."""
         return keys[self.number - 1 :: self.of]

@@ -5,5 +5,6 @@
 
 from aiq.datasets.base import Dataset, DatasetSource, SourceSettings
 from aiq.datasets.load import load
+from aiq.datasets.stored import Samples
 
-__all__ = ["Dataset", "DatasetSource", "SourceSettings", "load"]
+__all__ = ["Dataset", "DatasetSource", "Samples", "SourceSettings", "load"]

@@ -4,17 +4,18 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import Field, JsonValue, ValidationError
 
-from aiq.core.base import Record
 from aiq.core.errors import DatasetError
 from aiq.core.files import Files, Row, as_text, find, parsed_json, read_rows, resolve
 from aiq.core.plugins import describe
 from aiq.core.samples import Question, Sample, Truth
 from aiq.core.settings import Settings
+from aiq.datasets.stored import Samples
 
 OF_QUESTION = tuple(name for name in Question.model_fields if name != "text")
 """Columns that every format may have beside the question's text."""
@@ -26,13 +27,18 @@ _JSON = {
 """Those that are JSON in a CSV too, with an example."""
 
 
-class Dataset(Record):
-    """A loaded dataset. `size` counts its rows before any filter; `fingerprint` is a SHA-256 over all files read."""
+@dataclass(frozen=True)
+class Dataset:
+    """A loaded dataset. `size` counts its rows before any filter; `fingerprint` is a SHA-256 over all files read.
+
+    `collections`: all that questions of its rows name.
+    """
 
     name: str
-    samples: tuple[Sample, ...]
+    samples: Samples
     fingerprint: str
     size: int
+    collections: frozenset[str] = frozenset()
 
 
 class SourceSettings(Settings):
@@ -69,7 +75,7 @@ class DatasetSource(ABC):
             raise DatasetError(f"dataset.path is not set; name {self.form}")
         return resolve(self.settings.path)
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> Iterator[Row]:
         """The rows of `dataset.hub`, by the hub's own client, or of `dataset.path`. Raises DatasetError."""
         if self.settings.hub is None:
             return read_rows(self.files, self.path(), "dataset.path", self.columns)
@@ -84,7 +90,7 @@ class DatasetSource(ABC):
             raise DatasetError(f"dataset.hub={name} (split {split}) could not be loaded: {reason} {remedy}") from None
         rows = [{str(column).strip().lower(): value for column, value in row.items()} for row in table]
         self.files.count(hashlib.sha256(json.dumps(rows, sort_keys=True, default=str).encode()).digest())
-        return [Row(f"{name} ({split}), row {number}", row) for number, row in enumerate(rows, start=1)]
+        return (Row(f"{name} ({split}), row {number}", row) for number, row in enumerate(rows, start=1))
 
 
 def question_of(row: Row, text: str, language: str | None = None) -> Question:

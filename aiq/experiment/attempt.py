@@ -69,9 +69,9 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
         timing=Timing(started=started, seconds=round(time.perf_counter() - start, 4)),
         error=as_row_error(error, where) if error else RowError(type="CutOff", message=cut) if cut else None,
     )
-    write(row)
     why = cut or (error and where + (traceback_of(error) or said(error)))
     session.events.emit(RunFinished(status=status, error=why))
+    write(row)  # last: an attempt that has a row is finished, events and all
     if error is not None and fatal:
         raise error from None
     return row

@@ -38,10 +38,9 @@ def outdated(account: Account, store: Store, plan: RunPlan) -> Iterator[str]:
                 f"{store.path}: the prompts of {name} have changed since; record what they touch with cassette=refresh"
             )
     dataset = datasets.load(plan.settings.dataset, seed=plan.settings.seed, limit=None)
-    samples = {sample.id for sample in dataset.samples}
     for name in store.names():
         sample = name.rpartition("/")[0]
-        if name != SHARED and sample not in samples:
+        if name != SHARED and sample not in dataset.samples.places:
             yield (
                 f"{store.path}: {name}: {dataset.name} has no sample {sample}; "
                 f"`aiq cassettes forget {store.path.parent} {sample}` deletes it"

@@ -1,15 +1,15 @@
 """What a run will do, made and checked before anything is spent: agent, judges, samples and their documents."""
 
 import inspect
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from aiq.agents.base import Agent
 from aiq.core.errors import ConfigError
 from aiq.core.run_settings import KnowledgeSettings, RunSettings
-from aiq.core.samples import Document, Sample, SampleKey
+from aiq.core.samples import Document, Keys, Sample
 from aiq.core.settings import Plugin
 from aiq.core.tools import Toolbox
 from aiq.experiment.provenance import digest_of, models_of_role
@@ -51,8 +51,7 @@ class RunPlan:
     @cached_property
     def spec(self) -> RunSpec:
         """The rules of the run, with every key, sample by sample."""
-        epochs = range(1, self.settings.epochs + 1)
-        keys = tuple(SampleKey(sample.id, epoch) for sample in self.dataset.samples for epoch in epochs)
+        keys = Keys(self.dataset.samples.ids, self.settings.epochs)
         judges = tuple(planned.spec for planned in self.judges)
         return RunSpec(keys, judges, self.settings.runner, self.settings.intervals)
 
@@ -73,7 +72,6 @@ def _made(
 ) -> RunPlan:
     from aiq import datasets
 
-    settings.runner.launcher.validated("runner.launcher")
     agent, agent_settings = settings.agent.make("agent")
     if not inspect.iscoroutinefunction(getattr(agent, "research", None)):
         raise ConfigError(f"agent.target: {settings.agent.target} has no `async def research(question, session)`")
@@ -85,7 +83,8 @@ def _made(
     dataset = datasets.load(settings.dataset, seed=settings.seed, limit=settings.limit)
     if not dataset.samples:
         raise ConfigError(f"dataset {dataset.name}: the filters leave none of its {dataset.size} samples")
-    dataset = dataset.model_copy(update={"samples": with_documents(dataset.samples, settings.knowledge)})
+    if settings.knowledge.documents or settings.knowledge.collection or dataset.collections:
+        dataset = replace(dataset, samples=datasets.Samples(with_documents(dataset.samples, settings.knowledge)))
     for planned in judges:
         planned.judge.check(dataset.samples)
     return RunPlan(settings, tuple(overrides), agent, agent_settings, judges, dataset, sweep, options or {})
@@ -116,7 +115,7 @@ def web_of(settings: RunSettings) -> tuple[str, str | None]:
     return settings.web.kind, settings.search.corpus if settings.web.kind == "corpus" else None
 
 
-def with_documents(samples: Sequence[Sample], settings: KnowledgeSettings) -> tuple[Sample, ...]:
+def with_documents(samples: Iterable[Sample], settings: KnowledgeSettings) -> tuple[Sample, ...]:
     """The samples, each question listing the documents of its collection where its row lists none.
 
     One that may not search documents is told of none. Adds `knowledge.documents` first. Raises UserError for a file

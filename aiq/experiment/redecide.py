@@ -187,9 +187,8 @@ class Redecision:
     def _rows(self, plan: RunPlan) -> Iterator[tuple[SampleRow, list[ScoreRow], bool] | str]:
         """Of each attempt of the first run its row, its scores and whether its branch is recorded, or a reason."""
         agent: Any = plan.agent
-        samples = {sample.id: sample for sample in plan.dataset.samples}
         for key, row in ((key, self._first.rows[key]) for key in plan.spec.keys if key in self._first.rows):
-            sample = samples[key.sample_id]
+            sample = plan.dataset.samples.named(key.sample_id)
             if not row.answered:
                 yield row, [one for judge in plan.judges for one in score_failure(judge, sample, row)], True
                 continue

@@ -67,12 +67,12 @@ def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[RunPlan, Man
 def _without_cancelled(plan: RunPlan, state: RunState) -> tuple[RunPlan, int]:
     """The plan without the tasks of a server that whoever asked has cancelled, and how many these are."""
     over = {key.sample_id for key, row in state.attempts.items() if row.status == "cancelled"}
-    samples = tuple(sample for sample in plan.dataset.samples if sample.id not in over)
+    samples = plan.dataset.samples.where(lambda key: key not in over)
     if not (over and samples):
         return plan, 0
-    given = plan.settings.dataset.model_copy(update={"ids": tuple(sample.id for sample in samples)})
+    given = plan.settings.dataset.model_copy(update={"ids": tuple(samples.ids)})
     settings = plan.settings.model_copy(update={"dataset": given})
-    return replace(plan, settings=settings, dataset=plan.dataset.model_copy(update={"samples": samples})), len(over)
+    return replace(plan, settings=settings, dataset=replace(plan.dataset, samples=samples)), len(over)
 
 
 def _joined(earlier: Sequence[str], later: Sequence[str]) -> tuple[str, ...]:
@@ -89,7 +89,7 @@ def _name(override: str) -> str:
 
 def take_over(old: RunFolder, new: RunFolder, plan: RunPlan) -> None:
     """Fill the new folder with what still holds of the old one. Raises UserError while the old run is alive."""
-    samples = {sample.id for sample in plan.dataset.samples}
+    samples = plan.dataset.samples.places
     with old.lock():
         new.create()
         with new.samples_path.open("wb") as file:

@@ -103,17 +103,18 @@ def load_state(
     DatasetError for a row of a sample, or a question, that the dataset no longer has.
     """
     keys = shard.part(plan.spec.keys) if shard else plan.spec.keys
-    own, writer = set(keys), folder.writer
+    own, writer = {*keys}, folder.writer
     whose = (lambda other: other == writer or other.turn < writer.turn) if shard else everyone
     state = RunState(replace(plan.spec, keys=keys))
     state.add_scores(score for score in every_score(folder, whose) if score.key in own)
-    hashes = {sample.id: sample.hash for sample in plan.dataset.samples}
+    samples = plan.dataset.samples
     unscored: dict[SampleKey, SampleRow] = {}
     for row in every_sample(folder, whose):
-        if hashes.get(row.sample_id) != row.sample_hash:
+        sample = samples.get(row.sample_id)
+        if sample is None or sample.hash != row.sample_hash:
             raise DatasetError(
                 f"{folder.path}: sample {row.sample_id} is "
-                f"{'another question' if row.sample_id in hashes else 'missing'} in dataset {plan.dataset.name} now; "
+                f"{'another question' if sample else 'missing'} in dataset {plan.dataset.name} now; "
                 "bring the old dataset back, or start a new run"
             )
         if row.key not in own:

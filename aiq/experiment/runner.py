@@ -90,7 +90,7 @@ async def execute(
         if earlier is not None:
             lock.enter_context(folder.lock(shard))
         folder = folder.written_by(shard)
-        before = folder.read_summary() if folder.summary_path.exists() else None
+        before = read_numbers(folder)
         state, unscored = load_state(folder, plan, shard)
         worked = max(before.timing.run_seconds if before else 0.0, seconds_worked(earlier, state) if earlier else 0.0)
         if earlier is not None and earlier.rescored is not None:
@@ -99,7 +99,7 @@ async def execute(
         manifest = earlier.with_judges(plan.spec.judges) if earlier else new_manifest(plan, folder.run_id)
         accounts: tuple[Account, ...] = ("judge",) if manifest.rescored else get_args(Account)
         left = state.left()
-        todo = [key for key in left if only is None or key.sample_id in only]
+        todo = left if only is None else [key for key in left if key.sample_id in only]
         resources = await _open(plan, accounts, held) if todo else None
         if earlier is None:
             folder.create()
@@ -150,31 +150,48 @@ def _written(
 
     `seconds`: of the start that ends so and those before it.
     """
-    status = ended
-    if (shard := plan.settings.shard) is not None:
-        structured = manifest.structured
-        manifest = folder.read_manifest()  # others have written meanwhile
-        manifest = manifest.model_copy(update={"structured": {**manifest.structured, **structured}})
-        if in_use(folder.path, but=shard):
-            folder.write_manifest(manifest)
-            return state, summarise(manifest, state, seconds)
-        before = folder.read_summary() if folder.summary_path.exists() else None
-        seconds = max(seconds, before.timing.run_seconds if before else 0.0)
-        state, _ = load_state(folder, plan)
-        status = "interrupted" if ended == "finished" else ended
-        status = status if state.left() else "finished"
-    manifest = manifest.model_copy(update={"status": status, "finished": utc_now()})
-    return state, write_end(plan, folder, manifest, state, before, seconds)
+    if (shard := plan.settings.shard) is None:
+        return state, _write_end(plan, folder, manifest, state, before, ended, seconds)
+    structured = manifest.structured
+    manifest = folder.read_manifest()  # others have written meanwhile
+    manifest = manifest.model_copy(update={"structured": {**manifest.structured, **structured}})
+    if in_use(folder.path, but=shard):
+        folder.write_manifest(manifest)
+        return state, summarise(manifest, state, seconds)
+    before = read_numbers(folder)
+    seconds = max(seconds, before.timing.run_seconds if before else 0.0)
+    return write_end_of_shards(plan, folder, manifest, before, ended, seconds)
 
 
-def write_end(
-    plan: RunPlan, folder: RunFolder, manifest: Manifest, state: RunState, before: Summary | None, seconds: float
+def read_numbers(folder: RunFolder) -> Summary | None:
+    """The numbers of earlier starts, if there are any."""
+    return folder.read_summary() if folder.summary_path.exists() else None
+
+
+def write_end_of_shards(
+    plan: RunPlan, folder: RunFolder, manifest: Manifest, before: Summary | None, ended: RunStatus, seconds: float
+) -> tuple[RunState, Summary]:
+    """As `_write_end`, of what all shards have written; it is `finished` when nothing is left to do."""
+    state, _ = load_state(folder, plan)
+    status: RunStatus = "finished" if not state.left() else "interrupted" if ended == "finished" else ended
+    return state, _write_end(plan, folder, manifest, state, before, status, seconds)
+
+
+def _write_end(
+    plan: RunPlan,
+    folder: RunFolder,
+    manifest: Manifest,
+    state: RunState,
+    before: Summary | None,
+    status: RunStatus,
+    seconds: float,
 ) -> Summary:
     """Write the numbers, and the manifest with its counts and the models of all roles that were used.
 
     `before`: the numbers until now; the very same object is returned where nothing has changed. `seconds`: of all
     starts.
     """
+    manifest = manifest.model_copy(update={"status": status, "finished": utc_now()})
     summary = summarise(manifest, state, seconds)
     if before is not None and summary.model_copy(update={"timing": before.timing}) == before:
         summary = before
@@ -222,7 +239,7 @@ class Runner:
         self._plan, self._folder, self._state, self._observer = plan, folder, state, observer
         self._unscored = dict(unscored)
         self._judged = JudgedBefore(folder, plan)
-        self._samples = {sample.id: sample for sample in plan.dataset.samples}
+        self._samples = plan.dataset.samples
         settings, ledger = plan.settings, UsageLedger()
         if shard := settings.shard:  # its part of the limits, which it alone uses up
             earlier = spent(folder, lambda writer: writer.turn < folder.writer.turn)
@@ -312,14 +329,14 @@ class Runner:
         earlier = self._state.attempts.get(key)
         if earlier is not None:
             self._observer.retrying(key)
-        sample = self._samples[key.sample_id]
+        sample = self._samples.named(key.sample_id)
         attempt = earlier.attempt + 1 if earlier else 1
         with self._sessions.agent(type(self._plan.agent).__name__, sample, key.epoch, attempt) as session:
             return await run_attempt(self._plan.agent, sample, session, self._keep_attempt)
 
     async def _judge(self, row: SampleRow) -> None:
         """Let each judge that has not scored this attempt do so, one after the other."""
-        sample = self._samples[row.sample_id]
+        sample = self._samples.named(row.sample_id)
         for planned in self._plan.judges:
             if self._state.judged(row.key, planned.spec):
                 continue

@@ -41,9 +41,9 @@ async def score_report(
     else:
         rows = [_row(planned, row, metric, "error", error=as_row_error(error)) for metric in planned.spec.metrics]
     usage = session.usage.by_role()
+    session.events.emit(RunFinished(status=status, error=traceback_of(error) or (error and said(error))))
     if usage or not fatal:  # usage is that of the whole work: it is in the first row alone
         write([*(first.model_copy(update={"usage": usage}) for first in rows[:1]), *rows[1:]])
-    session.events.emit(RunFinished(status=status, error=traceback_of(error) or (error and said(error))))
     if error is not None and fatal:
         raise error from None
 

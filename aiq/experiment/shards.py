@@ -15,9 +15,8 @@ from aiq.core.samples import Shard
 from aiq.experiment.compose import dotted
 from aiq.experiment.launchers.base import Launcher, ShardEnd
 from aiq.experiment.plan import RunPlan
-from aiq.experiment.provenance import NOT_HASHED, new_manifest, utc_now
-from aiq.experiment.resume import load_state
-from aiq.experiment.runner import Observer, RunOutcome, stop_on_signal, write_end
+from aiq.experiment.provenance import NOT_HASHED, new_manifest
+from aiq.experiment.runner import Observer, RunOutcome, read_numbers, stop_on_signal, write_end_of_shards
 from aiq.runs.folder import RunFolder
 from aiq.runs.follow import FollowedRun
 from aiq.runs.manifest import Manifest, RunStatus
@@ -59,16 +58,16 @@ async def in_shards(
     runner, start = plan.settings.runner, time.monotonic()
     launcher: Launcher = runner.launcher.make("runner.launcher")[0]
     shards = [Shard(number, runner.processes) for number in range(1, runner.processes + 1)]
-    folder.create()
-    with folder.lock():  # nobody is at work here
-        before = folder.read_summary() if folder.summary_path.exists() else None
-        manifest = earlier.with_judges(plan.spec.judges) if earlier else new_manifest(plan, folder.run_id)
-        folder.write_manifest(manifest.model_copy(update={"status": "running", "finished": None}))
-    followed, error, stop = FollowedRun(folder, plan.spec.keys), None, asyncio.Event()
-    followed.look()
-    ended: RunStatus = "failed"
-    try:
-        async with launcher.opened(len(shards)):
+    async with launcher.opened(len(shards)):
+        folder.create()
+        with folder.lock():  # nobody is at work here
+            before = read_numbers(folder)
+            manifest = earlier.with_judges(plan.spec.judges) if earlier else new_manifest(plan, folder.run_id)
+            folder.write_manifest(manifest.model_copy(update={"status": "running", "finished": None}))
+        followed, error, stop = FollowedRun(folder, plan.spec.keys), None, asyncio.Event()
+        followed.look()
+        ended: RunStatus = "failed"
+        try:
             with stop_on_signal(stop, folder.path):
                 observer.started(followed.state)
                 work = asyncio.ensure_future(_all(launcher, folder, shards))
@@ -82,18 +81,15 @@ async def in_shards(
                     work.cancel()
                     await asyncio.wait({work})
                 ended, error = ("interrupted", None) if work.cancelled() else end_of(work.result())
-    except asyncio.CancelledError:
-        ended = "interrupted"
-        raise
-    except AiqError as raised:
-        error = raised if isinstance(raised, UserError) else RunAborted(str(raised))
-    finally:
-        manifest, (state, _) = folder.read_manifest(), load_state(folder, plan)
-        ended = "finished" if not state.left() else "interrupted" if ended == "finished" else ended
-        update = {"status": ended, "finished": utc_now()}
-        seconds = (before.timing.run_seconds if before else 0.0) + time.monotonic() - start
-        summary = write_end(plan, folder, manifest.model_copy(update=update), state, before, seconds)
-    return RunOutcome(summary, state, ended, error, changed=summary is not before)
+        except asyncio.CancelledError:
+            ended = "interrupted"
+            raise
+        except AiqError as raised:
+            error = raised if isinstance(raised, UserError) else RunAborted(str(raised))
+        finally:
+            seconds = (before.timing.run_seconds if before else 0.0) + time.monotonic() - start
+            state, summary = write_end_of_shards(plan, folder, folder.read_manifest(), before, ended, seconds)
+    return RunOutcome(summary, state, summary.status, error, changed=summary is not before)
 
 
 async def _all(launcher: Launcher, folder: RunFolder, shards: Sequence[Shard]) -> list[ShardEnd]:

@@ -119,7 +119,7 @@ def strategy_of(grid: Grid, folder: SweepFolder, plan: RunPlan) -> Strategy:
     if settings.strategy == "optuna":
         check_optuna()
         return OptunaStrategy(folder, grid, seed, plan.spec.metrics[metric])
-    samples = [sample.id for sample in plan.dataset.samples]
+    samples = plan.dataset.samples.ids
     return HalvingStrategy(folder, Halving(samples, len(grid.points), settings.rungs, settings.error, seed), metric)
 
 

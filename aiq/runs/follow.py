@@ -1,6 +1,6 @@
 """A run that another process is making, followed by what it appends to its folder."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,7 +21,7 @@ class FollowedRun:
     `total`: attempts that the run plans.
     """
 
-    def __init__(self, folder: RunFolder, keys: tuple[SampleKey, ...] = ()) -> None:
+    def __init__(self, folder: RunFolder, keys: Sequence[SampleKey] = ()) -> None:
         manifest = folder.read_manifest()
         self._folder = folder
         epochs = manifest.config.get("epochs")

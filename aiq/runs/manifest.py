@@ -1,6 +1,6 @@
 """`manifest.json`: what a run is and how far it came, and the few rules of it that its state and its numbers need."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeVar
@@ -150,7 +150,7 @@ class RunSpec:
     `intervals`: how those of its numbers are made.
     """
 
-    keys: tuple[SampleKey, ...]
+    keys: Sequence[SampleKey]
     judges: tuple[JudgeSpec, ...]
     failures: FailureSettings
     intervals: Method = "score"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from aiq import datasets
 from aiq.core.errors import AiqError, UserError, say
 from aiq.core.run_settings import DatasetSettings
-from aiq.core.samples import Sample, SampleKey
+from aiq.core.samples import SampleKey
 from aiq.core.usage import Usage, UsageLedger
 from aiq.runs.folder import RunFolder, Writer, natural
 from aiq.runs.journal import read_journal, torn_bytes
@@ -98,8 +98,8 @@ def summary_of(folder: RunFolder, manifest: Manifest) -> Summary:
     return summarise(manifest, read_state(folder), run_seconds=0.0)
 
 
-def read_dataset(manifest: Manifest) -> tuple[Mapping[str, Sample], str | None]:
-    """The samples by id, with what their reports are held against, read again from the dataset; or why there are none.
+def read_dataset(manifest: Manifest) -> tuple[datasets.Samples, str | None]:
+    """The samples, with what their reports are held against, read again from the dataset; or why there are none.
 
     A dataset that has changed since is not the one that the run was judged by.
     """
@@ -107,10 +107,10 @@ def read_dataset(manifest: Manifest) -> tuple[Mapping[str, Sample], str | None]:
         settings = manifest.section("dataset", DatasetSettings)
         dataset = datasets.load(settings.model_copy(update={"sample": None}), seed=0, limit=None)
     except AiqError as error:
-        return {}, str(error)
+        return datasets.Samples(), str(error)
     if dataset.fingerprint != manifest.dataset.fingerprint:
-        return {}, f"the dataset {manifest.dataset.name} has changed since the run"
-    return {sample.id: sample for sample in dataset.samples}, None
+        return datasets.Samples(), f"the dataset {manifest.dataset.name} has changed since the run"
+    return dataset.samples, None
 
 
 def _say_torn(folder: RunFolder, name: str) -> None:

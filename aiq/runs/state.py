@@ -4,11 +4,11 @@ Runner, progress, summary and exit code all ask it, so that they cannot disagree
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import product
 from statistics import fmean
-from typing import Any, Final, get_args
+from typing import Any, Final, TypeVar, get_args
 
 from aiq.core.errors import OUTAGES
 from aiq.core.reports import CAVEAT, Caveat, CitationStatus, Outcome
@@ -28,6 +28,8 @@ SPEND: Final[Mapping[SpendName, "Callable[[AttemptState], float | None]"]] = {
     "calls": lambda attempt: attempt.usage.calls,
     "seconds": lambda attempt: attempt.seconds or None,  # of a baseline they are not known
 }
+
+T = TypeVar("T")
 
 _NO_DETAIL: Final[Mapping[str, Any]] = {}
 
@@ -55,11 +57,12 @@ class AttemptState:
     outages: Mapping[str, str]
 
     @classmethod
-    def of(cls, row: SampleRow, known: dict[str, Mapping[str, Any]]) -> "AttemptState":
-        """`known`: the mappings of other attempts, by their text; most have the same few."""
+    def of(cls, row: SampleRow, known: dict[str, Any]) -> "AttemptState":
+        """`known`: what other attempts have, by its text; most have the same few."""
 
-        def shared(mapping: Mapping[str, Any]) -> Mapping[str, Any]:
-            return known.setdefault(repr(mapping), mapping)
+        def shared(value: T) -> T:
+            found: T = known.setdefault(repr(value), value)
+            return found
 
         return cls(
             sample_hash=row.sample_hash,
@@ -74,7 +77,7 @@ class AttemptState:
             error=str(row.error) if row.error else None,
             started=row.timing.started,
             seconds=row.timing.seconds,
-            usage=sum(row.usage.values(), Usage()),
+            usage=shared(sum(row.usage.values(), Usage())),
             denied=row.denied,
             tags=shared(row.tags),
             tools=shared(row.tools),
@@ -91,7 +94,7 @@ class ScoreState:
     parts: tuple[float, float] | None
     is_value: bool
     why: str | None
-    detail: Mapping[str, Any]
+    detail: Mapping[str, Any] = field(hash=False)
 
     @classmethod
     def of(cls, row: ScoreRow) -> "ScoreState":
@@ -105,11 +108,14 @@ class RunState:
     def __init__(self, spec: RunSpec) -> None:
         self.spec = spec
         self.attempts: dict[SampleKey, AttemptState] = {}
-        self._known: dict[str, Mapping[str, Any]] = {}
+        self._known: dict[str, Any] = {}
+        self._known_scores: dict[ScoreState, ScoreState] = {}
         self.usage: dict[str, defaultdict[str, Usage]] = {"agent": defaultdict(Usage), "judge": defaultdict(Usage)}
         self.tool_calls = 0  # of superseded attempts too, as `spent`
         self._judge_hashes = {metric.name: judge.hash for judge in spec.judges for metric in judge.metrics}
-        self._scores: dict[str, dict[SampleKey, ScoreState]] = {name: {} for name in spec.metrics}
+        self._places = {name: place for place, name in enumerate(spec.metrics)}
+        self._scores: dict[SampleKey, list[ScoreState | None]] = {}
+        """By key, in the order of the metrics."""
 
     def add_attempt(self, row: SampleRow) -> None:
         self.attempts[row.key] = AttemptState.of(row, self._known)
@@ -120,10 +126,14 @@ class RunState:
         """Take the scores over; those of a judge that has changed since count as none, and only their spend stays."""
         for row in rows:
             self._spend("judge", row.usage or {})
-            if row.judge_hash != self._judge_hashes.get(row.metric):
-                self._scores.get(row.metric, {}).pop(row.key, None)
-                continue
-            self._scores[row.metric][row.key] = ScoreState.of(row)
+            if (place := self._places.get(row.metric)) is not None:
+                scores = self._scores.setdefault(row.key, [None] * len(self._places))
+                holds = row.judge_hash == self._judge_hashes[row.metric]
+                scores[place] = self._shared(ScoreState.of(row)) if holds else None
+
+    def _shared(self, score: ScoreState) -> ScoreState:
+        """The same score of another attempt, if there is one; details differ."""
+        return score if score.detail else self._known_scores.setdefault(score, score)
 
     def _spend(self, account: str, usage: Mapping[str, Usage]) -> None:
         for role, used in usage.items():
@@ -142,7 +152,8 @@ class RunState:
 
     def score(self, key: SampleKey, metric: str) -> ScoreState | None:
         """The score of the key's last attempt; None where there is none."""
-        found = self._scores[metric].get(key)
+        scores = self._scores.get(key)
+        found = scores[self._places[metric]] if scores else None
         attempt = self.attempts.get(key)
         return found if found and attempt and found.attempt == attempt.attempt else None
 
@@ -166,7 +177,7 @@ class RunState:
     def caveats(self) -> dict[str, Caveat]:
         """By judge: what its scores do without, over all keys; judges that miss nothing are absent."""
         found: dict[str, Caveat] = {}
-        for judge, key in product(self.spec.judges, self.spec.keys):
+        for judge, key in self._where(lambda score: CAVEAT in score.detail):
             if (caveat := self._caveat(key, judge)) is not None:
                 found[judge.name] = found[judge.name] + caveat if judge.name in found else caveat
         return {name: caveat for name, caveat in found.items() if caveat.n}
@@ -186,10 +197,15 @@ class RunState:
     def judge_errors(self) -> dict[str, list[str]]:
         """By judge: what it failed on, in the order of the keys; judges without failures are absent."""
         found: dict[str, list[str]] = {}
-        for judge, key in product(self.spec.judges, self.spec.keys):
+        for judge, key in self._where(lambda score: score.status == "error"):
             if (why := self.judge_error(key, judge)) is not None:
                 found.setdefault(judge.name, []).append(why)
         return found
+
+    def _where(self, holds: Callable[[ScoreState], bool]) -> Iterator[tuple[JudgeSpec, SampleKey]]:
+        """Judge by judge, the keys at which this holds of a score of anybody's."""
+        keys = {key for key, scores in self._scores.items() if any(score and holds(score) for score in scores)}
+        return product(self.spec.judges, [key for key in self.spec.keys if key in keys] if keys else ())
 
     def by_sample(
         self, metric: str, keys: Iterable[SampleKey] | None = None, rule: FailureRule | None = None

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from statistics import fmean, median, variance
 from typing import Any, Literal, get_args
 
@@ -206,10 +206,19 @@ class _Figures:
         self._scores = {
             name: [score for key in self.attempts if (score := state.score(key, name))] for name in state.spec.metrics
         }
+        self._failed = any(score.status == "agent_failed" for scores in self._scores.values() for score in scores)
+        self._whole: dict[FailureRule, Mapping[str, Estimate]] = {}
 
-    def metrics(self, keys: Iterable[SampleKey], rule: FailureRule) -> dict[str, Estimate]:
+    def metrics(self, keys: Collection[SampleKey], rule: FailureRule) -> Mapping[str, Estimate]:
         """Every metric that these keys have, in the order in which the judges declare them."""
-        keys = list(keys)
+        if len(keys) < len(self.attempts):
+            return self._estimated(keys, rule)
+        rule = rule if self._failed else "exclude"  # then the rules come to the same
+        if rule not in self._whole:
+            self._whole[rule] = self._estimated(self.attempts, rule)
+        return self._whole[rule]
+
+    def _estimated(self, keys: Iterable[SampleKey], rule: FailureRule) -> Mapping[str, Estimate]:
         estimates = {
             name: estimate(metric, self._state.by_sample(name, keys, rule), self._state.spec.intervals)
             for name, metric in self._state.spec.metrics.items()
@@ -267,7 +276,7 @@ class _Figures:
         mean_of = self._state.spec.metrics[name].estimator == "mean"
         return variance(values) / len(values) if mean_of and len(values) > 1 else None
 
-    def slices(self, rule: FailureRule) -> dict[str, dict[str, dict[str, Estimate]]]:
+    def slices(self, rule: FailureRule) -> dict[str, dict[str, Mapping[str, Estimate]]]:
         """Metrics by tag and value, both in alphabetical order; a tag with one value alone says nothing."""
         groups: dict[str, dict[str, list[SampleKey]]] = {}
         for key, attempt in self.attempts.items():

@@ -15,7 +15,7 @@ from aiq.core.errors import DatasetError
 from aiq.core.run_settings import DatasetSettings, RunSettings
 from aiq.core.samples import Sample
 from aiq.core.usage import UsageLedger
-from aiq.datasets import Dataset
+from aiq.datasets import Dataset, Samples
 from aiq.experiment.plan import RunPlan
 from aiq.experiment.provenance import new_manifest, utc_now
 from aiq.experiment.resources import Resources
@@ -50,7 +50,7 @@ class ServedRun:
         self.folder = RunFolder(home / new_run_id())
         asked = settings.dataset.model_copy(update={"path": str(self.folder.path / QUESTIONS)})
         settings = settings.model_copy(update={"dataset": asked})
-        none = Dataset(name=settings.dataset.name, samples=(), fingerprint="", size=0)
+        none = Dataset(name=settings.dataset.name, samples=Samples(), fingerprint="", size=0)
         name = agents.names[0]
         agent, options = agents.agent(name, {}), {"agent": name}
         plan = RunPlan(settings, tuple(overrides), agent, settings.agent.settings, (), none, options=options)

@@ -6,7 +6,7 @@ all of them share is in `results/site/`, the data of a run in `site/` in its fol
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -16,8 +16,9 @@ from filelock import FileLock
 
 from aiq import __version__
 from aiq.analysis.reliability import reliabilities
-from aiq.core.samples import Sample, SampleKey
+from aiq.core.samples import SampleKey
 from aiq.core.seeds import derive
+from aiq.datasets import Samples
 from aiq.runs.events import EventReader
 from aiq.runs.folder import MANIFEST, SWEEP_FILE, RunFolder, natural
 from aiq.runs.journal import read_lines, unwritable, whole_lines, writable
@@ -103,7 +104,7 @@ def replace(path: Path, text: str) -> None:
         raise unwritable(path, error) from None
 
 
-def write_run(folder: RunFolder, samples: Iterable[Sample] | None = None) -> Path:
+def write_run(folder: RunFolder, samples: Samples | None = None) -> Path:
     """Write the page of a run and its line in the index. Returns the page's path.
 
     `samples`: of its dataset, in order; by default they are read from where the manifest says, if they are still there.
@@ -113,7 +114,7 @@ def write_run(folder: RunFolder, samples: Iterable[Sample] | None = None) -> Pat
     summary = summary_of(folder, manifest)
     site = folder.path / SITE
     site.mkdir(exist_ok=True)
-    known, gold = read_dataset(manifest) if samples is None else ({one.id: one for one in samples}, None)
+    known, gold = read_dataset(manifest) if samples is None else (samples, None)
     columns = _write_samples(folder, manifest, known)
     reliability, _ = reliabilities(folder, summary.metrics)
     plots = run_plots(summary, columns, records.headline(manifest, summary))
@@ -181,7 +182,7 @@ def stamp(folder: Path) -> str:
     return f"{derive(FORMAT, __version__, str(states)):016x}"
 
 
-def _write_samples(folder: RunFolder, manifest: Manifest, known: Mapping[str, Sample]) -> Json:
+def _write_samples(folder: RunFolder, manifest: Manifest, known: Samples) -> Json:
     """Write the scripts of samples and their timelines, one row in memory at a time. Returns the table's columns."""
     rows = {row.key: at for row, at in _placed(folder, "samples", SampleRow)}
     scores: dict[SampleKey, list[_Place]] = {key: [] for key in rows}
@@ -189,11 +190,16 @@ def _write_samples(folder: RunFolder, manifest: Manifest, known: Mapping[str, Sa
     for score, at in _placed(folder, "scores", ScoreRow):
         if score.key in rows and (not hashes or hashes.get(score.metric) == score.judge_hash):
             scores[score.key].append(at)
-    order = {name: number for number, name in enumerate(known)}
+    order = known.places
     events = EventReader(folder)
     texts, lines = Chunks(folder.path / SITE, "samples"), Chunks(folder.path / SITE, "events")
     table = _Table()
-    for key in sorted(rows, key=lambda key: (order.get(key.sample_id, len(order)), natural(key.sample_id), key.epoch)):
+
+    def rank(key: SampleKey) -> tuple[Any, ...]:
+        at = order.get(key.sample_id, len(order))
+        return at, () if at < len(order) else natural(key.sample_id), key.epoch
+
+    for key in sorted(rows, key=rank):
         row = _read(rows[key], SampleRow)
         scored = (_read(at, ScoreRow) for at in scores[key])
         found = [*{(score.judge, score.metric): score for score in scored if score.attempt == row.attempt}.values()]

@@ -42,14 +42,10 @@ COMMON: Final = ("experiment=echo", "runner.concurrency=4")
 _FORKS: Final = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(
     [
-        *("openai", "httpx2", "scipy.special", "aiq.run", "aiq.commands.run", "aiq.experiment.plan"),
-        *(
-            "aiq.experiment.runner",
-            "aiq.experiment.shards",
-            "aiq.site.pages",
-            "aiq.tools.toolbox",
-            "benchmarks.performance.echo",
-        ),
+        *("openai.resources.chat", "httpcore2", "anyio._backends._asyncio", "bm25s", "scipy.special"),
+        *("aiq.run", "aiq.commands.run", "aiq.datasets.questions", "aiq.experiment.launchers.processes"),
+        *("aiq.experiment.shards", "aiq.site.pages", "aiq.site.progress", "aiq.site.tables"),
+        *("aiq.tools.providers.corpus", "aiq.tools.toolbox", "benchmarks.performance.echo"),
     ]
 )
 
@@ -68,8 +64,8 @@ class Burning(io.FileIO):
 
 
 def burning_open(file: Any, mode: str = "r", buffering: int = -1, *args: Any, **more: Any) -> Any:
-    """As `open`."""
-    if not set(mode) & {*"wax"} or isinstance(file, int):
+    """As `open`. What has an opener is a temporary file."""
+    if not set(mode) & {*"wax"} or isinstance(file, int) or "opener" in more:
         return _OPEN(file, mode, buffering, *args, **more)
     raw = Burning(file, mode.replace("b", "").replace("t", ""))
     if buffering == 0:

@@ -1,8 +1,9 @@
 """Whether a run comes out the same however it is spread: python -m benchmarks.performance.scale [--samples N]
 
-Each way of running is one row: seconds on the clock, and whether reports and scores are those of one process. Ways that
-need a package that is not there (`pip install aiq-bench[ray,slurm]`) are left out, and it says so. Exit code 1: a way
-came to something else.
+Each way of running is one row: seconds on the clock, those in which attempts were made (and how many times as fast as
+one process that is; each process has the offline model beside it, on the same cores), and whether reports and scores
+are those of one process. Ways that need a package that is not there (`pip install aiq-bench[ray,slurm]`) are left out,
+and it says so. Exit code 1: a way came to something else.
 """
 
 import os
@@ -14,6 +15,7 @@ import time
 from argparse import ArgumentParser
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
@@ -23,7 +25,7 @@ from aiq.runs.reader import every_sample, every_score
 
 EXPERIMENT: Final = "shallow_freshqa"
 QUIET: Final = ("runner.progress=false",)
-WORKER: Final = b"ray::work"
+WORKER: Final = b"ray::_work"
 """The name of a Ray process that does a shard."""
 
 
@@ -43,6 +45,14 @@ def content(folder: RunFolder) -> dict[Any, Any]:
     """Reports and values by key; a key's last row counts."""
     reports: dict[Any, Any] = {row.key: (row.status, row.report) for row in every_sample(folder)}
     return reports | {(row.key, row.metric): (row.status, row.parts) for row in every_score(folder)}
+
+
+def seconds_at_work(folder: RunFolder) -> float:
+    """From the start of the first attempt to the end of the last: without the start of processes, and the page."""
+    rows = [
+        (datetime.fromisoformat(row.timing.started).timestamp(), row.timing.seconds) for row in every_sample(folder)
+    ]
+    return max(start + seconds for start, seconds in rows) - min(start for start, _ in rows)
 
 
 class Ways:
@@ -127,6 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
         }  # fmt: skip
         first: dict[Any, Any] = {}
+        alone = 0.0
         for name, way in named.items():
             if name != "one" and args.only and name not in args.only:
                 continue
@@ -135,11 +146,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 continue
             start = time.monotonic()
             way(name)
-            seconds, found = time.monotonic() - start, content(ways.folder(name))
-            first = first or found
+            seconds, found, work = (
+                time.monotonic() - start,
+                content(ways.folder(name)),
+                seconds_at_work(ways.folder(name)),
+            )
+            first, alone = first or found, alone or work
             same &= found == first
             said = "the same" if found == first else "OTHERS"
-            print(f"{name}: {seconds:.1f} s, {len(found)} reports and scores, {said}")
+            speed = f"{work:.1f} s of them at work ({alone / work:.2f}x)"
+            print(f"{name}: {seconds:.1f} s, {speed}, {len(found)} reports and scores, {said}", flush=True)
     return 0 if same else 1
 
 

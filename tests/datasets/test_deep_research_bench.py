@@ -49,7 +49,7 @@ def flat(folder: Path, packed: bool = False) -> Path:
 
 
 def read(path: Path, **more: Any) -> tuple[Sample, ...]:
-    return loaded(DRB, path, **more).samples
+    return tuple(loaded(DRB, path, **more).samples)
 
 
 def test_a_task_becomes_a_sample(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from aiq.core.errors import DatasetError
 from aiq.core.files import resolve, shipped
 from aiq.core.run_settings import DatasetSettings
 from aiq.core.samples import Question, Sample
-from aiq.datasets import Dataset, load
+from aiq.datasets import Dataset, Samples, load
 from aiq.datasets.load import select
 from tests.datasets.conftest import DRB, FRESHQA, OWN, loaded
 from tests.settings import configured
@@ -159,7 +159,7 @@ SAMPLES = tuple(
 
 def chosen(*, seed: int = 0, limit: int | None = None, **filters: Any) -> list[int]:
     settings = configured(DatasetSettings, target="a:B", name="numbers", **filters)
-    return [int(sample.id) for sample in select(SAMPLES, settings, seed=seed, limit=limit)]
+    return [int(sample.id) for sample in select(Samples(SAMPLES), settings, seed=seed, limit=limit)]
 
 
 def test_filters_combine_and_the_limit_comes_last() -> None:

@@ -13,7 +13,7 @@ from tests.datasets.conftest import DRB, FRESHQA, OWN, loaded
 
 
 def samples(path: Path) -> tuple[Sample, ...]:
-    return loaded(OWN, path).samples
+    return tuple(loaded(OWN, path).samples)
 
 
 def written(tmp_path: Path, **row: Any) -> Path:

@@ -9,6 +9,7 @@ import pytest
 
 from aiq.__main__ import main
 from aiq.core.samples import Question, Sample
+from aiq.datasets import Samples
 from aiq.runs.folder import RunFolder
 from aiq.runs.manifest import Manifest
 from aiq.site.pages import data_line, data_records, write_run
@@ -103,7 +104,7 @@ def test_long_runs_are_split_and_leave_nothing_of_an_earlier_time(tmp_path: Path
 def test_samples_stand_in_the_order_of_the_dataset_with_their_gold_answers(tmp_path: Path) -> None:
     folder = write_made_run(tmp_path / "e/r", [row(1), row(2)], set())
     samples = [Sample(id=f"s{n}", question=Question(text="?"), answers=(f"{EVIL}{n}",)) for n in (2, 1)]
-    write_run(folder, samples)
+    write_run(folder, Samples(samples))
     found = records(folder.path / "site/samples-0.js")
     assert [(one["id"], one["gold"]["answers"]) for one in found] == [("s2", [f"{EVIL}2"]), ("s1", [f"{EVIL}1"])]
     assert found[0]["gold"]["other"]  # than the question that was asked

@@ -4,15 +4,20 @@ The process is the same everywhere, `aiq run resume=RUN shard=K/N`: it finds all
 machines must see, and keeps what it does there.
 """
 
-import subprocess
+import asyncio
 import sys
 import tempfile
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
+from aiq.core.errors import ConfigError
 from aiq.core.samples import Shard
+
+GRACE_SECONDS = 20.0
+"""How long a shard may take to cancel what is in flight; after a run has cancelled its attempts it ends by itself."""
 
 
 @dataclass(frozen=True)
@@ -27,30 +32,52 @@ class Launcher(Protocol):
     """Made from its `Settings`; the run opens it once."""
 
     def opened(self, shards: int) -> AbstractAsyncContextManager[None]:
-        """Held while so many shards are at work. Raises ConfigError or RunAborted, one line."""
+        """Held while so many shards are at work, from before anything is written.
+
+        Raises ConfigError or RunAborted, one line.
+        """
 
     async def run(self, folder: Path, shard: Shard) -> ShardEnd:
         """Do the shard. One that is cancelled here ends, and keeps what is finished."""
 
 
-def work(folder: Path, shard: Shard) -> ShardEnd:
-    """Do a shard in a process of its own, which ends with this one, and wait for it."""
+async def done_here(folder: Path, shard: Shard) -> ShardEnd:
+    """Do the shard in a process of its own on this machine, which ends when its stdin does: with this one.
+
+    It has a session of its own, so that Ctrl-C reaches only the process that started it.
+    """
     with tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(
-            command(folder, shard), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "aiq.shard", str(folder), str(shard)),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=errors,
+            start_new_session=True,
         )
         try:
-            code = process.wait()
+            code = await process.wait()
+        except asyncio.CancelledError:
+            assert process.stdin is not None
+            process.stdin.close()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(process.wait(), GRACE_SECONDS)
+            raise
         finally:
-            process.kill()
+            with suppress(ProcessLookupError):
+                process.kill()
         errors.seek(0)
-        return ShardEnd(code, last_line(errors.read()))
+        said = errors.read().decode("utf-8", "replace").strip().splitlines()
+        return ShardEnd(code, said[-1].removeprefix("aiq: ") if said else "")
 
 
-def command(folder: Path, shard: Shard) -> list[str]:
-    """Starts the process of a shard; it ends when its stdin does."""
-    return [sys.executable, "-m", "aiq.shard", str(folder), str(shard)]
+def work(folder: Path, shard: Shard) -> ShardEnd:
+    """The same for a worker elsewhere, which has nothing else to do."""
+    return asyncio.run(done_here(folder, shard))
 
 
-def last_line(said: bytes) -> str:
-    return next(reversed(said.decode("utf-8", "replace").strip().splitlines()), "").removeprefix("aiq: ")
+def package(name: str, extra: str) -> Any:
+    """The package that a launcher needs. Raises ConfigError where it is not installed."""
+    try:
+        return import_module(name)
+    except ImportError:
+        raise ConfigError(f"runner={extra} needs more packages: pip install 'aiq-bench[{extra}]'") from None

@@ -1,20 +1,26 @@
 """Shards as tasks of Ray: on a cluster that exists, or on one of this machine that listens on loopback only."""
 
 import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from pydantic import Field
 
-from aiq.core.errors import ConfigError, RunAborted
+from aiq.core.errors import RunAborted
 from aiq.core.samples import Shard
 from aiq.core.settings import Positive, Settings
-from aiq.experiment.launchers.base import ShardEnd, work
+from aiq.experiment.launchers.base import ShardEnd, package, work
 
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 """No statistics of usage, and no word on settings of accelerators, of which a shard uses none."""
+_HERE = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+"""A cluster of one machine, on loopback: the switch is named after the systems on which it is so by default."""
+_CLUSTER_FILE = "ray_bootstrap_config.yaml"
+"""In the home folder. Where Ray finds none, it asks the metadata services of three clouds whose machine it is on."""
 
 
 class RaySettings(Settings):
@@ -32,32 +38,45 @@ class Ray:
     Settings = RaySettings
 
     def __init__(self, settings: RaySettings) -> None:
-        os.environ.update(_QUIET)
-        try:
-            import ray  # noqa: F401
-        except ImportError:
-            raise ConfigError("runner=ray needs more packages: pip install 'aiq-bench[ray]'") from None
         self._settings = settings
-        self._task: Any = None
+        self._do: Callable[..., Any]
 
     @asynccontextmanager
     async def opened(self, shards: int) -> AsyncIterator[None]:
-        import ray
+        with _cluster(self._settings.address, shards) as (ray, home):
+            task = ray.remote(_work).options(num_cpus=self._settings.cpus, max_retries=-1)
+            self._do = partial(task.remote, home)
+            yield
 
-        here: dict[str, Any] = {"num_cpus": shards, "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
-        given = {"address": self._settings.address} if self._settings.address else here
+    async def run(self, folder: Path, shard: Shard) -> ShardEnd:
+        end: ShardEnd = await self._do(folder, shard)
+        return end
+
+
+@contextmanager
+def _cluster(address: str | None, shards: int) -> Iterator[tuple[Any, Path | None]]:
+    """Ray, connected, and the home folder of this process where the cluster's has another one."""
+    os.environ.update(_QUIET if address else _QUIET | _HERE)
+    ray, own = package("ray", "ray"), os.environ.get("HOME") or str(Path.home())
+    given = {"address": address} if address else {"num_cpus": shards, "include_dashboard": False}
+    with TemporaryDirectory() as folder:
+        Path(folder, _CLUSTER_FILE).write_text("{}", encoding="utf-8")
         try:
+            os.environ["HOME"] = own if address else folder
             ray.init(log_to_driver=False, logging_level="error", **given)
         except (ConnectionError, RuntimeError, ValueError) as error:
             why = " ".join(str(error).split())
-            raise RunAborted(f"runner.launcher.address={self._settings.address}: no Ray cluster: {why}") from None
+            raise RunAborted(f"runner.launcher.address={address}: no Ray cluster: {why}") from None
+        finally:
+            os.environ["HOME"] = own
         try:
-            options = {"num_cpus": self._settings.cpus, "max_retries": -1}
-            self._task = ray.remote(work).options(**options)
-            yield
+            yield ray, None if address else Path(own)
         finally:
             ray.shutdown()
 
-    async def run(self, folder: Path, shard: Shard) -> ShardEnd:
-        end: ShardEnd = await self._task.remote(folder, shard)
-        return end
+
+def _work(home: Path | None, folder: Path, shard: Shard) -> ShardEnd:
+    """The task; `home`: the home folder of whoever runs the shards, where they have another one."""
+    if home is not None:
+        os.environ["HOME"] = str(home)
+    return work(folder, shard)

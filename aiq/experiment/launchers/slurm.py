@@ -8,10 +8,9 @@ from typing import Any, Literal
 
 from pydantic import Field, JsonValue
 
-from aiq.core.errors import ConfigError
 from aiq.core.samples import Shard
 from aiq.core.settings import Positive, Settings
-from aiq.experiment.launchers.base import ShardEnd, work
+from aiq.experiment.launchers.base import ShardEnd, package, work
 
 
 class SlurmSettings(Settings):
@@ -30,14 +29,12 @@ class Slurm:
     Settings = SlurmSettings
 
     def __init__(self, settings: SlurmSettings) -> None:
-        try:
-            import submitit  # noqa: F401
-        except ImportError:
-            raise ConfigError("runner=slurm needs more packages: pip install 'aiq-bench[slurm]'") from None
         self._settings = settings
+        self._submitit: Any = None
 
     @asynccontextmanager
     async def opened(self, shards: int) -> AsyncIterator[None]:
+        self._submitit = package("submitit", "slurm")
         yield
 
     async def run(self, folder: Path, shard: Shard) -> ShardEnd:
@@ -51,9 +48,7 @@ class Slurm:
         return await asyncio.to_thread(_end, job)
 
     def _submitted(self, folder: Path, shard: Shard) -> Any:
-        import submitit
-
-        executor = submitit.AutoExecutor(folder=folder / "jobs", cluster=self._settings.cluster)
+        executor = self._submitit.AutoExecutor(folder=folder / "jobs", cluster=self._settings.cluster)
         executor.update_parameters(name=f"aiq-{folder.name}-{shard.number}", **dict(self._settings.parameters))
         return executor.submit(work, folder.absolute(), shard)
 

@@ -1,0 +1,79 @@
+"""The samples of a dataset in a temporary file: however many they are, memory holds their ids alone."""
+
+import os
+import pickle
+import tempfile
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import overload
+from weakref import finalize
+
+from aiq.core.samples import Sample
+
+
+class _File:
+    """Samples by number, as they were added."""
+
+    def __init__(self, samples: Iterable[Sample]) -> None:
+        self.ids, self._ends = list[str](), array("Q", [0])
+        file = tempfile.TemporaryFile()  # noqa: SIM115  for as long as this object is there
+        finalize(self, file.close)
+        for sample in samples:
+            self.ids.append(sample.id)
+            self._ends.append(self._ends[-1] + file.write(pickle.dumps(sample, pickle.HIGHEST_PROTOCOL)))
+        file.flush()
+        self._number = file.fileno()
+
+    def __getitem__(self, number: int) -> Sample:
+        start, end = self._ends[number], self._ends[number + 1]
+        sample: Sample = pickle.loads(os.pread(self._number, end - start, start))  # noqa: S301  its own
+        return sample
+
+
+class Samples(Sequence[Sample]):
+    """Samples in order, each read when it is asked for. Raises what the iterable raises that they come from."""
+
+    def __init__(self, samples: Iterable[Sample] = ()) -> None:
+        self._file = _File(samples)
+        self._numbers: Sequence[int] = range(len(self._file.ids))
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @overload
+    def __getitem__(self, place: int) -> Sample: ...
+    @overload
+    def __getitem__(self, place: slice) -> "Samples": ...
+    def __getitem__(self, place: int | slice) -> "Sample | Samples":
+        if isinstance(place, slice):
+            return self.at(range(len(self))[place])
+        return self._file[self._numbers[place]]
+
+    @cached_property
+    def ids(self) -> Sequence[str]:
+        return [self._file.ids[number] for number in self._numbers]
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Where the sample of each id is."""
+        return {key: place for place, key in enumerate(self.ids)}
+
+    def named(self, key: str) -> Sample:
+        """The sample of an id. Raises KeyError."""
+        return self[self.places[key]]
+
+    def get(self, key: str) -> Sample | None:
+        """The sample of an id, if there is one."""
+        return self.named(key) if key in self.places else None
+
+    def at(self, places: Iterable[int]) -> "Samples":
+        """Those at these places."""
+        found = object.__new__(Samples)
+        found._file = self._file
+        found._numbers = array("Q", (self._numbers[place] for place in places))
+        return found
+
+    def where(self, keeps: Callable[[str], bool]) -> "Samples":
+        """Those whose ids it keeps."""
+        return self.at(place for place, key in enumerate(self.ids) if keeps(key))
