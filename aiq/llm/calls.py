@@ -43,7 +43,7 @@ class Asked:
 async def as_asked(api: Api, request: Request) -> Asked:
     """The call that a client put into an HTTP request."""
     body = json.loads(await request.aread())
-    return Asked(api, request.url, dict(request.headers), body, request.extensions)
+    return Asked(api, request.url, dict(request.headers.items()), body, request.extensions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,7 @@ class RunModels:
         self._key = read_key(settings.api_key_env, "llm.api_key_env") or NO_KEY
         self._chat_url = URL(settings.base_url.rstrip("/") + CHAT.path)
         self._headers = {**client.headers, "content-type": "application/json", "authorization": f"Bearer {self._key}"}
+        self._waits = timeouts(settings).as_dict()
         self._chats: dict[str, BaseChatModel] = {}
         self._clients: dict[str, AsyncOpenAI] = {}
 
@@ -144,8 +145,8 @@ class RunModels:
         first = ("model", "stream", "messages")
         body = {name: body[name] for name in (*first, *sorted(body.keys() - set(first))) if name in body}
         own = {**self._headers, ROLE: role, **(headers or {})}
-        extensions = {"timeout": timeouts(self._settings, seconds).as_dict()}
-        return await self._client.ask(Asked(CHAT, self._chat_url, own, body, extensions))
+        waits = self._waits if seconds is None else timeouts(self._settings, seconds).as_dict()
+        return await self._client.ask(Asked(CHAT, self._chat_url, own, body, {"timeout": waits}))
 
     async def embed(self, role: str, texts: Sequence[str], *, model: str | None = None) -> list[list[float]]:
         url = self._settings.base_url.rstrip("/") + Embeddings.path
