@@ -55,7 +55,7 @@ class Proxies:
 
     def __init__(self) -> None:
         found = urllib.request.getproxies()
-        self.addresses = {scheme: found[scheme] for scheme in ("http", "https") if scheme in found}
+        self.addresses: dict[str, str] = {way: found[way] for way in ("http", "https") if way in found}
 
     def of(self, url: URL) -> str | None:
         """The address of the proxy on the way to `url`; None: straight there. Loopback is never proxied."""
