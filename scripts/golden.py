@@ -213,11 +213,13 @@ def record(path: Path, overrides: Sequence[str]) -> int:
     """`python -m aiq.run` in this process, with each distinct request to a model written to `path`."""
     import httpx2
 
-    send = httpx2.AsyncHTTPTransport.handle_async_request
+    from aiq.llm.network import ModelTransport
+
+    send = ModelTransport.handle_async_request
     seen: set[str] = set()
     file = path.open("w", encoding="utf-8")
 
-    async def recording(self: httpx2.AsyncHTTPTransport, request: httpx2.Request) -> httpx2.Response:
+    async def recording(self: ModelTransport, request: httpx2.Request) -> httpx2.Response:
         if request.method == "POST" and request.url.path.endswith("/chat/completions"):
             role, body = request.headers.get("x-aiq-role", ""), json.loads(await request.aread())
             sha256 = hashlib.sha256(f"{role}\n{canonical(body, indent=None)}".encode()).hexdigest()
@@ -226,7 +228,7 @@ def record(path: Path, overrides: Sequence[str]) -> int:
                 file.write(json.dumps({"sha256": sha256, "role": role, "body": body}) + "\n")
         return await send(self, request)
 
-    httpx2.AsyncHTTPTransport.handle_async_request = recording  # type: ignore[method-assign]
+    ModelTransport.handle_async_request = recording  # type: ignore[method-assign]
     sys.argv = ["aiq.run", *overrides]
     with file:
         runpy.run_module("aiq.run", run_name="__main__", alter_sys=True)

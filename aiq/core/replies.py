@@ -22,7 +22,7 @@ _FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL
 CODE = re.compile(_CODE, _FLAGS)
 """Fenced code and code spans of Markdown; what they show is no markup of the model's."""
 
-_TAG = re.compile(f"{_OPEN}|{_CLOSE}", _FLAGS)
+_BEGINS_TAG = re.compile(r"<|◁|\[/?THINK\]")
 _CLOSING = re.compile(_CLOSE, _FLAGS)
 _TOKEN = re.compile(f"(?:{_CODE})|(?P<open>{_OPEN})|(?P<close>{_CLOSE})", _FLAGS)
 
@@ -36,7 +36,7 @@ _PARAGRAPH_ENDS = re.compile(r"[ \t]*\n[ \t]*\n")
 
 def without_thoughts(text: str) -> str:
     """The text without its closed thoughts; one that never ends stays, see `ends_in_thought`."""
-    return _read(text)[0] if _TAG.search(text) else text
+    return _read(text)[0]
 
 
 def ends_in_thought(text: str) -> bool:
@@ -46,6 +46,8 @@ def ends_in_thought(text: str) -> bool:
 
 def _read(text: str) -> tuple[str, bool]:
     """(the text without closed thoughts, whether one is left open)."""
+    if not _BEGINS_TAG.search(text):  # as it is with nearly every report
+        return text, False
     last = max((found.start() for found in _CLOSING.finditer(text)), default=-1)
     kept: list[str] = []
     position = search = 0
@@ -288,6 +290,8 @@ def why_cut_off(text: str, replies: Sequence[Said]) -> str | None:
     That is the one whose last words stand furthest back in the report, or that a short report is the end of; of several
     the one with most of these words, of equal ones the last.
     """
+    if not any(reply.why_cut for reply in replies):
+        return None
     report = _words(text)
     joined, found, cause = f" {' '.join(report)} ", (-1, 0), None
     for reply in replies:

@@ -3,10 +3,10 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from contextvars import ContextVar
-from typing import Final, Literal, Protocol, get_args
+from dataclasses import dataclass
+from typing import ClassVar, Final, Literal, Protocol, get_args
 
 from pydantic import ConfigDict, Field, TypeAdapter
-from pydantic.dataclasses import dataclass
 
 from aiq.core.base import Record
 from aiq.core.errors import LimitReached
@@ -24,13 +24,16 @@ OF_TOOL_CALLS: Final[tuple[Quantity, ...]] = ("tool_calls",)
 """What a call adds to, checked before it. Time has a timer."""
 
 
-@dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
+@dataclass(frozen=True, slots=True)
 class Usage:
     """Sums over HTTP exchanges. Tokens as reported; `cost_usd` is None where any call has no price.
 
     Tokens and cost are lower bounds where there are `unreported_calls`. `estimated_tokens` and `estimated_usd`, what
-    these may have been by their text, are in no other figure: only limits count them.
+    these may have been by their text, are in no other figure: only limits count them. Checked where it is read from
+    plain data; a sum of sums, of which each model call makes several, needs no check.
     """
+
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
 
     calls: int = 0
     input_tokens: int = 0
@@ -175,8 +178,12 @@ class Limits(Record):
 
     def of(self, scope: Scope) -> dict[Quantity, float]:
         """The limits that are set."""
-        bounds = {quantity: getattr(self, f"{scope}_{quantity}") for quantity in get_args(Quantity)}
+        bounds = {quantity: self.bound(scope, quantity) for quantity in get_args(Quantity)}
         return {quantity: bound for quantity, bound in bounds.items() if bound is not None}
+
+    def bound(self, scope: Scope, quantity: Quantity) -> float | None:
+        found: float | None = getattr(self, f"{scope}_{quantity}")
+        return found
 
     def of_run(self) -> "Limits":
         """The run's alone, none of a sample."""
@@ -194,19 +201,20 @@ class Limits(Record):
     @property
     def estimated(self) -> bool:
         """Whether there is a limit in tokens or money, which counts the calls under way by estimate."""
-        return any(quantity in self.of(scope) for scope in get_args(Scope) for quantity in _ESTIMATED)
+        return any(self.bound(scope, each) is not None for scope in get_args(Scope) for each in _ESTIMATED)
 
     @property
     def in_money(self) -> str | None:
         """The setting of a limit in money, if there is one: it needs prices."""
-        return next((f"limits.{scope}_usd" for scope in get_args(Scope) if "usd" in self.of(scope)), None)
+        return next((f"limits.{scope}_usd" for scope in get_args(Scope) if self.bound(scope, "usd") is not None), None)
 
     def check(self, sample: UsageLedger, run: UsageLedger, adds: Collection[Quantity] = OF_MODEL_CALLS) -> None:
         """Raises LimitReached when one more call, which adds to these quantities, would start beyond a limit."""
         ledgers: tuple[tuple[Scope, UsageLedger], ...] = (("run", run), ("sample", sample))
         for scope, ledger in ledgers:
-            for quantity, bound in self.of(scope).items():
-                if quantity in adds and ledger.used(quantity) >= bound:
+            for quantity in adds:
+                bound = self.bound(scope, quantity)
+                if bound is not None and ledger.used(quantity) >= bound:
                     raise LimitReached(f"limits.{scope}_{quantity}", bound, ledger.guesses(quantity))
 
     def reached(self, sample: UsageLedger, seconds: float) -> str | None:

@@ -126,10 +126,11 @@ def _numbers(embedding: Any) -> list[float]:
     return list(struct.unpack(f"<{len(packed) // 4}f", packed))
 
 
-APIS: Final[Sequence[Api]] = (Chat(), Embeddings())
+CHAT: Final = Chat()
+APIS: Final[Sequence[Api]] = (CHAT, Embeddings())
 
 
 def api_of(request: Request) -> Api | None:
     """By which API this request asks a model (and so is paid for, counted and limited); None: it asks none."""
-    asked = (api for api in APIS if request.url.path.endswith(api.path))
-    return next(asked, None) if request.method == "POST" else None
+    path = request.url.path if request.method == "POST" else ""
+    return next((api for api in APIS if path.endswith(api.path)), None)

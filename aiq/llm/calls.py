@@ -13,7 +13,7 @@ from aiq.core.replies import read_reply
 from aiq.core.session import SPENT, Session
 from aiq.core.usage import Quantity, Usage
 from aiq.llm.apis import Api
-from aiq.llm.http import Headers, Request
+from aiq.llm.http import URL, Request
 from aiq.llm.prices import PriceList
 from aiq.llm.quirks import canonical, structured_as
 
@@ -22,25 +22,39 @@ ATTEMPT = "x-aiq-attempt"
 VOTE = "x-aiq-vote"
 SUBJECT = "x-aiq-subject"
 
-BODY = "aiq_body"
-"""Extension of a request that carries its body as it is: who made it has nothing to encode, we nothing to decode."""
-
 USAGE, ANSWER = "aiq_usage", "aiq_answer"
 """Extensions of a whole answer: the `Usage` that was booked for it, and what its body says."""
 
-_DROPPED = frozenset({b"content-length", b"transfer-encoding", VOTE.encode(), SUBJECT.encode()})
+_DROPPED = frozenset({"content-length", "transfer-encoding", VOTE, SUBJECT})
 """Headers that are not sent on: the body is written anew, and vote and subject have gone into the seed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A model call as its maker has it. `headers`: by name in lower case; `extensions`: as of httpx2."""
+
+    api: Api
+    url: URL
+    headers: Mapping[str, str]
+    body: Mapping[str, Any]
+    extensions: Mapping[str, Any]
+
+
+async def as_asked(api: Api, request: Request) -> Asked:
+    """The call that a client put into an HTTP request."""
+    body = json.loads(await request.aread())
+    return Asked(api, request.url, dict(request.headers.items()), body, request.extensions)
 
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
     """One request to a model. `digest` is the SHA-256 of role and canonical body (seed included)."""
 
-    api: Api
+    asked: Asked
     role: str
     body: Mapping[str, Any]
     digest: str
-    _request: Request
+    url: str
     wants_usage: bool
     """Whether the caller asked for the usage of its stream; if not, it expects no event without a choice."""
     section: str
@@ -55,8 +69,8 @@ class ModelCall:
         return bool(self.body.get("stream"))
 
     @property
-    def url(self) -> str:
-        return str(self._request.url)
+    def api(self) -> Api:
+        return self.asked.api
 
     @property
     def address(self) -> str:
@@ -66,13 +80,13 @@ class ModelCall:
     @property
     def seconds(self) -> float | None:
         """How long the endpoint may stay silent, and how long all the rest of an answer that has begun may take."""
-        limits: Mapping[str, float | None] = self._request.extensions.get("timeout", {})
+        limits: Mapping[str, float | None] = self.asked.extensions.get("timeout", {})
         return limits.get("read")
 
     @property
     def key(self) -> str:
         """The bearer token it carries, so that messages can be cleared of it."""
-        return self._request.headers.get("authorization", "").removeprefix("Bearer ").strip()
+        return self.asked.headers.get("authorization", "").removeprefix("Bearer ").strip()
 
     def structured_as(self, form: str) -> "ModelCall":
         """The same call with its structured output asked for in this form, if it is asked for in a stricter one."""
@@ -84,30 +98,27 @@ class ModelCall:
 
     def request(self, attempt: int) -> Request:
         """The HTTP request of one send; `attempt` counts earlier sends of the same call."""
-        asked = self._request
-        headers = Headers([pair for pair in asked.headers.raw if pair[0].lower() not in _DROPPED])
+        headers = {name: value for name, value in self.asked.headers.items() if name not in _DROPPED}
         headers[ATTEMPT] = str(attempt)
         content = json.dumps(self.body, ensure_ascii=False).encode()
-        extensions = {name: value for name, value in asked.extensions.items() if name != BODY}
-        return Request(asked.method, asked.url, headers=headers, content=content, extensions=extensions)
+        return Request("POST", self.asked.url, headers=headers, content=content, extensions={**self.asked.extensions})
 
 
-async def read_call(api: Api, request: Request, session: Session, settings: LlmSettings) -> ModelCall:
+def read_call(asked: Asked, session: Session, settings: LlmSettings) -> ModelCall:
     """The call a client made, with the role's options and the session's seed, as the endpoint wants it.
 
     Raises RuntimeError when the request names no role: nobody could say whose money it spent.
     """
-    role = request.headers.get(ROLE)
+    role, url = asked.headers.get(ROLE), str(asked.url)
     if not role:
         raise RuntimeError(f"a model call came without the header {ROLE}: make clients by RunModels only")
-    given = request.extensions[BODY] if BODY in request.extensions else json.loads(await request.aread())
-    body = _without_tools(given, session)
-    section = "llm" if str(request.url).startswith(settings.base_url.rstrip("/") + "/") else "agent"
+    body = _without_tools(asked.body, session)
+    section = "llm" if url.startswith(settings.base_url.rstrip("/") + "/") else "agent"
     whose = role if section == "llm" else None  # another endpoint has options of its own
-    seed = session.seed(int(request.headers.get(VOTE, "0")), request.headers.get(SUBJECT))
-    asked = api.request(body, settings, whose, seed)
+    seed = session.seed(int(asked.headers.get(VOTE, "0")), asked.headers.get(SUBJECT))
+    wanted = asked.api.request(body, settings, whose, seed)
     wants_usage = bool((body.get("stream_options") or {}).get("include_usage"))
-    return ModelCall(api, role, {}, "", request, wants_usage, section).with_body(asked)
+    return ModelCall(asked, role, {}, "", url, wants_usage, section).with_body(wanted)
 
 
 def _without_tools(body: Mapping[str, Any], session: Session) -> Mapping[str, Any]:

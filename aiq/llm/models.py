@@ -14,9 +14,9 @@ from aiq.core.llm_settings import LlmSettings
 from aiq.core.models import Message, Reply, ToolRequest
 from aiq.core.replies import without_thoughts
 from aiq.core.text import whole
-from aiq.llm.apis import Chat, Embeddings, vectors
-from aiq.llm.calls import ANSWER, BODY, ROLE, SUBJECT, USAGE, VOTE
-from aiq.llm.http import SEND_ERRORS, URL, Request, Response, failure_text
+from aiq.llm.apis import CHAT, Embeddings, vectors
+from aiq.llm.calls import ANSWER, ROLE, SUBJECT, USAGE, VOTE, Asked
+from aiq.llm.http import SEND_ERRORS, URL, Response, failure_text
 from aiq.llm.transport import RETRY, RunClient, timeouts
 
 if TYPE_CHECKING:  # both take most of a second to import
@@ -63,8 +63,9 @@ class RunModels:
         self._settings = settings
         self._client = client
         self._key = read_key(settings.api_key_env, "llm.api_key_env") or NO_KEY
-        self._chat_url = URL(settings.base_url.rstrip("/") + Chat.path)
+        self._chat_url = URL(settings.base_url.rstrip("/") + CHAT.path)
         self._headers = {**client.headers, "content-type": "application/json", "authorization": f"Bearer {self._key}"}
+        self._waits = timeouts(settings).as_dict()
         self._chats: dict[str, BaseChatModel] = {}
         self._clients: dict[str, AsyncOpenAI] = {}
 
@@ -144,8 +145,8 @@ class RunModels:
         first = ("model", "stream", "messages")
         body = {name: body[name] for name in (*first, *sorted(body.keys() - set(first))) if name in body}
         own = {**self._headers, ROLE: role, **(headers or {})}
-        extensions = {BODY: body, "timeout": timeouts(self._settings, seconds).as_dict()}
-        return await self._client.ask(Request("POST", self._chat_url, headers=own, extensions=extensions))
+        waits = self._waits if seconds is None else timeouts(self._settings, seconds).as_dict()
+        return await self._client.ask(Asked(CHAT, self._chat_url, own, body, {"timeout": waits}))
 
     async def embed(self, role: str, texts: Sequence[str], *, model: str | None = None) -> list[list[float]]:
         url = self._settings.base_url.rstrip("/") + Embeddings.path

@@ -7,7 +7,7 @@ import ssl
 import urllib.request
 
 from aiq.core.errors import ConfigError
-from aiq.llm.http import AsyncBaseTransport, AsyncHTTPTransport, Limits, Request, Response, create_ssl_context
+from aiq.llm.http import URL, AsyncBaseTransport, AsyncHTTPTransport, Limits, Request, Response, create_ssl_context
 
 OFFLINE_DOMAIN = "offline.example"
 OFFLINE_SERVICES = frozenset({f"model.{OFFLINE_DOMAIN}", f"search.{OFFLINE_DOMAIN}"})
@@ -50,28 +50,37 @@ class RoutingTransport(AsyncBaseTransport):
         await self._inner.aclose()
 
 
-class NetworkTransport(AsyncBaseTransport):
-    """The network, with the proxies that the machine is configured for (`HTTPS_PROXY`, `NO_PROXY`, ...).
+class Proxies:
+    """Those that the machine is configured for (`HTTPS_PROXY`, `NO_PROXY`, ...), read when this is made."""
 
-    They are read once, when the client opens; loopback is never proxied. `tls`: a context that several share, because
-    each reads all certificates.
+    def __init__(self) -> None:
+        found = urllib.request.getproxies()
+        self.addresses: dict[str, str] = {way: found[way] for way in ("http", "https") if way in found}
+
+    def of(self, url: URL) -> str | None:
+        """The address of the proxy on the way to `url`; None: straight there. Loopback is never proxied."""
+        if not self.addresses or url.host in ("127.0.0.1", "localhost", "::1") or urllib.request.proxy_bypass(url.host):
+            return None
+        return self.addresses.get(url.scheme)
+
+
+class NetworkTransport(AsyncBaseTransport):
+    """The network by httpx2, through the machine's proxies.
+
+    `tls`: a context that several share, because each reads all certificates.
     """
 
     def __init__(self, limits: Limits, tls: ssl.SSLContext | None = None) -> None:
         tls = tls or create_ssl_context()
-        self._direct = AsyncHTTPTransport(tls, limits=limits)
-        self._proxied = {
-            scheme: AsyncHTTPTransport(tls, limits=limits, proxy=address)
-            for scheme, address in urllib.request.getproxies().items()
-            if scheme in ("http", "https")
+        self._proxies = Proxies()
+        self._ways = {
+            address: AsyncHTTPTransport(tls, limits=limits, proxy=address)
+            for address in (None, *self._proxies.addresses.values())
         }
 
     async def handle_async_request(self, request: Request) -> Response:
-        host = request.url.host
-        bypassed = host in ("127.0.0.1", "localhost", "::1") or urllib.request.proxy_bypass(host)
-        way = self._direct if bypassed else self._proxied.get(request.url.scheme, self._direct)
-        return await way.handle_async_request(request)
+        return await self._ways[self._proxies.of(request.url)].handle_async_request(request)
 
     async def aclose(self) -> None:
-        for transport in (self._direct, *self._proxied.values()):
-            await transport.aclose()
+        for way in self._ways.values():
+            await way.aclose()

@@ -19,7 +19,7 @@ from aiq.core.models import retries_of_calls
 from aiq.core.session import Session, current
 from aiq.core.text import whole_json
 from aiq.llm.apis import api_of
-from aiq.llm.calls import ANSWER, USAGE, Exchange, Failure, ModelCall, read_call
+from aiq.llm.calls import ANSWER, USAGE, Asked, Exchange, Failure, ModelCall, as_asked, read_call
 from aiq.llm.flow import Flow, Send
 from aiq.llm.http import (
     SEND_ERRORS,
@@ -38,6 +38,7 @@ from aiq.llm.http import (
     read_error,
     without_key,
 )
+from aiq.llm.network import ModelTransport
 from aiq.llm.prices import PriceList, plain_usage
 from aiq.llm.quirks import FORMS, Forms, form_of, refuses_form, remedy
 from aiq.llm.retry import next_wait, retry_after, worth_retrying
@@ -90,10 +91,8 @@ class _Apart(AsyncBaseTransport):
 
     def __init__(self, others: int) -> None:
         tls = create_ssl_context()
-        self._models, self._others = (
-            NetworkTransport(Limits(max_connections=most, max_keepalive_connections=most), tls)
-            for most in (None, others)
-        )
+        self._models = ModelTransport(tls)
+        self._others = NetworkTransport(Limits(max_connections=others, max_keepalive_connections=others), tls)
 
     async def handle_async_request(self, request: Request) -> Response:
         return await (self._models if api_of(request) else self._others).handle_async_request(request)
@@ -110,9 +109,9 @@ class RunClient(AsyncClient):
         super().__init__(transport=transport, **options)
         self._models = transport
 
-    async def ask(self, request: Request) -> Response:
+    async def ask(self, asked: Asked) -> Response:
         """Send a model call as any, without what a client does for other requests: redirects, cookies, logins."""
-        return await self._models.handle_async_request(request)
+        return await self._models.ask(asked)
 
     async def aclose(self) -> None:
         """Do nothing: `AsyncOpenAI.close` ends up here."""
@@ -159,10 +158,15 @@ class SessionTransport(AsyncBaseTransport):
 
     async def handle_async_request(self, request: Request) -> Response:
         if api := api_of(request):
-            return await self._ask_model(await read_call(api, request, current(), self._settings), current())
+            return await self.ask(await as_asked(api, request))
         if request.method == "POST" and str(request.url).startswith(self._endpoint):
             raise RuntimeError(f"{request.url}: models are reached by chat completions and embeddings only")
         return await self._pass_through(request)
+
+    async def ask(self, asked: Asked) -> Response:
+        """The answer to a model call, read whole unless it streams, with `USAGE` and `ANSWER` if it does not."""
+        session = current()
+        return await self._ask_model(read_call(asked, session, self._settings), session)
 
     async def _pass_through(self, request: Request) -> Response:
         """Send it on; where it is repeatable, again while there is no connection or the server is busy.
@@ -294,26 +298,27 @@ class SessionTransport(AsyncBaseTransport):
     async def _reply(self, response: Response, call: ModelCall, exchange: Exchange) -> Response | Failure:
         """An unstreamed answer, read whole so that a cut one is sent for again."""
         body = await _body(response, call)
-        said, _ = read_error(body, call.key)
         try:
-            body = whole_json(body)
-            answer: Any = json.loads(body)
+            mended = whole_json(body)
+            answer: Any = json.loads(mended)
         except ValueError:
+            said, _ = read_error(body, call.key)
             failure = exchange.lost(f"the answer is not JSON: {said or 'it is empty'}", status=200)
             return replace(failure, nobody=True)
         reported = answer.get("usage") if isinstance(answer, dict) else None
         try:
             read = call.api.read(answer, call.body)
         except ValueError as unusable:
+            said, _ = read_error(body, call.key)
             return exchange.lost(f"{unusable}: {said}", status=200, reported=reported)
         usage = plain_usage(reported)
         whole = {**read.whole, "usage": usage or None}
-        if read.whole != answer or (reported or {}) != usage:
-            body = json.dumps(whole, ensure_ascii=False).encode()
         booked = exchange.answered(read.message, read.finish_reason, reported)
         response.extensions |= {USAGE: booked, ANSWER: whole}
         self._answered.add(call.model)
-        return _decoded(response, content=body)
+        if whole == answer and mended == body:
+            return response
+        return _decoded(response, content=json.dumps(whole, ensure_ascii=False).encode())
 
     async def _stream(self, response: Response, call: ModelCall, exchange: Exchange) -> Response | Failure:
         """A streamed answer; up to its first bytes a cut connection is still worth another send."""

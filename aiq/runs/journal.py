@@ -37,21 +37,20 @@ class Journal(Generic[RowT]):
             self._file = path.open("ab", buffering=0)
         except OSError as error:
             raise unwritable(path, error) from None
-
-    @property
-    def size(self) -> int:
+        self.size = self._file.tell()
         """Bytes in the file, which is where the next row begins."""
-        return self._file.tell()
 
     def append(self, *rows: RowT) -> None:
         """Write rows, together; the system has them when this returns."""
-        start, text = self.size, memoryview("".join(map(json_line, rows)).encode())
+        text = memoryview("".join(map(json_line, rows)).encode())
+        end = self.size + len(text)
         try:
             while text:
                 text = text[self._file.write(text) :]
         except OSError as error:
-            self._file.seek(self._file.truncate(start))
+            self._file.seek(self._file.truncate(self.size))
             raise unwritable(self.path, error) from None
+        self.size = end
 
     def close(self) -> None:
         try:

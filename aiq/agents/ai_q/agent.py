@@ -1,7 +1,8 @@
 """AI-Q as one agent: the entry (chat, shallow or deep), the chat graph, the report, what each stage of it cost."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.graph import END, START, StateGraph
@@ -9,7 +10,6 @@ from langgraph.types import Command
 from pydantic import JsonValue
 
 from aiq.agents.ai_q.clarifier import Clarifier
-from aiq.agents.ai_q.deep import SUBAGENTS, DeepResearcher
 from aiq.agents.ai_q.escalation import Assessment, Escalation
 from aiq.agents.ai_q.intent import IntentClassifier
 from aiq.agents.ai_q.recorded import by_stage, redecided
@@ -34,6 +34,9 @@ from aiq.core.reports import Report
 from aiq.core.samples import Question
 from aiq.core.session import Session, current, nested_call
 from aiq.core.tools import Toolbox
+
+if TYPE_CHECKING:
+    from aiq.agents.ai_q.deep import DeepResearcher
 
 REJECTED = "The research plan was rejected; no research was done."
 
@@ -61,14 +64,20 @@ class AiqAgent:
     deciding: ClassVar[tuple[str, ...]] = ("enable_escalation", "escalation.*")
 
     def __init__(self, settings: AiqSettings) -> None:
-        self._settings, prompts = settings, settings.prompts()
+        prompts = settings.prompts()
+        self._settings, self._prompts = settings, prompts
         self._leaks = LeakFilter(prompts)
         self._intent = IntentClassifier(settings.intent, prompts)
         self._escalation = Escalation(settings, prompts)
         self._clarifier = Clarifier(settings.clarifier, prompts)
         self._shallow = ShallowResearcher(settings.shallow, prompts)
-        self._deep = DeepResearcher(settings.deep, prompts)
         self._threads = Threads(self._chat(), ChatResearcherState, CHECKPOINTED, last="deep_research")
+
+    @cached_property
+    def _deep(self) -> "DeepResearcher":
+        from aiq.agents.ai_q.deep import DeepResearcher  # deepagents takes long to import, and most runs ask none
+
+        return DeepResearcher(self._settings.deep, self._prompts)
 
     def check(self, tools: Toolbox) -> None:
         """Raises ConfigError where a setting names a data source or a tool that the run does not have."""
@@ -123,6 +132,8 @@ class AiqAgent:
 
     def graphs(self, models: Models) -> Sequence[Drawing]:
         """The chat graph and what runs inside its nodes."""
+        from aiq.agents.ai_q.deep import SUBAGENTS
+
         subagents = "".join(f"\n* `{name}`: {does}" for name, does in SUBAGENTS.items())
         chat = "`agent.entry=chat`, in `agent.py`. Each of the other graphs runs inside the node of its name."
         clarifier = "In `clarifier.py`. `ask_for_clarification` and `plan_preview` interrupt it until the user answers."

@@ -1,20 +1,21 @@
 """Our tools as LangChain tools: each call goes through the session, so that it is logged and its sources counted."""
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from contextvars import ContextVar
+from functools import lru_cache
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall, tool_call
-from langchain_core.tools import StructuredTool, ToolException
+from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.config import get_config
 from langgraph.prebuilt import ToolNode
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
+from pydantic import BaseModel
 
-from aiq.core.concurrency import holding
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.events import Recovery, ToolCalled, ToolReturned
 from aiq.core.replies import is_tool_call, without_thoughts
@@ -36,40 +37,62 @@ CALL_REPAIR = (
 )
 """Said once after such a reply, and not kept in the conversation."""
 
-_call_id: ContextVar[str | None] = ContextVar("langchain_call_id", default=None)
+_MOST_TOOLS = 256
+"""How many are remembered, so that each is not looked into anew for every turn of every sample."""
 
 
-class SessionTool(StructuredTool):
-    """A LangChain tool whose work is `session.call_tool`; the session logs it under the model's call id."""
+class SessionTool(BaseTool):
+    """A LangChain tool whose calls go straight to `session.call_tool`, which logs them under the model's call id.
+
+    Not by way of LangChain's callbacks, which nobody hears here. Async only. Arguments are validated by the session,
+    once. A ToolError becomes a tool message `Error: ...` with status `error`; everything else (LimitReached,
+    ModelError, RunAborted) passes through and ends the attempt.
+    """
+
+    def _run(self, *_: Any, **__: Any) -> Any:
+        raise RuntimeError("sync tool calls are refused: use ainvoke")
+
+    async def ainvoke(self, input: Any, config: Any = None, **_: Any) -> ToolMessage:  # noqa: A002  LangChain's name
+        """Answer a ToolCall."""
+        told: dict[str, Any] = {"name": self.name, "tool_call_id": input["id"]}
+        try:
+            result = await current().call_tool(self.name, input["args"], input["id"])
+        except ToolError as error:
+            return ToolMessage(f"Error: {error}", status="error", **told)
+        return ToolMessage(result.content, **told)
+
+
+class _Shown(NamedTuple):
+    """What models and LangChain see of a tool: all that is made of it here is the same for a whole run."""
+
+    name: str
+    description: str
+    parameters: type[BaseModel]
+
+
+def _shown(tools: Sequence[Tool]) -> tuple[_Shown, ...]:
+    return tuple(_Shown(tool.name, tool.description, tool.parameters) for tool in tools)
 
 
 def as_langchain(tool: Tool) -> SessionTool:
-    """`tool` for LangChain, async only.
+    return _as_langchain(*_shown([tool]))
 
-    Arguments are validated by the session, once. A ToolError becomes a tool message `Error: ...` with status
-    `error`; everything else (LimitReached, ModelError, RunAborted) passes through and ends the attempt.
-    """
 
-    async def run(**arguments: Any) -> str:
-        try:
-            result = await current().call_tool(tool.name, arguments, _call_id.get())
-        except ToolError as error:
-            raise ToolException(f"Error: {error}") from error
-        return result.content
+@lru_cache(_MOST_TOOLS)
+def _as_langchain(tool: _Shown) -> SessionTool:
+    return SessionTool(name=tool.name, description=tool.description, args_schema=tool.parameters.model_json_schema())
 
-    return SessionTool(
-        name=tool.name,
-        description=tool.description,
-        args_schema=tool.parameters.model_json_schema(),
-        coroutine=run,
-        handle_tool_error=True,
-    )
+
+@lru_cache(_MOST_TOOLS)
+def _definition(tool: _Shown) -> dict[str, Any]:
+    """The tool as chat completions take it."""
+    return convert_to_openai_tool(_as_langchain(tool))
 
 
 async def reply_to(messages: Sequence[AnyMessage], role: str, tools: Sequence[Tool], **options: Any) -> AIMessage:
     """The next message of the role's model, which is offered these tools; one asked again counts in its place."""
     model = current().models.chat(role)
-    offered = model.bind_tools([as_langchain(tool) for tool in tools], **options) if tools else model
+    offered = model.bind_tools([*map(_definition, _shown(tools))], **options) if tools else model
     reply = readable(await offered.ainvoke(list(messages)))
     repair = call_repair(reply)
     return readable(await offered.ainvoke([*messages, *repair])) if repair else reply
@@ -85,13 +108,17 @@ def call_repair(reply: AIMessage) -> list[AnyMessage]:
 
 def tool_node(tools: Sequence[Tool], most: int) -> ToolNode:
     """For a graph of one's own: a node that answers the calls of the last reply, beyond `most` without making them."""
+    return _tool_node(_shown(tools), most)
 
+
+@lru_cache(_MOST_TOOLS)
+def _tool_node(tools: tuple[_Shown, ...], most: int) -> ToolNode:
     async def within_budget(request: ToolCallRequest, execute: Execute) -> ToolAnswer:
         if calls_before(request) < most:
             return await call_in_session(request, execute)
         return over_budget(request.tool_call, f"at most {most} tool calls are allowed; this one was not made")
 
-    return ToolNode([as_langchain(tool) for tool in tools], awrap_tool_call=within_budget)
+    return ToolNode([*map(_as_langchain, tools)], awrap_tool_call=within_budget)
 
 
 class SessionCalls(Middleware):
@@ -113,7 +140,7 @@ async def call_in_session(request: ToolCallRequest, execute: Execute) -> ToolAns
     logs = not own and call["name"] != TASK
     if logs:
         _called(call)
-    with holding(_call_id, call["id"] if own else None), nested_call(*position(request), None if own else call["id"]):
+    with nested_call(*position(request), None if own else call["id"]):
         result = await execute(request)
     if logs:
         answer = answer_of(result)

@@ -84,8 +84,10 @@ async def test_langchain_calls_them_through_the_session(url: str, run_client: As
         with a_session(*tools.select(None)).bind() as session:
             tool = as_langchain(tools.get("long"))
             assert tool.args == {"n": {"type": "integer"}}
-            assert await tool.ainvoke({"n": 3}) == "xxx"
-            assert (await tool.ainvoke({"n": "three"})).startswith("Error: long: n: 'three' is not of type 'integer'")
+            calls = [{"type": "tool_call", "name": "long", "id": "c", "args": {"n": n}} for n in (3, "three")]
+            found, refused = [(await tool.ainvoke(call)).text for call in calls]
+            assert found == "xxx"
+            assert refused.startswith("Error: long: n: 'three' is not of type 'integer'")
             assert session.tool_outcomes["long"] == {"ok": 1, "invalid_arguments": 1}
 
 

@@ -1,0 +1,108 @@
+"""The network below model calls: aiohttp, which parses HTTP in C and hands out connections at no cost.
+
+Of what a call of httpx2 took of the processor, its parser in Python and its pool, which looks at every connection for
+every request, were most.
+"""
+
+import ssl
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+from aiq.llm.http import (
+    AsyncBaseTransport,
+    AsyncByteStream,
+    ConnectError,
+    ConnectTimeout,
+    ReadError,
+    ReadTimeout,
+    Request,
+    RequestError,
+    Response,
+)
+from aiq.llm.route import Proxies
+
+if TYPE_CHECKING:  # a tenth of a second to import, which runs that ask no endpoint need not wait for
+    from aiohttp import ClientResponse, ClientSession
+
+KEPT_SECONDS = 5.0
+"""How long an idle connection is kept: servers close theirs after so long, and a call sent on a closed one is lost."""
+
+LONGEST_HEADER = 65_536
+"""Bytes. Gateways put all their policies into one; aiohttp's own limit is 8,190."""
+
+
+class ModelTransport(AsyncBaseTransport):
+    """Any number of connections, through the machine's proxies; bodies come as they were sent, still encoded.
+
+    The error says whether the request went out: ConnectError and ConnectTimeout, it did not; any other, it may have.
+    """
+
+    def __init__(self, tls: ssl.SSLContext) -> None:
+        self._tls, self._proxies = tls, Proxies()
+        self._session: ClientSession | None = None
+
+    async def handle_async_request(self, request: Request) -> Response:
+        from aiohttp import ClientError, ClientTimeout
+        from yarl import URL
+
+        self._session = self._session or self._opened()
+        limits = request.extensions.get("timeout", {})
+        try:
+            answer = await self._session.request(
+                request.method,
+                URL(str(request.url), encoded=True),
+                headers=[(name.decode(), value.decode("latin-1")) for name, value in request.headers.raw],
+                data=await request.aread(),
+                proxy=self._proxies.of(request.url),
+                timeout=ClientTimeout(sock_connect=limits.get("connect"), sock_read=limits.get("read")),
+                allow_redirects=False,
+            )
+        except (ClientError, OSError) as error:
+            raise _failure(error) from error
+        return Response(answer.status, headers=list(answer.raw_headers), stream=_Body(answer))
+
+    def _opened(self) -> "ClientSession":
+        """A session that adds nothing to a request and keeps nothing of an answer; it belongs to the running loop."""
+        from aiohttp import ClientSession, DummyCookieJar, TCPConnector
+
+        return ClientSession(
+            connector=TCPConnector(limit=0, ssl=self._tls, keepalive_timeout=KEPT_SECONDS),
+            cookie_jar=DummyCookieJar(),
+            skip_auto_headers=("accept", "accept-encoding", "content-type", "user-agent"),
+            auto_decompress=False,
+            max_line_size=LONGEST_HEADER,
+            max_field_size=LONGEST_HEADER,
+        )
+
+    async def aclose(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+
+class _Body(AsyncByteStream):
+    def __init__(self, answer: "ClientResponse") -> None:
+        self._answer = answer
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        from aiohttp import ClientError
+
+        try:
+            async for piece, _ in self._answer.content.iter_chunks():  # as the server cut it: each event of a stream
+                if piece:
+                    yield piece
+        except (ClientError, OSError) as error:
+            raise _failure(error) from error
+
+    async def aclose(self) -> None:
+        self._answer.close()
+
+
+def _failure(error: Exception) -> RequestError:
+    """The same in httpx2's terms; aiohttp's own words for a failed connection only repeat where to."""
+    from aiohttp import ClientConnectorError, ConnectionTimeoutError
+
+    if isinstance(error, TimeoutError):
+        return (ConnectTimeout if isinstance(error, ConnectionTimeoutError) else ReadTimeout)("")
+    if isinstance(error, ClientConnectorError):
+        return ConnectError(str(error.__cause__ or error))
+    return ReadError(str(error) or type(error).__name__)
