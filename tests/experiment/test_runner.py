@@ -294,7 +294,7 @@ def test_a_limit_in_money_holds_where_no_usage_is_reported(here: Workplace, caps
     here.endpoint.usage = None
     assert run(*ASKING, "limits.run_usd=9") == 130
     assert len(here.endpoint.asked) == 1  # at a dollar a token
-    assert "limits.run_usd=9 reached, " in capsys.readouterr().err
+    assert "limits.run_usd=9 reached (usage not reported: " in capsys.readouterr().err
     assert main(["run", f"resume={here.only_run()}", "limits.run_usd=10"]) == 130
     assert len(here.endpoint.asked) == 1  # what earlier starts may have spent counts
 
