@@ -34,7 +34,7 @@ JUDGES: dict[str, dict[str, Any]] = {
 
 PERTURBATIONS = (
     "{sections:null,roles:null,fabricated:null,shuffled:null,"
-    "numbers:[25,50],nonsense:[25,50],padding:[200],instructions:[100],remarks:[100],order:[100],independent:[1,2]}"
+    "numbers:[10,50],nonsense:[10,50],padding:[50,200],instructions:[100],remarks:[100],order:[100],independent:[1,2]}"
 )
 PERTURBED = ("facts", "numbers", "nonsense")
 
@@ -290,7 +290,7 @@ FEW_PERTURBATIONS = "{facts:null,shuffled:null,padding:null,instructions:null,re
 
 def test_their_weaknesses_come_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    few = ["dataset.tasks=1", "epochs=1", f"dataset.perturbations={FEW_PERTURBATIONS}", "runner.progress=false"]
+    few = ["dataset.tasks=2", "epochs=1", f"dataset.perturbations={FEW_PERTURBATIONS}", "runner.progress=false"]
     assert main(["run", "experiment=judge_calibration", "judge=[race,fact]", *few]) == 0
     found = {one.metric: one.perturbations for one in calibrate([find_run("latest")]).metrics}
     seen = {
