@@ -24,7 +24,7 @@ LOADED: Final = (
     "aiq.run", "aiq.commands.run", "aiq.commands.chat", "aiq.analysis.reliability", "aiq.experiment.plan",
     "aiq.experiment.runner", "aiq.agents.ai_q.agent", "aiq.judges.fresheval", "aiq.site.pages", "aiq.site.chat",
     "aiq.tools.toolbox", "aiq.tools.providers.tavily", "aiq.offline.launch",
-    "aiq.serve.server",
+    "aiq.serve.server", "aiq.tools.mcp.client", "mcp.server.lowlevel",
 )  # fmt: skip
 STACK: Final = "AIQ_TESTS_STACK"
 """The environment variable with the port of an offline stack, which such a process then uses instead of its own."""

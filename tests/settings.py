@@ -1,15 +1,16 @@
 """Settings for tests: those that aiq ships, with changes; so no test states a default."""
 
+import re
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, reduce
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
 from aiq.core.errors import ConfigError
+from aiq.core.files import shipped
 from aiq.core.plugins import load
 from aiq.core.run_settings import DatasetSettings, RunSettings
-from aiq.experiment.choices import options
 from aiq.experiment.compose import config_of_options
 from aiq.site.settings import section
 
@@ -58,33 +59,41 @@ def _changed(kind: type[BaseModel], values: Mapping[str, Any], changes: Mapping[
 
 def _of_class(kind: type[BaseModel]) -> Mapping[str, Any]:
     """The shipped settings of a class; of one that others inherit from, those of the first of these."""
-    known = _by_class()
-    found = known.get(kind) or next((values for other, values in known.items() if issubclass(other, kind)), {})
+    places = _places()
+    file, *path = places.get(kind) or next((place for other, place in places.items() if issubclass(other, kind)), [""])
+    found: Mapping[str, Any] = reduce(lambda values, name: values.get(name, {}), path, _composed(file) if file else {})
     return {name: value for name, value in found.items() if name in kind.model_fields}
 
 
 @cache
-def _by_class() -> Mapping[type[BaseModel], Mapping[str, Any]]:
-    found: dict[type[BaseModel], Mapping[str, Any]] = {}
-    config = config_of_options([])
-    config |= {group: config_of_options([], f"{group}/_base")[group] for group in ("llm", "search", "web", "dataset")}
-    config["search"]["corpus"] = config["dataset"]["path"] = None
-    for kind, values in [*_sections(RunSettings, config), *_plugins()]:
-        found.setdefault(kind, values)
+def _composed(file: str) -> Mapping[str, Any]:
+    """The config of a file; of the whole run with what all options of a group have, in the place of the chosen one."""
+    config = config_of_options([], file)
+    if file == "config":
+        config |= {name: config_of_options([], f"{name}/_base")[name] for name in ("llm", "search", "web", "dataset")}
+        config["search"]["corpus"] = config["dataset"]["path"] = None
+    return config
+
+
+@cache
+def _places() -> Mapping[type[BaseModel], tuple[str, ...]]:
+    """Where the settings of each class stand: the config file that names the plugin, and the names below it."""
+    found: dict[type[BaseModel], tuple[str, ...]] = {}
+    for kind, place in [*_sections(RunSettings, "config"), *_plugins()]:
+        found.setdefault(kind, place)
     return found
 
 
-def _sections(kind: type[BaseModel], values: Mapping[str, Any]) -> Iterator[tuple[type[BaseModel], Mapping[str, Any]]]:
-    yield kind, values
+def _sections(kind: type[BaseModel], *place: str) -> Iterator[tuple[type[BaseModel], tuple[str, ...]]]:
+    yield kind, place
     for name, field in kind.model_fields.items():
-        inner = section(field)
-        if inner is not None and name in values:
-            yield from _sections(inner, values[name])
+        if inner := section(field):
+            yield from _sections(inner, *place, name)
 
 
-def _plugins() -> Iterator[tuple[type[BaseModel], Mapping[str, Any]]]:
+def _plugins() -> Iterator[tuple[type[BaseModel], tuple[str, ...]]]:
     for group in ("agent", "judge", "dataset"):
-        for option in options(group):
-            below = config_of_options([], f"{group}/{option}")[group]
-            for plugin in below.values() if group == "judge" else [below]:
-                yield from _sections(load(plugin["target"], group).Settings, plugin)
+        for file in sorted((shipped("conf") / group).glob("*.yaml")):
+            if named := re.search(r"^target: (\w.*)", file.read_text(encoding="utf-8"), re.MULTILINE):
+                below = (file.stem,) if group == "judge" else ()
+                yield from _sections(load(named[1], group).Settings, f"{group}/{file.stem}", group, *below)

@@ -237,7 +237,7 @@ def compose_apart(group: str, option: str, overrides: Sequence[str]) -> dict[str
                 f"{text}: there is no such {group}{near(chosen, options(group))}; write conf/{group}/{chosen}.yaml"
             )
     try:
-        config: Any = OmegaConf.to_container(_composed([f"+{group}={chosen}", *own])[group], resolve=True)
+        config: Any = OmegaConf.to_container(_composed([f"+{group}={chosen}", *own], "_empty")[group], resolve=True)
     except (HydraException, OmegaConfBaseException, YAMLError, ValueError) as error:
         raise ConfigError(_explain(error, overrides)) from None
     return dict(config)

@@ -162,9 +162,13 @@ def agent(**settings: Any) -> AiqAgent:
     return AiqAgent(configured(AiqSettings, **settings))
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+EACH_SAVER = pytest.mark.parametrize("saver", ["memory", "sqlite"], indirect=True)
+"""Each kind of checkpointer that needs no server."""
+
+
+@pytest.fixture
 async def saver(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Any]:
-    """Each kind of checkpointer that needs no server."""
-    settings = configured(CheckpointerSettings, kind=request.param, path=str(tmp_path / "checkpoints.db"))
+    kind = getattr(request, "param", "sqlite")
+    settings = configured(CheckpointerSettings, kind=kind, path=str(tmp_path / "checkpoints.db"))
     async with open_checkpointer(settings) as opened:
         yield opened

@@ -34,7 +34,7 @@ JUDGES: dict[str, dict[str, Any]] = {
 
 PERTURBATIONS = (
     "{sections:null,roles:null,fabricated:null,shuffled:null,"
-    "padding:[50,200],instructions:[33,100],remarks:[33,100],order:[50,100],independent:[1,2]}"
+    "numbers:[10,50],nonsense:[10,50],padding:[50,200],instructions:[100],remarks:[100],order:[100],independent:[1,2]}"
 )
 PERTURBED = ("facts", "numbers", "nonsense")
 

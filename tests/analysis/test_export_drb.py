@@ -20,7 +20,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Two research reports judged by RACE and FACT, and a third task that the agent failed on."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("drb"))
-        assert main(["run", "experiment=deep_drb", "limit=2", "judge=[race,fact]", "runner.progress=false"]) == 0
+        given = ["agent=ai_q_shallow", "limit=2", "judge=[race,fact]", "runner.progress=false"]
+        assert main(["run", "experiment=deep_drb", *given]) == 0
         folder = next(Path("results/deep_drb").iterdir()).absolute()
         last = json.loads((folder / "samples.jsonl").read_text().splitlines()[-1])
         failed = {**last, "sample_id": "99", "status": "failed", "report": None, "outcome": None}

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from statistics import fmean
 
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import optimize, stats
 
 from aiq.stats.intervals import Interval, Method, difference_interval, mean_interval, spread
 from benchmarks.intervals import at_every_p
@@ -33,14 +33,14 @@ def between(first: list[float], second: list[float], span: float | None = 1.0) -
 
 @pytest.mark.parametrize(("right", "n"), [(0, 8), (8, 8), (0, 100)])
 def test_equal_answers_have_wilsons_interval(right: int, n: int) -> None:
-    found = stats.binomtest(right, n).proportion_ci(method="wilson")
+    found = scipy.stats.binomtest(right, n).proportion_ci(method="wilson")
     assert of([1.0] * right + [0.0] * (n - right), 0, 1) == pytest.approx((found.low, found.high), abs=1e-9)
 
 
 @pytest.mark.parametrize(("right", "n"), [(1, 8), (19, 20), (50, 101)])
 def test_shares_have_wilsons_interval_of_one_sample_less(right: int, n: int) -> None:
     """As n - 1 is what the variance is divided by: n_eff = p (1 - p) / se^2 = n - 1. A sixth of Student's quantile."""
-    share, q = right / n, stats.norm.ppf(0.975) * 5 / 6 + stats.t.ppf(0.975, n - 1) / 6
+    share, q = right / n, scipy.stats.norm.ppf(0.975) * 5 / 6 + scipy.stats.t.ppf(0.975, n - 1) / 6
     center, half = share + q**2 / (2 * (n - 1)), q * (share * (1 - share) / (n - 1) + q**2 / (4 * (n - 1) ** 2)) ** 0.5
     expected = [(center + sign * half) / (1 + q**2 / (n - 1)) for sign in (-1, 1)]
     assert of([1.0] * right + [0.0] * (n - right), 0, 1) == pytest.approx(expected, abs=1e-9)
@@ -48,14 +48,14 @@ def test_shares_have_wilsons_interval_of_one_sample_less(right: int, n: int) -> 
 
 def test_scores_that_hardly_vary_have_students_interval() -> None:
     values = [0.5 + 0.001 * number for number in range(-6, 7)]
-    low, high = stats.ttest_1samp(values, 0).confidence_interval()
+    low, high = scipy.stats.ttest_1samp(values, 0).confidence_interval()
     assert of(values, 0, 1) == pytest.approx((low, high), rel=1e-3)
     assert of(values) == pytest.approx((low, high), rel=1e-12)
 
 
 @pytest.mark.parametrize(("right", "n"), [(0, 8), (1, 8), (19, 20), (50, 101)])
 def test_exact_intervals_of_shares_are_cloppers_and_pearsons(right: int, n: int) -> None:
-    found = stats.binomtest(right, n).proportion_ci(method="exact")
+    found = scipy.stats.binomtest(right, n).proportion_ci(method="exact")
     deviations = [1 - right / n] * right + [-right / n] * (n - right)
     assert mean_interval(right / n, deviations, 0, 1, "exact") == pytest.approx((found.low, found.high), abs=1e-9)
     lowest, highest = difference_interval(right / n, deviations, [1.0] * right + [0.0] * (n - right), 1, "exact") or (
@@ -91,9 +91,11 @@ def test_a_paired_difference_has_tangos_interval() -> None:
                 return math.inf
             return -(better * math.log(rise) + worse * math.log(fall) + equal * math.log(1 - rise - fall))
 
-        fall = optimize.minimize_scalar(unlikely, bounds=(max(0, -end), (1 - end) / 2), method="bounded").x
+        fall = scipy.optimize.minimize_scalar(unlikely, bounds=(max(0, -end), (1 - end) / 2), method="bounded").x
         variance = (2 * fall + end - end**2) / (n - 1)
-        assert ((better - worse) / n - end) / variance**0.5 == pytest.approx(sign * stats.norm.ppf(0.975), abs=0.01)
+        assert ((better - worse) / n - end) / variance**0.5 == pytest.approx(
+            sign * scipy.stats.norm.ppf(0.975), abs=0.01
+        )
 
 
 @given(shares)

@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable
 
 import pytest
-from scipy import stats
+import scipy
 
 from aiq.stats.estimates import passes
 from aiq.stats.significance import corrected, paired_p
@@ -19,14 +19,14 @@ def known(p: float | None) -> float:
 def test_changes_of_one_size_are_mcnemars_exact_test() -> None:
     for rises, falls in ((1, 5), (9, 2), (30, 12)):
         changes = [1.0] * rises + [-1.0] * falls + [0.0] * 20
-        assert known(paired_p(changes)) == pytest.approx(stats.binomtest(rises, rises + falls).pvalue)
+        assert known(paired_p(changes)) == pytest.approx(scipy.stats.binomtest(rises, rises + falls).pvalue)
 
 
 @pytest.mark.parametrize(("n", "near"), [(12, 1e-9), (60, 0.01), (800, 0.01)])
 def test_the_other_tests_agree_with_scipys_permutations(n: int, near: float) -> None:
     draw = random.Random(n)
     changes = [draw.gauss(0.4 / math.sqrt(n), 0.3) for _ in range(n)]
-    sums = stats.permutation_test(
+    sums = scipy.stats.permutation_test(
         ([*changes], [0.0] * n), lambda a, b, axis: (a - b).sum(axis=axis), permutation_type="samples", vectorized=True
     )
     assert known(paired_p(changes)) == pytest.approx(sums.pvalue, abs=near)

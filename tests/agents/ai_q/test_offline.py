@@ -17,7 +17,8 @@ def test_more_rounds_state_more_of_what_the_task_needs(tmp_path: Path, monkeypat
     found = []
     for loops in (1, 2):
         given = ["dataset.ids=[1]", "judge=[world]", "runner.progress=false", f"name=rounds-{loops}"]
-        assert main(["run", "experiment=deep_drb", f"agent.deep.max_loops={loops}", *given]) == 0
+        few = ["agent.deep.max_researcher_calls=2", "agent.deep.max_searches_per_researcher=3"]
+        assert main(["run", "experiment=deep_drb", f"agent.deep.max_loops={loops}", *few, *given]) == 0
         folder = next(tmp_path.glob(f"results/rounds-{loops}/*"))
         row, score = (json.loads((folder / f"{kind}.jsonl").read_text("utf-8")) for kind in ("samples", "scores"))
         found.append(score["value"])

@@ -1,4 +1,4 @@
-"""Conversations on every kind of checkpointer: follow-ups, waiting for a person, what a thread holds, no leaks."""
+"""Conversations on a checkpointer: follow-ups, waiting for a person, what a thread holds, no leaks."""
 
 import asyncio
 import logging
@@ -16,7 +16,7 @@ from aiq.core.events import Decision
 from aiq.core.samples import Document, Question, Turn
 from aiq.core.session import ApprovingUser, RejectingUser
 from aiq.offline.chat import ChatReply, ChatRequest
-from tests.agents.conftest import agent, fenced, on_bench
+from tests.agents.conftest import EACH_SAVER, agent, fenced, on_bench
 from tests.agents.replies import (
     ADMITS,
     APPROVAL,
@@ -130,6 +130,7 @@ async def test_other_words_take_the_place_of_a_plan_that_waits(saver: Any) -> No
     assert report.route == "shallow"
 
 
+@EACH_SAVER
 async def test_threads_and_epochs_do_not_leak_into_each_other(saver: Any) -> None:
     """Six conversations of two turns in two epochs at once: no request holds a word of another conversation."""
     made, marks = agent(), [f"mark{number}" for number in range(6)]
@@ -151,6 +152,7 @@ async def test_threads_and_epochs_do_not_leak_into_each_other(saver: Any) -> Non
         assert f"User: Who rules {mark} in 2?" in last[0].last_user
 
 
+@EACH_SAVER
 async def test_a_question_without_a_thread_gets_one_of_its_own_and_is_forgotten(saver: Any) -> None:
     """Nothing of it reaches the run's saver, so that a `kill -9` in its middle leaves nothing; nor does memory fill."""
     made, reviewing = agent(), agent(**APPROVAL)
@@ -173,6 +175,7 @@ async def test_a_question_without_a_thread_gets_one_of_its_own_and_is_forgotten(
     assert all("Who?" not in (fenced(r, "conversation") or "") for r in bench.endpoint.of(CLASSIFIER))
 
 
+@EACH_SAVER
 async def test_no_type_is_unknown_to_the_checkpointer(saver: Any, caplog: pytest.LogCaptureFixture) -> None:
     made, documents = agent(**APPROVAL), (Document(file_name="a.pdf"),)
     async with on_bench(SCRIPT, checkpointer=saver) as bench:
@@ -295,6 +298,7 @@ async def test_what_was_answered_before_the_plan_is_not_asked_again(saver: Any) 
 # Threads as people see them.
 
 
+@EACH_SAVER
 async def test_threads_are_listed_with_what_they_wait_for_the_latest_first(saver: Any) -> None:
     made = agent(**APPROVAL)
     async with on_bench(SCRIPT, user=absent(), checkpointer=saver) as bench:

@@ -69,17 +69,18 @@ async def test_the_root_says_what_there_is(offline_port: int) -> None:
     assert "/v1/chat/completions" in page.text
 
 
-async def test_counts_show_what_was_paid_twice(offline_stack: Any) -> None:
-    async with offline_stack() as port:
-        await ask(port)
-        await ask(port, attempt=1)
-        await ask(port, seed=2)
-        async with plain(port) as client:
-            url = f"http://127.0.0.1:{port}/stats"
-            counts = (await client.get(url)).json()
-            assert (counts["chat"], counts["distinct"], counts["repeated"]) == (3, 3, 0)
-            await ask(port)
-            assert (await client.get(url)).json()["repeated"] == 1
+async def test_counts_show_what_was_paid_twice(offline_port: int) -> None:
+    async def rises(*asked: dict[str, Any]) -> list[int]:
+        before = (await client.get(url)).json()
+        for given in asked:
+            await ask(offline_port, messages=[{"role": "user", "content": "What is counted?"}], **given)
+        after = (await client.get(url)).json()
+        return [after[name] - before[name] for name in ("chat", "distinct", "repeated")]
+
+    url = f"http://127.0.0.1:{offline_port}/stats"
+    async with plain(offline_port) as client:
+        assert await rises({}, {"attempt": 1}, {"seed": 2}) == [3, 3, 0]
+        assert await rises({}) == [1, 0, 1]
 
 
 async def test_unknown_role_is_a_plain_assistant(offline_port: int) -> None:
@@ -121,17 +122,21 @@ async def test_faults_differ_between_attempts_and_repeat_exactly(offline_stack: 
     assert 5 < statuses.count(500) < 25
 
 
-async def test_reply_faults(offline_stack: Any) -> None:
+def test_reply_faults() -> None:
+    work = Work(Faults({"malformed_tool_call": 1.0, "empty_content": 1.0, "truncated_json": 1.0}, seed=0))
+
+    def said(**body: Any) -> Any:
+        answer = work.answer("/v1/chat/completions", "", "0", json.dumps(ASKED | body).encode())
+        return json.loads(answer.body)["choices"][0]["message"]
+
     parameters = {"type": "object", "properties": {"q": {"type": "string"}}}
     tool = {"type": "function", "function": {"name": "f", "parameters": parameters}}
-    async with offline_stack(malformed_tool_call=1.0, empty_content=1.0, truncated_json=1.0) as port:
-        called = (await ask(port, tools=[tool], tool_choice="required")).json()["choices"][0]["message"]
-        with pytest.raises(ValueError, match=r".+"):
-            json.loads(called["tool_calls"][0]["function"]["arguments"])
-        assert (await ask(port)).json()["choices"][0]["message"]["content"] == ""
-        asked: Any = [{"role": "user", "content": "When was Tessmark founded? Reply in JSON."}]
-        answer = await ask(port, messages=asked, response_format={"type": "json_object"})
-        text = answer.json()["choices"][0]["message"]["content"]
-        assert text
-        with pytest.raises(ValueError, match=r".+"):
-            json.loads(text)
+    called = said(tools=[tool], tool_choice="required")
+    with pytest.raises(ValueError, match=r".+"):
+        json.loads(called["tool_calls"][0]["function"]["arguments"])
+    assert said()["content"] == ""
+    asked: Any = [{"role": "user", "content": "When was Tessmark founded? Reply in JSON."}]
+    text = said(messages=asked, response_format={"type": "json_object"})["content"]
+    assert text
+    with pytest.raises(ValueError, match=r".+"):
+        json.loads(text)

@@ -1,7 +1,6 @@
 """MCP servers for these tests: real ones, as child processes, over stdio and HTTP."""
 
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -13,10 +12,12 @@ import pytest
 
 from aiq.core.tool_settings import McpServerSettings, ToolsSettings
 from aiq.tools.mcp.client import McpServer
+from tests.forked import Forked
 from tests.settings import configured
 from tests.tools.conftest import a_session as a_session
 from tests.tools.conftest import run_client as run_client
 
+ROOT = Path(__file__).resolve().parents[3]
 SERVER = str(Path(__file__).with_name("server.py"))
 
 
@@ -45,22 +46,12 @@ async def make_server() -> AsyncIterator[Callable[..., McpServer]]:
 @contextmanager
 def over_http(port: int, *arguments: str) -> Iterator[str]:
     """The server of these tests at this port; the address, once somebody listens there."""
-    with listening(command("--http", str(port), *arguments), port):
+    with Forked("tests.tools.mcp.server", "--http", str(port), *arguments, cwd=ROOT) as child:
+        end = time.monotonic() + 60
+        while socket.socket().connect_ex(("127.0.0.1", port)):
+            assert time.monotonic() < end, f"it never listened: {child.err}"
+            time.sleep(0.05)
         yield f"http://127.0.0.1:{port}/mcp"
-
-
-@contextmanager
-def listening(program: list[str], port: int) -> Iterator[None]:
-    """A program in a process of its own, once it listens at this port."""
-    with subprocess.Popen(program) as child:
-        try:
-            end = time.monotonic() + 60
-            while socket.socket().connect_ex(("127.0.0.1", port)):
-                assert time.monotonic() < end, "it never listened"
-                time.sleep(0.05)
-            yield
-        finally:
-            child.kill()
 
 
 @pytest.fixture

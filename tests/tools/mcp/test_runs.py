@@ -18,7 +18,7 @@ from tests.experiment.conftest import endpoint as endpoint
 from tests.experiment.conftest import here as here
 from tests.experiment.conftest import place as place
 from tests.tools.conftest import serving
-from tests.tools.mcp.conftest import SERVER, listening
+from tests.tools.mcp.conftest import SERVER
 from tests.tools.mcp.server import make_server
 
 pytestmark = pytest.mark.slow
@@ -72,22 +72,16 @@ def test_a_run_is_replayed_without_its_server_and_scored_again_without_it(
     assert len(here.runs()) == 3
 
 
-@pytest.mark.parametrize("over_http", [False, True])
 def test_the_shallow_researcher_calls_the_server_of_the_page_by_config_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_port: int, *, over_http: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     code = next(block for block in blocks(PAGE.read_text("utf-8"), ("python",)) if block.startswith("# notes.py"))
-    served = code.replace("server.run()", f'server.run(transport="streamable-http", port={free_port})')
-    Path("notes.py").write_text(served if over_http else code)
+    Path("notes.py").write_text(code)
     Path("asked.csv").write_text("id,question\ntower,How tall is the tower of Corvane?\n")
     asked = ["experiment=shallow_freshqa", "dataset=questions", "dataset.path=asked.csv", "judge=[citation_audit]"]
     asked += ["agent.data_sources=[notes]", "runner.progress=false"]
-    if over_http:
-        with listening([sys.executable, "notes.py"], free_port):
-            assert main(["run", *asked, f"tools.mcp.notes.url=http://127.0.0.1:{free_port}/mcp"]) == 0
-    else:
-        assert main(["run", *asked, f"tools.mcp.notes.command=[{sys.executable},notes.py]"]) == 0
+    assert main(["run", *asked, f"tools.mcp.notes.command=[{sys.executable},notes.py]"]) == 0
     (rows,) = tmp_path.glob("results/*/*/samples.jsonl")
     (row,) = Workplace.lines(rows)
     assert "88 metres [1]" in row["report"]
