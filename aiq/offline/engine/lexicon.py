@@ -4,14 +4,13 @@ The vocabulary is `synonyms.toml`, a thesaurus of everyday language with nothing
 words are the dictionary of `lemminflect`.
 """
 
-import gzip
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
-from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from lemminflect import getAllLemmas
 
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 
@@ -87,38 +86,15 @@ def vocabulary() -> Vocabulary:
     return Vocabulary(bases, {r: frozenset(g) for r, g in groups.items()}, phrases, classes, pattern, lines)
 
 
-@cache
-def _dictionary() -> dict[str, list[str]]:
-    """The entries of English words, `PART,BASE/BASE`, from the data of `lemminflect`.
-
-    Its own reader takes several times as long, and copies what it looks up.
-    """
-    folder = Path(str(distribution("lemminflect").locate_file("lemminflect/resources")))
-    text = gzip.decompress((folder / "lemma_lu.csv.gz").read_bytes()).decode()
-    text += (folder / "lemma_overrides.csv").read_text(encoding="utf-8")
-    found: dict[str, list[str]] = {}
-    for line in text.splitlines():
-        word, _, entry = line.partition(",")
-        if entry:
-            found.setdefault(word, []).append(entry.lower())
-    return found
-
-
-def _bases(word: str) -> Mapping[str, Sequence[str]]:
-    """The base forms of a word in small letters, by part of speech."""
-    entries = (entry.partition(",") for entry in _dictionary().get(word, ()))
-    return {part.upper(): forms.split("/") for part, _, forms in entries}
-
-
 @lru_cache(maxsize=65536)
 def parts_of_speech(word: str) -> frozenset[str]:
     """What an English word can be: NOUN, VERB, ADJ, ADV; nothing for one that the dictionary has not."""
-    return frozenset(_bases(word.lower()))
+    return frozenset(getAllLemmas(word.lower()))
 
 
 def _lemma(word: str) -> str:
     """The base form: of a verb before a noun before an adjective, the word itself where it is one."""
-    found = _bases(word)
+    found = getAllLemmas(word)
     parts = ("VERB", "NOUN", "ADJ") if len(word) > 3 else ("VERB",)  # short plurals are mostly abbreviations
     bases = next((found[part] for part in parts if part in found), (word,))
     return word if word in bases else bases[0]
@@ -162,7 +138,7 @@ def is_common(word: str) -> bool:
     A singular noun may be a name unless the vocabulary has it: as a common noun it would have an article.
     """
     low = word.lower()
-    found = _bases(low)
+    found = getAllLemmas(low)
     return low in _common() or (bool(found) and low not in found.get("NOUN", ()))
 
 
@@ -187,7 +163,7 @@ def synonyms(word: str, most: int = 3) -> tuple[str, ...]:
 def kind_of(noun: str) -> str:
     """What a noun stands for: person, place, organisation, work, thing, time, number, colour, material; else ""."""
     classes, word = vocabulary().classes, noun.lower()
-    forms = (word, vocabulary().bases.get(word, word), *_bases(word).get("NOUN", ()))
+    forms = (word, vocabulary().bases.get(word, word), *getAllLemmas(word).get("NOUN", ()))
     if _CHINESE.search(word):
         forms = tuple(word[i:] for i in range(len(word)))
     kind = next((classes[form] for form in forms if form in classes), "person" if _is_agent(word) else "")
