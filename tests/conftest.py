@@ -14,10 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hydra._internal import config_loader_impl
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.config_repository import ConfigRepository
+from hydra._internal.defaults_list import DefaultsList
+from hydra.core.default_element import ResultDefault
 from hydra.core.object_type import ObjectType
+from hydra.core.override_parser.types import Override
 from hypothesis import HealthCheck, settings
 
+from aiq.core.files import shipped
 from aiq.offline.launch import OfflineStack, page_files
 from aiq.offline.protocol.chat_request import CONTEXT_TOKENS
 from tests.forked import STACK
@@ -98,26 +104,55 @@ def one_stack() -> Iterator[Callable[..., int]]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def config_files_are_read_once() -> Iterator[None]:
-    """Hydra parses a config file again only when it has changed; that would be half of what a small run costs.
+def configs_are_composed_once() -> Iterator[None]:
+    """Hydra reads a file and puts chosen options together anew only where files have changed: most of a small run.
 
-    It changes what it is given, so it is given a copy.
+    It changes what it is given, so it is given a copy. Values of settings are none of this: each call sets its own.
     """
-    real = ConfigRepository.load_config
-    known: dict[tuple[str, str, bytes | None], bytes] = {}
+    known: dict[tuple[Any, ...], bytes] = {}
+
+    def once(key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        if key not in known:
+            known[key] = pickle.dumps(make())
+        return pickle.loads(known[key])
+
+    def files(repository: Any) -> tuple[Any, ...]:
+        """What the config may be made of: of folders elsewhere all that is in them."""
+        folders = (Path(source.path) for source in repository.get_sources() if source.scheme() == "file")
+        return tuple(
+            (str(file.relative_to(folder)), file.read_bytes())
+            for folder in folders
+            if folder != shipped("conf")
+            for file in sorted(folder.rglob("*.yaml"))
+        )
 
     def load_config(self: ConfigRepository, config_path: str) -> Any:
         source = self._find_object_source(config_path, ObjectType.CONFIG)
         if source is None:
             return None
         file = Path(source.path, f"{config_path}.yaml")
-        key = source.path, config_path, file.read_bytes() if file.is_file() else None
-        if key not in known:
-            known[key] = pickle.dumps(real(self, config_path))
-        return pickle.loads(known[key])
+        content = file.read_bytes() if file.is_file() else source.path
+        return once((config_path, content), lambda: read(self, config_path))
 
+    def create_defaults_list(repo: Any, config_name: str, overrides_list: list[Override], **how: Any) -> DefaultsList:
+        chosen, values = [], []
+        for one in overrides_list:
+            option = repo.group_exists(one.key_or_group) and not isinstance(one.value(), dict)
+            (chosen if option else values).append(one)
+        key = config_name, *(one.input_line for one in chosen), str(how), files(repo)
+        found: DefaultsList = once(key, lambda: choose(repo, config_name, chosen, **how))
+        found.config_overrides = values
+        return found
+
+    def compose(self: ConfigLoaderImpl, defaults: list[ResultDefault], repo: Any) -> Any:
+        return once((str(defaults), files(repo)), lambda: put_together(self, defaults, repo))
+
+    read, choose = ConfigRepository.load_config, config_loader_impl.create_defaults_list
+    put_together = ConfigLoaderImpl._compose_config_from_defaults_list
     patch = pytest.MonkeyPatch()
     patch.setattr(ConfigRepository, "load_config", load_config)
+    patch.setattr(config_loader_impl, "create_defaults_list", create_defaults_list)
+    patch.setattr(ConfigLoaderImpl, "_compose_config_from_defaults_list", compose)
     yield
     patch.undo()
 
