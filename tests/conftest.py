@@ -23,7 +23,7 @@ from hydra.core.object_type import ObjectType
 from hydra.core.override_parser.types import Override
 from hypothesis import HealthCheck, settings
 
-from aiq.core.files import shipped
+from aiq.experiment.choices import config_folders
 from aiq.offline.launch import OfflineStack, page_files
 from aiq.offline.protocol.chat_request import CONTEXT_TOKENS
 from tests.forked import STACK
@@ -105,9 +105,10 @@ def one_stack() -> Iterator[Callable[..., int]]:
 
 @pytest.fixture(scope="session", autouse=True)
 def configs_are_composed_once() -> Iterator[None]:
-    """Hydra reads a file and puts chosen options together anew only where files have changed: most of a small run.
+    """Hydra composes anew only what it has not composed of the same files: most of what a small run costs.
 
-    It changes what it is given, so it is given a copy. Values of settings are none of this: each call sets its own.
+    A file that was read serves other choices of options, and chosen options other values. Whoever gets what was
+    composed changes it, and so gets a copy.
     """
     known: dict[tuple[Any, ...], bytes] = {}
 
@@ -116,15 +117,14 @@ def configs_are_composed_once() -> Iterator[None]:
             known[key] = pickle.dumps(make())
         return pickle.loads(known[key])
 
-    def files(repository: Any) -> tuple[Any, ...]:
-        """What the config may be made of: of folders elsewhere all that is in them."""
-        folders = (Path(source.path) for source in repository.get_sources() if source.scheme() == "file")
-        return tuple(
-            (str(file.relative_to(folder)), file.read_bytes())
-            for folder in folders
-            if folder != shipped("conf")
-            for file in sorted(folder.rglob("*.yaml"))
-        )
+    def files() -> tuple[Any, ...]:
+        """What is in the folders that did not come with aiq."""
+        others = [(folder, file) for folder in config_folders()[1:] for file in sorted(folder.rglob("*.yaml"))]
+        return tuple((str(file.relative_to(folder)), file.read_bytes()) for folder, file in others)
+
+    def load(self: ConfigLoaderImpl, config_name: str, overrides: list[str], **how: Any) -> Any:
+        given = [text for text in overrides if not text.startswith("hydra.searchpath=")]
+        return once((config_name, *given, files()), lambda: whole(self, config_name, overrides, **how))
 
     def load_config(self: ConfigRepository, config_path: str) -> Any:
         source = self._find_object_source(config_path, ObjectType.CONFIG)
@@ -139,17 +139,18 @@ def configs_are_composed_once() -> Iterator[None]:
         for one in overrides_list:
             option = repo.group_exists(one.key_or_group) and not isinstance(one.value(), dict)
             (chosen if option else values).append(one)
-        key = config_name, *(one.input_line for one in chosen), str(how), files(repo)
+        key = config_name, *(one.input_line for one in chosen), str(how), files()
         found: DefaultsList = once(key, lambda: choose(repo, config_name, chosen, **how))
         found.config_overrides = values
         return found
 
     def compose(self: ConfigLoaderImpl, defaults: list[ResultDefault], repo: Any) -> Any:
-        return once((str(defaults), files(repo)), lambda: put_together(self, defaults, repo))
+        return once((str(defaults), files()), lambda: put_together(self, defaults, repo))
 
     read, choose = ConfigRepository.load_config, config_loader_impl.create_defaults_list
-    put_together = ConfigLoaderImpl._compose_config_from_defaults_list
+    put_together, whole = ConfigLoaderImpl._compose_config_from_defaults_list, ConfigLoaderImpl.load_configuration
     patch = pytest.MonkeyPatch()
+    patch.setattr(ConfigLoaderImpl, "load_configuration", load)
     patch.setattr(ConfigRepository, "load_config", load_config)
     patch.setattr(config_loader_impl, "create_defaults_list", create_defaults_list)
     patch.setattr(ConfigLoaderImpl, "_compose_config_from_defaults_list", compose)
