@@ -118,7 +118,7 @@ def test_what_is_recorded_once_answers_from_then_on(project: Project) -> None:
             pass
         """
     )
-    project.run("--aiq-cassette=record", "-n2", plugins=["asyncio", "xdist"], key=KEY, passed=6)
+    project.run("--aiq-cassette=record", "-n1", plugins=["asyncio", "xdist"], key=KEY, passed=6)
     at_once = [f"{letter}/../b? {number}" for letter in "aA" for number in range(5)]
     assert project.endpoint.new() == sorted([*at_once, *["before", "after"] * 2, "one", "own", "same", "same"])
     recorded = files(project)
