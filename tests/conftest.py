@@ -103,8 +103,7 @@ def one_stack() -> Iterator[Callable[..., int]]:
         next(running, None)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def configs_are_composed_once() -> Iterator[None]:
+def pytest_configure(config: pytest.Config) -> None:
     """Hydra composes anew only what it has not composed of the same files: most of what a small run costs.
 
     A file that was read serves other choices of options, and chosen options other values. Whoever gets what was
@@ -154,8 +153,7 @@ def configs_are_composed_once() -> Iterator[None]:
     patch.setattr(ConfigRepository, "load_config", load_config)
     patch.setattr(config_loader_impl, "create_defaults_list", create_defaults_list)
     patch.setattr(ConfigLoaderImpl, "_compose_config_from_defaults_list", compose)
-    yield
-    patch.undo()
+    config.add_cleanup(patch.undo)
 
 
 def port_of_stack(pages: Path, *options: str) -> Iterator[int]:
