@@ -51,6 +51,8 @@ NOT_RUN: Mapping[str, str] = {
     r"python -m benchmarks\.performance\.(overhead|scale)": "is minutes; tests/benchmarks starts what is in reach",
     r"aiq export .*--format (inspect|mlflow|wandb)": "needs an extra; tests/commands/test_export.py does it with one",
     r"python -m benchmarks\.gate_trials": "is 15 runs; tests/benchmarks/test_gate_trials.py makes one",
+    r"aiq run .*runner\.processes=": "starts processes; tests/experiment/test_shards.py does a smaller one",
+    r"aiq run .*tools\.mcp\.": "starts a server of tools, as `aiq tools` of docs/tools.md; tests/tools/mcp does runs",
     r"python scripts/cassettes\.py": "is about the checkout; tests/test_committed_cassettes.py runs it",
     r"aiq run -m": "is a sweep: minutes of runs; tests/experiment/test_sweep.py does small ones",
     r".* runner=(ray|slurm)": "needs a cluster, or an extra; benchmarks.performance.scale does it",

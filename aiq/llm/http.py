@@ -3,6 +3,7 @@
 Everything of ours that speaks HTTP imports the library from here.
 """
 
+import functools
 import json
 import ssl
 from collections.abc import Callable
@@ -31,10 +32,11 @@ from httpx2 import RequestError as RequestError
 from httpx2 import Response as Response
 from httpx2 import Timeout as Timeout
 from httpx2 import TimeoutException as TimeoutException
-from httpx2 import create_ssl_context as create_ssl_context
 
 from aiq.core.text import whole
 
+create_ssl_context = functools.cache(httpx2.create_ssl_context)
+"""One for the process: to read the certificates takes as long as a hundred requests."""
 Over = Callable[[AsyncBaseTransport], AsyncBaseTransport]
 """Puts a transport over another one."""
 

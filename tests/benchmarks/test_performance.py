@@ -1,11 +1,21 @@
 """The benchmarks run; their promises are for a quiet machine."""
 
+import asyncio
+from pathlib import Path
+
 import pytest
 
 from benchmarks.performance import bootstrap, cassettes, events, faults
 
 
-@pytest.mark.slow
+def test_replays_of_each_kind_are_measured(tmp_path: Path) -> None:
+    asyncio.run(cassettes.record(tmp_path, 9))
+    cassettes.write_stock(tmp_path)
+    for what in ("aiq", *cassettes.STOCK):
+        assert cassettes.measure(what, tmp_path, 9, 9)[1] > 0
+
+
+@pytest.mark.whole
 def test_replays_are_measured_beside_vcrpy(capsys: pytest.CaptureFixture[str]) -> None:
     assert cassettes.main(["--quick"]) == 0
     table = capsys.readouterr().out

@@ -1,14 +1,8 @@
 """A recording that is killed at any moment is readable or absent, and `auto` completes it."""
 
 import json
-import os
 import random
-import select
-import signal
-import subprocess
-import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,27 +15,7 @@ from tests.experiment.conftest import Workplace
 pytestmark = pytest.mark.slow
 
 TURNS = ("record", "auto", "auto", "record", "auto")
-FOLDERS = 2
 RUN = ("experiment=tiny", "agent.ask=true", "judge.letters.ask=true", "runner.progress=false")
-
-KILLED = f"""
-import os, sys
-from aiq.__main__ import main
-
-def run(*own):
-    return main(["run", *{RUN!r}, *own])
-
-said, sys.stdout, sys.stderr = sys.stdout, open(os.devnull, "w"), open(os.devnull, "w")
-assert run("cassette=record", "cassette.dir=whole") == 0
-for folder in range({FOLDERS}):
-    for mode in {TURNS!r}:
-        child = os.fork()
-        if child == 0:
-            sys.stdin.readline()
-            os._exit(run(f"cassette={{mode}}", f"cassette.dir=killed/{{folder}}"))
-        print(folder, child, file=said, flush=True)
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), file=said, flush=True)
-"""
 
 
 def readable(folder: Path) -> int:
@@ -64,41 +38,29 @@ def rows(here: Workplace, run: Path) -> list[Any]:
 
 def test_a_recording_survives_every_kill_and_auto_completes_it(here: Workplace) -> None:
     here.write_samples({f"s{number}": f"question number {number}" for number in range(12)})
+    whole = rows(here, here.ran(*RUN[1:], "cassette=record", "cassette.dir=whole"))
     moments, asked = random.Random(13), here.endpoint.asked
-    with subprocess.Popen(
-        [sys.executable, "-c", KILLED], cwd=here.path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        ends, found = [], []
-        for line in process.stdout:
-            folder, child = map(int, line.split())
-            until = len(asked) + moments.randrange(16)
-            process.stdin.write("\n")
-            process.stdin.flush()
-            ended = select.poll()
-            ended.register(process.stdout)
-            while len(asked) <= until and not ended.poll(1):
-                pass
+    ends, found = [], []
+    for mode in TURNS:
+        until = len(asked) + moments.randrange(16)
+        with here.start(*RUN, f"cassette={mode}", "cassette.dir=killed") as child:
+            while len(asked) <= until and child.returncode is None:
+                time.sleep(0.005)
             time.sleep(moments.uniform(0, 0.02))
-            with suppress(ProcessLookupError):  # an `auto` that had little left to ask
-                os.kill(child, signal.SIGKILL)
-            ends.append(int(process.stdout.readline()))
-            found.append(readable(here.path / "killed" / str(folder)))
-    assert len(ends) == FOLDERS * len(TURNS)
-    assert ends.count(-9) >= FOLDERS, "the runs ended before they were killed"
+            child.kill()  # unless it was an `auto` that had little left to ask
+            ends.append(child.wait())
+        found.append(readable(here.path / "killed"))
+    assert -9 in ends, "the runs ended before they were killed"
     assert any(0 < count < 24 for count in found), found
 
-    whole = rows(here, here.runs()[0])
-    for folder in range(FOLDERS):
-        before = set(here.runs())
-        assert main(["run", *RUN, "cassette=auto", f"cassette.dir=killed/{folder}"]) == 0
-        before_replay = len(asked)
-        assert main(["run", *RUN, "cassette=replay", f"cassette.dir=killed/{folder}"]) == 0
-        assert len(asked) == before_replay
-        completed, replayed = sorted(set(here.runs()) - before)
-        assert rows(here, completed) == rows(here, replayed) == whole
-        for account in ("agent", "judge"):
-            with Store(here.path / "killed" / str(folder) / f"{account}.sqlite", writes=False) as store:
-                assert set(store.names().values()) == {True}
-        assert sorted(path.name for path in here.path.glob(f"killed/{folder}/*")) == ["agent.sqlite", "judge.sqlite"]
+    before = set(here.runs())
+    assert main(["run", *RUN, "cassette=auto", "cassette.dir=killed"]) == 0
+    before_replay = len(asked)
+    assert main(["run", *RUN, "cassette=replay", "cassette.dir=killed"]) == 0
+    assert len(asked) == before_replay
+    completed, replayed = sorted(set(here.runs()) - before)
+    assert rows(here, completed) == rows(here, replayed) == whole
+    for account in ("agent", "judge"):
+        with Store(here.path / f"killed/{account}.sqlite", writes=False) as store:
+            assert set(store.names().values()) == {True}
+    assert sorted(path.name for path in here.path.glob("killed/*")) == ["agent.sqlite", "judge.sqlite"]

@@ -35,10 +35,10 @@ defaults:
 name: tiny
 clock: "2026-11-01"
 llm:
-  base_url: {base_url}
+  base_url: ${oc.env:TINY_ENDPOINT} # so that the text is the same in every test, and composed once
   model: small-1
   prices:
-    small-1: {{input: 1000000, output: 0}}
+    small-1: {input: 1000000, output: 0}
 search:
   corpus: pages.jsonl
 runner:
@@ -161,9 +161,10 @@ def endpoint() -> Iterator[Endpoint]:
 
 
 @pytest.fixture
-def place(tmp_path: Path, endpoint: Endpoint) -> Workplace:
+def place(tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> Workplace:
+    monkeypatch.setenv("TINY_ENDPOINT", endpoint.base_url)
     shutil.copy(HERE / "tiny_parts.py", tmp_path)
-    for name, text in {**GROUPS, "experiment/tiny": EXPERIMENT.format(base_url=endpoint.base_url)}.items():
+    for name, text in {**GROUPS, "experiment/tiny": EXPERIMENT}.items():
         file = tmp_path / "conf" / f"{name}.yaml"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)

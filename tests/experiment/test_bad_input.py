@@ -36,7 +36,6 @@ class Broken(Mute):
     ("arguments", "message"),
     [
         (["experiment=tinny"], "experiment=tinny: there is no such experiment; did you mean tiny?"),
-        (["experiment=tiny", "runner.concurency=2"], "did you mean runner.concurrency?"),
         (["experiment=tiny", "dataset.path=absent.jsonl"], "dataset.path=absent.jsonl"),
         (["experiment=tiny", "search.corpus=absent.jsonl"], "absent.jsonl"),
         (["experiment=tiny", "output_dir=a_file"], ": Not a directory; name another folder with output_dir"),
@@ -52,7 +51,6 @@ class Broken(Mute):
         (["experiment=tiny", "agent=torn"], "torn.yaml"),
         (["experiment=tiny", "judge=[letters,again]"], "judge: letters and again both yield letters.count; keep one"),
         (["experiment=tiny", "resume=latest", "resume=x"], "no --cfg, --dry-run or second folder goes with it"),
-        (["experiment=tiny", "+agent.colour=red"], "agent.colour: there is no such setting"),
         (["experiment=tiny", "seed=1,2"], "several values are a sweep, which needs -m"),
         (["-m", "experiment=tiny"], "no setting has several values"),
         (["experiment=shallow_freshqa", "agent.data_sources=web"], "agent.data_sources='web': write null for all data"),
@@ -65,7 +63,6 @@ class Broken(Mute):
         (["experiment=tiny", "llm.api_key_env=NOT_SET_ANYWHERE"], "NOT_SET_ANYWHERE"),
         (["experiment=tiny", "judge=null"], "judge=null: name in brackets, as judge=[A,B] (judge=[]: none)"),
         (["experiment=tiny", "agent.base_url=x"], "the chosen agent has no such setting; agent=endpoint has it"),
-        (["experiment=tiny", "search.key_env=x"], "search.key_env: there is no such setting; did you mean search.api"),
         (["experiment=tiny", "agent.ask=true", "agent.word=2"], "agent.word: there is no such setting; did you mean"),
         (
             ["experiment=tiny", "agent=endpoint", "agent.base_url=http://a/v1", "agent.model=500"],
@@ -81,7 +78,6 @@ class Broken(Mute):
         (["experiment=tiny", "=3"], "=3: expected SETTING=VALUE; the setting has no name"),
         (["experiment=tiny", "~"], "~: expected SETTING=VALUE; the setting has no name"),
         (["-m", "experiment=tiny", "limit=1,"], "limit=1,: this is no SETTING=VALUE; write"),
-        (["experiment=tiny limit=3"], "experiment=tiny limit=3: this is no SETTING=VALUE; write each setting as"),
         (["experiment=tiny", "dataset.path=["], "dataset.path=[: this is no SETTING=VALUE; write"),
         (["experiment=tiny", *OFFLINE, "llm.model=gpt-4o"], "type llm=openai llm.model=gpt-4o as well"),
         (["experiment=tiny", *OFFLINE, "llm.model=offline-1", "llm.roles.judge.model=gpt-4o"], "llm.roles: 'gpt-4o'"),

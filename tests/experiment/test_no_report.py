@@ -23,23 +23,29 @@ def ran(here: Workplace, answer: Any, *overrides: str) -> tuple[dict[str, Any], 
     return row, folder
 
 
-@pytest.mark.parametrize(
-    ("answer", "why"),
-    [
-        (completed(CALL), "the model wrote a tool call as text"),
-        (completed('{"name": "search", "parameters": {"q": "x"}}'), "the model wrote a tool call as text"),
-        (completed("<think>Let me see", finish="length"), "ends within the model's thoughts (echo.writer: the token"),
-        (completed("", finish="content_filter"), "(echo.writer: the endpoint's filter cut"),
-        (completed("<think>Hm.</think>\n"), "no answer after its thoughts"),
-        (completed(None, reasoning_content="I think"), "no answer after its thoughts"),
-        (completed(None), "content is null"),
-    ],
-)
-def test_no_report_is_a_failed_attempt_that_says_why(here: Workplace, answer: Any, why: str) -> None:
-    row, folder = ran(here, answer)
-    assert (row["status"], row["report"], row["outcome"]) == ("failed", None, None)
-    assert why in row["error"]["message"]
-    assert here.summary(folder)["agent_failures"]["failed"] == 1
+NO_REPORT = {
+    "call": (completed(CALL), "the model wrote a tool call as text"),
+    "json": (completed('{"name": "search", "parameters": {"q": "x"}}'), "the model wrote a tool call as text"),
+    "long": (
+        completed("<think>Let me see", finish="length"),
+        "ends within the model's thoughts (echo.writer: the token",
+    ),
+    "filter": (completed("", finish="content_filter"), "(echo.writer: the endpoint's filter cut"),
+    "closed": (completed("<think>Hm.</think>\n"), "no answer after its thoughts"),
+    "apart": (completed(None, reasoning_content="I think"), "no answer after its thoughts"),
+    "null": (completed(None), "content is null"),
+}
+"""By question what the model answers, and why that is no report."""
+
+
+def test_no_report_is_a_failed_attempt_that_says_why(here: Workplace) -> None:
+    here.endpoint.answer = lambda text: NO_REPORT[text][0]
+    here.write_samples({name: name for name in NO_REPORT})
+    folder = here.ran("agent.ask=true", "agent.plain=true")
+    for row in here.lines(folder / "samples.jsonl"):
+        assert (row["status"], row["report"], row["outcome"]) == ("failed", None, None)
+        assert NO_REPORT[row["sample_id"]][1] in row["error"]["message"]
+    assert here.summary(folder)["agent_failures"]["failed"] == len(NO_REPORT)
     assert {score["status"] for score in here.lines(folder / "scores.jsonl")} == {"agent_failed"}
 
 

@@ -66,22 +66,22 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(here: Workplace) -> None:
     assert here.summary(run)["metrics"]["letters.count"]["n"] == 16
 
 
-@pytest.mark.parametrize("file", ["samples", "scores", "event_index", "events"])
 def test_a_damaged_line_is_named_and_what_it_held_is_made_again(
-    here: Workplace, capsys: pytest.CaptureFixture[str], file: str
+    here: Workplace, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = here.ran()
     before = here.values(run)
-    path = run / f"{file}{'-0' * (file == 'events')}.jsonl"
-    lines = path.read_bytes().splitlines(keepends=True)
-    place = len(lines) // 2
-    lines[place] = b"\0" * 40 + b"\n"
-    path.write_bytes(b"".join(lines))
-    (run / "index.html").unlink()
-    assert main(["run", f"resume={run}"]) == 0
-    assert f"{path}, line {place + 1} is damaged and left out" in capsys.readouterr().err
-    path.write_bytes(path.read_bytes().replace(b"\0" * 40 + b"\n", b""))
-    assert here.values(run) == before
+    for file in ("samples", "scores", "event_index", "events-0"):
+        path = run / f"{file}.jsonl"
+        lines = path.read_bytes().splitlines(keepends=True)
+        place = len(lines) // 2
+        lines[place] = b"\0" * 40 + b"\n"
+        path.write_bytes(b"".join(lines))
+        (run / "index.html").unlink()
+        assert main(["run", f"resume={run}"]) == 0
+        assert f"{path}, line {place + 1} is damaged and left out" in capsys.readouterr().err
+        path.write_bytes(path.read_bytes().replace(b"\0" * 40 + b"\n", b""))
+        assert here.values(run) == before
 
 
 @pytest.mark.parametrize(("file", "text"), [("scores", "report"), ("samples", "question")])
