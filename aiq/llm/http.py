@@ -5,6 +5,7 @@ Everything of ours that speaks HTTP imports the library from here.
 
 import functools
 import json
+import os
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,8 +36,6 @@ from httpx2 import TimeoutException as TimeoutException
 
 from aiq.core.text import whole
 
-create_ssl_context = functools.cache(httpx2.create_ssl_context)
-"""One for the process: to read the certificates takes as long as a hundred requests."""
 Over = Callable[[AsyncBaseTransport], AsyncBaseTransport]
 """Puts a transport over another one."""
 
@@ -57,6 +56,16 @@ SEND_ERRORS = (RequestError, ssl.SSLError, anyio.EndOfStream)
 
 MESSAGE_CHARS = 300
 """How much of an endpoint's own words an error of ours repeats."""
+
+
+def create_ssl_context() -> ssl.SSLContext:
+    """One for the process, as the environment names certificates: to read them takes as long as a hundred requests."""
+    return _ssl_context(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+
+
+@functools.cache
+def _ssl_context(*_: str | None) -> ssl.SSLContext:
+    return httpx2.create_ssl_context()
 
 
 def failure_text(error: Exception) -> str:

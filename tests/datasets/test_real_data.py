@@ -12,7 +12,7 @@ pytestmark = pytest.mark.shared_data
 def test_freshqa_plain_and_as_sheet_export(shared_data: Path) -> None:
     folder = shared_data / "freshqa"
     plain = loaded(FRESHQA, folder / "freshqa_dev.csv")
-    assert plain.samples == loaded(FRESHQA, folder / "freshqa_dev_sheet_export.csv").samples
+    assert [*plain.samples] == [*loaded(FRESHQA, folder / "freshqa_dev_sheet_export.csv").samples]
     assert [sample.id for sample in plain.samples] == [str(number) for number in range(500, 600)]
     assert all(sample.answers for sample in plain.samples)
     assert sum(sample.tags["false_premise"] == "TRUE" for sample in plain.samples) == 26

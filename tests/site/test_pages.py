@@ -127,7 +127,7 @@ def test_a_broken_run_is_named_and_stops_no_other(tmp_path: Path, capsys: pytest
     assert main(["site", str(tmp_path)]) == 1
     printed = capsys.readouterr()
     assert "3 pages written" in printed.out
-    assert f"{tmp_path}/made/b: " in printed.err
+    assert f"{tmp_path}/made/b/samples.jsonl, line 1: " in printed.err
     assert printed.err.count("\n") == 1
     assert main(["site", str(tmp_path / "nowhere")]) == 2
 
