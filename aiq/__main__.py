@@ -5,7 +5,7 @@ import importlib
 import re
 import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
@@ -18,7 +18,16 @@ _DISTRIBUTION = "aiq-bench"
 
 
 class Parser(ArgumentParser):
-    """Mistakes in the command line are one line on stderr and exit code 2."""
+    """Mistakes in the command line are one line on stderr and exit code 2.
+
+    `more`: makes what the help says at its end, where that takes a while.
+    """
+
+    more: Callable[[], str] | None = None
+
+    def format_help(self) -> str:
+        self.epilog = self.more() if self.more else None
+        return super().format_help()
 
     def error(self, message: str) -> NoReturn:
         dashed = re.match(r"unrecognized arguments: --?([\w.]+)", message)
@@ -61,6 +70,7 @@ def _run(name: str, *arguments: str) -> int:
     search_here()
     module = _load(name)
     parser = Parser(prog=f"aiq {name}", description=module.__doc__, formatter_class=RawDescriptionHelpFormatter)
+    parser.more = getattr(module, "more", None)
     module.add_arguments(parser)
     try:  # options anywhere among settings; argparse can do that only without subcommands
         args = parser.parse_intermixed_args(arguments)

@@ -17,11 +17,11 @@ from aiq.run import RESUMED_ALONE, carry_out, new, parted, plan_of, reopened, un
 from aiq.runs.folder import SWEEP_FILE, RunFolder
 from aiq.runs.sweeps import SweepFolder
 
+more = choices.overview
+
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The arguments, and in the help what there is to choose from."""
     parser.usage = f"{parser.prog} [-m] [--cfg | --dry-run [--like RUN]] SETTING=VALUE ..."
-    parser.epilog = choices.overview()
     parser.add_argument("overrides", nargs="*", metavar="SETTING=VALUE", help="a setting, or GROUP=OPTION")
     parser.add_argument("-m", "--multirun", action="store_true", help="sweep over settings with several values")
     stop = parser.add_mutually_exclusive_group()

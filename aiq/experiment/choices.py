@@ -13,7 +13,7 @@ _EXIT_CODES = "exit codes: 0 done, 2 command or config wrong, 3 too many samples
 def config_folders() -> list[Path]:
     """Where config is looked for: what came with aiq, then `conf/` where the command was typed."""
     own, here = shipped("conf"), Path("conf").absolute()
-    return [own, here] if here.is_dir() and here.resolve() != own.resolve() else [own]
+    return [own, here] if here.is_dir() and not here.samefile(own) else [own]
 
 
 def options(group: str) -> list[str]:

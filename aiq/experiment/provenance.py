@@ -1,5 +1,6 @@
 """What a run was made of: digests that tell agents, judges and configs apart, versions, and the first manifest."""
 
+import functools
 import hashlib
 import importlib
 import importlib.metadata
@@ -120,6 +121,7 @@ def models_of_role(judge: Judge, llm: LlmSettings, role: str) -> tuple[str, ...]
     return judge.panels.get(role) or (llm.role(role).model or llm.model,)
 
 
+@functools.cache
 def _package_versions() -> dict[str, str]:
     """Versions of aiq and of the packages that shape requests and answers."""
     found = {"aiq": __version__}
@@ -129,8 +131,9 @@ def _package_versions() -> dict[str, str]:
     return found
 
 
+@functools.cache
 def _git_revision() -> str | None:
-    """The commit of the checkout that aiq runs from, `+` where files differ from it; None outside of one."""
+    """The commit of the checkout that aiq runs from, as this process began to use it, `+` where files differ from it; None outside of one."""
     folder = Path(__file__).resolve().parent
 
     def git(*arguments: str) -> str | None:
