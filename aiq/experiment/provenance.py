@@ -133,7 +133,7 @@ def _package_versions() -> dict[str, str]:
 
 @functools.cache
 def _git_revision() -> str | None:
-    """The commit of the checkout that aiq runs from, as this process began to use it, `+` where files differ from it; None outside of one."""
+    """The commit of the checkout that aiq runs from, `+` where files differ from it; None outside of one."""
     folder = Path(__file__).resolve().parent
 
     def git(*arguments: str) -> str | None:
