@@ -21,18 +21,20 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from aiq.agents.ai_q.rounds import PLANNER, RESEARCHER, PlanReview, Rounds
 from aiq.agents.ai_q.settings import DeepSettings
 from aiq.agents.ai_q.states import DeepResearchAgentState
-from aiq.agents.toolkit.compaction import ToolResultPruning
 from aiq.agents.toolkit.conversation import last_answer
-from aiq.agents.toolkit.langchain import TASK, Execute, Middleware, SessionCalls, ToolAnswer, as_langchain
+from aiq.agents.toolkit.langchain import TASK, Execute, ToolAnswer, as_langchain
 from aiq.agents.toolkit.middleware import (
     CallTextRepair,
     EmptyContentFix,
+    Middleware,
     ModelRetry,
     Request,
+    SessionCalls,
+    SubagentStatus,
     ToolBudget,
     ToolNameSanitization,
+    ToolResultPruning,
 )
-from aiq.agents.toolkit.subagents import SubagentStatus
 from aiq.agents.toolkit.toolset import listing, tools_for
 from aiq.core.errors import AgentError
 from aiq.core.events import StageChanged

@@ -16,7 +16,6 @@ from aiq.agents.ai_q.settings import DeepSettings
 from aiq.agents.toolkit.langchain import (
     TASK,
     Execute,
-    Middleware,
     ToolAnswer,
     messages_of,
     over_budget,
@@ -24,7 +23,7 @@ from aiq.agents.toolkit.langchain import (
     since_question,
     steps_left,
 )
-from aiq.agents.toolkit.middleware import Call, Request, Response, tool_names, without_tools
+from aiq.agents.toolkit.middleware import Call, Middleware, Request, Response, tool_names, without_tools
 from aiq.agents.toolkit.structured import read_object
 from aiq.core.events import Decision, Recovery, Round
 from aiq.core.session import current

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from math import inf
 from typing import NamedTuple
@@ -10,8 +9,7 @@ from typing import NamedTuple
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from pydantic import Field
 
-from aiq.agents.toolkit.langchain import Middleware, replies_in
-from aiq.agents.toolkit.middleware import Call, Request, Response
+from aiq.agents.toolkit.langchain import replies_in
 from aiq.core.events import Decision
 from aiq.core.session import current
 from aiq.core.settings import Settings
@@ -97,26 +95,10 @@ def compacted(messages: Sequence[AnyMessage], settings: CompactionSettings) -> l
     if not settings.enabled:
         return list(messages)
     most, enough = settings.extract_chars, settings.max_chars
-    return _shortened(messages, "compaction", settings.keep_last, most, enough, _asked(messages))
+    return shortened(messages, "compaction", settings.keep_last, most, enough, _asked(messages))
 
 
-@dataclass(eq=False)
-class ToolResultPruning(Middleware):
-    """Shows all but the last `keep_last` tool results in at most `max_chars` characters each.
-
-    Results of the tools in `whole` are never shortened, and not counted: nobody could bring again what they say.
-    """
-
-    settings: PruningSettings
-    whole: Collection[str] = ()
-
-    async def awrap_model_call(self, request: Request, handler: Call) -> Response:
-        most, last = self.settings.max_chars, self.settings.keep_last
-        seen = _shortened(request.messages, "pruning", last, most, 0, {}, self.whole)
-        return await handler(request.override(messages=seen))
-
-
-def _shortened(
+def shortened(
     messages: Sequence[AnyMessage],
     name: str,
     keep_last: int,

@@ -5,7 +5,6 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, NamedTuple
 
-from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall, tool_call
 from langchain_core.tools import BaseTool
@@ -22,7 +21,6 @@ from aiq.core.replies import is_tool_call, without_thoughts
 from aiq.core.session import current, nested_call
 from aiq.core.tools import Tool
 
-Middleware = AgentMiddleware[Any, Any, Any]
 ToolAnswer = ToolMessage | Command[Any]
 Execute = Callable[[ToolCallRequest], Awaitable[ToolAnswer]]
 
@@ -119,13 +117,6 @@ def _tool_node(tools: tuple[_Shown, ...], most: int) -> ToolNode:
         return over_budget(request.tool_call, f"at most {most} tool calls are allowed; this one was not made")
 
     return ToolNode([*map(_as_langchain, tools)], awrap_tool_call=within_budget)
-
-
-class SessionCalls(Middleware):
-    """Runs calls in the session; for every agent and subagent of `create_agent` and deepagents that holds tools."""
-
-    async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> ToolAnswer:
-        return await call_in_session(request, handler)
 
 
 async def call_in_session(request: ToolCallRequest, execute: Execute) -> ToolAnswer:

@@ -1,27 +1,34 @@
-"""Middleware of LangChain agents: empty tool results, tool names, model retries, tool budgets."""
+"""Middleware of the agents of LangChain and deepagents."""
 
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
-from langchain.agents.middleware.types import ModelRequest, ModelResponse
+from langchain.agents.middleware.types import AgentMiddleware, ModelRequest, ModelResponse
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langgraph.prebuilt.tool_node import ToolCallRequest
+from langgraph.types import Command
 
+from aiq.agents.toolkit.compaction import PruningSettings, shortened
 from aiq.agents.toolkit.langchain import (
+    TASK,
     Execute,
-    Middleware,
     ToolAnswer,
+    answer_of,
+    call_in_session,
     call_repair,
     calls_before,
     over_budget,
+    position,
     readable,
     replies_in,
 )
+from aiq.agents.toolkit.subagents import as_agent
 from aiq.core.events import Recovery
 from aiq.core.models import retrying
 from aiq.core.session import current
 
+Middleware = AgentMiddleware[Any, Any, Any]
 Request = ModelRequest[Any]
 Response = ModelResponse[Any]
 Call = Callable[[Request], Awaitable[Response]]
@@ -36,6 +43,13 @@ BUDGET_ANCHOR = (
     "Your search budget is used up. Reply now with what you found, in the form that your instructions ask for. "
     "Do not attempt any further tool calls."
 )
+
+
+class SessionCalls(Middleware):
+    """Runs calls in the session; for every agent and subagent of `create_agent` and deepagents that holds tools."""
+
+    async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> ToolAnswer:
+        return await call_in_session(request, handler)
 
 
 class EmptyContentFix(Middleware):
@@ -100,6 +114,43 @@ class ToolBudget(Middleware):
         if request.tool_call["name"] not in self.budgeted or calls_before(request, self.budgeted) < self.most:
             return await handler(request)
         return over_budget(request.tool_call, f"at most {self.most} searches are allowed; this one was not made")
+
+
+@dataclass(eq=False)
+class ToolResultPruning(Middleware):
+    """Shows all but the last `keep_last` tool results in at most `max_chars` characters each.
+
+    Results of the tools in `whole` are never shortened, and not counted: nobody could bring again what they say.
+    """
+
+    settings: PruningSettings
+    whole: Collection[str] = ()
+
+    async def awrap_model_call(self, request: Request, handler: Call) -> Response:
+        most, last = self.settings.max_chars, self.settings.keep_last
+        seen = shortened(request.messages, "pruning", last, most, 0, {}, self.whole)
+        return await handler(request.override(messages=seen))
+
+
+class SubagentStatus(Middleware):
+    """For an orchestrator of deepagents: one entry in the state's `subagents` and two events a dispatch."""
+
+    async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> ToolAnswer:
+        call = request.tool_call
+        if call["name"] != TASK:
+            return await handler(request)
+        name, task = (str(call["args"].get(part, "")) for part in ("subagent_type", "description"))
+        result = await as_agent(name, task, handler(request), lambda result: str(answer_of(result).text))
+        answer, (turn, index) = answer_of(result), position(request)
+        update: dict[str, Any] = {} if isinstance(result, ToolMessage) else dict(result.update or {})
+        entry = {
+            "name": name,
+            "turn": turn,
+            "index": index,
+            "task": task,
+            "status": "completed" if update and answer.status != "error" else "failed",
+        }
+        return Command(update={"messages": [answer], **update, "subagents": [entry]})
 
 
 def sanitized(name: str, valid: Collection[str]) -> str:

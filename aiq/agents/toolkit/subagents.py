@@ -1,13 +1,8 @@
 """Parts of an agent that work on tasks of their own: start and finish events, and several at once, in order."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from langchain_core.messages import ToolMessage
-from langgraph.prebuilt.tool_node import ToolCallRequest
-from langgraph.types import Command
-
-from aiq.agents.toolkit.langchain import TASK, Execute, Middleware, ToolAnswer, answer_of, position
 from aiq.core.concurrency import gather_bounded
 from aiq.core.events import AgentFinished, AgentStarted
 from aiq.core.session import current, nested_call
@@ -35,24 +30,3 @@ async def gather_ordered(works: Sequence[Callable[[], Awaitable[T]]], at_once: i
             return await works[index]()
 
     return await gather_bounded(range(len(works)), one, at_once)
-
-
-class SubagentStatus(Middleware):
-    """For an orchestrator of deepagents: one entry in the state's `subagents` and two events a dispatch."""
-
-    async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> ToolAnswer:
-        call = request.tool_call
-        if call["name"] != TASK:
-            return await handler(request)
-        name, task = (str(call["args"].get(part, "")) for part in ("subagent_type", "description"))
-        result = await as_agent(name, task, handler(request), lambda result: str(answer_of(result).text))
-        answer, (turn, index) = answer_of(result), position(request)
-        update: dict[str, Any] = {} if isinstance(result, ToolMessage) else dict(result.update or {})
-        entry = {
-            "name": name,
-            "turn": turn,
-            "index": index,
-            "task": task,
-            "status": "completed" if update and answer.status != "error" else "failed",
-        }
-        return Command(update={"messages": [answer], **update, "subagents": [entry]})
