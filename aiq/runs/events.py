@@ -98,19 +98,16 @@ class EventReader:
 
 def copy_agent_events(old: RunFolder, new: RunFolder) -> None:
     """Give a new run the events of another one's agents."""
-    last = (
-        _sessions(old)
-        .execute(
-            "SELECT sample, epoch, attempt, file, start, stop, max(rowid) FROM sessions WHERE account = 'agent' "
-            "GROUP BY sample, epoch ORDER BY min(rowid)"
-        )
-        .fetchall()
-    )
+    sessions = _sessions(old)
+    last = sessions.execute(
+        "SELECT sample, epoch, attempt, file, start, stop FROM sessions WHERE rowid IN "
+        "(SELECT max(rowid) FROM sessions WHERE account = 'agent' GROUP BY sample, epoch) ORDER BY rowid"
+    ).fetchall()
     name = _FILE.format(new.writer, 0)
     if last:
         index: Journal[SessionStart] = Journal(new.journal(_INDEX))
         with closing(index), (new.path / name).open("wb") as file:
-            for sample, epoch, attempt, of, start, stop, _ in last:
+            for sample, epoch, attempt, of, start, stop in last:
                 about = {"sample_id": sample, "epoch": epoch, "attempt": attempt, "account": "agent"}
                 index.append(SessionStart.model_validate({**about, "file": name, "start": file.tell()}))
                 file.writelines(whole_lines(old.path / of, start, stop))

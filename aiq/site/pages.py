@@ -8,7 +8,7 @@ all of them share is in `results/site/`, the data of a run in `site/` in its fol
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
-from functools import cache, reduce
+from functools import cache
 from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -242,7 +242,7 @@ def _attempts(folder: RunFolder, manifest: Manifest, known: Samples) -> Iterator
         ):
             row = _read(file, start, SampleRow)
             places = rows.execute("SELECT file, start FROM scores WHERE sample = ? AND epoch = ? ORDER BY rowid", key)
-            scored = (_read(*at, ScoreRow) for at in places)
+            scored = (_read(file, start, ScoreRow) for file, start in places)
             yield row, [*{(one.judge, one.metric): one for one in scored if one.attempt == row.attempt}.values()]
 
 
@@ -271,15 +271,15 @@ class Table:
         yield from self._object(self._columns)
         yield "}" + _END
 
-    def _object(self, names: Json, *above: str) -> Iterator[str]:
+    def _object(self, names: Json, group: str = "") -> Iterator[str]:
         yield "{"
         for place, (name, below) in enumerate(names.items()):
             yield f"{',' if place else ''}{_json(name)}:"
-            yield from self._array(*above, name) if above or below is None else self._object(below, name)
+            yield from self._array(name, group) if group or below is None else self._object(below, name)
         yield "}"
 
-    def _array(self, *path: str) -> Iterator[str]:
-        values = (reduce(lambda found, name: found.get(name), path, row) for row in self)
+    def _array(self, name: str, group: str) -> Iterator[str]:
+        values = ((row[group] if group else row).get(name) for row in self)
         before = "["
         while some := [*islice(values, 1000)]:
             yield before + _json(some)[1:-1]
