@@ -36,7 +36,7 @@ class Scored(NamedTuple):
     def means(self) -> list[float]:
         """The metric in either run, over the samples that both have scored; empty where it has no number there."""
         runs = ({key: run[key] for key in sorted(self.first.keys() & self.second.keys())} for run in self[1:])
-        found = [estimate(self.metric, run) for run in runs]
+        found = [estimate(self.metric, run.values()) for run in runs]
         return [one.mean for one in found if one is not None]
 
 

@@ -190,7 +190,7 @@ class _Evaluation:
     def _best(self, name: str) -> int | None:
         """The point that is best on the samples that all have scored."""
         metric, common = self._metrics[name], self._common(name)
-        found = {n: estimate(metric, {one: of[one] for one in common}) for n, of in self._scores[name].items()}
+        found = {n: estimate(metric, [of[one] for one in common]) for n, of in self._scores[name].items()}
         means = {number: one.mean if metric.higher_is_better else -one.mean for number, one in found.items() if one}
         return max(means, key=lambda number: means[number], default=None)
 
@@ -237,7 +237,7 @@ class _Evaluation:
                     numbers = [runs[p.number] for p in self._sweep.points if p.axes[axis.name] == value]
                     scores = self._scores[name]
                     clusters = {sample: [pair for n in numbers for pair in scores[n][sample]] for sample in common}
-                    if numbers and (found := estimate(self._metrics[name], clusters)) is not None:
+                    if numbers and (found := estimate(self._metrics[name], clusters.values())) is not None:
                         yield MainEffect(axis=axis.name, value=value, metric=name, estimate=found)
 
     def _front(self) -> tuple[int, ...]:

@@ -178,7 +178,11 @@ class Halving:
             number: state.by_sample(metric.name, [key for key in state.spec.keys if key.sample_id in self.rungs[rung]])
             for number, state in states.items()
         }
-        means = {number: one.mean for number, found in scores.items() if (one := estimate(metric, found)) is not None}
+        means = {
+            number: one.mean
+            for number, found in scores.items()
+            if (one := estimate(metric, found.values())) is not None
+        }
         if not means:
             return {}
         leader = max(means, key=lambda number: (sign * means[number], -number))

@@ -7,18 +7,17 @@ its events lie together; an index says where. Version 1 had a folder `events` wi
 import json
 import re
 import shutil
+import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
-from itertools import chain
-from pathlib import Path
+from itertools import chain, starmap
 from typing import Any, Final, Literal
 
 from aiq.core.events import Event
 from aiq.core.samples import SampleKey
 from aiq.core.seeds import derive
 from aiq.runs.folder import RunFolder
-from aiq.runs.journal import Journal, read_journal, read_lines, whole_lines
+from aiq.runs.journal import Journal, read_journal, read_lines, scratch, whole_lines
 from aiq.runs.rows import OfAttempt
 
 Account = Literal["agent", "judge"]
@@ -37,21 +36,6 @@ class SessionStart(OfAttempt):
     account: Account
     file: str
     start: int
-
-
-@dataclass(slots=True)
-class _Place:
-    """A file, the byte where a session's events begin, and where they end; None at the end of the file."""
-
-    path: Path
-    start: int
-    end: int | None = None
-
-    def lines(self) -> Iterator[bytes]:
-        return whole_lines(self.path, self.start, self.end)
-
-    def events(self) -> Iterator[dict[str, Any]]:
-        return (event for event, _ in read_lines(self.path, json.loads, self.start, self.end))
 
 
 class EventFiles:
@@ -94,44 +78,57 @@ class EventReader:
 
     def __init__(self, folder: RunFolder) -> None:
         self._folder = folder
-        self._places: dict[tuple[SampleKey, int, Account], list[_Place]] = {}
-        for session, place in _sessions(folder):
-            self._places.setdefault((session.key, session.attempt, session.account), []).append(place)
+        self._sessions = _sessions(folder)
 
     def read(self, key: SampleKey, attempt: int, account: Account = "agent") -> Iterator[dict[str, Any]]:
         """The events of an attempt, or of all judges' work on it, as plain JSON; none where nothing was recorded."""
-        found = [place.events() for place in self._places.get((key, attempt, account), [])]
+        found = self._sessions.execute(
+            "SELECT file, start, stop FROM sessions WHERE (sample, epoch, attempt, account) = (?, ?, ?, ?) "
+            "ORDER BY rowid",
+            (*key, attempt, account),
+        ).fetchall()
         if not found:
             judge = ".judge" if account == "judge" else ""
-            found = [_Place(self._folder.path / _OLD_FOLDER / f"{_old_name(key)}{judge}.jsonl", 0).events()]
-        return chain.from_iterable(found if account == "judge" else found[-1:])
+            found = [(f"{_OLD_FOLDER}/{_old_name(key)}{judge}.jsonl", 0, None)]
+        return chain.from_iterable(starmap(self._events, found if account == "judge" else found[-1:]))
+
+    def _events(self, file: str, start: int, stop: int | None) -> Iterator[dict[str, Any]]:
+        return (event for event, _ in read_lines(self._folder.path / file, json.loads, start, stop))
 
 
 def copy_agent_events(old: RunFolder, new: RunFolder) -> None:
     """Give a new run the events of another one's agents."""
-    last = {session.key: (session, place) for session, place in _sessions(old) if session.account == "agent"}
+    sessions = _sessions(old)
+    last = sessions.execute(
+        "SELECT sample, epoch, attempt, file, start, stop FROM sessions WHERE rowid IN "
+        "(SELECT max(rowid) FROM sessions WHERE account = 'agent' GROUP BY sample, epoch) ORDER BY rowid"
+    ).fetchall()
     name = _FILE.format(new.writer, 0)
     if last:
         index: Journal[SessionStart] = Journal(new.journal(_INDEX))
         with closing(index), (new.path / name).open("wb") as file:
-            for session, place in last.values():
-                index.append(session.model_copy(update={"file": name, "start": file.tell()}))
-                file.writelines(place.lines())
+            for sample, epoch, attempt, of, start, stop in last:
+                about = {"sample_id": sample, "epoch": epoch, "attempt": attempt, "account": "agent"}
+                index.append(SessionStart.model_validate({**about, "file": name, "start": file.tell()}))
+                file.writelines(whole_lines(old.path / of, start, stop))
     for path in sorted((old.path / _OLD_FOLDER).glob("*.jsonl")):
         if not path.name.endswith(".judge.jsonl"):
             (new.path / _OLD_FOLDER).mkdir(exist_ok=True)
             shutil.copyfile(path, new.path / _OLD_FOLDER / path.name)
 
 
-def _sessions(folder: RunFolder) -> Iterator[tuple[SessionStart, _Place]]:
-    """Every session of each index, and where the lines of its events are: its end is set when the next one is read."""
-    under_way: dict[str, _Place] = {}
+def _sessions(folder: RunFolder) -> sqlite3.Connection:
+    """Every session of each index, in that order, and where its events are: until `stop`, or the end of the file."""
+    found = scratch(
+        "CREATE TABLE sessions (sample, epoch, attempt, account, file, start, stop)",
+        "CREATE INDEX of_attempt ON sessions (sample, epoch, attempt, account)",
+    )
+    last: dict[str, int | None] = {}
     for session in chain.from_iterable(read_journal(path, SessionStart) for path in folder.journals(_INDEX)):
-        last = under_way.get(session.file)
-        if last is not None:
-            last.end = session.start
-        under_way[session.file] = place = _Place(last.path if last else folder.path / session.file, session.start)
-        yield session, place
+        found.execute("UPDATE sessions SET stop = ? WHERE rowid = ?", (session.start, last.get(session.file)))
+        row = (*session.key, session.attempt, session.account, session.file, session.start)
+        last[session.file] = found.execute("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, NULL)", row).lastrowid
+    return found
 
 
 def _old_name(key: SampleKey) -> str:

@@ -7,6 +7,7 @@ stderr and left out: what it held counts as not done.
 
 import json
 import os
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from mmap import ACCESS_READ, mmap
@@ -142,6 +143,14 @@ _say_once = cache(say)  # a process may read a file several times
 def read_journal(path: Path, row: type[RowT]) -> Iterator[RowT]:
     """The rows of a journal in order, without damaged ones. Raises UserError as `read_lines` does."""
     return (found for found, _ in read_lines(path, row.model_validate_json))
+
+
+def scratch(*statements: str) -> sqlite3.Connection:
+    """A database in a temporary file of its own: however much of a run is in it, it takes next to no memory."""
+    database = sqlite3.connect("")
+    for statement in ("PRAGMA journal_mode = OFF", *statements):
+        database.execute(statement)
+    return database
 
 
 class KeyedJournal(Generic[RowT]):

@@ -6,6 +6,7 @@ Runner, progress, summary and exit code all ask it, so that they cannot disagree
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import product
 from statistics import fmean
 from typing import Any, Final, TypeVar, get_args
@@ -36,7 +37,10 @@ _NO_DETAIL: Final[Mapping[str, Any]] = {}
 
 @dataclass(frozen=True, slots=True)
 class AttemptState:
-    """What a run keeps in memory of an attempt; all else is in its row. `usage`: of all roles; `seconds`: wall time."""
+    """What a run keeps in memory of an attempt; all else is in its row.
+
+    `started`: seconds of Unix time; `seconds`: wall time; `usage`: of all roles.
+    """
 
     sample_hash: str
     attempt: int
@@ -48,7 +52,7 @@ class AttemptState:
     route: str | None
     citation_status: CitationStatus | None
     error: str | None
-    started: str
+    started: float
     seconds: float
     usage: Usage
     denied: int
@@ -74,8 +78,8 @@ class AttemptState:
             failed=row.failed,
             route=row.route,
             citation_status=row.citation_status,
-            error=str(row.error) if row.error else None,
-            started=row.timing.started,
+            error=shared(str(row.error)) if row.error else None,
+            started=datetime.fromisoformat(row.timing.started).timestamp(),
             seconds=row.timing.seconds,
             usage=shared(sum(row.usage.values(), Usage())),
             denied=row.denied,
@@ -211,13 +215,20 @@ class RunState:
         self, metric: str, keys: Iterable[SampleKey] | None = None, rule: FailureRule | None = None
     ) -> dict[str, list[tuple[float, float]]]:
         """A metric's scores that count, by sample: `parts` of each epoch. All keys and the run's rule by default."""
-        counted = _COUNTED[rule or self.spec.failures.agent_failures]
         found: dict[str, list[tuple[float, float]]] = {}
-        for key in self.spec.keys if keys is None else keys:
+        for sample, parts in self.counting(metric, self.spec.keys if keys is None else keys, rule):
+            found.setdefault(sample, []).append(parts)
+        return found
+
+    def counting(
+        self, metric: str, keys: Iterable[SampleKey], rule: FailureRule | None = None
+    ) -> Iterator[tuple[str, tuple[float, float]]]:
+        """A metric's scores that count, in the order of the keys: the sample, and `parts`."""
+        counted = _COUNTED[rule or self.spec.failures.agent_failures]
+        for key in keys:
             scored = self.score(key, metric)
             if scored is not None and scored.status in counted and scored.parts is not None:
-                found.setdefault(key.sample_id, []).append(scored.parts)
-        return found
+                yield key.sample_id, scored.parts
 
     def spend_by_sample(self, name: SpendName, keys: Iterable[SampleKey] | None = None) -> dict[str, float]:
         """What the last attempts spent, by sample, the mean over its epochs; empty where one of them is not known."""

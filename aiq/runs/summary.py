@@ -3,7 +3,9 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import groupby
+from operator import itemgetter
 from statistics import fmean, median, variance
 from typing import Any, Literal, get_args
 
@@ -220,11 +222,16 @@ class _Figures:
 
     def _estimated(self, keys: Iterable[SampleKey], rule: FailureRule) -> Mapping[str, Estimate]:
         estimates = {
-            name: estimate(metric, self._state.by_sample(name, keys, rule), self._state.spec.intervals)
+            name: estimate(metric, self._clusters(name, keys, rule), self._state.spec.intervals)
             for name, metric in self._state.spec.metrics.items()
             if self._applies(name)
         }
         return {name: found for name, found in estimates.items() if found is not None}
+
+    def _clusters(self, name: str, keys: Iterable[SampleKey], rule: FailureRule | None = None) -> Iterator[Pairs]:
+        """A metric's scores that count, one sample in memory at a time: keys come sample by sample."""
+        for _, found in groupby(self._state.counting(name, keys, rule), itemgetter(0)):
+            yield [parts for _, parts in found]
 
     def _applies(self, metric: str) -> bool:
         """Whether any report of the run could have this metric; if none, a failure's worst value says nothing."""
@@ -271,8 +278,7 @@ class _Figures:
 
     def _variance(self, name: str) -> float | None:
         """Of the metric's mean, with all that makes it vary; None for ratios, and for less than two samples."""
-        clusters = self._state.by_sample(name, self.attempts).values()
-        values = [fmean(value for value, _ in cluster) for cluster in clusters]
+        values = [fmean(value for value, _ in cluster) for cluster in self._clusters(name, self.attempts)]
         mean_of = self._state.spec.metrics[name].estimator == "mean"
         return variance(values) / len(values) if mean_of and len(values) > 1 else None
 
@@ -320,11 +326,11 @@ def causes(messages: Iterable[str]) -> dict[str, int]:
     return {found[0]: len(found) for found in frequent}
 
 
-def estimate(metric: Metric, clusters: Mapping[str, Pairs], method: Method = "score") -> Estimate | None:
-    """A metric's estimate from `RunState.by_sample`; None without scores."""
+def estimate(metric: Metric, clusters: Iterable[Pairs], method: Method = "score") -> Estimate | None:
+    """A metric's estimate from the `parts` of each sample; None without scores."""
     if metric.estimator == "ratio":
-        return ratio_estimate(list(clusters.values()), metric.low, metric.high, method)
-    values = [[value for value, _ in cluster] for cluster in clusters.values()]
+        return ratio_estimate(clusters, metric.low, metric.high, method)
+    values = ([value for value, _ in cluster] for cluster in clusters)
     return mean_estimate(values, metric.low, metric.high, method)
 
 

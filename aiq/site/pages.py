@@ -6,22 +6,24 @@ all of them share is in `results/site/`, the data of a run in `site/` in its fol
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from functools import cache
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, Final
+from weakref import finalize
 
 from filelock import FileLock
 
 from aiq import __version__
 from aiq.analysis.reliability import reliabilities
-from aiq.core.samples import SampleKey
 from aiq.core.seeds import derive
 from aiq.datasets import Samples
 from aiq.runs.events import EventReader
 from aiq.runs.folder import MANIFEST, SWEEP_FILE, RunFolder, natural
-from aiq.runs.journal import read_lines, unwritable, whole_lines, writable
+from aiq.runs.journal import read_lines, scratch, unwritable, whole_lines, writable
 from aiq.runs.manifest import Manifest
 from aiq.runs.reader import read_dataset, summary_of
 from aiq.runs.rows import SampleRow, ScoreRow
@@ -44,8 +46,8 @@ _SCRIPTS: Final = {
     "compare": ("site.js", "compare.js"),
     "run": ("site.js", "plots.js", "sample.js", "run.js"),
 }
+_END: Final = ");\n"
 Json = dict[str, Any]
-_Place = tuple[Path, int]
 
 
 class Chunks:
@@ -73,32 +75,38 @@ class Chunks:
                 path.unlink()
 
     def _write(self) -> None:
-        replace(self._folder / f"{self._name}-{self._number}.js", "".join(self._lines))
+        replace(self._folder / f"{self._name}-{self._number}.js", self._lines)
         self._lines, self._size = [], 0
 
 
 def data_line(record: Any) -> str:
-    """A line of a data script. Nothing in it can end a script or a line."""
-    text = json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    """A line of a data script."""
+    return f"aiq({_json(record)}{_END}"
+
+
+def _json(value: Any) -> str:
+    """Nothing in it can end a script or a line."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for sign in "<\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return f"aiq({text});\n"
+    return text
 
 
 def data_records(path: Path) -> Iterator[Any]:
     """The records of a data script; none where there is no such file."""
     for line in whole_lines(path):
-        yield json.loads(line[4:-3])
+        yield json.loads(line[4 : -len(_END)])
 
 
-def replace(path: Path, text: str) -> None:
-    """Readers see the old file or the new one; what a page shows can be made again, so no disk is waited for.
+def replace(path: Path, text: Iterable[str]) -> None:
+    """Write a file of these parts; readers see the old one or the new one.
 
-    Raises RunAborted where it cannot be written.
+    What a page shows can be made again, so no disk is waited for. Raises RunAborted where it cannot be written.
     """
     new = path.with_name(f".{path.name}.tmp")
     try:
-        new.write_text(writable(text), encoding="utf-8")
+        with new.open("w", encoding="utf-8") as file:
+            file.writelines(map(writable, text))
         new.replace(path)
     except OSError as error:
         raise unwritable(path, error) from None
@@ -115,12 +123,13 @@ def write_run(folder: RunFolder, samples: Samples | None = None) -> Path:
     site = folder.path / SITE
     site.mkdir(exist_ok=True)
     known, gold = read_dataset(manifest) if samples is None else (samples, None)
-    columns = _write_samples(folder, manifest, known)
+    table = Table()
+    _write_samples(folder, manifest, known, table)
     reliability, _ = reliabilities(folder, summary.metrics)
-    plots = run_plots(summary, columns, records.headline(manifest, summary))
-    replace(site / "plots.js", "".join(data_line({"name": name, **plot.record}) for name, plot in plots.items()))
+    plots = run_plots(summary, table, records.headline(manifest, summary))
+    replace(site / "plots.js", (data_line({"name": name, **plot.record}) for name, plot in plots.items()))
     shown = records.of_summary(manifest, summary, reliability, gold)
-    replace(site / "summary.js", data_line({"format": FORMAT, **shown, "plots": [*plots], "columns": columns}))
+    replace(site / "summary.js", table.beside({"format": FORMAT, **shown, "plots": [*plots]}))
     path = place(folder.path)
     write_page(folder.page_path, "run", f"{manifest.experiment} {folder.run_id}", path)
     update_index(folder.results, {path: {"stamp": state, **records.of_run(manifest, summary)}})
@@ -146,7 +155,7 @@ def write_shared(results: Path) -> None:
 def _keep(path: Path, text: str) -> None:
     """Write a file unless it is there with this text."""
     if not path.exists() or path.read_text(encoding="utf-8") != text:
-        replace(path, text)
+        replace(path, [text])
 
 
 def update_index(results: Path, lines: Mapping[str, Json]) -> None:
@@ -157,7 +166,7 @@ def update_index(results: Path, lines: Mapping[str, Json]) -> None:
         found = {one["path"]: one for one in data_records(results / SITE / "runs.js")}
         found |= {path: {"path": path, **line} for path, line in lines.items()}
         kept = (one for path, one in found.items() if (results / path).is_dir())
-        replace(results / SITE / "runs.js", "".join(map(data_line, kept)))
+        replace(results / SITE / "runs.js", map(data_line, kept))
 
 
 def sweep_written(folder: SweepFolder, sweep: Sweep) -> None:
@@ -182,29 +191,13 @@ def stamp(folder: Path) -> str:
     return f"{derive(FORMAT, __version__, str(states)):016x}"
 
 
-def _write_samples(folder: RunFolder, manifest: Manifest, known: Samples) -> Json:
-    """Write the scripts of samples and their timelines, one row in memory at a time. Returns the table's columns."""
-    rows = {row.key: at for row, at in _placed(folder, "samples", SampleRow)}
-    scores: dict[SampleKey, list[_Place]] = {key: [] for key in rows}
-    hashes = {metric.name: judge.hash for judge in manifest.judges for metric in judge.metrics}
-    for score, at in _placed(folder, "scores", ScoreRow):
-        if score.key in rows and (not hashes or hashes.get(score.metric) == score.judge_hash):
-            scores[score.key].append(at)
-    order = known.places
+def _write_samples(folder: RunFolder, manifest: Manifest, known: Samples, table: "Table") -> None:
+    """Write the scripts of samples and their timelines, and fill the table, one row in memory at a time."""
     events = EventReader(folder)
     texts, lines = Chunks(folder.path / SITE, "samples"), Chunks(folder.path / SITE, "events")
-    table = _Table()
-
-    def rank(key: SampleKey) -> tuple[Any, ...]:
-        at = order.get(key.sample_id, len(order))
-        return at, () if at < len(order) else natural(key.sample_id), key.epoch
-
-    for key in sorted(rows, key=rank):
-        row = _read(rows[key], SampleRow)
-        scored = (_read(at, ScoreRow) for at in scores[key])
-        found = [*{(score.judge, score.metric): score for score in scored if score.attempt == row.attempt}.values()]
-        shown = records.of_sample(row, found, known.get(key.sample_id), manifest)
-        agent, judges = (timeline(events.read(key, row.attempt, account)) for account in ("agent", "judge"))
+    for row, found in _attempts(folder, manifest, known):
+        shown = records.of_sample(row, found, known.get(row.sample_id), manifest)
+        agent, judges = (timeline(events.read(row.key, row.attempt, account)) for account in ("agent", "judge"))
         shown["writer"] = writer_of(row.raw_report or row.report or "", agent)
         calls = agent.pop("calls")
         del judges["calls"]
@@ -212,39 +205,97 @@ def _write_samples(folder: RunFolder, manifest: Manifest, known: Samples) -> Jso
             source["event"] = calls.get(source.pop("call"))
         texts_at = texts.add(shown)
         events_at = lines.add({"id": row.sample_id, "epoch": row.epoch, "agent": agent, "judge": judges})
-        table.add(records.of_attempt(row, found), {"texts": texts_at, "events": events_at})
+        table.add({**records.of_attempt(row, found), "texts": texts_at, "events": events_at})
     texts.close()
     lines.close()
-    return table.columns
 
 
-class _Table:
-    """Attempts column by column; those by tag and by metric are below `tags` and `scores`."""
+def _attempts(folder: RunFolder, manifest: Manifest, known: Samples) -> Iterator[tuple[SampleRow, list[ScoreRow]]]:
+    """The last attempt of each key with its scores; samples in the order of the dataset, then those not in it."""
+    order = known.places
+    hashes = {metric.name: judge.hash for judge in manifest.judges for metric in judge.metrics}
+    with closing(
+        scratch(
+            "CREATE TABLE attempts (sample, epoch, place, file, start, PRIMARY KEY (sample, epoch))",
+            "CREATE TABLE scores (sample, epoch, file, start)",
+            "CREATE INDEX of_attempt ON scores (sample, epoch)",
+        )
+    ) as rows:
+        rows.create_collation("by_number", lambda a, b: (natural(a) > natural(b)) - (natural(a) < natural(b)))
+        rows.executemany(
+            "REPLACE INTO attempts VALUES (?, ?, ?, ?, ?)",
+            (
+                (*row.key, order.get(row.sample_id, len(order)), *at)
+                for row, *at in _placed(folder, "samples", SampleRow)
+            ),
+        )
+        rows.executemany(
+            "INSERT INTO scores VALUES (?, ?, ?, ?)",
+            (
+                (*row.key, *at)
+                for row, *at in _placed(folder, "scores", ScoreRow)
+                if not hashes or hashes.get(row.metric) == row.judge_hash
+            ),
+        )
+        for *key, file, start in rows.execute(
+            "SELECT sample, epoch, file, start FROM attempts ORDER BY place, sample COLLATE by_number, epoch"
+        ):
+            row = _read(file, start, SampleRow)
+            places = rows.execute("SELECT file, start FROM scores WHERE sample = ? AND epoch = ? ORDER BY rowid", key)
+            scored = (_read(file, start, ScoreRow) for file, start in places)
+            yield row, [*{(one.judge, one.metric): one for one in scored if one.attempt == row.attempt}.values()]
+
+
+class Table:
+    """What the page's table has of each attempt: rows in a temporary file; each loop reads it from its beginning."""
 
     def __init__(self) -> None:
-        self.columns: Json = {"tags": {}, "scores": {}}
-        self._length = 0
+        self._file = TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115  for as long as this object is there
+        finalize(self, self._file.close)
+        self._columns: dict[str, Json | None] = {"tags": {}, "scores": {}}  # the names of those below, if there are any
 
-    def add(self, record: Json, chunks: Json) -> None:
-        for name, value in {**record, **chunks}.items():
-            if name in ("tags", "scores"):
-                columns = self.columns[name]
-                for key in {**columns, **value}:
-                    columns.setdefault(key, [None] * self._length).append(value.get(key))
-            else:
-                self.columns.setdefault(name, []).append(value)
-        self._length += 1
+    def add(self, row: Json) -> None:
+        self._file.write(_json(row) + "\n")
+        for name, value in row.items():
+            below = self._columns.setdefault(name, None)
+            if below is not None:
+                below.update(value)
+
+    def __iter__(self) -> Iterator[Json]:
+        self._file.seek(0)
+        return map(json.loads, self._file)
+
+    def beside(self, record: Json) -> Iterator[str]:
+        """The data line, in parts, of a record to which the table is added column by column, as `columns`."""
+        yield data_line(record).removesuffix("}" + _END) + ',"columns":'
+        yield from self._object(self._columns)
+        yield "}" + _END
+
+    def _object(self, names: Json, group: str = "") -> Iterator[str]:
+        yield "{"
+        for place, (name, below) in enumerate(names.items()):
+            yield f"{',' if place else ''}{_json(name)}:"
+            yield from self._array(name, group) if group or below is None else self._object(below, name)
+        yield "}"
+
+    def _array(self, name: str, group: str) -> Iterator[str]:
+        values = ((row[group] if group else row).get(name) for row in self)
+        before = "["
+        while some := [*islice(values, 1000)]:
+            yield before + _json(some)[1:-1]
+            before = ","
+        yield "]"
 
 
-def _placed(folder: RunFolder, name: str, row: Any) -> Iterator[tuple[Any, _Place]]:
+def _placed(folder: RunFolder, name: str, row: Any) -> Iterator[tuple[Any, str, int]]:
     """The rows of a run's files, and where each is."""
     for path in folder.journals(name):
         for found, start in read_lines(path, row.model_validate_json):
-            yield found, (path, start)
+            yield found, str(path), start
 
 
-def _read(at: _Place, row: Any) -> Any:
-    return row.model_validate_json(next(whole_lines(*at)))
+def _read(file: str, start: int, row: Any) -> Any:
+    return row.model_validate_json(next(whole_lines(Path(file), start)))
 
 
 @cache

@@ -1,7 +1,7 @@
 """The plots of a run's page: scores with intervals, distributions, routes, spend, latency, slices."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
@@ -9,10 +9,8 @@ from aiq.runs.summary import Summary
 from aiq.site.plots import Dot, Json, Plot, bar, ordinal, plot_of, quantity, readable, tips, value_of
 from aiq.stats.estimates import Estimate
 
-Columns = Mapping[str, Any]
-"""Of the table of samples: a list for each column, and below `scores` one for each metric."""
-
-Numbers = Mapping[str, Sequence[float | None]]
+Rows = Iterable[Mapping[str, Any]]
+"""Of the table of samples, which are read several times."""
 
 _BINS: Final = 20
 _FEW: Final = 8  # distinct values that have a bar each
@@ -23,24 +21,21 @@ _OWN: Final = ("wrong", "failed", "limit", "cancelled")
 _CURVE: Final = 16  # points of a band's edge
 
 
-def run_plots(summary: Summary, columns: Columns, headline: Sequence[str]) -> dict[str, Plot]:
+def run_plots(summary: Summary, rows: Rows, headline: Sequence[str]) -> dict[str, Plot]:
     """By name; `headline`: the metrics that stand for the others, the first one in front."""
-    return dict(_plots(summary, columns, headline))
+    return dict(_plots(summary, rows, headline))
 
 
-def _plots(summary: Summary, columns: Columns, headline: Sequence[str]) -> Iterator[tuple[str, Plot]]:
+def _plots(summary: Summary, rows: Rows, headline: Sequence[str]) -> Iterator[tuple[str, Plot]]:
     for number, (title, found) in enumerate(_by_range(summary)):
         yield f"score-{number}", forest(title, found, summary.ranges.get(next(iter(found))))
-    ways = _ways(columns, headline, summary)
-    if len({*ways}) > 1:
+    ways = _ways(rows, headline, summary)
+    if len(ways) > 1:
         yield "flow", flow("From the question by route to the end", ways)
-    spreads: Numbers = {name: columns["scores"].get(name, ()) for name in summary.metrics}
-    each: Numbers = {f"{name} of an attempt": columns.get(name, ()) for name in ("seconds", "cost", "tokens")}
-    for kind, distributions in (("spread", spreads), ("each", each)):
-        for number, (title, numbers) in enumerate(distributions.items()):
-            known = [value for value in numbers if value is not None]
-            if len({*known}) > 1 and (len({*known}) < len(known) or len(known) > _FEW):
-                yield f"{kind}-{number}", histogram(title, known)
+    for number, name in enumerate(summary.metrics):
+        yield from _histogram(f"spread-{number}", name, (row["scores"].get(name) for row in rows))
+    for number, name in enumerate(("seconds", "cost", "tokens")):
+        yield from _histogram(f"each-{number}", f"{name} of an attempt", (row[name] for row in rows))
     yield from _spend(summary)
     yield from _slices(summary, headline[:1])
 
@@ -77,21 +72,29 @@ def forest(title: str, estimates: Mapping[str, Estimate], ends: tuple[float, flo
     return plot_of(title, values, layers, 40 + 30 * len(values), columns)
 
 
-def histogram(title: str, numbers: Sequence[float]) -> Plot:
-    """How many have a value, or one within a range: bins as wide as each other."""
-    counts = Counter(numbers)
+def _histogram(name: str, title: str, numbers: Iterable[float | None]) -> Iterator[tuple[str, Plot]]:
+    """None where there is nothing to see: of one value alone, or of few that are all different."""
+    counts = Counter(number for number in numbers if number is not None)
+    if len(counts) > 1 and (len(counts) < counts.total() or len(counts) > _FEW):
+        yield name, histogram(title, counts)
+
+
+def histogram(title: str, counts: Mapping[float, int]) -> Plot:
+    """How many have a value, or one within a range: bins as wide as each other. `counts`: by value."""
     if len(counts) <= _FEW:
         whole = all(value == int(value) for value in counts)
         bins = [(f"{value:,.0f}" if whole else readable(value), count) for value, count in sorted(counts.items())]
     else:
-        low, high = min(numbers), max(numbers)
-        width = (high - low) / _BINS
-        places = Counter(min(int((number - low) / width), _BINS - 1) for number in numbers)
+        low, high = min(counts), max(counts)
+        width, places = (high - low) / _BINS, Counter[int]()
+        for number, count in counts.items():
+            places[min(int((number - low) / width), _BINS - 1)] += count
         ends = [low + width * place for place in range(_BINS + 1)]
         bins = [(f"{_end(a)} to {_end(b)}", places[place]) for place, (a, b) in enumerate(pairwise(ends))]
+    total = sum(counts.values())
     values = [
         {"name": name, "row": name.partition(" to ")[0], "place": place, "told": f"{count:,}", "count": count}
-        | {"between": f"{100 * count / len(numbers):.1f} %"}
+        | {"between": f"{100 * count / total:.1f} %"}
         for place, (name, count) in enumerate(bins)
     ]
     axis = {"labelExpr": f"{[value['row'] for value in values]}[datum.value]", "labelAngle": 0, "labelOverlap": True}
@@ -125,16 +128,17 @@ def spend(title: str, unit: str, roles: Mapping[str, float]) -> Plot:
     return plot_of(title, values, [layer], 40 + 26 * len(values), columns)
 
 
-def flow(title: str, ways: Sequence[tuple[str, str]]) -> Plot:
+def flow(title: str, ways: Counter[tuple[str, str]]) -> Plot:
     """Bands from all attempts to their routes and from these to how they ended, as wide as attempts are many."""
-    counts = Counter(ways)
-    total = len(ways)
-    routes = [route for route, _ in Counter(route for route, _ in ways).most_common()]
+    total, by_route = ways.total(), Counter[str]()
+    for (route, _), number in ways.items():
+        by_route[route] += number
+    routes = [route for route, _ in by_route.most_common()]
     ends = sorted({end for _, end in ways}, key=lambda end: (end in _OWN, end))
     gap = 0.06 * total
     middle, last = (
-        _stacked([(r, sum(n for (a, _), n in counts.items() if a == r)) for r in routes], gap),
-        _stacked([(e, sum(n for (_, b), n in counts.items() if b == e)) for e in ends], gap),
+        _stacked(by_route.most_common(), gap),
+        _stacked([(e, sum(n for (_, b), n in ways.items() if b == e)) for e in ends], gap),
     )
     bands: list[Json] = []
     left = {route: middle[route][0] for route in routes}
@@ -145,7 +149,7 @@ def flow(title: str, ways: Sequence[tuple[str, str]]) -> Plot:
         bands += _band(f"all to {route}", "other", (0.0, 1.0), start, middle[route][0], size)
         start += size
         for end in ends:
-            if number := counts[route, end]:
+            if number := ways[route, end]:
                 bands += _band(f"{route} to {end}", end, (1.0, 2.0), left[route], right[end], number)
                 left[route] += number
                 right[end] += number
@@ -153,7 +157,7 @@ def flow(title: str, ways: Sequence[tuple[str, str]]) -> Plot:
     names += [{"x": 2, "y": sum(last[end]) / 2, "text": f"{end} {_size(last[end])}"} for end in ends]
     values = [
         {"name": f"{route}: {end}", "told": f"{number:,}", "between": f"{100 * number / total:.1f} %"}
-        for (route, end), number in counts.most_common()
+        for (route, end), number in ways.most_common()
     ]
     x = {"field": "x", "type": "quantitative", "axis": None, "scale": {"domain": [0, 2.5]}}
     y = {"field": "y", "type": "quantitative", "axis": None, "scale": {"reverse": True, "nice": False}}
@@ -195,15 +199,16 @@ def _band(name: str, kind: str, across: tuple[float, float], start: float, end: 
         yield {"band": name, "kind": kind, "x": round(x, 4), "y": round(y, 4), "y2": round(y + size, 4)}
 
 
-def _ways(columns: Columns, headline: Sequence[str], summary: Summary) -> list[tuple[str, str]]:
-    """The route of each attempt and how it ended: right or wrong where the first metric says nothing else."""
-    scores = columns["scores"].get(next(iter(headline), ""), ())
-    binary = {*scores} - {None} <= {0.0, 1.0} and any(score is not None for score in scores)
-    binary = binary and summary.ranges.get(headline[0]) == (0.0, 1.0)
-    ways = []
-    for place, (route, status) in enumerate(zip(columns.get("route", ()), columns.get("status", ()), strict=True)):
-        judged = binary and status == "completed" and scores[place] is not None
-        ways.append((route or "no route", ("right" if scores[place] else "wrong") if judged else status))
+def _ways(rows: Rows, headline: Sequence[str], summary: Summary) -> Counter[tuple[str, str]]:
+    """How many attempts took a route and ended so: right or wrong where the first metric says nothing else."""
+    metric = next(iter(headline), "")
+    values = {row["scores"].get(metric) for row in rows} - {None}
+    binary = values and values <= {0.0, 1.0} and summary.ranges.get(metric) == (0.0, 1.0)
+    ways = Counter[tuple[str, str]]()
+    for row in rows:
+        status, score = row["status"], row["scores"].get(metric)
+        judged = binary and status == "completed" and score is not None
+        ways[row["route"] or "no route", ("right" if score else "wrong") if judged else status] += 1
     return ways
 
 

@@ -5,7 +5,7 @@ cluster there is no interval.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Literal
 
@@ -50,7 +50,7 @@ class Difference(Record):
 
 
 def mean_estimate(
-    clusters: Sequence[Values], low: float | None = None, high: float | None = None, method: Method = "score"
+    clusters: Iterable[Values], low: float | None = None, high: float | None = None, method: Method = "score"
 ) -> Estimate | None:
     """Mean over samples of the mean over epochs; None without any value. `low`, `high`: bounds of the values.
 
@@ -62,7 +62,7 @@ def mean_estimate(
 
 
 def ratio_estimate(
-    clusters: Sequence[Pairs], low: float | None = None, high: float | None = None, method: Method = "score"
+    clusters: Iterable[Pairs], low: float | None = None, high: float | None = None, method: Method = "score"
 ) -> Estimate | None:
     """Sum of numerators over sum of denominators; None where the denominators sum to 0.
 
