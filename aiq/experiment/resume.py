@@ -129,12 +129,12 @@ def load_state(
 
 def seconds_worked(manifest: Manifest, state: RunState) -> float:
     """Wall time of the earlier starts of a run, each until its last attempt ended; a killed one has told no more."""
-    times = (manifest.started, *(start.time for start in manifest.resumed))
-    starts = [datetime.fromisoformat(time).timestamp() for time in times]
+    starts = [datetime.fromisoformat(time) for time in (manifest.started, *(start.time for start in manifest.resumed))]
     lasted = [0.0] * len(starts)
     for attempt in state.attempts.values():
-        start = max(bisect_right(starts, attempt.started) - 1, 0)
-        lasted[start] = max(lasted[start], attempt.started - starts[start] + attempt.seconds)
+        begun = datetime.fromisoformat(attempt.started)
+        start = max(bisect_right(starts, begun) - 1, 0)
+        lasted[start] = max(lasted[start], (begun - starts[start]).total_seconds() + attempt.seconds)
     return sum(lasted)
 
 

@@ -6,7 +6,6 @@ Runner, progress, summary and exit code all ask it, so that they cannot disagree
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from itertools import product
 from statistics import fmean
 from typing import Any, Final, TypeVar, get_args
@@ -37,10 +36,7 @@ _NO_DETAIL: Final[Mapping[str, Any]] = {}
 
 @dataclass(frozen=True, slots=True)
 class AttemptState:
-    """What a run keeps in memory of an attempt; all else is in its row.
-
-    `started`: seconds of Unix time; `seconds`: wall time; `usage`: of all roles.
-    """
+    """What a run keeps in memory of an attempt; all else is in its row. `usage`: of all roles; `seconds`: wall time."""
 
     sample_hash: str
     attempt: int
@@ -52,7 +48,7 @@ class AttemptState:
     route: str | None
     citation_status: CitationStatus | None
     error: str | None
-    started: float
+    started: str
     seconds: float
     usage: Usage
     denied: int
@@ -79,7 +75,7 @@ class AttemptState:
             route=row.route,
             citation_status=row.citation_status,
             error=shared(str(row.error)) if row.error else None,
-            started=datetime.fromisoformat(row.timing.started).timestamp(),
+            started=row.timing.started,
             seconds=row.timing.seconds,
             usage=shared(sum(row.usage.values(), Usage())),
             denied=row.denied,
