@@ -3,7 +3,6 @@
 import ipaddress
 import json
 import os
-import pickle
 import re
 import socket
 import subprocess
@@ -14,18 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hydra._internal import config_loader_impl
-from hydra._internal.config_loader_impl import ConfigLoaderImpl
-from hydra._internal.config_repository import ConfigRepository
-from hydra._internal.defaults_list import DefaultsList
-from hydra.core.default_element import ResultDefault
-from hydra.core.object_type import ObjectType
-from hydra.core.override_parser.types import Override
 from hypothesis import HealthCheck, settings
 
-from aiq.experiment.choices import config_folders
 from aiq.offline.launch import OfflineStack, page_files
 from aiq.offline.protocol.chat_request import CONTEXT_TOKENS
+from tests.composed_once import compose_once
 from tests.forked import STACK
 
 _REPOSITORY = Path(__file__).resolve().parent.parent
@@ -104,55 +96,9 @@ def one_stack() -> Iterator[Callable[..., int]]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Hydra composes anew only what it has not composed of the same files: most of what a small run costs.
-
-    A file that was read serves other choices of options, and chosen options other values. Whoever gets what was
-    composed changes it, and so gets a copy.
-    """
-    known: dict[tuple[Any, ...], bytes] = {}
-
-    def once(key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-        if key not in known:
-            known[key] = pickle.dumps(make())
-        return pickle.loads(known[key])
-
-    def files() -> tuple[Any, ...]:
-        """What is in the folders that did not come with aiq."""
-        others = [(folder, file) for folder in config_folders()[1:] for file in sorted(folder.rglob("*.yaml"))]
-        return tuple((str(file.relative_to(folder)), file.read_bytes()) for folder, file in others)
-
-    def load(self: ConfigLoaderImpl, config_name: str, overrides: list[str], **how: Any) -> Any:
-        given = [text for text in overrides if not text.startswith("hydra.searchpath=")]
-        return once((config_name, *given, files()), lambda: whole(self, config_name, overrides, **how))
-
-    def load_config(self: ConfigRepository, config_path: str) -> Any:
-        source = self._find_object_source(config_path, ObjectType.CONFIG)
-        if source is None:
-            return None
-        file = Path(source.path, f"{config_path}.yaml")
-        content = file.read_bytes() if file.is_file() else source.path
-        return once((config_path, content), lambda: read(self, config_path))
-
-    def create_defaults_list(repo: Any, config_name: str, overrides_list: list[Override], **how: Any) -> DefaultsList:
-        chosen, values = [], []
-        for one in overrides_list:
-            option = repo.group_exists(one.key_or_group) and not isinstance(one.value(), dict)
-            (chosen if option else values).append(one)
-        key = config_name, *(one.input_line for one in chosen), str(how), files()
-        found: DefaultsList = once(key, lambda: choose(repo, config_name, chosen, **how))
-        found.config_overrides = values
-        return found
-
-    def compose(self: ConfigLoaderImpl, defaults: list[ResultDefault], repo: Any) -> Any:
-        return once((str(defaults), files()), lambda: put_together(self, defaults, repo))
-
-    read, choose = ConfigRepository.load_config, config_loader_impl.create_defaults_list
-    put_together, whole = ConfigLoaderImpl._compose_config_from_defaults_list, ConfigLoaderImpl.load_configuration
+    """From the start, since tests are composed for while they are collected, too."""
     patch = pytest.MonkeyPatch()
-    patch.setattr(ConfigLoaderImpl, "load_configuration", load)
-    patch.setattr(ConfigRepository, "load_config", load_config)
-    patch.setattr(config_loader_impl, "create_defaults_list", create_defaults_list)
-    patch.setattr(ConfigLoaderImpl, "_compose_config_from_defaults_list", compose)
+    compose_once(patch)
     config.add_cleanup(patch.undo)
 
 
