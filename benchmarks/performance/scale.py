@@ -1,11 +1,15 @@
 """Whether a run comes out the same however it is spread: python -m benchmarks.performance.scale [--samples N]
 
+`--stub`: by a model that costs nothing, without judges, so that what is seen is the harness: one process of it takes
+one core, while a run with the offline model, whose workers use all, gains nothing from a second on the same machine.
+
 Each way of running is one row: seconds on the clock, those in which attempts were made (and how many times as fast as
-one process that is; each process has the offline model beside it, on the same cores), and whether reports and scores
+one process that is; each process has its model beside it, on the same cores), and whether reports and scores
 are those of one process. Ways that need a package that is not there (`pip install aiq-bench[ray,slurm]`) are left out,
 and it says so. Exit code 1: a way came to something else.
 """
 
+import json
 import os
 import signal
 import subprocess
@@ -14,7 +18,7 @@ import tempfile
 import time
 from argparse import ArgumentParser
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,11 +26,13 @@ from typing import Any, Final
 
 from aiq.runs.folder import RunFolder
 from aiq.runs.reader import every_sample, every_score
+from benchmarks.performance.stub import running
 
 EXPERIMENT: Final = "shallow_freshqa"
 QUIET: Final = ("runner.progress=false",)
 WORKER: Final = b"ray::_work"
 """The name of a Ray process that does a shard."""
+SEARCH: Final = "benchmarks.performance.overhead:search"
 
 
 def started(home: Path, *overrides: str) -> subprocess.Popen[str]:
@@ -55,11 +61,24 @@ def seconds_at_work(folder: RunFolder) -> float:
     return max(start + seconds for start, seconds in rows) - min(start for start, _ in rows)
 
 
+def by_stub(home: Path, samples: int, port: int) -> list[str]:
+    """Settings: so many questions to the stub at this port, five tool calls each."""
+    questions, corpus = home / "questions.jsonl", home / "corpus.jsonl"
+    rows = ({"id": str(number), "question": f"Which river is number {number}?"} for number in range(samples))
+    questions.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    page = {"url": "https://a.example/", "title": "Rivers", "text": "A river is 88 km long."}
+    corpus.write_text(json.dumps(page), encoding="utf-8")
+    model = ["llm=vllm", "llm.model=m", f"llm.base_url=http://127.0.0.1:{port}/5/0/v1", "llm.max_connections=50"]
+    tools = ["search=corpus", "web=corpus", f"search.corpus={corpus}", "+tool.search.target=" + SEARCH]
+    own = ["dataset=questions", f"dataset.path={questions}", "judge=[]", "runner.concurrency=50"]
+    return [*own, *model, *tools, "agent.shallow.tools=[search]"]
+
+
 class Ways:
     """Each way leaves a run in `home/results/EXPERIMENT/NAME`."""
 
-    def __init__(self, home: Path, samples: int) -> None:
-        self.home, self._common = home, (f"experiment={EXPERIMENT}", f"limit={samples}")
+    def __init__(self, home: Path, *common: str) -> None:
+        self.home, self._common = home, common
 
     def folder(self, name: str) -> RunFolder:
         return RunFolder(self.home / "results" / EXPERIMENT / name)
@@ -124,11 +143,13 @@ NEEDS: Final = {"ray": "ray", "ray_worker_killed": "ray", "ray_driver_killed": "
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=48)
+    parser.add_argument("--stub", action="store_true", help="a model that costs nothing, and no judges")
     parser.add_argument("--only", nargs="*", metavar="NAME", help="these ways, beside one process")
     args = parser.parse_args(arguments)
     same = True
-    with tempfile.TemporaryDirectory() as home:
-        ways = Ways(Path(home), args.samples)
+    with tempfile.TemporaryDirectory() as home, running() if args.stub else nullcontext() as port:
+        common = by_stub(Path(home), args.samples, port) if port else [f"limit={args.samples}"]
+        ways = Ways(Path(home), f"experiment={EXPERIMENT}", *common)
         named: dict[str, Callable[[str], None]] = {
             way.__name__: way
             for way in (
