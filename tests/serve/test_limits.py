@@ -22,7 +22,7 @@ BUDGET = ("llm.prices.offline-1={input: 1, output: 1000000}", "serve.key.tasks=3
 @pytest.fixture(scope="module")
 def keyed(tmp_path_factory: pytest.TempPathFactory, one_stack: Any) -> Iterator[Api]:
     """A server of several agents, with keys."""
-    keys = {"first": None, "second": None, "poor": 0.000001}
+    keys = {"first": None, "second": None, "stranger": None, "poor": 0.000001}
     with served(
         tmp_path_factory.mktemp("results"), *BUDGET, "serve.agents=[shannon]", "runner.concurrency=1", keys=keys
     ) as found:
@@ -54,7 +54,7 @@ def test_health_and_the_page_need_no_key(keyed: Api) -> None:
 
 def test_a_key_sees_its_own_tasks_alone(keyed: Api) -> None:
     task_id = keyed.done("sleep 0")["task_id"]
-    other = Api(keyed.address, keyed.keys["second"])
+    other = Api(keyed.address, keyed.keys["stranger"])
     for path in (f"tasks/{task_id}", f"tasks/{task_id}/report", f"stream/sse?workflow_id={task_id}", "tasks/none"):
         refused(other.client.get(f"/api/v1/{path}"), 404, "not_found")
     refused(other.client.delete(f"/api/v1/tasks/{task_id}"), 404, "not_found")
