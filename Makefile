@@ -1,6 +1,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help run test lint types fast whole extras coverage fuzz size format lock world settings graphs
 BIN := .venv/bin
+LOCK := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -q
 PYTEST := $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
 help: ## list these targets
@@ -45,8 +46,9 @@ format: ## format the code and mend what lint can mend
 	$(BIN)/ruff format . && $(BIN)/ruff check --fix .
 
 lock: ## compile the hashed locks anew (needs uv)
-	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -q -o requirements/run.lock
-	uv pip compile pyproject.toml --extra test --extra postgres -c requirements/run.lock --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -q -o requirements/test.lock
+	uv pip compile pyproject.toml $(LOCK) -o requirements/run.lock
+	uv pip compile pyproject.toml --extra test --extra postgres -c requirements/run.lock $(LOCK) -o requirements/test.lock
+	echo uv | uv pip compile - $(LOCK) -o requirements/installer.lock
 
 world: ## generate the closed world and the mini datasets anew
 	$(BIN)/python -m benchmarks.closed_world --out benchmarks

@@ -22,26 +22,28 @@ setup_python() { # the newest suitable interpreter, or a line that says what is 
 }
 
 # The lock is complete, so nothing is resolved (--no-deps): older pips ask for the newest release of a package with
-# extras, whatever is pinned, and refuse it for lack of a hash.
-setup_install() { # $1: python, $2: lock, $3: "uv" or "pip"
-    if [ "$3" = uv ]; then
-        uv pip install --quiet --python "$root/.venv/bin/python" --no-deps --require-hashes -r "$2" &&
-            uv pip install --quiet --python "$root/.venv/bin/python" --no-deps -e "$root"
-    else
-        "$root/.venv/bin/python" -m pip install -qq --disable-pip-version-check --no-deps --require-hashes -r "$2" &&
-            "$root/.venv/bin/python" -m pip install -qq --disable-pip-version-check --no-deps -e "$root"
-    fi
+# extras, whatever is pinned, and refuse it for lack of a hash. uv takes seconds where pip takes minutes: the machine's
+# own, or else the one that pip can get; pip where there is neither, or where only pip knows the index to use.
+setup_install() { # $1: lock
+    local bin="$root/.venv/bin" uv
+    pip() { "$bin/python" -m pip -qq --disable-pip-version-check install --no-deps "$@"; }
+    uv=$(command -v uv || { pip --require-hashes -r "$root/requirements/installer.lock" >/dev/null 2>&1 && echo "$bin/uv"; }) ||
+        uv=false
+    uv() { "$uv" pip install --quiet --link-mode copy --python "$bin/python" --no-deps "$@" 2>/dev/null; }
+    { uv --require-hashes -r "$1" && uv -e "$root"; } || {
+        "$bin/python" -m ensurepip >/dev/null 2>&1 || true # an environment that uv made has no pip
+        pip --require-hashes -r "$1" && pip -e "$root"
+    }
 }
 
 setup() { # $1: run or test; test.lock holds all of run.lock, so a test environment serves run too
-    local lock="$root/requirements/$1.lock" stamp="$root/.venv/.aiq-$1" state python tool=pip
+    local lock="$root/requirements/$1.lock" stamp="$root/.venv/.aiq-$1" state python
     state=$(cat "$lock" "$root/pyproject.toml" | cksum)
     [ "$(cat "$stamp" 2>/dev/null)" = "$state" ] && return
     python=$(setup_python) || exit 2
-    command -v uv >/dev/null 2>&1 && tool=uv
-    echo "${0##*/}: setting up $root/.venv with $tool (once; about a minute) ..." >&2
+    echo "${0##*/}: setting up $root/.venv (once; about a minute) ..." >&2
     if [ ! -x "$root/.venv/bin/python" ]; then
-        if [ "$tool" = uv ]; then
+        if command -v uv >/dev/null 2>&1; then
             uv venv --quiet --python "$python" "$root/.venv" || setup_fail "uv could not make $root/.venv"
         else
             "$python" -c 'import ensurepip, venv' 2>/dev/null ||
@@ -49,12 +51,8 @@ setup() { # $1: run or test; test.lock holds all of run.lock, so a test environm
             "$python" -m venv "$root/.venv" || setup_fail "could not make $root/.venv"
         fi
     fi
-    # an environment that uv made has no pip of its own
-    [ "$tool" = pip ] && { "$root/.venv/bin/python" -m pip --version >/dev/null 2>&1 ||
-        "$root/.venv/bin/python" -m ensurepip >/dev/null 2>&1 ||
-        setup_fail "$root/.venv has no pip; delete the folder and run again"; }
     rm -f "$root"/.venv/.aiq-*
-    setup_install "$python" "$lock" "$tool" ||
+    (setup_install "$lock") ||
         setup_fail "installing $lock failed (see above); package installation needs the network once"
     echo "$state" >"$stamp"
     if [ "$1" = test ]; then cat "$root/requirements/run.lock" "$root/pyproject.toml" | cksum >"$root/.venv/.aiq-run"; fi
