@@ -21,17 +21,23 @@ setup_python() { # the newest suitable interpreter, or a line that says what is 
     setup_fail "Python 3.11 or newer is needed${found:+ (found $found)}; install it or name it in AIQ_PYTHON"
 }
 
+# uv takes seconds where pip takes minutes: the machine's own, or else the one that pip gets for the environment.
+setup_uv() { # $1: an environment; prints the program to call, which may be one that fails
+    command -v uv && return
+    "$1/bin/python" -m pip install -qq --disable-pip-version-check --require-hashes \
+        -r "$root/requirements/installer.lock" >/dev/null 2>&1 && echo "$1/bin/uv" || echo false
+}
+
 # The lock is complete, so nothing is resolved (--no-deps): older pips ask for the newest release of a package with
-# extras, whatever is pinned, and refuse it for lack of a hash. uv takes seconds where pip takes minutes: the machine's
-# own, or else the one that pip can get; pip where there is neither, or where only pip knows the index to use.
+# extras, whatever is pinned, and refuse it for lack of a hash. pip has a second try, since it may be alone in knowing
+# the index to use, and since its message is the one to show.
 setup_install() { # $1: lock
-    local bin="$root/.venv/bin" uv
-    pip() { "$bin/python" -m pip -qq --disable-pip-version-check install --no-deps "$@"; }
-    uv=$(command -v uv || { pip --require-hashes -r "$root/requirements/installer.lock" >/dev/null 2>&1 && echo "$bin/uv"; }) ||
-        uv=false
-    uv() { "$uv" pip install --quiet --link-mode copy --python "$bin/python" --no-deps "$@" 2>/dev/null; }
+    local env="$root/.venv" uv
+    uv=$(setup_uv "$env")
+    uv() { "$uv" pip install --quiet --link-mode copy --python "$env/bin/python" --no-deps "$@" 2>/dev/null; }
+    pip() { "$env/bin/python" -m pip install -qq --disable-pip-version-check --no-deps "$@"; }
     { uv --require-hashes -r "$1" && uv -e "$root"; } || {
-        "$bin/python" -m ensurepip >/dev/null 2>&1 || true # an environment that uv made has no pip
+        "$env/bin/python" -m ensurepip >/dev/null 2>&1 || true # an environment that uv made has no pip
         pip --require-hashes -r "$1" && pip -e "$root"
     }
 }
