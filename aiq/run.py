@@ -67,6 +67,11 @@ def new(overrides: Sequence[str]) -> tuple["RunPlan", RunFolder, Manifest | None
         raise UserError(
             f"shard={settings.shard} needs run_id=NAME, the same for all shards: they share the run's folder"
         )
+    if settings.shard and settings.runner.processes > 1:
+        raise UserError(
+            f"shard={settings.shard} is one process, and runner.processes={settings.runner.processes} starts all "
+            "shards by itself; drop one of them"
+        )
     folder = RunFolder(Path(settings.output_dir) / settings.name / (settings.run_id or new_run_id()))
     if settings.shard:
         from aiq.experiment.shards import joined

@@ -158,9 +158,10 @@ def _point(number: int, choices: Sequence[Sequence[str]], places: Places) -> Poi
 
 
 def _value(override: str) -> str:
-    """The value as it is meant: Hydra has it quoted for its grammar."""
+    """The value as it is meant: Hydra has texts quoted for its grammar."""
     (parsed,) = parse([override])
-    return str(parsed.value())
+    value: Any = parsed.value()
+    return value if isinstance(value, str) else written(value)
 
 
 def as_experiment(sweep: Sweep, point: Point, name: str) -> str:

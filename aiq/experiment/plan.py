@@ -72,6 +72,7 @@ def _made(
 ) -> RunPlan:
     from aiq import datasets
 
+    settings.runner.launcher.validated("runner.launcher")
     agent, agent_settings = settings.agent.make("agent")
     if not inspect.iscoroutinefunction(getattr(agent, "research", None)):
         raise ConfigError(f"agent.target: {settings.agent.target} has no `async def research(question, session)`")

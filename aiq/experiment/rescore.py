@@ -43,7 +43,8 @@ def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[RunPlan, Man
         plan, over = _without_cancelled(plan, state)
         notes += [f"{over} of {len(state.spec.keys)} attempts were cancelled; they are left out"] if over else []
         state.spec = plan.spec
-    check_finished(state, str(old.path))
+    with old.lock():  # while the run is alive, to go on with it is no remedy
+        check_finished(state, str(old.path))
     if not state.left():
         raise UserError(f"every judge has scored all reports of {old.path}; change one, e.g. judge.race.votes=3")
     fresh = new_manifest(plan, new_run_id())

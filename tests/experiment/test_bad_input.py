@@ -71,6 +71,7 @@ class Broken(Mute):
         (["experiment=tiny", "agent=null"], "agent=null: name one option; there are: ai_q"),
         (["experiment=tiny", "agent=[echo,ai_q]"], "agent=[echo,ai_q]: name one option"),
         (["experiment=tiny", "run_id=.."], "run_id='..': write letters and digits, and after the first also . and -"),
+        (["experiment=tiny", "runner.launcher.target=nowhere:Here"], "runner.launcher.target: there is no module"),
         (["experiment=tiny", "runner=slurm", "runner.processes=2"], "pip install 'aiq-bench[slurm]'"),
         (["experiment=tiny", "runner=ray", "runner.processes=2"], "pip install 'aiq-bench[ray]'"),
         (["resume=nowhere"], "nowhere is no run folder"),

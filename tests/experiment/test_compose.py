@@ -234,11 +234,11 @@ def test_a_single_run_takes_single_values(override: str, message: str) -> None:
 
 
 def test_a_sweep_is_every_combination_and_knows_its_axes() -> None:
-    grid = split(["experiment=deep_drb", "seed=range(2)", "agent.deep.max_loops=choice(1,3)", "limit=2"])
+    grid = split(["experiment=deep_drb", "citations.verify=true,false", "dataset.split=choice(null,'a b')", "seed=2"])
     assert [dict(point.axes) for point in grid.points] == [
-        {"seed": seed, "agent.deep.max_loops": loops} for seed in ("0", "1") for loops in ("1", "3")
+        {"citations.verify": verify, "dataset.split": part} for verify in ("true", "false") for part in ("null", "a b")
     ]
-    assert all({"limit=2", "experiment=deep_drb"} <= {*point.overrides} for point in grid.points)
+    assert all({"seed=2", "experiment=deep_drb"} <= {*point.overrides} for point in grid.points)
     with pytest.raises(ConfigError, match="seed=1 is among the values more than once"):
         split(["experiment=deep_drb", "seed=1,2,1"])
     with pytest.raises(ConfigError, match="the sweep has 2000 points"):

@@ -153,6 +153,9 @@ def test_an_unfinished_run_is_finished_first(here: Workplace, run: Path, capsys:
     (run / "samples.jsonl").write_text("".join(rows[:-1]))
     assert main(["rescore", run.name, "judge.letters.minimum=1"]) == 2
     assert "1 of 6 attempts" in capsys.readouterr().err
+    with RunFolder(run).lock():  # it may still come to its end
+        assert main(["rescore", run.name, "judge.letters.minimum=1"]) == 2
+    assert "still alive" in capsys.readouterr().err
     (run / "samples.jsonl").write_text("".join(rows))
     with RunFolder(run).lock():
         assert main(["rescore", run.name, "judge.letters.minimum=1"]) == 2

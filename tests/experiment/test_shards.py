@@ -90,6 +90,7 @@ REFUSED = (
     (["shard=3/2", "run_id=a"], "write K/N with K from 1 to N, such as 3/16"),
     (["shard=1/2"], "shard=1/2 needs run_id=NAME"),
     (["shard=1/2", "run_id=a", "cassette=record"], "a recording is made by one process"),
+    (["shard=1/2", "run_id=a", "runner.processes=2"], "shard=1/2 is one process, and runner.processes=2 starts"),
     (["run_id=a/b"], "run_id='a/b'"),
     (["run_id=parts"], "is there already: go on with aiq run resume=results/tiny/parts"),
     (["run_id=parts", "shard=2/2", "epochs=3"], "is another run: epochs is 1 there and 3 here"),
