@@ -94,8 +94,7 @@ async def test_calls_on_the_last_turn_are_dropped() -> None:
     assert state.messages[-1].tool_calls == []
 
 
-@pytest.mark.parametrize(("budget", "at_once"), [(1, 1), (1, 9), (4, 3), (6, 3)])
-@pytest.mark.parametrize("one_id", [False, True])
+@pytest.mark.parametrize(("budget", "at_once", "one_id"), [(1, 9, False), (4, 3, True), (6, 3, False)])
 async def test_parallel_calls_never_overshoot(budget: int, at_once: int, one_id: bool) -> None:
     def script(request: ChatRequest) -> ChatReply:
         made = [call("web_search_tool", query=f"query {turn_of(request)} {n}") for n in range(at_once)]

@@ -20,7 +20,7 @@ from aiq.offline.chat import ChatReply, ChatRequest
 from aiq.tools.mcp.events import AnalyzeEvents, query_of
 from aiq.tools.mcp.events_sqlite import SqliteEvents
 from aiq.tools.toolbox import Think
-from tests.agents.conftest import Bench, on_bench
+from tests.agents.conftest import Bench, on_bench, shared
 from tests.settings import configured
 from tests.tools.mcp.shipped_events import shipped_engine
 
@@ -133,7 +133,7 @@ def roles(plans: Sequence[Said], **said: Said) -> Callable[[ChatRequest], ChatRe
 def planner(**changes: Any) -> PlannerAgent:
     """An agent that does not wait before it tries again."""
     calls = {"first_seconds": 0, **changes.pop("calls", {})}
-    return PlannerAgent(configured(PlannerSettings, calls=calls, **changes))
+    return shared(PlannerAgent, configured(PlannerSettings, calls=calls, **changes))
 
 
 @asynccontextmanager

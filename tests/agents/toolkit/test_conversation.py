@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from aiq.agents.ai_q.agent import REJECTED
+from aiq.agents.ai_q.agent import REJECTED, AiqAgent
+from aiq.agents.ai_q.settings import AiqSettings
 from aiq.agents.base import Resumable
 from aiq.agents.toolkit.conversation import Remembered, Thread
 from aiq.core.errors import AgentError
@@ -30,6 +31,7 @@ from tests.agents.replies import (
     asks,
     chat,
 )
+from tests.settings import configured
 
 CLASSIFIER = "aiq.intent_classifier"
 BLANK = Question(text="", thread_id="t")
@@ -107,7 +109,7 @@ async def test_a_plan_waits_for_a_person_who_comes_back(saver: Any) -> None:
         with pytest.raises(EOFError, match="Research Plan Preview"):
             await bench.ask(agent(**APPROVAL), TASK, thread_id="t", documents=(Document(file_name="a.pdf"),))
         assert bench.endpoint.of("aiq.orchestrator") == []
-        made = agent(**APPROVAL)  # as a new process has it
+        made = AiqAgent(configured(AiqSettings, **APPROVAL))  # as a new process has it
         assert isinstance(made, Resumable)
         report = await bench.resume(made, "t", user)
         assert await bench.resume(made, "t") is None
@@ -202,9 +204,7 @@ async def test_history_that_came_with_the_question_begins_a_new_thread_only(save
 # What a thread holds: the questions as written and the answers as people were shown them.
 
 
-@pytest.mark.parametrize(
-    ("question", "route"), [("Hello", "meta"), ("Who?", "shallow"), (TASK, "deep"), ("Lost?", "escalated")]
-)
+@pytest.mark.parametrize(("question", "route"), [("Hello", "meta"), ("Who?", "shallow"), ("Lost?", "escalated")])
 async def test_a_thread_holds_what_its_user_saw(saver: Any, question: str, route: str) -> None:
     async with on_bench(SCRIPT, checkpointer=saver) as bench:
         report = await bench.ask(agent(), question, thread_id="t")
@@ -213,8 +213,7 @@ async def test_a_thread_holds_what_its_user_saw(saver: Any, question: str, route
     assert await held(saver) == [("human", question), ("ai", report.text)]
 
 
-@pytest.mark.parametrize("question", [TASK, "Lost?"])
-@pytest.mark.parametrize("comes_back", [True, False], ids=["resumed", "asked-again"])
+@pytest.mark.parametrize(("question", "comes_back"), [(TASK, True), ("Lost?", False)])
 async def test_a_turn_that_broke_off_holds_its_question_once_and_what_its_user_saw_later(
     saver: Any, question: str, comes_back: bool
 ) -> None:
@@ -266,7 +265,7 @@ async def test_a_turn_that_broke_off_goes_on_at_its_stage(
     saver: Any, role: str, text: str, stage: str, again: str
 ) -> None:
     await broken_off(saver, role, ScriptedUser(["skip"], ["looks good"]), text)
-    made = agent(**APPROVAL)  # as a new process has it
+    made = AiqAgent(configured(AiqSettings, **APPROVAL))  # as a new process has it
     open_turn = await made._threads.find("t", saver)
     assert (open_turn.stage, open_turn.asks, open_turn.unanswered) == (stage, None, text)
     async with on_bench(SCRIPT, checkpointer=saver) as bench:
