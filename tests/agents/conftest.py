@@ -173,11 +173,12 @@ def agent(**settings: Any) -> AiqAgent:
 
 EACH_SAVER = pytest.mark.parametrize("saver", ["memory", "sqlite"], indirect=True)
 """Each kind of checkpointer that needs no server."""
+IN_A_FILE = pytest.mark.parametrize("saver", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
 async def saver(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Any]:
-    kind = getattr(request, "param", "sqlite")
+    kind = getattr(request, "param", "memory")
     settings = configured(CheckpointerSettings, kind=kind, path=str(tmp_path / "checkpoints.db"))
     async with open_checkpointer(settings) as opened:
         yield opened

@@ -4,6 +4,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -37,7 +38,7 @@ REPORT = "# India events by theme\n\n- AI leads with 50 of 165 events [1].\n- Cl
 class EventsTool:
     """`analyze_events` as the events server has it, in this process: its arguments, engine and answers."""
 
-    engine: SqliteEvents = field(default_factory=shipped_engine)
+    engine: SqliteEvents = field(default_factory=cache(shipped_engine))  # it is only read
     name: str = "analyze_events"
     description: str = "Filter, count and page through events."
     parameters: type[BaseModel] = AnalyzeEvents

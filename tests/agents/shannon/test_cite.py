@@ -53,13 +53,6 @@ async def test_citations_are_ranked_by_relevance_and_credibility() -> None:
     assert ran.decided("citations")[0].detail == ran.extras["citations"]
 
 
-async def test_a_page_is_cited_once_whatever_its_address() -> None:
-    ran = await cite(
-        page("www.a.test", "x?utm_source=y", score=0.1), page("a.test", "x/", score=0.9), page("b.test", score=0.5)
-    )
-    assert cited(ran) == ["www.a.test/x?utm_source=y", "b.test/x"]
-
-
 @pytest.mark.parametrize(("most", "per_domain", "numbers"), [(15, 1, [0, 5]), (2, 50, [0, 1])])
 async def test_so_many_citations_and_so_many_of_a_domain(most: int, per_domain: int, numbers: list[int]) -> None:
     pages = [page("a.test", f"p{n}", score=0.9 - n / 10) for n in range(5)] + [page("b.test", "p5", score=0.1)]

@@ -17,7 +17,7 @@ from aiq.core.events import Decision
 from aiq.core.samples import Document, Question, Turn
 from aiq.core.session import ApprovingUser, RejectingUser
 from aiq.offline.chat import ChatReply, ChatRequest
-from tests.agents.conftest import EACH_SAVER, agent, fenced, on_bench
+from tests.agents.conftest import EACH_SAVER, IN_A_FILE, agent, fenced, on_bench
 from tests.agents.replies import (
     ADMITS,
     APPROVAL,
@@ -103,6 +103,7 @@ async def test_a_later_turn_may_cite_what_its_thread_found(saver: Any) -> None:
     assert all("text" not in source for sources in kept for source in sources)
 
 
+@IN_A_FILE
 async def test_a_plan_waits_for_a_person_who_comes_back(saver: Any) -> None:
     user = ScriptedUser([], ["approve"])
     async with on_bench(SCRIPT, user=absent(), checkpointer=saver) as bench:
@@ -134,8 +135,8 @@ async def test_other_words_take_the_place_of_a_plan_that_waits(saver: Any) -> No
 
 @EACH_SAVER
 async def test_threads_and_epochs_do_not_leak_into_each_other(saver: Any) -> None:
-    """Six conversations of two turns in two epochs at once: no request holds a word of another conversation."""
-    made, marks = agent(), [f"mark{number}" for number in range(6)]
+    """Three conversations of two turns in two epochs at once: no request holds a word of another conversation."""
+    made, marks = agent(), [f"mark{number}" for number in range(3)]
 
     async def converse(bench: Any, mark: str, epoch: int) -> None:
         for turn in ("Who rules", "And who ruled before"):
@@ -276,6 +277,7 @@ async def test_a_turn_that_broke_off_goes_on_at_its_stage(
     assert await held(saver) == [("human", text), ("ai", report.text)]
 
 
+@IN_A_FILE
 async def test_going_on_says_so_and_keeps_the_approved_plan(saver: Any) -> None:
     await broken_off(saver, "aiq.orchestrator", ScriptedUser(["Trade", "skip"], ["go ahead"]))
     async with on_bench(SCRIPT, checkpointer=saver, user=absent()) as bench:
