@@ -52,6 +52,7 @@ async def test_the_latest_turns_and_those_most_like_the_question_each_once() -> 
     ("memory", "remembered"),
     [
         ({"recent": 1}, ["Topic 2", "The river?"]),
+        ({"recent": 1, "similar": 0}, ["Topic 2"]),
         ({"recent": 0, "threshold": 0}, ["The river?", "Topic 2", "Topic 1"]),
         ({"most": 1}, ["The river?"]),
         ({"enabled": False}, []),
