@@ -114,8 +114,8 @@ class Speaks(Middleware):
             available_documents=state.get("available_documents") or [],
             limits=self.settings,
         )
-        said = {"system_message": SystemMessage(prompt), "model": session.models.chat(self.role)}
-        return await handler(request.override(**said))
+        model = session.models.chat(self.role)
+        return await handler(request.override(system_message=SystemMessage(prompt), model=model))
 
 
 class DeepResearcher:
