@@ -161,9 +161,14 @@ async def on_bench(
             yield Bench(endpoint, session, search, events)
 
 
-@cache
 def shared(agent: Callable[[Any], AgentT], settings: Settings) -> AgentT:
     """The one agent of all tests with these settings: made once a run, an agent keeps nothing of a sample."""
+    made: AgentT = _made(agent, settings)
+    return made
+
+
+@cache
+def _made(agent: Callable[[Any], Any], settings: Settings) -> Any:
     return agent(settings)
 
 
