@@ -82,7 +82,7 @@ async def test_the_same_call_is_made_once() -> None:
 
 
 async def test_calls_that_depend_on_others_run_after_them_and_know_what_they_found() -> None:
-    later = plan(("validator", {}, [1]), ("scanner", {}), ("gap_analyzer", {}, [0, 1]), ("extractor", {}, [9]))
+    later = plan(("validator", {}, [1]), ("scanner", {}), ("gap_analyzer", {}, [0]), ("extractor", {}, [9]))
     async with planned(roles([FIRST, later, plan(next_action="synthesize")])) as (_, bench):
         agents = [event.agent for event in bench.logged(AgentStarted)]
         assert agents[1:] == ["scanner", "extractor", "validator", "gap_analyzer", "synthesizer"]
