@@ -4,8 +4,9 @@ import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
@@ -19,6 +20,7 @@ from aiq.core.llm_settings import LlmSettings, RetrySettings
 from aiq.core.run_settings import CheckpointerSettings
 from aiq.core.samples import Question, SampleKey
 from aiq.core.session import ApprovingUser, Session, User
+from aiq.core.settings import Settings
 from aiq.core.sources import Source
 from aiq.core.tools import Toolbox, ToolResult
 from aiq.experiment.resources import open_checkpointer
@@ -34,6 +36,7 @@ from aiq.tools.toolbox import Think
 from tests.sessions import make_session
 from tests.settings import configured
 
+AgentT = TypeVar("AgentT")
 Script = Callable[[ChatRequest], ChatReply | int]
 PROMPTS = configured(AiqSettings).prompts()
 
@@ -158,17 +161,29 @@ async def on_bench(
             yield Bench(endpoint, session, search, events)
 
 
+def shared(agent: Callable[[Any], AgentT], settings: Settings) -> AgentT:
+    """The one agent of all tests with these settings: made once a run, an agent keeps nothing of a sample."""
+    made: AgentT = _made(agent, settings)
+    return made
+
+
+@cache
+def _made(agent: Callable[[Any], Any], settings: Settings) -> Any:
+    return agent(settings)
+
+
 def agent(**settings: Any) -> AiqAgent:
-    return AiqAgent(configured(AiqSettings, **settings))
+    return shared(AiqAgent, configured(AiqSettings, **settings))
 
 
 EACH_SAVER = pytest.mark.parametrize("saver", ["memory", "sqlite"], indirect=True)
 """Each kind of checkpointer that needs no server."""
+IN_A_FILE = pytest.mark.parametrize("saver", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
 async def saver(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Any]:
-    kind = getattr(request, "param", "sqlite")
+    kind = getattr(request, "param", "memory")
     settings = configured(CheckpointerSettings, kind=kind, path=str(tmp_path / "checkpoints.db"))
     async with open_checkpointer(settings) as opened:
         yield opened

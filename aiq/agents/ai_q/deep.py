@@ -5,6 +5,7 @@ What differs between samples is in the state, from which each system prompt is r
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from operator import add
 from typing import Annotated, Any, NotRequired
@@ -12,9 +13,9 @@ from typing import Annotated, Any, NotRequired
 from deepagents import GeneralPurposeSubagentProfile, HarnessProfile, create_deep_agent, register_harness_profile
 from deepagents.graph import DeepAgentState
 from deepagents.middleware.filesystem import FilesystemMiddleware
-from langchain.agents.middleware import TodoListMiddleware, dynamic_prompt
+from langchain.agents.middleware import TodoListMiddleware
 from langchain.agents.middleware.types import OmitFromInput
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import AIMessage, SystemMessage, ToolMessage
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
@@ -24,11 +25,13 @@ from aiq.agents.ai_q.states import DeepResearchAgentState
 from aiq.agents.toolkit.conversation import last_answer
 from aiq.agents.toolkit.langchain import TASK, Execute, ToolAnswer, as_langchain
 from aiq.agents.toolkit.middleware import (
+    Call,
     CallTextRepair,
     EmptyContentFix,
     Middleware,
     ModelRetry,
     Request,
+    Response,
     SessionCalls,
     SubagentStatus,
     ToolBudget,
@@ -93,12 +96,34 @@ class ReportDraft(Middleware):
         return result
 
 
+@dataclass(eq=False)
+class Speaks(Middleware):
+    """Innermost: an agent's prompt, and the model of its role, as the bound session has them."""
+
+    role: str
+    prompts: Prompts
+    settings: DeepSettings
+
+    async def awrap_model_call(self, request: Request, handler: Call) -> Response:
+        session, state = current(), request.state
+        prompt = self.prompts.render(
+            f"{self.role.removeprefix('aiq.')}.j2",
+            current_datetime=session.now.isoformat(),
+            tools=state.get("tools_info") or [],
+            clarifier_result=state.get("clarifier_result"),
+            available_documents=state.get("available_documents") or [],
+            limits=self.settings,
+        )
+        model = session.models.chat(self.role)
+        return await handler(request.override(system_message=SystemMessage(prompt), model=model))
+
+
 class DeepResearcher:
-    """Serves all samples of a run at once; keeps one compiled graph per set of tools."""
+    """Serves all samples at once; keeps one compiled graph per set of tools."""
 
     def __init__(self, settings: DeepSettings, prompts: Prompts) -> None:
         self._settings, self._prompts = settings, prompts
-        self._graphs: dict[tuple[Models, tuple[str, ...]], Graph] = {}
+        self._graphs: dict[tuple[str, ...], Graph] = {}
 
     async def run(self, state: DeepResearchAgentState) -> DeepResearchAgentState:
         """Plan, research in rounds, write. The last message is the report as written.
@@ -135,11 +160,11 @@ class DeepResearcher:
         return state.model_copy(update={**ended, "messages": messages, "files": files})
 
     def graph(self, models: Models, tools: Sequence[Tool]) -> Graph:
-        """The compiled graph for these models and tools; both belong to the run, and tools act on the bound session."""
-        key = (models, tuple(tool.name for tool in tools))
-        if key not in self._graphs:
-            self._graphs[key] = self._compile(models, tools)
-        return self._graphs[key]
+        """The compiled graph for these tools; whichever models it was compiled with, those of the session answer."""
+        names = tuple(tool.name for tool in tools)
+        if names not in self._graphs:
+            self._graphs[names] = self._compile(models, tools)
+        return self._graphs[names]
 
     def _compile(self, models: Models, tools: Sequence[Tool]) -> Graph:
         register_profile()
@@ -170,20 +195,7 @@ class DeepResearcher:
         )
 
     def _shared(self, name: str) -> list[Middleware]:
-        """The stack of the orchestrator and of every subagent, outermost first; the prompt is the innermost."""
-
-        @dynamic_prompt
-        def prompt(request: Request) -> str:
-            state: Any = request.state
-            return self._prompts.render(
-                f"{ROLES[name].removeprefix('aiq.')}.j2",
-                current_datetime=current().now.isoformat(),
-                tools=state.get("tools_info") or [],
-                clarifier_result=state.get("clarifier_result"),
-                available_documents=state.get("available_documents") or [],
-                limits=self._settings,
-            )
-
+        """The stack of the orchestrator and of every subagent, outermost first."""
         return [
             SessionCalls(),
             CallTextRepair(),
@@ -191,7 +203,7 @@ class DeepResearcher:
             EmptyContentFix(),
             ToolResultPruning(self._settings.pruning, whole=(TASK,)),  # findings are all that the writer sees
             ModelRetry(self._settings.max_model_retries),
-            prompt,
+            Speaks(ROLES[name], self._prompts, self._settings),
         ]
 
 

@@ -14,7 +14,7 @@ from aiq.agents.ai_q.states import ShallowResearchAgentState
 from aiq.agents.toolkit.compaction import compacted
 from aiq.agents.toolkit.conversation import last_answer
 from aiq.agents.toolkit.langchain import replies_in, reply_to, since_question, steps_left, tool_node
-from aiq.agents.toolkit.toolset import listing, tools_for
+from aiq.agents.toolkit.toolset import listing, parameter_schemas, tools_for
 from aiq.core.events import Decision, StageChanged
 from aiq.core.prompts import Prompts
 from aiq.core.session import current
@@ -97,8 +97,7 @@ class ShallowResearcher:
 
     def _system(self, state: ShallowResearchAgentState, tools: Sequence[Tool]) -> str:
         listed = listing(tools) if state.tools_info is None else state.tools_info
-        schemas = {t.name: t.parameters.model_json_schema() for t in tools if t.data_source == "web"}
-        web = {name for name, schema in schemas.items() if "query" in schema.get("properties", ())}
+        web = {t.name for t in tools if t.data_source == "web" and "query" in parameter_schemas(t.parameters)}
         return self._prompts.render(
             "shallow_researcher.j2",
             tools=listed,

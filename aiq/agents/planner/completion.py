@@ -29,12 +29,9 @@ def after_accumulation(state: PlannerState, settings: PlannerSettings) -> tuple[
 
 def after_empty_plan(state: PlannerState, settings: PlannerSettings) -> tuple[Route, str]:
     """Where to go when nothing was planned, and why."""
-    if state.report:
-        return "__end__", "the report is written"
-    if state.confidence >= settings.confidence:
-        return "synthesis", f"confidence {state.confidence:.2f} of {settings.confidence:g}"
-    if state.quiet >= settings.no_new_batches:
-        return "synthesis", f"no new findings in {state.quiet} iterations"
+    route, cause = after_accumulation(state, settings)
+    if route != "planning":
+        return route, cause
     if not state.gaps:
         return "synthesis", "nothing is planned, and no gap is known"
     return "planning", f"nothing is planned, and {len(state.gaps)} gaps are known"

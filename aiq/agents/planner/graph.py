@@ -189,16 +189,14 @@ class PlannerGraph:
             for call in decision.sub_agent_calls
         ]
         texts = [json.dumps([call.agent_name, call.arguments], sort_keys=True) for call in calls]
-        kept = [place for place, text in enumerate(texts) if text not in texts[:place]]
-        moved = {place: kept.index(texts.index(text)) for place, text in enumerate(texts)}
-        agents = (
-            calls[place].model_copy(
-                update={"depends_on": tuple(moved[n] for n in calls[place].depends_on if n in moved)}
-            )
-            for place in kept
-        )
+        places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+        agents = dict(zip(reversed(texts), reversed(calls), strict=True))  # of equal ones the first
+        for text, call in agents.items():
+            needs = tuple(places[texts[n]] for n in call.depends_on if 0 <= n < len(texts))
+            agents[text] = call.model_copy(update={"depends_on": needs})
         tools = {json.dumps([call.tool, call.arguments], sort_keys=True): call for call in decision.tool_calls}
-        return decision.model_copy(update={"sub_agent_calls": tuple(agents), "tool_calls": tuple(tools.values())})
+        update = {"sub_agent_calls": tuple(agents[text] for text in places), "tool_calls": tuple(tools.values())}
+        return decision.model_copy(update=update)
 
     def _first_step(self, state: PlannerState) -> PlannerDecision:
         """The decomposer alongside a first call of the first tool; a pool is asked the question."""

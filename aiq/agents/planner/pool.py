@@ -76,9 +76,8 @@ class Pool:
                 self._seen.setdefault(source.address, source)
         return min(len(self._seen), self._settings.max_documents)
 
-    async def run(self, arguments: Any) -> ToolResult:
+    async def run(self, given: Any) -> ToolResult:
         """Counts, and a page of documents, as JSON. Raises ToolError where the search fails."""
-        given = PoolArguments.model_validate(arguments)
         if given.query.strip() and given.query not in self._asked and len(self._asked) < self._settings.max_queries:
             await self._search(given.query)
         own = {source.address: source for source in self._found.get(given.query, ())}

@@ -4,8 +4,9 @@ import hashlib
 from functools import cache
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
+from pydantic import BaseModel, Field, create_model, model_validator
 
+from aiq.agents.toolkit.structured import LenientRecord
 from aiq.core.base import Record
 from aiq.core.samples import DataSources, Turn
 
@@ -13,18 +14,7 @@ Grade = Literal["high", "medium", "low"]
 Arguments = dict[str, Any]
 
 
-class Written(Record):
-    """What a model wrote as JSON: fields that nobody asked for are no error, and null is as good as left out."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_nulls(cls, value: Any) -> Any:
-        return {k: v for k, v in value.items() if v is not None} if isinstance(value, dict) else value
-
-
-class SubQuestion(Written):
+class SubQuestion(LenientRecord):
     """A part of the question that can be answered by itself; a blank id is made from its text."""
 
     id: str = Field("", description="sq_1, sq_2, ...")
@@ -41,7 +31,7 @@ class SubQuestion(Written):
         return value
 
 
-class Perspective(Written):
+class Perspective(LenientRecord):
     """An expert's view of the topic."""
 
     name: str
@@ -84,7 +74,7 @@ class ResearchFinding(Record):
         return len(self.doc_ids)
 
 
-class ValidationIssue(Written):
+class ValidationIssue(LenientRecord):
     issue_type: Literal["contradiction", "coverage_gap", "weak_evidence", "outdated", "relevance"]
     description: str
     affected_findings: tuple[str, ...] = Field((), description="ids of the findings that it is about")
@@ -92,14 +82,14 @@ class ValidationIssue(Written):
     suggested_action: str | None = None
 
 
-class ResearchGap(Written):
+class ResearchGap(LenientRecord):
     gap_description: str
     importance: Grade = "medium"
     suggested_agent: str = ""
     suggested_params: Arguments = Field({})
 
 
-class SubAgentCall(Written):
+class SubAgentCall(LenientRecord):
     agent_name: str = Field(description="the name of a sub-agent of the list")
     arguments: Arguments = Field(
         {}, description="what its list of arguments has; leave out what you do not want to set"
@@ -108,7 +98,7 @@ class SubAgentCall(Written):
     depends_on: tuple[int, ...] = Field((), description="positions, from 0, of sub_agent_calls that must end before")
 
 
-class DataCall(Written):
+class DataCall(LenientRecord):
     """A call of a data tool that the planner makes itself."""
 
     tool: str = Field(description="the name of a tool of the list")
@@ -119,7 +109,7 @@ class DataCall(Written):
 Action = Literal["call_sub_agents", "call_tools", "synthesize", "validate", "analyze_gaps", "complete"]
 
 
-class FirstPlan(Written):
+class FirstPlan(LenientRecord):
     """What the planner is asked for in the first iteration."""
 
     strategy: str = Field("", description="in one or two sentences, how the question is going to be answered")
@@ -127,7 +117,7 @@ class FirstPlan(Written):
     tool_calls: tuple[DataCall, ...] = ()
 
 
-class PlannerDecision(Written):
+class PlannerDecision(LenientRecord):
     """What to do in one iteration: both lists may hold calls at once."""
 
     next_action: Action = "call_sub_agents"
@@ -147,10 +137,10 @@ class PlannerDecision(Written):
 @cache
 def plan_form(
     kind: type[FirstPlan | PlannerDecision], agents: tuple[str, ...], tools: tuple[str, ...]
-) -> type[Written]:
+) -> type[LenientRecord]:
     """The form of a plan that can name only these sub-agents and tools."""
 
-    def calls(of: type[Written], field: str, names: tuple[str, ...]) -> Any:
+    def calls(of: type[LenientRecord], field: str, names: tuple[str, ...]) -> Any:
         about = of.model_fields[field].description
         named: Any = (Literal[names], Field(description=about)) if names else (str, Field(description=about))
         return tuple[create_model(of.__name__, __base__=of, **{field: named}), ...], ()  # type: ignore[misc]

@@ -14,7 +14,7 @@ from aiq.agents.planner.responses import DataPage, ResponseReader
 from aiq.agents.planner.settings import PAGE_LIMIT, PlannerSettings
 from aiq.agents.planner.state import Arguments, DataDocument
 from aiq.agents.toolkit.subagents import gather_ordered
-from aiq.agents.toolkit.toolset import research_tools
+from aiq.agents.toolkit.toolset import parameter_schemas, research_tools
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.events import Recovery, call_path
 from aiq.core.plugins import describe
@@ -45,7 +45,7 @@ class DataTools:
     def discover(cls, settings: PlannerSettings, data_sources: Sequence[str] | None) -> "DataTools":
         """The tools of these data sources where any of them pages; else a pool over what they find."""
         found = research_tools(data_sources)
-        if not found or any(_parameters(tool).keys() >= _PAGING for tool in found):
+        if not found or any(parameter_schemas(tool.parameters).keys() >= _PAGING for tool in found):
             return cls(settings, found, None)
         pool = Pool(settings.pool, settings.calls.at_once, found)
         return cls(settings, [pool], pool)
@@ -126,7 +126,7 @@ class DataTools:
         """The arguments that the tool has, objects as JSON where it wants text, pages of a size that servers give."""
         if name not in self._tools:
             return arguments
-        parameters = _parameters(self._tools[name])
+        parameters = parameter_schemas(self._tools[name].parameters)
         if unknown := sorted(arguments.keys() - parameters.keys()):
             detail = f"{name} has no {', '.join(unknown)}"
             current().events.emit(Recovery(what="arguments_dropped", detail=detail))
@@ -137,11 +137,6 @@ class DataTools:
         if isinstance(size := fitted.get("page_size"), int):
             fitted["page_size"] = max(1, min(size, PAGE_LIMIT))
         return fitted
-
-
-def _parameters(tool: Tool) -> dict[str, Any]:
-    properties: dict[str, Any] = tool.parameters.model_json_schema().get("properties", {})
-    return properties
 
 
 def _types(schema: Mapping[str, Any]) -> set[str]:

@@ -7,9 +7,9 @@ from pydantic import JsonValue
 
 from aiq.agents.base import Drawing
 from aiq.agents.shannon.calls import Books, bookkeeping
+from aiq.agents.shannon.records import ResearchState
 from aiq.agents.shannon.rules import format_report
 from aiq.agents.shannon.settings import REQUESTED, ShannonSettings
-from aiq.agents.shannon.state import ResearchState
 from aiq.agents.shannon.workflow import Workflow
 from aiq.agents.toolkit.finish import LeakFilter, finish
 from aiq.agents.toolkit.toolset import check_tools, sources_of

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from aiq.agents.shannon.records import ResearchState
 from aiq.agents.shannon.rules import citation_stats, collect_citations, filter_by_entity
 from aiq.agents.shannon.settings import CollectionSettings
-from aiq.agents.shannon.state import ResearchState
 from aiq.core.events import Decision
 from aiq.core.session import current
 

@@ -3,9 +3,9 @@
 from datetime import datetime
 
 from aiq.agents.shannon.calls import ask, or_none
+from aiq.agents.shannon.records import ResearchState
 from aiq.agents.shannon.rules import estimate_tokens, needs_compression, window_share
 from aiq.agents.shannon.settings import CompressionSettings
-from aiq.agents.shannon.state import ResearchState
 from aiq.core.base import Record
 from aiq.core.events import Decision
 from aiq.core.models import Message

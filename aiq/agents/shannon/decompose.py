@@ -5,11 +5,10 @@ from typing import Any
 from pydantic import Field
 
 from aiq.agents.shannon.calls import ask, working_as
-from aiq.agents.shannon.records import LenientRecord, Subtask
+from aiq.agents.shannon.records import Plan, ResearchState, Subtask
 from aiq.agents.shannon.rules import repair_subtasks
 from aiq.agents.shannon.settings import DecomposeSettings
-from aiq.agents.shannon.state import Plan, ResearchState
-from aiq.agents.toolkit.structured import StructuredCall
+from aiq.agents.toolkit.structured import LenientRecord, StructuredCall
 from aiq.agents.toolkit.toolset import listing, research_tools
 from aiq.core.errors import AgentError
 from aiq.core.prompts import Prompts

@@ -1,9 +1,8 @@
 """Stage 2.5, entity filter: results that used tools and do not name the entity of the question are left out."""
 
-from aiq.agents.shannon.records import AgentResult
+from aiq.agents.shannon.records import AgentResult, ResearchState
 from aiq.agents.shannon.rules import filter_results
 from aiq.agents.shannon.settings import CollectionSettings
-from aiq.agents.shannon.state import ResearchState
 from aiq.core.events import Decision
 from aiq.core.session import current
 

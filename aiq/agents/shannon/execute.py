@@ -5,10 +5,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
 from aiq.agents.shannon.react import React
-from aiq.agents.shannon.records import AgentResult, Subtask
+from aiq.agents.shannon.records import AgentResult, ResearchState, Subtask
 from aiq.agents.shannon.rules import agent_role, model_tier, route_pattern, search_line, topological_order
 from aiq.agents.shannon.settings import Pattern, ShannonSettings
-from aiq.agents.shannon.state import ResearchState
 from aiq.agents.shannon.worker import Task, Worker
 from aiq.agents.toolkit.subagents import as_agent
 from aiq.agents.toolkit.toolset import research_tools

@@ -2,18 +2,34 @@
 
 from typing import Any
 
+from pydantic import Field
+
+from aiq.agents.shannon.calls import ask, or_none
 from aiq.agents.shannon.cite import Cite
 from aiq.agents.shannon.execute import Execute
-from aiq.agents.shannon.gap_model import GapModel
-from aiq.agents.shannon.records import AgentResult, Subtask
-from aiq.agents.shannon.rules import detect_gaps, extract_domain, gap_queries
+from aiq.agents.shannon.records import AgentResult, ResearchState, Subtask
+from aiq.agents.shannon.rules import detect_gaps, extract_domain, gap_queries, needs_more_research
 from aiq.agents.shannon.settings import ShannonSettings
-from aiq.agents.shannon.state import ResearchState
 from aiq.agents.shannon.synthesize import Synthesize
+from aiq.agents.toolkit.structured import LenientRecord, StructuredCall
 from aiq.agents.toolkit.subagents import gather_ordered
 from aiq.core.events import Decision, Round
 from aiq.core.prompts import Prompts
 from aiq.core.session import current
+
+AGENT = "coverage-evaluator"
+
+UNREAD = 0.6
+"""Coverage and confidence that a reply which cannot be read stands for (specification, later improvements)."""
+
+
+class Coverage(LenientRecord):
+    """What the model is asked for."""
+
+    coverage: float = Field(UNREAD, ge=0, le=1, description="share of the question that the report answers")
+    confidence: float = Field(UNREAD, ge=0, le=1, description="how sure you are that nothing important is missing")
+    critical_gaps: tuple[str, ...] = Field((), description="what is missing without which the question is not answered")
+    queries: tuple[str, ...] = Field((), description="what to search for next, each complete by itself")
 
 
 class Gaps:
@@ -21,7 +37,8 @@ class Gaps:
         self, settings: ShannonSettings, prompts: Prompts, execute: Execute, cite: Cite, synthesize: Synthesize
     ) -> None:
         self._settings, self._execute, self._cite, self._synthesize = settings, execute, cite, synthesize
-        self._model = GapModel(settings.gaps, settings.verification.tier, prompts)
+        role = f"shannon.{settings.verification.tier}.coverage"
+        self._coverage = StructuredCall(role, Coverage, prompts, "coverage", complete=ask)
         self._by_model = settings.gaps.evaluator == "model"
 
     async def find(self, state: ResearchState) -> dict[str, tuple[str, ...]]:
@@ -30,13 +47,28 @@ class Gaps:
         if not settings.of("gap_filling_enabled") or state.gap_iteration >= settings.of("gap_filling_max_iterations"):
             return {"gaps": ()}
         if self._by_model:
-            found = await self._model.queries(state)
+            found = await self._asked(state)
         else:
             check, least = settings.of("gap_filling_check_citations"), settings.gaps.min_citations
             found = detect_gaps(state.written, state.sections, settings.of("gap_filling_max_gaps"), check, least)
         detail = {"iteration": state.gap_iteration, "gaps": list(found)}
         current().events.emit(Decision(name="gaps", value=len(found), cause=settings.gaps.evaluator, detail=detail))
         return {"gaps": tuple(found)}
+
+    async def _asked(self, state: ResearchState) -> list[str]:
+        """What a model says to search for in the next pass; nothing where the report is good enough."""
+        settings, done = self._settings.gaps, state.gap_iteration
+        urls = {citation.url for citation in state.citations} - set(state.first_urls)
+        domains = {extract_domain(url) for url in urls} - {extract_domain(url) for url in state.first_urls}
+        if done and (len(urls) >= settings.stop_urls or len(domains) >= settings.stop_domains):
+            return []
+        areas = state.refined.research_areas
+        asked = self._coverage.ask(query=state.query, report=state.written, areas=areas, most=settings.queries)
+        found = await or_none(asked, "coverage_unknown", AGENT) or Coverage(queries=areas)
+        critical, sure = bool(found.critical_gaps), found.confidence
+        if not needs_more_research(found.coverage, critical, sure, done + 1, state.written, settings.confidence):
+            return []
+        return [query for query in dict.fromkeys(map(str.strip, found.queries)) if query][: settings.queries]
 
     async def fill(self, state: ResearchState) -> dict[str, Any]:
         """One pass over the gaps found: searched, cited, written again; a report that cannot be rewritten stays."""

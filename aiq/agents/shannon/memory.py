@@ -6,9 +6,9 @@ from contextvars import ContextVar
 from typing import Any
 
 from aiq.agents.shannon.calls import or_none
+from aiq.agents.shannon.records import Remembered, ResearchState
 from aiq.agents.shannon.rules import merge_memory
 from aiq.agents.shannon.settings import MemorySettings
-from aiq.agents.shannon.state import Remembered, ResearchState
 from aiq.agents.toolkit.memory import Interaction, Memory
 from aiq.core.concurrency import holding
 from aiq.core.events import Decision

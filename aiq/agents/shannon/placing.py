@@ -8,10 +8,9 @@ from difflib import SequenceMatcher
 from pydantic import Field
 
 from aiq.agents.shannon.calls import ask, or_none
-from aiq.agents.shannon.records import LenientRecord
+from aiq.agents.shannon.records import ResearchState
 from aiq.agents.shannon.rules import citation_lines
-from aiq.agents.shannon.state import ResearchState
-from aiq.agents.toolkit.structured import StructuredCall
+from aiq.agents.toolkit.structured import LenientRecord, StructuredCall
 from aiq.core.events import Decision
 from aiq.core.models import Message
 from aiq.core.prompts import Prompts
@@ -101,7 +100,7 @@ def placed_marks(
     return "".join([*out, text[position:]]), sum(map(len, chosen.values()))
 
 
-def same_text(before: str, after: str, most: float = MOST_CHANGED) -> bool:
-    """Whether two reports say the same but for their marks: less than `most` of the text differs."""
+def same_text(before: str, after: str) -> bool:
+    """Whether two reports say the same but for their marks: less than `MOST_CHANGED` of the text differs."""
     first, second = (_MARK.sub("", text).split() for text in (before, after))
-    return 1 - SequenceMatcher(a=first, b=second, autojunk=False).ratio() < most
+    return 1 - SequenceMatcher(a=first, b=second, autojunk=False).ratio() < MOST_CHANGED

@@ -3,6 +3,7 @@ models and strategies (specification 1.2 to 1.5, 1.7, 1.12, 1.17)."""
 
 import re
 from collections.abc import Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from typing import Literal
 
 from pydantic import validate_call
@@ -138,8 +139,8 @@ def agent_role(agent_types: Sequence[str], index: int) -> str:
 def topological_order(tasks: Mapping[str, Sequence[str]] | Sequence[Subtask]) -> list[str]:
     """The ids of tasks, each after those that it depends on, else in their order (Kahn's algorithm, 1.7).
 
-    `tasks`: dependencies by id, or subtasks. Raises ValueError that names an unknown or repeated id, or a cycle from
-    its first task on (1.18, row 25).
+    `tasks`: dependencies by id, or subtasks. Raises ValueError that names an unknown or repeated id, or a cycle
+    (1.18, row 25).
     """
     if not isinstance(tasks, Mapping):
         ids = [task.id for task in tasks]
@@ -149,25 +150,13 @@ def topological_order(tasks: Mapping[str, Sequence[str]] | Sequence[Subtask]) ->
     unknown = [f"{task} needs {need}" for task, needs in tasks.items() for need in needs if need not in tasks]
     if unknown:
         raise ValueError(f"dependencies on tasks that do not exist: {', '.join(unknown)}")
-    missing = {task: len(needs) for task, needs in tasks.items()}
-    order = [task for task, count in missing.items() if not count]
-    for done in order:  # grows
-        for task, needs in tasks.items():
-            if missing[task] and done in needs:
-                missing[task] -= needs.count(done)
-                if not missing[task]:
-                    order.append(task)
-    if len(order) < len(tasks):
-        raise ValueError(f"dependencies in a circle: {' -> '.join(_cycle(tasks, set(order)))}")
-    return order
-
-
-def _cycle(tasks: Mapping[str, Sequence[str]], done: set[str]) -> list[str]:
-    """A path back to where it began, along the first dependency of each task that is not done."""
-    path = [next(task for task in tasks if task not in done)]
-    while path[-1] not in path[:-1]:
-        path.append(next(need for need in tasks[path[-1]] if need not in done))
-    return path[path.index(path[-1]) :]
+    sorter = TopologicalSorter(dict.fromkeys(tasks, ()))  # whose order counts among those that may start
+    for task, needs in tasks.items():
+        sorter.add(task, *needs)
+    try:
+        return list(sorter.static_order())
+    except CycleError as error:
+        raise ValueError(f"dependencies in a circle: {' -> '.join(reversed(error.args[1]))}") from None
 
 
 @validate_call

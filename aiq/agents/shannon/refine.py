@@ -3,10 +3,9 @@
 from typing import Any
 
 from aiq.agents.shannon.calls import ask, or_none
-from aiq.agents.shannon.records import Refinement
+from aiq.agents.shannon.records import Refinement, ResearchState
 from aiq.agents.shannon.rules import detect_language, peel_quotes
 from aiq.agents.shannon.settings import RefineSettings
-from aiq.agents.shannon.state import ResearchState
 from aiq.agents.toolkit.structured import StructuredCall
 from aiq.core.prompts import Prompts
 

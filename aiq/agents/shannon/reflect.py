@@ -5,12 +5,11 @@ from typing import Any
 from pydantic import Field
 
 from aiq.agents.shannon.calls import ask, or_none
-from aiq.agents.shannon.records import LenientRecord
+from aiq.agents.shannon.records import ResearchState
 from aiq.agents.shannon.rules import reflection_score, reflects_again
 from aiq.agents.shannon.settings import ShannonSettings
-from aiq.agents.shannon.state import ResearchState
 from aiq.agents.shannon.synthesize import Synthesize
-from aiq.agents.toolkit.structured import StructuredCall
+from aiq.agents.toolkit.structured import LenientRecord, StructuredCall
 from aiq.core.errors import AgentError
 from aiq.core.events import Decision
 from aiq.core.prompts import Prompts

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from aiq.agents.shannon.calls import ask, effective_limit, or_none
-from aiq.agents.shannon.records import AgentResult
+from aiq.agents.shannon.records import AgentResult, ResearchState
 from aiq.agents.shannon.rules import (
     citation_lines,
     clip,
@@ -18,7 +18,6 @@ from aiq.agents.shannon.rules import (
     shortfalls,
 )
 from aiq.agents.shannon.settings import ShannonSettings, Tier
-from aiq.agents.shannon.state import ResearchState
 from aiq.core.errors import AgentError
 from aiq.core.events import Decision
 from aiq.core.models import Message, Reply

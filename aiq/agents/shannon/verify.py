@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from aiq.agents.shannon.calls import ask, or_none
-from aiq.agents.shannon.records import LenientRecord
+from aiq.agents.shannon.records import Claim, ResearchState, Verification
 from aiq.agents.shannon.rules import (
     aggregate_verification,
     cited_first,
@@ -16,8 +16,7 @@ from aiq.agents.shannon.rules import (
     verify_claim,
 )
 from aiq.agents.shannon.settings import VerificationSettings
-from aiq.agents.shannon.state import Claim, ResearchState, Verification
-from aiq.agents.toolkit.structured import StructuredCall
+from aiq.agents.toolkit.structured import LenientRecord, StructuredCall
 from aiq.agents.toolkit.subagents import gather_ordered
 from aiq.core.events import Decision
 from aiq.core.models import Message

@@ -16,10 +16,10 @@ from aiq.agents.shannon.execute import Execute
 from aiq.agents.shannon.gaps import Gaps
 from aiq.agents.shannon.memory import Recall
 from aiq.agents.shannon.placing import Place
+from aiq.agents.shannon.records import ResearchState
 from aiq.agents.shannon.refine import Refine
 from aiq.agents.shannon.reflect import Reflect
 from aiq.agents.shannon.settings import ShannonSettings
-from aiq.agents.shannon.state import ResearchState
 from aiq.agents.shannon.synthesize import Synthesize
 from aiq.agents.shannon.verify import Verify
 from aiq.core.events import Decision, StageChanged

@@ -4,16 +4,30 @@ import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Generic, TypeVar
 
-from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, model_validator
 
+from aiq.core.base import Record
 from aiq.core.events import Recovery
 from aiq.core.models import Message, Reply
 from aiq.core.prompts import Prompts
 from aiq.core.session import current
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+class LenientRecord(Record):
+    """What was JSON elsewhere: null is a field left out; other fields, and numbers for texts (ids), are no error."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, value: object) -> object:
+        return {name: one for name, one in value.items() if one is not None} if isinstance(value, dict) else value
+
 
 REPAIR_CHARACTERS = 4000
 """How much of an unreadable answer the repair call shows."""
@@ -64,6 +78,7 @@ class StructuredCall(Generic[ModelT]):
         return (await complete(self.role, messages, json_schema=schema_of(self.answer), **self.options)).text
 
 
+@cache  # pydantic makes it anew each time
 def schema_of(model: type[BaseModel]) -> Mapping[str, JsonValue]:
     """The `json_schema` of a completion: every field required, as strict structured output wants it.
 

@@ -1,8 +1,10 @@
 """Which tools a researcher may use: those of its data sources, of these the ones that its settings name."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
 
-from pydantic import JsonValue
+from pydantic import BaseModel, JsonValue
 
 from aiq.core.errors import ConfigError
 from aiq.core.samples import Document, Question
@@ -49,6 +51,13 @@ def check_tools(
     for kind, name, known in given:
         if name not in known:
             raise ConfigError(f"{setting}: this run has no {kind} '{name}'; there are: {', '.join(known) or 'none'}")
+
+
+@cache  # pydantic makes a schema anew each time
+def parameter_schemas(parameters: type[BaseModel]) -> Mapping[str, Any]:
+    """The JSON schema of each argument of a tool with these parameters."""
+    properties: Mapping[str, Any] = parameters.model_json_schema().get("properties", {})
+    return properties
 
 
 def listing(tools: Sequence[Tool]) -> list[dict[str, JsonValue]]:

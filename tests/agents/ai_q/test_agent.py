@@ -48,10 +48,6 @@ def writes(report: str) -> Any:
     return lambda request: ChatReply(text=report)
 
 
-def cannot_write(request: ChatRequest) -> ChatReply:
-    return calls(call("write_file", file_path="/report.md", text=REPORT))
-
-
 LOST = chat(shallow=ADMITS, roles={"aiq.orchestrator": lambda request: 400})
 
 
@@ -60,7 +56,6 @@ LOST = chat(shallow=ADMITS, roles={"aiq.orchestrator": lambda request: 400})
     [
         pytest.param(writes_the_file_and_goes_on, {}, 3, "limit", REPORT, "model_calls=3 reached", id="limit"),
         pytest.param(fails_then, {}, 99, "failed", REPORT, "400", id="failing endpoint"),
-        pytest.param(cannot_write, {}, 2, "limit", None, "limit", id="the file could not be written"),
         pytest.param(writes(REPORT), {"entry": "shallow"}, 99, "failed", REPORT, "registry is broken", id="shallow"),
         pytest.param(writes(REPORT), {}, 99, "failed", REPORT, "the registry is broken", id="verification fails"),
         pytest.param(

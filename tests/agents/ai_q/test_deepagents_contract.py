@@ -4,11 +4,11 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, HumanMessage
 
-from aiq.agents.ai_q.deep import DeepResearcher
 from aiq.agents.ai_q.settings import DeepSettings
 from aiq.agents.ai_q.states import DeepResearchAgentState
 from aiq.core.samples import Document
 from aiq.offline.chat import ChatReply, ChatRequest, call
+from tests.agents.ai_q.test_deep import researcher
 from tests.agents.conftest import PROMPTS, on_bench
 from tests.agents.replies import REPORT, by_turn, calls
 from tests.settings import configured
@@ -34,7 +34,7 @@ async def asked(**settings: Any) -> tuple[dict[str, ChatRequest], DeepResearchAg
         state = DeepResearchAgentState(
             messages=[HumanMessage("Write a report")], clarifier_result="The plan.", available_documents=DOCUMENTS
         )
-        result = await DeepResearcher(configured(DeepSettings, **settings), PROMPTS).run(state)
+        result = await researcher(**settings).run(state)
     for request in bench.endpoint.requests:
         first.setdefault(request.role, request)
     return first, result
@@ -79,6 +79,6 @@ async def test_the_summariser_is_gone() -> None:
     """A conversation far beyond its trigger makes no call of its own and reaches the model whole."""
     async with on_bench(lambda request: ChatReply(text=REPORT)) as bench:
         long = [HumanMessage("word " * 250_000), AIMessage("I see."), HumanMessage("Write a report on Orlune")]
-        await DeepResearcher(configured(DeepSettings), PROMPTS).run(DeepResearchAgentState(messages=long))
+        await researcher().run(DeepResearchAgentState(messages=long))
     (request,) = bench.endpoint.requests
     assert [len(message.text) for message in request.messages[1:]] == [len(str(m.content)) for m in long]

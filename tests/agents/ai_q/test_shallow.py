@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from pydantic import BaseModel
 
 from aiq.agents.ai_q.settings import ShallowSettings
 from aiq.agents.ai_q.shallow import ROLE, SYNTHESIS_ANCHOR, ShallowResearcher
@@ -12,8 +13,9 @@ from aiq.agents.toolkit.langchain import REPEATED
 from aiq.core.errors import ConfigError
 from aiq.core.events import Decision, StageChanged, ToolReturned
 from aiq.core.samples import Document
+from aiq.core.tools import Toolbox
 from aiq.offline.chat import ChatReply, ChatRequest, ToolCall, call
-from tests.agents.conftest import PROMPTS, on_bench
+from tests.agents.conftest import PROMPTS, WebSearch, on_bench
 from tests.agents.replies import by_turn, calls, results, search, turn_of
 from tests.settings import configured
 
@@ -94,8 +96,7 @@ async def test_calls_on_the_last_turn_are_dropped() -> None:
     assert state.messages[-1].tool_calls == []
 
 
-@pytest.mark.parametrize(("budget", "at_once"), [(1, 1), (1, 9), (4, 3), (6, 3)])
-@pytest.mark.parametrize("one_id", [False, True])
+@pytest.mark.parametrize(("budget", "at_once", "one_id"), [(1, 9, False), (4, 3, True), (6, 3, False)])
 async def test_parallel_calls_never_overshoot(budget: int, at_once: int, one_id: bool) -> None:
     def script(request: ChatRequest) -> ChatReply:
         made = [call("web_search_tool", query=f"query {turn_of(request)} {n}") for n in range(at_once)]
@@ -199,6 +200,16 @@ async def test_data_sources_and_settings_select_tools_and_the_rewriting_section(
     assert request.tool_names == tools
     assert ("Query rewriting" in request.system) is ("web_search_tool" in tools)
     assert request.parallel_tool_calls is settings.get("parallel_tool_calls", True)
+
+
+class UrlArguments(BaseModel):
+    url: str
+
+
+async def test_without_a_tool_that_takes_a_query_nothing_is_said_of_rewriting() -> None:
+    _, bench = await run(answers, given={"tools": Toolbox([WebSearch(parameters=UrlArguments)])})
+    assert bench.endpoint.requests[0].tool_names == ("web_search_tool",)
+    assert "Query rewriting" not in bench.endpoint.requests[0].system
 
 
 async def test_an_unknown_data_source_is_an_error() -> None:

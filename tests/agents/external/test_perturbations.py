@@ -115,8 +115,6 @@ def test_nonsense_keeps_the_marks_and_not_the_facts() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(PERTURBATIONS))
-@pytest.mark.parametrize(
-    "report", ["", "No.", "# Only a heading", "one two [1]\n\n[1] https://a.example", "。。。[1][2]"]
-)
+@pytest.mark.parametrize("report", ["", "# Only a heading", "one two [1]\n\n[1] https://a.example", "。。。[1][2]"])
 def test_any_text_is_a_report(name: str, report: str) -> None:
     assert isinstance(perturb(name, report, 1.0), str)

@@ -4,6 +4,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -20,7 +21,7 @@ from aiq.offline.chat import ChatReply, ChatRequest
 from aiq.tools.mcp.events import AnalyzeEvents, query_of
 from aiq.tools.mcp.events_sqlite import SqliteEvents
 from aiq.tools.toolbox import Think
-from tests.agents.conftest import Bench, on_bench
+from tests.agents.conftest import Bench, on_bench, shared
 from tests.settings import configured
 from tests.tools.mcp.shipped_events import shipped_engine
 
@@ -37,7 +38,7 @@ REPORT = "# India events by theme\n\n- AI leads with 50 of 165 events [1].\n- Cl
 class EventsTool:
     """`analyze_events` as the events server has it, in this process: its arguments, engine and answers."""
 
-    engine: SqliteEvents = field(default_factory=shipped_engine)
+    engine: SqliteEvents = field(default_factory=cache(shipped_engine))  # it is only read
     name: str = "analyze_events"
     description: str = "Filter, count and page through events."
     parameters: type[BaseModel] = AnalyzeEvents
@@ -133,7 +134,7 @@ def roles(plans: Sequence[Said], **said: Said) -> Callable[[ChatRequest], ChatRe
 def planner(**changes: Any) -> PlannerAgent:
     """An agent that does not wait before it tries again."""
     calls = {"first_seconds": 0, **changes.pop("calls", {})}
-    return PlannerAgent(configured(PlannerSettings, calls=calls, **changes))
+    return shared(PlannerAgent, configured(PlannerSettings, calls=calls, **changes))
 
 
 @asynccontextmanager

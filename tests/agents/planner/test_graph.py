@@ -82,7 +82,7 @@ async def test_the_same_call_is_made_once() -> None:
 
 
 async def test_calls_that_depend_on_others_run_after_them_and_know_what_they_found() -> None:
-    later = plan(("validator", {}, [1]), ("scanner", {}), ("gap_analyzer", {}, [0, 1]), ("extractor", {}, [9]))
+    later = plan(("validator", {}, [1]), ("scanner", {}), ("gap_analyzer", {}, [0]), ("extractor", {}, [9]))
     async with planned(roles([FIRST, later, plan(next_action="synthesize")])) as (_, bench):
         agents = [event.agent for event in bench.logged(AgentStarted)]
         assert agents[1:] == ["scanner", "extractor", "validator", "gap_analyzer", "synthesizer"]
@@ -157,7 +157,7 @@ async def test_a_set_up_that_has_never_worked_ends_the_research(status: int, rai
             pass
 
 
-@pytest.mark.parametrize("calls", [1, 2, 3, 5])
+@pytest.mark.parametrize("calls", [1, 3])
 async def test_limits_pass_through(calls: int) -> None:
     with pytest.raises(LimitReached):
         async with planned(roles([FIRST, plan("scanner")]), limits=configured(Limits, sample_model_calls=calls)):

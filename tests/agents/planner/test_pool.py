@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from aiq.agents.planner.pool import Pool
+from aiq.agents.planner.pool import Pool, PoolArguments
 from aiq.agents.planner.settings import PlannerSettings, PoolSettings
 from aiq.agents.planner.tools import DataTools
 from aiq.core.errors import ToolError, ToolErrorKind
@@ -74,7 +74,7 @@ AB, BC = [source("a"), source("b", published=None)], [source("b"), source("c", "
 
 
 async def asked(pool: Pool, **arguments: Any) -> dict[str, Any]:
-    answer: dict[str, Any] = json.loads((await pool.run(arguments)).content)
+    answer: dict[str, Any] = json.loads((await pool.run(PoolArguments(**arguments))).content)
     return answer
 
 

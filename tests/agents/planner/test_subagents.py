@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from aiq.agents.planner.settings import PlannerSettings
 from aiq.agents.planner.state import (
@@ -13,12 +13,11 @@ from aiq.agents.planner.state import (
     ResearchFinding,
     ResearchGap,
     SubQuestion,
-    ValidationIssue,
 )
 from aiq.agents.planner.subagents.aggregator import AggregatorInput, fallback_insights, tool_arguments
 from aiq.agents.planner.subagents.base import Registry, Research
 from aiq.agents.planner.subagents.decomposer import DecomposerOutput, mended
-from aiq.agents.planner.subagents.gap_analyzer import confidence_in, coverage, recommendation
+from aiq.agents.planner.subagents.gap_analyzer import confidence_in, recommendation
 from aiq.agents.planner.subagents.synthesizer import key_findings
 from aiq.agents.planner.subagents.validator import ValidatorOutput
 from aiq.agents.planner.tools import DataTools
@@ -70,22 +69,8 @@ def asked(bench: Bench, name: str) -> str:
 
 def test_all_eight_are_found_by_looking_through_the_package() -> None:
     assert sorted(REGISTRY.names) == NAMES
-    told = {(agent.name, agent.speed, agent.cost) for agent in map(REGISTRY.get, NAMES)}
-    fast = {(name, "fast", "low") for name in NAMES if name not in ("extractor", "synthesizer", "scanner")}
-    assert told == fast | {(n, "medium", "medium") for n in ("extractor", "synthesizer")} | {
-        ("scanner", "slow", "high")
-    }
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_each_has_models_of_input_and_output_and_says_what_it_does(name: str) -> None:
-    agent = REGISTRY.get(name)
-    assert issubclass(agent.input_model, BaseModel)
-    assert issubclass(agent.output_model, BaseModel)
-    (listed,) = [row for row in REGISTRY.listing() if row["name"] == name]
-    assert agent.description in str(listed["description"])
-    with pytest.raises(ValidationError):
-        agent.output_model.model_validate({field: object() for field in agent.output_model.model_fields})
+    listed = {row["name"]: row for row in REGISTRY.listing()}
+    assert listed["scanner"]["description"] == f"{REGISTRY.get('scanner').description} (slow, cost high)"
 
 
 NINTH = """
@@ -200,12 +185,6 @@ def test_a_blank_id_is_made_of_the_question() -> None:
     assert len(first.id) == 11
 
 
-@pytest.mark.parametrize("priority", [0, 6])
-def test_a_priority_is_1_to_5(priority: int) -> None:
-    with pytest.raises(ValidationError):
-        SubQuestion(id="a", question="A?", priority=priority)
-
-
 async def test_as_many_perspectives_as_asked_for() -> None:
     views = [{"name": f"Expert {n}", "focus": "x", "questions": None, "extra": 1} for n in range(5)]
     out, bench = await run("perspective", said={"perspectives": views}, num_perspectives=2, domain="events")
@@ -260,7 +239,7 @@ async def test_without_a_tool_nothing_is_aggregated() -> None:
     assert (out.insights, out.total_dataset_size) == (("No tools available for aggregation",), 0)
 
 
-@pytest.mark.parametrize("said", ["no json", {"insights": []}, 500])
+@pytest.mark.parametrize("said", ["no json", {"insights": []}])
 async def test_without_a_models_insights_the_numbers_say_them(said: Any) -> None:
     tool = EventsTool()
     out, _ = await run("aggregator", tool, group_by="event_theme", filters=INDIA, said=said)
@@ -316,9 +295,8 @@ async def test_an_extractor_reads_what_was_fetched_and_not_read() -> None:
     assert "at most 3 findings" in told
 
 
-@pytest.mark.parametrize("said", ["no json", 500])
-async def test_an_extractor_that_fails_has_processed_its_documents(said: Any) -> None:
-    out, _ = await run("extractor", given=state(documents=(document("t:a"),)), said=said)
+async def test_an_extractor_that_fails_has_processed_its_documents() -> None:
+    out, _ = await run("extractor", given=state(documents=(document("t:a"),)), said="no json")
     assert (out.findings, out.docs_processed) == ((), 1)
 
 
@@ -348,7 +326,6 @@ def issue(severity: str) -> dict[str, Any]:
         ({"validation_passed": False, "overall_confidence": 0.2}, "failed", 0.2),
         ({"issues": [issue("high")], "overall_confidence": 0.8}, "needs_revision", 0.8),
         ({"issues": [issue("medium"), issue("low")], "overall_confidence": 0.8}, "passed", 0.8),
-        ({"validation_passed": True}, "passed", 0.0),
         ({"validation_passed": True, "overall_confidence": None}, "passed", 0.0),
         ("no json", "needs_revision", 0.5),
         (500, "needs_revision", 0.5),
@@ -378,13 +355,6 @@ async def test_a_validator_sees_thirty_findings() -> None:
     assert asked(bench, "validator").count("<finding>") == 30
 
 
-@pytest.mark.parametrize("kind", ["contradiction", "coverage_gap", "weak_evidence", "outdated", "relevance"])
-def test_kinds_of_issues(kind: Any) -> None:
-    assert ValidationIssue(issue_type=kind, description="d").severity == "medium"
-    with pytest.raises(ValidationError):
-        ValidationIssue.model_validate({"issue_type": "ugly", "description": "d"})
-
-
 # gap analyzer
 
 
@@ -398,11 +368,6 @@ def test_a_question_is_sure_by_the_documents_on_it() -> None:
     assert confidence_in(question, [on_question("sq_1", 4), on_question("sq_1", 3), on_question("sq_2", 9)]) == 0.7
     assert confidence_in(question, [on_question("sq_1", 12)]) == 1.0
     assert confidence_in(question, []) == 0.0
-
-
-@pytest.mark.parametrize(("processed", "total", "percent"), [(10, 165, 6.1), (165, 165, 100.0), (5, 0, 0.0)])
-def test_coverage_in_percent(processed: int, total: int, percent: float) -> None:
-    assert coverage(processed, total) == percent
 
 
 @pytest.mark.parametrize(
@@ -441,9 +406,8 @@ async def test_gaps_are_the_models_and_coverage_is_counted() -> None:
     assert "theme: AI: 3" in told
 
 
-@pytest.mark.parametrize("said", ["no json", 500])
-async def test_without_the_models_word_research_goes_on(said: Any) -> None:
-    out, _ = await run("gap_analyzer", given=state(sub_questions=questions(1)), said=said)
+async def test_without_the_models_word_research_goes_on() -> None:
+    out, _ = await run("gap_analyzer", given=state(sub_questions=questions(1)), said="no json")
     assert (out.recommendation, [gap.importance for gap in out.gaps]) == ("CONTINUE_RESEARCH", ["medium"])
 
 
@@ -468,16 +432,9 @@ async def test_findings_are_numbered_by_their_sources() -> None:
     assert out.report.endswith("## References\n[1] t:2 - https://docs.test/t:2")
 
 
-async def test_a_list_that_the_model_writes_stays() -> None:
-    said = "AI leads [2].\n\n## References\n[2] t:1 - https://docs.test/t:1"
-    out, _ = await run("synthesizer", given=written_from(), said=said)
-    assert out.report == said
-
-
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ({"format": "comprehensive_report"}, "Sections: Summary; Key Findings; Analysis; Methodology; Conclusion."),
         ({"format": "executive_summary"}, "A short text"),
         ({"format": "bullet_points"}, "Points only"),
         ({"include_methodology": False}, "Analysis; Conclusion."),

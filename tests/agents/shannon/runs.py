@@ -16,7 +16,7 @@ from aiq.experiment.memory_store import lent_store
 from aiq.llm.http import Request, Response
 from aiq.offline.chat import ChatReply, ChatRequest
 from aiq.offline.protocol.validation import read_json
-from tests.agents.conftest import Bench, Endpoint, Script, WebSearch, fenced, on_bench
+from tests.agents.conftest import Bench, Endpoint, Script, WebSearch, fenced, on_bench, shared
 from tests.agents.replies import results, search
 from tests.settings import configured
 
@@ -171,7 +171,7 @@ async def research(
     **given: Any,
 ) -> Ran:
     """One research, after those of `before` on the same thread; `found`: the text of every page that a search finds."""
-    agent = ShannonAgent(configured(ShannonSettings, **settings or {}))
+    agent = shared(ShannonAgent, configured(ShannonSettings, **settings or {}))
     endpoint = Shuffled(script(**parts or {}), order)
     async with lent_store(configured(CheckpointerSettings)) as store:
         lent = {"store": store, **given}

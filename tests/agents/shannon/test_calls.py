@@ -57,11 +57,9 @@ TWICE = in_order(500, "a thought, not JSON", {"refined_query": "Q", "research_ar
     ("parts", "settings", "question"),
     [
         ({}, {}, {}),
-        ({"refiner": "no JSON"}, {}, {}),  # repaired, in vain
         ({"refiner": TWICE}, {}, {}),  # a failed send, and a repair that helps
         ({"synthesizer": report("Origins")}, {}, {}),  # gaps are filled, the report rewritten
         ({"synthesizer": completion("Orlune lies", tokens=49990)}, QUICK, {}),  # continued
-        ({"claims": 500, "researcher": 500}, {}, {}),
         ({"decomposer": FORCED}, {"budget_agent_max": 3000}, {}),
         ({}, {"memory": {"embedding_model": "embedder"}}, {"thread_id": "t"}),
     ],
@@ -107,7 +105,7 @@ def endless(request: Any) -> Any:
     return researches(request.model_copy(update={"messages": request.messages[:2]}) if request.tools else request)
 
 
-@pytest.mark.parametrize("pattern", ["parallel", "hybrid", "sequential", "react", "react_per_task"])
+@pytest.mark.parametrize("pattern", ["parallel", "react"])
 async def test_no_agent_uses_more_than_its_budget_whatever_the_pattern(pattern: str) -> None:
     settings = {**QUICK, "execution": {"pattern": pattern, "tool_rounds": 20}, "react_max_iterations": 8}
     parts: dict[str, Said] = {"researcher": endless, "reasoner": "Search for Orlune " + "and more " * 40}

@@ -31,10 +31,8 @@ async def compress(history: list[Turn], said: Said = "They spoke about rivers.",
     ("messages", "characters", "settings", "why"),
     [
         (21, 6000, {}, ""),
-        (20, 6000, {}, "Too few messages"),
         (21, 4000, {}, "Below token threshold"),
         (21, 4000, {"window_share": 0.6}, ""),
-        (21, 1200, {"tier": "small"}, ""),
         (21, 6000, {"tier": "large"}, "Below token threshold"),
         (11, 12000, {"messages": 10}, ""),
     ],
@@ -50,9 +48,7 @@ async def test_a_long_conversation_is_compressed(
         assert ("They spoke about rivers." in ran.prompt(part, 0)) == (not why)
 
 
-@pytest.mark.parametrize(
-    ("settings", "target"), [({}, 12000), ({"target_share": 0.1}, 3200), ({"tier": "small"}, 3000)]
-)
+@pytest.mark.parametrize(("settings", "target"), [({"target_share": 0.1}, 3200), ({"tier": "small"}, 3000)])
 async def test_the_summary_has_its_share_of_the_window(settings: dict[str, Any], target: int) -> None:
     ran = await compress(conversation(21), **settings)
     (asked,) = ran.asked("compressor")
@@ -72,7 +68,6 @@ async def test_it_can_be_turned_off() -> None:
     [
         (20, 30, False, "second", ""),
         (19, 30, False, "first", "Rate limited"),
-        (20, 29.9, False, "first", "Rate limited"),
         (20, 30, True, "first", ""),  # it was tried, and the last one counts on
     ],
 )

@@ -23,13 +23,9 @@ def tasks(ran: Ran) -> list[str]:
     ("said", "complexity", "described"),
     [
         (plan(subtask("a"), subtask("b"), complexity=0.7), 0.7, ["find out a", "find out b"]),
-        ({"subtasks": [subtask("a")]}, 0.5, ["find out a"]),
         ({"subtasks": [subtask("a", id=7), subtask("b", id=None)], "agent_types": None}, 0.5, None),
-        ("Here it is: " + '{"subtasks": [{"description": "find out a"}]} So.', 0.5, ["find out a"]),
         ({"subtasks": [{"id": 1, "description": "find out a"}, {"description": "find out b"}]}, 0.5, None),
         ({"complexity_score": 0.3}, 0.3, ["Describe the town of Orlune"]),
-        ({"complexity_score": 0.1, "subtasks": []}, 0.1, ["Describe the town of Orlune"]),
-        ({}, 0.5, ["Describe the town of Orlune"]),
     ],
 )
 async def test_a_plan_is_read_with_what_models_leave_out(
@@ -40,7 +36,7 @@ async def test_a_plan_is_read_with_what_models_leave_out(
     assert tasks(ran) == (described or ["find out a", "find out b"])
 
 
-@pytest.mark.parametrize("said", ["no", "[1, 2]", plan(complexity=7), {"subtasks": [{"id": "a"}]}, {"subtasks": "a"}])
+@pytest.mark.parametrize("said", ["no", plan(complexity=7), {"subtasks": [{"id": "a"}]}])
 async def test_a_plan_that_cannot_be_read_ends_the_research(said: Said) -> None:
     with pytest.raises(AgentError, match="the query could not be decomposed"):
         await decompose(said)

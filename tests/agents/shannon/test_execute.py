@@ -47,19 +47,10 @@ def evidence(ran: Ran) -> list[str]:
 @pytest.mark.parametrize(
     ("subtasks", "complexity", "settings", "pattern"),
     [
-        (APART, 0.49, {}, "react"),
         (APART, 0.5, {}, "parallel"),
         (CHAIN, 0.5, {}, "hybrid"),
-        (APART[:1], 0.9, {}, "react"),
-        ([], 0.9, {}, "react"),  # becomes one subtask
-        ([], 0.1, {}, "react"),
-        (APART, 0.8, {"research_strategy": "standard"}, "parallel"),
-        (APART, 0.7, {"research_strategy": "deep"}, "parallel"),
         (APART, 0.71, {"research_strategy": "deep"}, "react_per_task"),
-        (CHAIN, 0.8, {"research_strategy": "academic"}, "react_per_task"),
         (APART, 0.5, {"react_per_task": True}, "react_per_task"),
-        (APART, 0.49, {"react_per_task": True}, "react"),
-        (APART, 0.8, {"research_strategy": "deep", "react_per_task": False}, "react_per_task"),
         (APART, 0.4, {"execution": {"react_below": 0.3}}, "parallel"),
         (APART, 0.6, {"research_strategy": "deep", "execution": {"per_task_above": 0.5}}, "react_per_task"),
     ],
@@ -74,8 +65,7 @@ async def test_the_pattern_follows_from_plan_strategy_and_settings(
 PATTERNS = ["react", "react_per_task", "parallel", "hybrid", "sequential"]
 
 
-@pytest.mark.parametrize("pattern", PATTERNS)
-@pytest.mark.parametrize("subtasks", [[], APART[:1], APART, CHAIN], ids=["none", "one", "apart", "chain"])
+@pytest.mark.parametrize(("pattern", "subtasks"), [*((one, CHAIN) for one in PATTERNS), ("parallel", [])])
 async def test_a_pattern_may_be_forced_on_any_plan(pattern: str, subtasks: list[dict[str, Any]]) -> None:
     parts: dict[str, Said] = {"decomposer": plan(*subtasks, complexity=0.1)}
     ran = await research(parts, {**QUICK, "execution": {"pattern": pattern}})
@@ -126,12 +116,9 @@ async def test_a_task_is_told_what_it_builds_on_under_its_own_name(pattern: str,
     [
         (APART, {"max_concurrent_agents": 1}, 1),
         (APART, {"max_concurrent_agents": 3}, 3),
-        (APART, {"max_concurrent_agents": 20}, 4),
         (APART, {"research_strategy": "quick"}, 3),
         (APART, {"execution": {"pattern": "sequential"}}, 1),
-        (APART, {"react_per_task": True}, 4),
         (CHAIN, {"react_per_task": True}, 1),  # loops that depend on each other run one by one
-        (CHAIN, {}, 2),
     ],
 )
 async def test_so_many_agents_work_at_once(subtasks: list[dict[str, Any]], settings: dict[str, Any], most: int) -> None:
@@ -140,7 +127,7 @@ async def test_so_many_agents_work_at_once(subtasks: list[dict[str, Any]], setti
     assert endpoint.most == most
 
 
-@pytest.mark.parametrize("pattern", ["hybrid", "sequential", "react_per_task"])
+@pytest.mark.parametrize("pattern", ["hybrid", "react_per_task"])
 async def test_a_failed_parent_unblocks_its_children_and_is_told_as_failed(pattern: str) -> None:
     def first_fails(request: Any) -> Any:
         return 500 if "find out a" in task_of(request) else researches(request)
@@ -159,9 +146,6 @@ async def test_a_failed_parent_unblocks_its_children_and_is_told_as_failed(patte
     ("subtasks", "message"),
     [
         ([subtask("a", "b"), subtask("b", "a")], r"dependencies in a circle: a -> b -> a"),
-        ([subtask("a", "a"), subtask("b")], r"dependencies in a circle: a -> a"),
-        ([subtask("a", "z"), subtask("b")], r"dependencies on tasks that do not exist: a needs z"),
-        ([subtask("a"), subtask("a"), subtask("b"), subtask("b")], r"several subtasks have the id a, b"),
         ([subtask(""), subtask("task-1")], r"several subtasks have the id task-1"),
     ],
 )
@@ -185,8 +169,6 @@ SEARCH = {"suggested_tools": ["web_search_tool"]}
     [
         (SEARCH, "parallel", "find out a"),
         ({**SEARCH, "tool_parameters": {"tool": "web_search_tool", "query": "orlune"}}, "parallel", "orlune"),
-        ({**SEARCH, "tool_parameters": {"tool": "", "query": "orlune"}}, "hybrid", "find out a"),
-        (SEARCH, "sequential", "find out a"),
         (SEARCH, "react_per_task", None),  # loops decide for themselves
         ({}, "parallel", None),
         ({"suggested_tools": ["calculator"]}, "parallel", None),
@@ -215,7 +197,6 @@ async def test_a_task_that_builds_on_others_decides_for_itself() -> None:
 @pytest.mark.parametrize(
     ("force", "suggested", "offered"),
     [
-        (True, [], ["web_search_tool"]),
         (True, ["calculator"], ["web_search_tool"]),
         (False, [], []),
         (False, ["web_search_tool"], ["web_search_tool"]),
@@ -253,9 +234,6 @@ async def test_one_search_is_made_where_no_agent_made_any(force: bool, queries: 
 @pytest.mark.parametrize(
     ("complexity", "tier", "used"),
     [
-        (0.29, None, "small"),
-        (0.3, None, "medium"),
-        (0.49, None, "medium"),
         (0.5, None, "large"),
         (0.9, "small", "small"),
     ],

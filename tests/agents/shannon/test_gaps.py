@@ -21,7 +21,8 @@ from tests.agents.shannon.runs import (
 )
 
 WHOLE, HALF = report(*AREAS), report(AREAS[0])
-LIMITED = f"{HALF}\n\n{section(AREAS[1])} Limited information available on trade."
+
+
 UNCITED = f"{HALF}\n\n{section(AREAS[1], citations='[1]')}"
 BASE: dict[str, Any] = {"enable_verification": False, "reflection": {"evaluator": "constant"}}
 
@@ -40,17 +41,11 @@ def found(ran: Ran) -> list[Any]:
     [
         (WHOLE, {}, []),
         (HALF, {}, ["Trade"]),
-        ("Orlune is a town.", {}, ["Origins", "Trade"]),
-        (LIMITED, {}, ["Trade"]),
         (UNCITED, {}, []),  # the standard strategy does not count citations
         (UNCITED, {"research_strategy": "deep"}, ["Trade"]),
         (UNCITED, {"gap_filling_check_citations": True}, ["Trade"]),
-        (UNCITED, {"research_strategy": "deep", "gap_filling_check_citations": False}, []),
         (UNCITED, {"research_strategy": "deep", "gaps": {"min_citations": 1}}, []),
         ("Orlune is a town.", {"gap_filling_max_gaps": 1}, ["Origins"]),
-        (HALF.replace("### Origins", "#### Origins"), {}, ["Origins", "Trade"]),  # of another level
-        (HALF.replace("### Origins", "### ORIGINS"), {}, ["Trade"]),
-        (HALF.replace("### Origins", "### Origins of it"), {}, ["Origins", "Trade"]),
     ],
 )
 async def test_an_area_without_a_good_section_is_a_gap(text: str, settings: dict[str, Any], gaps: list[str]) -> None:
@@ -64,10 +59,6 @@ async def test_an_area_without_a_good_section_is_a_gap(text: str, settings: dict
         ({}, 2),
         ({"research_strategy": "quick"}, 0),
         ({"research_strategy": "quick", "gap_filling_enabled": True}, 2),
-        ({"research_strategy": "academic"}, 2),
-        ({"research_strategy": None}, 2),
-        ({"gap_filling_enabled": False}, 0),
-        ({"gap_filling_max_iterations": 1}, 1),
         ({"gap_filling_max_iterations": 4}, 4),
     ],
 )
@@ -111,7 +102,6 @@ async def test_sources_of_both_are_one_list_without_duplicates() -> None:
         ({"research_strategy": "deep"}, 4),
         ({"react_max_iterations": 2}, 2),
         ({"gaps": {"max_iterations": 1}}, 1),
-        ({"gaps": {"max_iterations": 10}}, 10),
     ],
 )
 async def test_a_gaps_loop_has_its_iterations(settings: dict[str, Any], iterations: int) -> None:
@@ -155,8 +145,8 @@ async def test_nothing_is_rewritten_where_nothing_was_found_at_all() -> None:
     assert len(ran.asked("synthesizer")) == 1
 
 
-@pytest.mark.parametrize(("at_once", "most"), [(1, 1), (2, 2), (3, 3)])
-async def test_so_many_gaps_are_searched_for_at_once(at_once: int, most: int) -> None:
+@pytest.mark.parametrize("at_once", [1, 3])
+async def test_so_many_gaps_are_searched_for_at_once(at_once: int) -> None:
     areas = ["A", "B", "C", "D"]
     parts: dict[str, Said] = {
         "refiner": {"refined_query": "Q", "research_areas": areas},
@@ -166,7 +156,7 @@ async def test_so_many_gaps_are_searched_for_at_once(at_once: int, most: int) ->
     settings = {**BASE, "research_strategy": "academic", "enable_verification": False, "gaps": {"at_once": at_once}}
     ran = await research(parts, {**settings, "execution": {"pattern": "parallel"}}, order=3)
     endpoint: Any = ran.bench.endpoint
-    assert endpoint.most == most
+    assert endpoint.most == at_once
     assert [f"gap-1-{n}" in {record["agent_id"] for record in ran.records} for n in (1, 2, 3, 4)] == [True] * 4
 
 

@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aiq.agents.shannon.planning import SYNTHESIS_WORDS
@@ -165,6 +165,7 @@ def test_a_plan_without_an_order_is_refused(tasks: Any, message: str) -> None:
         topological_order(tasks)
 
 
+@settings(max_examples=30)
 @given(
     st.integers(0, 8).flatmap(
         lambda n: st.tuples(*(st.lists(st.integers(0, max(0, i - 1)), max_size=3) for i in range(n)))

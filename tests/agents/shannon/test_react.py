@@ -39,10 +39,8 @@ DIFFERENT = ["alpha", "beta " * 9, "gamma " * 30, "delta " * 99, "epsilon " * 30
         ("Nothing is left: task complete", acting("x"), {}, 0, "the reasoner says so"),  # before any action
         (in_order("Search.", "I am done."), acting(*DIFFERENT), {}, 1, "the reasoner says so"),
         ("I am done.", acting(*DIFFERENT), {"min_iterations": 3}, 3, "the reasoner says so"),
-        ("I am done.", acting(*DIFFERENT), {"needs_evidence": True}, 1, "the reasoner says so"),
         ("I am done.", "from memory", {"needs_evidence": True}, 8, None),  # no tool was used: it may not stop
         ("Search.", acting("I found it"), {}, 2, "observations say so"),  # never after the first
-        ("Search.", acting("alpha beta gamma", "other"), {}, 3, "observations say so"),  # two alike
         ("Search.", acting("I found it"), {"min_iterations": 5}, 5, "observations say so"),
         ("Search.", acting(*DIFFERENT), {}, 8, None),
     ],
@@ -61,22 +59,18 @@ async def test_a_loop_stops(
 @pytest.mark.parametrize(
     ("settings", "per_loop"),
     [
-        ({}, 3),  # standard
         ({"research_strategy": "quick"}, 2),
-        ({"research_strategy": "deep"}, 4),
-        ({"research_strategy": "academic"}, 5),
-        ({"research_strategy": None}, 5),
+        ({"research_strategy": None, "execution": {"pattern": "react_per_task"}}, 5),
         ({"research_strategy": "quick", "react_max_iterations": 7}, 7),
     ],
 )
-@pytest.mark.parametrize("pattern", ["react", "react_per_task"])
-async def test_a_loop_has_the_iterations_of_its_strategy(settings: dict[str, Any], per_loop: int, pattern: str) -> None:
+async def test_a_loop_has_the_iterations_of_its_strategy(settings: dict[str, Any], per_loop: int) -> None:
     parts: dict[str, Said] = {
         "reasoner": "Search on.",
         "researcher": acting(*DIFFERENT),
         "decomposer": {"subtasks": []},
     }
-    ran = await research(parts, {**QUICK, **settings, "execution": {"pattern": pattern}})
+    ran = await research(parts, {**QUICK, "execution": {"pattern": "react"}, **settings})
     assert len(ran.asked("reasoner")) == per_loop
 
 
@@ -131,7 +125,7 @@ async def test_a_loop_ends_with_its_summary_where_the_reasoner_fails() -> None:
     assert "In short." in ran.prompt("synthesizer")
 
 
-@pytest.mark.parametrize(("share", "told"), [(0, 0), (0.3, 3), (1, 3)])
+@pytest.mark.parametrize(("share", "told"), [(0, 0), (0.3, 3)])
 async def test_a_loop_that_opens_few_pages_is_told_so_after_three_searches(share: float, told: int) -> None:
     ran = await loop(said=acting(*DIFFERENT), iterations=6, fetch_share=share)
     first = [one for one in ran.asked("researcher") if not results(one)]

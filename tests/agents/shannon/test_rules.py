@@ -22,8 +22,3 @@ def test_every_rule_takes_records_as_mappings() -> None:
         rule = getattr(rules, name)
         taken = " ".join(map(str, signature(rule).parameters.values()))
         assert ("shannon.records." in taken) <= hasattr(rule, "raw_function"), name
-
-
-def test_every_rule_is_there_once() -> None:
-    assert len(set(rules.__all__)) == len(rules.__all__)
-    assert all(callable(getattr(rules, name)) for name in rules.__all__)

@@ -45,13 +45,9 @@ async def test_claims_are_those_of_the_numbered_lines() -> None:
     ("said", "confidence"),
     [
         (support(1), 0.6),  # the credibility of a page of no group
-        (support(1, 2), 0.6 * 1.2),
         (support(1, confidence=0.5), 0.3),
-        (support(), 0),
-        (support(9), 0.5),  # no such citation
         (support(1, against=(2,)), 0.6 * (1 - 0.3 * 0.5)),
         ("no JSON", 0.5),
-        (500, 0.5),
         (support(1, confidence=7), 0.5),
     ],
 )
@@ -104,15 +100,7 @@ async def test_what_is_read_is_cut() -> None:
 
 @pytest.mark.parametrize(
     ("strategy", "settings", "verified"),
-    [
-        ("quick", {}, False),
-        ("standard", {}, True),
-        ("deep", {}, True),
-        ("academic", {}, True),
-        (None, {}, False),
-        ("quick", {"enable_verification": True}, True),
-        ("standard", {"enable_verification": False}, False),
-    ],
+    [("quick", {}, False), ("standard", {}, True), (None, {}, False), ("quick", {"enable_verification": True}, True)],
 )
 async def test_who_verifies(strategy: str | None, settings: dict[str, Any], verified: bool) -> None:
     ran = await research({}, {"research_strategy": strategy, **settings})
@@ -127,9 +115,7 @@ async def test_nothing_is_verified_without_citations() -> None:
     assert ran.extras["verification"] is None
 
 
-@pytest.mark.parametrize(
-    ("verdict", "confidence"), [("supported", 1.0), ("insufficient", 0.5), ("unsupported", 0.0), ("perhaps", 0.5)]
-)
+@pytest.mark.parametrize(("verdict", "confidence"), [("supported", 1.0), ("unsupported", 0.0), ("perhaps", 0.5)])
 async def test_verdicts_by_the_nearest_of_the_citations(verdict: str, confidence: float) -> None:
     said = {"verdict": verdict, "supporting": [1], "conflicting": []}
     ran = await verify("1. find out t11 is well described", said, 14, verdicts=True)

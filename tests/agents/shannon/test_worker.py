@@ -53,7 +53,7 @@ def by_turn(*said: Any) -> Said:
     return lambda request: said[min(turn_of(request), len(said) - 1)]
 
 
-@pytest.mark.parametrize("rounds", [1, 2, 4])
+@pytest.mark.parametrize("rounds", [1, 4])
 async def test_after_its_rounds_an_agent_has_to_answer(rounds: int) -> None:
     def searches(request: ChatRequest) -> Any:
         return search(f"query {turn_of(request)}") if request.tools else "It is so."
@@ -98,7 +98,7 @@ async def test_a_tool_that_was_not_offered_is_not_called(name: str, sources: lis
     assert not ran.bench.logged(ToolReturned)
 
 
-@pytest.mark.parametrize("fails", [500, "", " "])
+@pytest.mark.parametrize("fails", [500, " "])
 async def test_an_agent_that_has_nothing_to_say_leaves_what_its_tools_brought(fails: Any) -> None:
     ran = await works(by_turn(search("orlune"), fails))
     assert "orlune is well described" in ran.prompt("synthesizer")

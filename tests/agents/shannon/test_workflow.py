@@ -25,10 +25,7 @@ PASS = ["fill_gaps", "find_gaps"]
         ({}, {}, ["reflect", "verify"]),
         ({"enable_verification": False}, {}, ["reflect"]),
         ({"research_strategy": "quick"}, {"synthesizer": GAP}, ["reflect"]),
-        ({"gap_filling_max_iterations": 1}, {"synthesizer": GAP}, [*PASS, "reflect", "verify"]),
         ({}, {"synthesizer": GAP}, [*PASS, *PASS, "reflect", "verify"]),
-        ({}, {"synthesizer": in_order(GAP, report(*AREAS))}, [*PASS, "reflect", "verify"]),
-        ({"gap_filling_max_iterations": 5}, {"synthesizer": GAP}, [*PASS * 5, "reflect", "verify"]),
         ({"citations": {"placement": "after"}}, {"citer": {"marks": []}}, ["reflect", "place_citations", "verify"]),
         ({"synthesis_style": "concise"}, {"synthesizer": "Orlune is a town [1]."}, ["reflect", "verify"]),
     ],
@@ -103,52 +100,41 @@ async def test_a_limit_ends_the_research_wherever_it_is_reached() -> None:
     whole = await research(parts, everything, {"history": HISTORY})
     calls = len(whole.bench.endpoint.requests)
     assert calls > 15
-    for most in range(1, calls, 2):
+    for most in range(1, calls, 4):
         with pytest.raises(LimitReached, match=f"limits.sample_model_calls={most} reached"):
             await research(parts, everything, {"history": HISTORY}, limits=configured(Limits, sample_model_calls=most))
 
 
-TIERS = {"refine": {"tier": "large"}, "decompose": {"tier": "large"}, "model_tier": "large"}
-
-
 @pytest.mark.parametrize(
-    ("section", "part", "settings"),
+    ("tier", "part", "settings", "status", "error"),
     [
-        ("refiner", "refiner", {}),
-        ("researcher", "researcher", {}),
-        ("reasoner", "reasoner", {"execution": {"pattern": "react"}}),
-        ("synthesizer", "synthesizer", {}),
-        ("coverage", "coverage", BY_MODEL),
-        ("evaluator", "evaluator", {**QUICK, **BY_MODEL}),
-        ("claims", "claims", {}),
-        ("verifier", "verifier", {}),
-        ("compressor", "compressor", LONG),
+        ("small", "refiner", {}, 400, ModelError),
+        ("large", "researcher", {}, 400, ModelError),
+        ("large", "reasoner", {"execution": {"pattern": "react"}}, 400, ModelError),
+        ("small", "verifier", {}, 400, ModelError),
+        ("medium", "synthesizer", {}, 401, RunAborted),
     ],
 )
-async def test_a_set_up_that_never_worked_ends_the_run(section: str, part: str, settings: dict[str, Any]) -> None:
+async def test_a_set_up_that_never_worked_ends_the_run(
+    tier: str, part: str, settings: dict[str, Any], status: int, error: type[Exception]
+) -> None:
     """A model of its own that answers nothing but a refusal."""
-    tier = {"synthesizer": "medium", "compressor": "medium", "researcher": "large", "reasoner": "large"}
-    roles = {f"shannon.{tier.get(part, 'small')}.{section}": {"model": "wrong"}}
-    parts: dict[str, Said] = {"coverage": {"coverage": 1, "confidence": 1}, "evaluator": {"score": 1}, part: 400}
-    with pytest.raises(ModelError, match="has not answered once") as raised:
-        await research(parts, settings, {"history": HISTORY}, llm={"roles": roles})
-    assert raised.value.never_answered
-    with pytest.raises(RunAborted):
-        await research({**parts, part: 401}, settings, {"history": HISTORY}, llm={"roles": roles})
+    roles = {f"shannon.{tier}.{part}": {"model": "wrong"}}
+    with pytest.raises(error, match=r"has not answered once|refuses the key"):
+        await research({part: status}, settings, llm={"roles": roles})
 
 
-@pytest.mark.parametrize("style", ["comprehensive", "concise"])
-async def test_the_same_research_at_any_concurrency_and_order_of_answers(style: str) -> None:
+async def test_the_same_research_at_any_concurrency_and_order_of_answers() -> None:
     subtasks = [subtask("a"), subtask("b"), subtask("c", "a"), subtask("d", "b", "a"), subtask("e")]
     seen = []
-    for order, at_once in ((0, 1), (2, 3), (7, 20)):
+    for order, at_once in ((0, 1), (7, 20)):
         parts: dict[str, Said] = {
             "decomposer": plan(*subtasks, complexity=0.9),
             "synthesizer": in_order(GAP, GAP, report(*AREAS)),
             "verifier": lambda request: {"supporting": [1], "confidence": len(request.messages[-1].text) % 7 / 7},
         }
-        settings = {"max_concurrent_agents": at_once, "research_strategy": "deep", "synthesis_style": style}
-        ran = await research(parts, {**settings, "gaps": {"at_once": at_once}}, order=order)
+        settings = {"max_concurrent_agents": at_once, "research_strategy": "deep", "gaps": {"at_once": at_once}}
+        ran = await research(parts, settings, order=order)
         sources = [source.address for source in ran.bench.session.sources.all()]
         prompts = sorted(message.text for asked in ran.bench.endpoint.requests for message in asked.messages)
         told = sorted((one.name, str(one.value), str(one.detail)) for one in ran.bench.logged(Decision))

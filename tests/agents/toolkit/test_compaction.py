@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
@@ -69,6 +69,7 @@ def test_what_was_asked_for_is_kept_and_stays_in_its_document() -> None:
     assert "奥伦的市长是林安。" in summary(chinese, 300, "奥伦的市长是谁")
 
 
+@settings(max_examples=30)
 @given(st.text(max_size=3000), st.integers(200, 2500), st.text(max_size=40))
 def test_bounded_and_repeatable(text: str, most: int, about: str) -> None:
     short = summary(text, most, about)

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from aiq.agents.ai_q.agent import REJECTED
+from aiq.agents.ai_q.agent import REJECTED, AiqAgent
+from aiq.agents.ai_q.settings import AiqSettings
 from aiq.agents.base import Resumable
 from aiq.agents.toolkit.conversation import Remembered, Thread
 from aiq.core.errors import AgentError
@@ -16,7 +17,7 @@ from aiq.core.events import Decision
 from aiq.core.samples import Document, Question, Turn
 from aiq.core.session import ApprovingUser, RejectingUser
 from aiq.offline.chat import ChatReply, ChatRequest
-from tests.agents.conftest import EACH_SAVER, agent, fenced, on_bench
+from tests.agents.conftest import EACH_SAVER, IN_A_FILE, agent, fenced, on_bench
 from tests.agents.replies import (
     ADMITS,
     APPROVAL,
@@ -30,6 +31,7 @@ from tests.agents.replies import (
     asks,
     chat,
 )
+from tests.settings import configured
 
 CLASSIFIER = "aiq.intent_classifier"
 BLANK = Question(text="", thread_id="t")
@@ -101,13 +103,14 @@ async def test_a_later_turn_may_cite_what_its_thread_found(saver: Any) -> None:
     assert all("text" not in source for sources in kept for source in sources)
 
 
+@IN_A_FILE
 async def test_a_plan_waits_for_a_person_who_comes_back(saver: Any) -> None:
     user = ScriptedUser([], ["approve"])
     async with on_bench(SCRIPT, user=absent(), checkpointer=saver) as bench:
         with pytest.raises(EOFError, match="Research Plan Preview"):
             await bench.ask(agent(**APPROVAL), TASK, thread_id="t", documents=(Document(file_name="a.pdf"),))
         assert bench.endpoint.of("aiq.orchestrator") == []
-        made = agent(**APPROVAL)  # as a new process has it
+        made = AiqAgent(configured(AiqSettings, **APPROVAL))  # as a new process has it
         assert isinstance(made, Resumable)
         report = await bench.resume(made, "t", user)
         assert await bench.resume(made, "t") is None
@@ -132,8 +135,8 @@ async def test_other_words_take_the_place_of_a_plan_that_waits(saver: Any) -> No
 
 @EACH_SAVER
 async def test_threads_and_epochs_do_not_leak_into_each_other(saver: Any) -> None:
-    """Six conversations of two turns in two epochs at once: no request holds a word of another conversation."""
-    made, marks = agent(), [f"mark{number}" for number in range(6)]
+    """Three conversations of two turns in two epochs at once: no request holds a word of another conversation."""
+    made, marks = agent(), [f"mark{number}" for number in range(3)]
 
     async def converse(bench: Any, mark: str, epoch: int) -> None:
         for turn in ("Who rules", "And who ruled before"):
@@ -202,9 +205,7 @@ async def test_history_that_came_with_the_question_begins_a_new_thread_only(save
 # What a thread holds: the questions as written and the answers as people were shown them.
 
 
-@pytest.mark.parametrize(
-    ("question", "route"), [("Hello", "meta"), ("Who?", "shallow"), (TASK, "deep"), ("Lost?", "escalated")]
-)
+@pytest.mark.parametrize(("question", "route"), [("Hello", "meta"), ("Who?", "shallow"), ("Lost?", "escalated")])
 async def test_a_thread_holds_what_its_user_saw(saver: Any, question: str, route: str) -> None:
     async with on_bench(SCRIPT, checkpointer=saver) as bench:
         report = await bench.ask(agent(), question, thread_id="t")
@@ -213,8 +214,7 @@ async def test_a_thread_holds_what_its_user_saw(saver: Any, question: str, route
     assert await held(saver) == [("human", question), ("ai", report.text)]
 
 
-@pytest.mark.parametrize("question", [TASK, "Lost?"])
-@pytest.mark.parametrize("comes_back", [True, False], ids=["resumed", "asked-again"])
+@pytest.mark.parametrize(("question", "comes_back"), [(TASK, True), ("Lost?", False)])
 async def test_a_turn_that_broke_off_holds_its_question_once_and_what_its_user_saw_later(
     saver: Any, question: str, comes_back: bool
 ) -> None:
@@ -266,7 +266,7 @@ async def test_a_turn_that_broke_off_goes_on_at_its_stage(
     saver: Any, role: str, text: str, stage: str, again: str
 ) -> None:
     await broken_off(saver, role, ScriptedUser(["skip"], ["looks good"]), text)
-    made = agent(**APPROVAL)  # as a new process has it
+    made = AiqAgent(configured(AiqSettings, **APPROVAL))  # as a new process has it
     open_turn = await made._threads.find("t", saver)
     assert (open_turn.stage, open_turn.asks, open_turn.unanswered) == (stage, None, text)
     async with on_bench(SCRIPT, checkpointer=saver) as bench:
@@ -277,6 +277,7 @@ async def test_a_turn_that_broke_off_goes_on_at_its_stage(
     assert await held(saver) == [("human", text), ("ai", report.text)]
 
 
+@IN_A_FILE
 async def test_going_on_says_so_and_keeps_the_approved_plan(saver: Any) -> None:
     await broken_off(saver, "aiq.orchestrator", ScriptedUser(["Trade", "skip"], ["go ahead"]))
     async with on_bench(SCRIPT, checkpointer=saver, user=absent()) as bench:

@@ -8,9 +8,10 @@ from pydantic import BaseModel, Field
 
 from aiq.agents.planner.accumulate import with_total
 from aiq.agents.planner.responses import DataPage, merged
-from aiq.agents.planner.state import AggregationResult, Arguments, DataDocument, PlannerState, Written
+from aiq.agents.planner.state import AggregationResult, Arguments, DataDocument, PlannerState
 from aiq.agents.planner.subagents.base import Changes, Research, SubAgent
 from aiq.agents.planner.tools import ToolChoice
+from aiq.agents.toolkit.structured import LenientRecord
 from aiq.core.errors import ToolError
 
 NO_TOOLS = "No tools available for aggregation"
@@ -36,7 +37,7 @@ class AggregatorOutput(BaseModel):
     sources: tuple[DataDocument, ...] = ()
 
 
-class AggregatorReply(Written):
+class AggregatorReply(LenientRecord):
     insights: tuple[str, ...] = Field(
         (), description="3 to 5 sentences on what the numbers show, each with its numbers"
     )
@@ -128,16 +129,16 @@ def histogram(value: str | None, date_field: str) -> str | None:
     return json_text(value)
 
 
-def fallback_insights(results: Sequence[AggregationResult], total: int, entity: str = "documents") -> tuple[str, ...]:
+def fallback_insights(results: Sequence[AggregationResult], total: int) -> tuple[str, ...]:
     """What counts say by themselves (specification 4.5)."""
     found: list[str] = []
     for result in results:
         buckets = sorted(result.buckets, key=lambda bucket: -bucket["count"])
         if buckets:
-            found.append(f"{buckets[0]['key']} leads with {buckets[0]['count']:,} {entity}")
+            found.append(f"{buckets[0]['key']} leads with {buckets[0]['count']:,} documents")
         if len(buckets) >= 3:
             found.append(f"Top 3: {', '.join(bucket['key'] for bucket in buckets[:3])}")
         if len(buckets) >= 5 and total > 0:
             share = 100 * sum(bucket["count"] for bucket in buckets[:5]) / total
-            found.append(f"Top 5 account for {share:.1f}% of {entity}")
-    return tuple(found) or (f"Dataset contains {total:,} {entity} matching the query",)
+            found.append(f"Top 5 account for {share:.1f}% of documents")
+    return tuple(found) or (f"Dataset contains {total:,} documents matching the query",)

@@ -17,6 +17,7 @@ from aiq.agents.planner.settings import PlannerSettings
 from aiq.agents.planner.state import Arguments, PlannerState
 from aiq.agents.planner.tools import DataTools
 from aiq.agents.toolkit.structured import StructuredCall
+from aiq.agents.toolkit.toolset import parameter_schemas
 from aiq.core.errors import AgentError, ConfigError, ModelError
 from aiq.core.events import Recovery
 from aiq.core.plugins import load
@@ -167,9 +168,8 @@ def _is_subagent(kind: Any, module: str) -> bool:
 
 def _plain_parameters(model: type[BaseModel]) -> dict[str, JsonValue]:
     """The arguments that are no records: those come from the state."""
-    properties: Mapping[str, Any] = model.model_json_schema().get("properties", {})
-    plain: dict[str, JsonValue] = {}
-    for name, form in properties.items():
-        if "$ref" not in str(form):
-            plain[name] = {key: form[key] for key in ("type", "description", "enum") if key in form}
-    return plain
+    return {
+        name: {key: form[key] for key in ("type", "description", "enum") if key in form}
+        for name, form in parameter_schemas(model).items()
+        if "$ref" not in str(form)
+    }

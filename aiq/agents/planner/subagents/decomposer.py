@@ -6,8 +6,9 @@ from typing import Self
 
 from pydantic import BaseModel, Field, model_validator
 
-from aiq.agents.planner.state import Arguments, PlannerState, SubQuestion, Written
+from aiq.agents.planner.state import Arguments, PlannerState, SubQuestion
 from aiq.agents.planner.subagents.base import Changes, Research, SubAgent
+from aiq.agents.toolkit.structured import LenientRecord
 
 _BOUNDS = {"minItems": 3, "maxItems": 7}
 
@@ -18,7 +19,7 @@ class DecomposerInput(BaseModel):
     max_questions: int = Field(7, ge=3, le=7, description="sub-questions at most")
 
 
-class DecomposerReply(Written):
+class DecomposerReply(LenientRecord):
     """What the model is asked for; it is told the bounds, and what it does not keep to is mended."""
 
     sub_questions: tuple[SubQuestion, ...] = Field(json_schema_extra=dict(_BOUNDS))

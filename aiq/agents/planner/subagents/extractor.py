@@ -13,15 +13,15 @@ from aiq.agents.planner.state import (
     PlannerState,
     ResearchFinding,
     SubQuestion,
-    Written,
 )
 from aiq.agents.planner.subagents.base import AnySubAgent, Changes, Research, SubAgent
+from aiq.agents.toolkit.structured import LenientRecord
 
 FOCUS = "key claims and findings"
 _GRADES: Mapping[str, Grade] = {"high": "high", "medium": "medium", "low": "low"}
 
 
-class FindingItem(Written):
+class FindingItem(LenientRecord):
     """One finding as a model writes it."""
 
     claim: str = Field(description="one sentence, complete by itself: who or what, where, when, how much")
@@ -32,7 +32,7 @@ class FindingItem(Written):
     relevant_questions: tuple[str, ...] = Field((), description="ids of the research questions that it helps to answer")
 
 
-class ExtractorReply(Written):
+class ExtractorReply(LenientRecord):
     findings: tuple[FindingItem, ...]
     themes_discovered: tuple[str, ...] = Field((), description="themes of the documents that are not known yet")
 

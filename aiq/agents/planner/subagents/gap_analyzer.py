@@ -12,10 +12,10 @@ from aiq.agents.planner.state import (
     ResearchFinding,
     ResearchGap,
     SubQuestion,
-    Written,
 )
 from aiq.agents.planner.subagents.base import Changes, Research, SubAgent
 from aiq.agents.planner.subagents.validator import shown
+from aiq.agents.toolkit.structured import LenientRecord
 
 Recommendation = Literal["CONTINUE_RESEARCH", "SUFFICIENT_COVERAGE", "DIMINISHING_RETURNS"]
 
@@ -32,7 +32,7 @@ class GapAnalyzerInput(BaseModel):
     total_docs_available: int = Field(0, ge=0, description="documents that there are")
 
 
-class GapAnalyzerReply(Written):
+class GapAnalyzerReply(LenientRecord):
     gaps: tuple[ResearchGap, ...] = ()
     reasoning: str = ""
 

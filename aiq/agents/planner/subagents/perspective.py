@@ -2,8 +2,9 @@
 
 from pydantic import BaseModel, Field
 
-from aiq.agents.planner.state import Arguments, Perspective, PlannerState, Written
+from aiq.agents.planner.state import Arguments, Perspective, PlannerState
 from aiq.agents.planner.subagents.base import Changes, Research, SubAgent
+from aiq.agents.toolkit.structured import LenientRecord
 
 
 class PerspectiveInput(BaseModel):
@@ -13,7 +14,7 @@ class PerspectiveInput(BaseModel):
     existing_perspectives: tuple[str, ...] = Field((), description="names of those that there are already")
 
 
-class PerspectiveOutput(Written):
+class PerspectiveOutput(LenientRecord):
     perspectives: tuple[Perspective, ...]
     reasoning: str = ""
 

@@ -11,9 +11,9 @@ from aiq.agents.planner.state import (
     ResearchFinding,
     SubQuestion,
     ValidationIssue,
-    Written,
 )
 from aiq.agents.planner.subagents.base import Changes, Research, SubAgent
+from aiq.agents.toolkit.structured import LenientRecord
 
 Status = Literal["passed", "needs_revision", "failed"]
 
@@ -29,7 +29,7 @@ class ValidatorInput(BaseModel):
     validation_checks: tuple[str, ...] = Field(CHECKS, description=f"of: {', '.join(CHECKS)}")
 
 
-class ValidatorReply(Written):
+class ValidatorReply(LenientRecord):
     validation_passed: bool = Field(True, description="false: the findings are no ground for a report")
     issues: tuple[ValidationIssue, ...] = ()
     confidence_scores: dict[str, float] = Field(
