@@ -22,6 +22,7 @@ from tests.tools.conftest import serving
 from tests.tools.mcp.shipped_events import EVENTS, FIELDS, asked, scan, settings, shipped_engine
 
 Json = dict[str, Any]
+OURS = shipped_engine()
 FORMATS = {"yyyy": "%Y", "yyyy-MM": "%Y-%m", "yyyy-MM-dd": "%Y-%m-%d"}
 
 
@@ -164,7 +165,7 @@ CALLS: list[Json] = [
 
 @pytest.mark.parametrize("call", CALLS)
 async def test_both_engines_answer_alike(cluster: tuple[Cluster, OpenSearchEvents], call: Json) -> None:
-    ours, theirs = await asked(shipped_engine(), **call), await asked(cluster[1], **call)
+    ours, theirs = await asked(OURS, **call), await asked(cluster[1], **call)
     assert theirs.documents == ours.documents
     assert theirs.aggregations == ours.aggregations
     assert theirs.data_context == ours.data_context
@@ -238,9 +239,8 @@ async def test_a_scan_keeps_one_point_in_time_and_gives_it_back(
 
 
 async def test_bounds(cluster: tuple[Cluster, OpenSearchEvents]) -> None:
-    ours = shipped_engine()
     for field in ("attendance", "event_date"):
-        assert await cluster[1].bounds(field) == await ours.bounds(field)
+        assert await cluster[1].bounds(field) == await OURS.bounds(field)
 
 
 def broken(**parts: Any) -> Callable[[Json], Json]:
