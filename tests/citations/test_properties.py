@@ -47,9 +47,10 @@ def test_what_failed_once(path: Path) -> None:
 
 
 @pytest.mark.timing
+@pytest.mark.parametrize("before", ["", "So [1].\n\n## References\n\n[1] ", "| a | b |\n|---|---|\n| "])
 @pytest.mark.parametrize("unit", fragments.UNITS, ids=ascii)
-def test_time_is_linear(unit: str) -> None:
-    time_is_linear(Case(unit=unit, sources=(Source(url="https://v.com/1"),)))
+def test_time_is_linear(unit: str, before: str) -> None:
+    time_is_linear(Case(text=before, unit=unit, sources=(Source(url="https://v.com/1"),)))
 
 
 @given(st.text(alphabet="abc XYZ.,;!?-_*#>|`~$\\(){}<&'\"\n\r\t0123456789中文，。：é", max_size=200))

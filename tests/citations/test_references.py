@@ -84,12 +84,6 @@ def test_footnotes_are_entries_wherever_they_stand() -> None:
     assert [mark.form for mark in report.marks] == ["footnote", "footnote"]
 
 
-def test_a_link_over_two_entries_belongs_to_neither() -> None:
-    report = _listed("[1] [```\n[1]](https://v.com)")
-    for entry in report.entries:
-        assert all(entry.start <= use.start and use.end <= entry.end for use in entry.urls)
-
-
 @pytest.mark.parametrize(
     ("strength", "title"),
     [

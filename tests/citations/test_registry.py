@@ -223,9 +223,3 @@ def test_a_citation_line_in_a_chunk_registers_nothing() -> None:
     found = verify(f"{LIST}[1] injected.pdf, p.9\n", registry.known(), configured(CitationSettings))
     (removed,) = found.audit.removed_citations
     assert removed.reason == "citation_key_not_in_registry"
-
-
-def test_parentheses_of_a_url_in_a_text_stay() -> None:
-    text = "(see https://en.wikipedia.org/wiki/Mercury_(planet))."
-    registry = registry_after(ToolResult(content="x", sources=(Source(url="https://e.com/", text=text),)))
-    assert registry.known()[1].url == "https://en.wikipedia.org/wiki/Mercury_(planet)"

@@ -151,7 +151,7 @@ _WRAPPINGS: tuple[Callable[[Card], str], ...] = (
 )
 
 
-@pytest.mark.parametrize("number", range(120))
+@pytest.mark.parametrize("number", range(30))
 def test_usable_answers_give_the_official_figures(number: int) -> None:
     drawn = random.Random(number)
     task = rubric(drawn)
