@@ -33,7 +33,7 @@ def test_an_earlier_level_wins_and_malformed_sources_harm_nothing() -> None:
 
 
 def test_a_look_up_costs_the_same_in_a_large_registry() -> None:
-    """Generous: a scan of 10,000 sources would be some two hundred times slower than one of 50."""
+    """Generous: a scan of 4,000 sources would be some eighty times slower than one of 50."""
 
     def seconds(size: int) -> float:
         index = _index(tuple(f"https://e.com/section/{n % 7}/page-{n:06d}?id={n}&mode=view" for n in range(size)))
@@ -51,7 +51,7 @@ def test_a_look_up_costs_the_same_in_a_large_registry() -> None:
                 index.match_url(url)
         return time.process_time() - start
 
-    assert seconds(10_000) < 20 * seconds(50) + 0.05
+    assert seconds(4_000) < 20 * seconds(50) + 0.05
 
 
 def test_a_path_of_any_depth() -> None:

@@ -24,13 +24,13 @@ generated = settings(deadline=None, derandomize=True, database=None, suppress_he
 
 
 @given(hostile_cases)
-@settings(generated, max_examples=40)
+@settings(generated, max_examples=25)
 def test_hostile_reports(case: Case) -> None:
     check(case)
 
 
 @given(planned_cases)
-@settings(generated, max_examples=40)
+@settings(generated, max_examples=25)
 def test_planned_reports(case: Case) -> None:
     check(case)
 

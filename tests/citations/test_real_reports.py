@@ -1,4 +1,4 @@
-"""The 100 real reports and the 8 reference reports: all are read, and their own URLs as sources lose nothing."""
+"""Real reports and the 8 reference reports: all is read, and their own URLs as sources lose nothing."""
 
 import gzip
 import json
@@ -25,7 +25,8 @@ def _reports(folder: Path, name: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def real(shared_data: Path) -> list[str]:
-    return _reports(shared_data, "raw_data/claude-3-7-sonnet-latest.jsonl.gz")
+    """Every fifth; `scripts/golden.py` audits them all."""
+    return _reports(shared_data, "raw_data/claude-3-7-sonnet-latest.jsonl.gz")[::5]
 
 
 def test_all_entries_and_marks_are_read(real: list[str]) -> None:
@@ -40,7 +41,7 @@ def test_all_entries_and_marks_are_read(real: list[str]) -> None:
         found.update(mark.form for mark in report.marks)
         found.update(text[found.start :].split("\n", 1)[0] for found in report.lists)
         found["entries"] += len(numbers)
-    assert found == {"number": 3555, "entries": 1735, "参考文献：": 87, "References": 13}
+    assert found == {"number": 884, "entries": 384, "参考文献：": 18, "References": 2}
 
 
 def test_the_reference_reports_too(shared_data: Path) -> None:
@@ -55,7 +56,7 @@ def test_the_reference_reports_too(shared_data: Path) -> None:
 
 
 def test_with_its_urls_a_report_stays_and_with_half_of_them_the_other_half_goes(real: list[str]) -> None:
-    for text in real[::20]:
+    for text in real[::4]:
         sources = [Source(url=use.url) for entry in parse_report(text).entries for use in entry.urls]
         assert verify(text, sources, SETTINGS).text == text
         half = sources[::2]

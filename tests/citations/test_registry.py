@@ -138,9 +138,9 @@ def test_arrival_decides_nothing(sources: list[tuple[str, SourceKind, int, str]]
 def test_a_page_full_of_addresses_costs_little() -> None:
     registry = SourceRegistry()
     start = time.process_time()
-    note(registry, " ".join(f"https://e.com/{n}" for n in range(20_000)), "mentioned")
-    assert time.process_time() - start < 3
-    assert len(registry.known()) == 20_000
+    note(registry, " ".join(f"https://e.com/{n}" for n in range(5_000)), "mentioned")
+    assert time.process_time() - start < 1
+    assert len(registry.known()) == 5_000
 
 
 LIST = "So it is [1].\n\n## References\n\n"
