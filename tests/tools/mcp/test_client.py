@@ -59,7 +59,7 @@ async def test_failures_are_typed_none_waits_for_another_and_what_has_ended_is_s
     assert said(await call(server, "count")).startswith("call ")
     assert {*await slow} == {(ToolErrorKind.TIMEOUT, "my_sleep: the MCP server notes gave no answer within 3 s")}
     ended = "the MCP server notes ended during the call; another call reaches it anew"
-    assert await asyncio.gather(error_of(server, "sleep"), error_of(server, "die")) == [
+    assert await asyncio.gather(*(error_of(server, tool) for tool in ("sleep", "die"))) == [
         (ToolErrorKind.FAILED, f"my_sleep: {ended}"),
         (ToolErrorKind.FAILED, f"my_die: {ended}"),
     ]

@@ -63,13 +63,13 @@ async def test_a_collection_is_counted_scanned_and_described_and_mistakes_are_re
     async with over_http() as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert list(tools) == ["analyze_events", "describe_events"]
-        tool = tools["analyze_events"]
-        assert tool.output_schema
-        documents = tool.output_schema["properties"]["documents"]["items"]
+        listed = tools["analyze_events"]
+        assert listed.output_schema
+        documents = listed.output_schema["properties"]["documents"]["items"]
         assert documents == {"type": "object", "additionalProperties": True}  # checked at once, not value by value
-        properties = tool.input_schema["properties"]
+        properties = listed.input_schema["properties"]
         assert {"filters", "range_filters", "group_by", "date_histogram", "search_after", "pit_id"} <= set(properties)
-        assert "country, city, event_theme, organiser" in (tools["analyze_events"].description or "")
+        assert "country, city, event_theme, organiser" in (listed.description or "")
 
         first = await data(client, filters='{"country": "India"}', group_by="event_theme")
         assert {bucket["key"]: bucket["count"] for bucket in first["aggregations"]["group_by"]["buckets"]}["AI"] == 50
