@@ -49,6 +49,7 @@ def test_a_giant_of_one_kind_takes_a_small_multiple_of_prose(text: str) -> None:
         ("<b>a</b>", [("tag", "<b>"), ("tag", "</b>")]),
         ("<code>a<b></code>", [("code", "<code>a<b></code>")]),
         ("<code>İ</code> `x`", [("code", "<code>İ</code>"), ("code", "`x`")]),
+        ("<code>a", [("tag", "<code>")]),
         ("<https://v.com> <a b", [("autolink", "<https://v.com>")]),
         ("[a](b) ![c](d 'e')", [("link", "[a](b)"), ("image", "![c](d 'e')")]),
         ("[[a](b)](c)", [("link", "[a](b)")]),

@@ -72,6 +72,11 @@ def test_a_number_that_the_next_line_has_again_began_no_entry_before(entries: st
     assert [(number, urls[0]) for number, urls in found] == [(n, f"https://v.com/{n}") for n in (1, 2, 3)]
 
 
+def test_entries_of_one_line_may_skip_a_number_and_the_last_may_name_no_target() -> None:
+    assert _urls(_listed("[1] A https://v.com/1 [3] B https://v.com/3")) == [BOTH[0], (3, ["https://v.com/3"])]
+    assert _urls(_listed("[1] A https://v.com/1 [2] B, a book")) == [BOTH[0], (2, [])]
+
+
 def test_a_list_without_heading_at_the_end_is_one() -> None:
     report = parse_report("So it is [1].\n\n[1] A - https://v.com/1\n[2] B - https://v.com/2\n\n")
     assert [entry.number for entry in report.entries] == [1, 2]
