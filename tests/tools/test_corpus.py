@@ -60,6 +60,8 @@ def test_hits_carry_title_date_and_the_text_that_fits_and_unknown_words_find_not
     hit = corpus.search("Halden engines", 1)[0]
     assert (hit.title, hit.published, hit.text) == ("Halden Works", "2026-03-14", ROWS[1]["text"])
     assert corpus.search("Halden engines", 1, max_chars=12)[0].text == "Halden Works"
+    best, other = corpus.search("Tessmark river", 2)
+    assert best.relevance == 1 > (other.relevance or 1) > 0
     assert [hit.url for hit in corpus.search("Orl", 5)] == ["https://a.example/tessmark"]
     assert [corpus.search(query, 5) for query in ("xyzzy", "", "?!", "楚辞")] == [[]] * 4
     assert Corpus([]).search("anything", 3) == []
