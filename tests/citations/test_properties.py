@@ -24,13 +24,13 @@ generated = settings(deadline=None, derandomize=True, database=None, suppress_he
 
 
 @given(hostile_cases)
-@settings(generated, max_examples=40)
+@settings(generated, max_examples=25)
 def test_hostile_reports(case: Case) -> None:
     check(case)
 
 
 @given(planned_cases)
-@settings(generated, max_examples=40)
+@settings(generated, max_examples=25)
 def test_planned_reports(case: Case) -> None:
     check(case)
 
@@ -47,9 +47,10 @@ def test_what_failed_once(path: Path) -> None:
 
 
 @pytest.mark.timing
+@pytest.mark.parametrize("before", ["", "So [1].\n\n## References\n\n[1] ", "| a | b |\n|---|---|\n| "])
 @pytest.mark.parametrize("unit", fragments.UNITS, ids=ascii)
-def test_time_is_linear(unit: str) -> None:
-    time_is_linear(Case(unit=unit, sources=(Source(url="https://v.com/1"),)))
+def test_time_is_linear(unit: str, before: str) -> None:
+    time_is_linear(Case(text=before, unit=unit, sources=(Source(url="https://v.com/1"),)))
 
 
 @given(st.text(alphabet="abc XYZ.,;!?-_*#>|`~$\\(){}<&'\"\n\r\t0123456789中文，。：é", max_size=200))

@@ -21,23 +21,25 @@ def _listed(entries: str, title: str = "## References", behind: str = "## Append
     return parse_report(f"So it is [1].\n\n{title}\n\n{entries}\n\n{behind}")
 
 
-@pytest.mark.parametrize("numbering", _texts("numbering"))
 @pytest.mark.parametrize("gap", ["\n", "\n\n"])
-def test_numberings(numbering: str, gap: str) -> None:
-    entries = gap.join(numbering.replace("{}", str(n)) + f"A - https://v.com/{n}" for n in (1, 2))
-    assert _urls(_listed(entries)) == BOTH
+def test_numberings(gap: str) -> None:
+    def of(numbering: str) -> ParsedReport:
+        return _listed(gap.join(numbering.replace("{}", str(n)) + f"A - https://v.com/{n}" for n in (1, 2)))
+
+    assert [numbering for numbering in _texts("numbering") if _urls(of(numbering)) != BOTH] == []
 
 
-@pytest.mark.parametrize("text", _texts("where"))
 @pytest.mark.parametrize("numbering", ["[{}] ", "{}. ", "- ", "[{}]: "])
-def test_where_the_url_stands(text: str, numbering: str) -> None:
-    entries = (numbering.replace("{}", str(n)) + text.replace("{}", f"https://v.com/{n}") for n in (1, 2))
-    assert _urls(_listed("\n".join(entries))) == BOTH
+def test_where_the_url_stands(numbering: str) -> None:
+    def of(text: str) -> ParsedReport:
+        entries = (numbering.replace("{}", str(n)) + text.replace("{}", f"https://v.com/{n}") for n in (1, 2))
+        return _listed("\n".join(entries))
+
+    assert [text for text in _texts("where") if _urls(of(text)) != BOTH] == []
 
 
-@pytest.mark.parametrize("entries", [*_texts("other"), *_texts("shared line")])
-def test_other_lists(entries: str) -> None:
-    assert _urls(_listed(entries)) == BOTH
+def test_other_lists() -> None:
+    assert [text for text in (*_texts("other"), *_texts("shared line")) if _urls(_listed(text)) != BOTH] == []
 
 
 @pytest.mark.parametrize("appendix", _texts("after"))
@@ -49,14 +51,12 @@ def test_what_follows_a_list_is_no_entry(appendix: str, numbering: str) -> None:
     assert report.text[report.lists[0].end :].strip() == appendix.strip()
 
 
-@pytest.mark.parametrize("text", _texts("none"))
-def test_no_list(text: str) -> None:
-    assert parse_report(text).entries == ()
+def test_no_list() -> None:
+    assert [text for text in _texts("none") if parse_report(text).entries] == []
 
 
-@pytest.mark.parametrize("line", _texts("one"))
-def test_numbers_within_an_entry_begin_no_other(line: str) -> None:
-    assert [number for number, _ in _urls(_listed(line))] == [1]
+def test_numbers_within_an_entry_begin_no_other() -> None:
+    assert [line for line in _texts("one") if [number for number, _ in _urls(_listed(line))] != [1]] == []
 
 
 @pytest.mark.parametrize(
@@ -72,6 +72,11 @@ def test_a_number_that_the_next_line_has_again_began_no_entry_before(entries: st
     assert [(number, urls[0]) for number, urls in found] == [(n, f"https://v.com/{n}") for n in (1, 2, 3)]
 
 
+def test_entries_of_one_line_may_skip_a_number_and_the_last_may_name_no_target() -> None:
+    assert _urls(_listed("[1] A https://v.com/1 [3] B https://v.com/3")) == [BOTH[0], (3, ["https://v.com/3"])]
+    assert _urls(_listed("[1] A https://v.com/1 [2] B, a book")) == [BOTH[0], (2, [])]
+
+
 def test_a_list_without_heading_at_the_end_is_one() -> None:
     report = parse_report("So it is [1].\n\n[1] A - https://v.com/1\n[2] B - https://v.com/2\n\n")
     assert [entry.number for entry in report.entries] == [1, 2]
@@ -84,26 +89,15 @@ def test_footnotes_are_entries_wherever_they_stand() -> None:
     assert [mark.form for mark in report.marks] == ["footnote", "footnote"]
 
 
-def test_a_link_over_two_entries_belongs_to_neither() -> None:
-    report = _listed("[1] [```\n[1]](https://v.com)")
-    for entry in report.entries:
-        assert all(entry.start <= use.start and use.end <= entry.end for use in entry.urls)
-
-
 @pytest.mark.parametrize(
-    ("strength", "title"),
+    ("strength", "titles"),
     [
-        *(("strong", title) for title in _texts("strong")),
-        *(("strong", f"## **{title}**") for title in _texts("strong")),
-        *(
-            ("strong", markup.format(title))
-            for markup in _texts("markup")
-            for title in ("References", "参考文献", "참고문헌")
-        ),
-        *(("weak", title) for title in _texts("weak")),
-        *((None, title) for title in _texts("no title")),
+        ("strong", _texts("strong")),
+        ("strong", [text.format(name) for text in _texts("markup") for name in ("References", "参考文献", "참고문헌")]),
+        ("weak", _texts("weak")),
+        (None, _texts("no title")),
     ],
 )
-def test_titles(strength: str | None, title: str) -> None:
+def test_titles(strength: str | None, titles: list[str]) -> None:
     """Words of the table and nothing else, whatever markup is around them."""
-    assert title_strength(title) == strength
+    assert [title for title in titles if title_strength(title) != strength] == []

@@ -1,6 +1,5 @@
 """URLs: what two spellings of one address have in common, hosts, and the addresses of DOIs and arXiv papers."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -8,17 +7,17 @@ from aiq.citations.urls import UrlKey, canonical_host, parse_url, read_site, und
 from tests.citations.rows import rows
 
 
-@pytest.mark.parametrize(("host", "canonical"), rows("urls.jsonl", "host"))
-def test_hosts(host: str, canonical: str | None) -> None:
-    assert canonical_host(host) == canonical
-    if canonical is not None:
-        assert canonical_host(f"[{canonical}]" if ":" in canonical else canonical) == canonical
+def test_hosts() -> None:
+    for host, canonical in rows("urls.jsonl", "host"):
+        assert canonical_host(host) == canonical
+        if canonical is not None:
+            assert canonical_host(f"[{canonical}]" if ":" in canonical else canonical) == canonical
 
 
-@pytest.mark.parametrize(("address", "site"), rows("urls.jsonl", "site"))
-def test_sites(address: str, site: list[str | int | None] | None) -> None:
-    scheme, _, authority = address.partition("://")
-    assert read_site(scheme, authority) == (None if site is None else tuple(site))
+def test_sites() -> None:
+    for address, site in rows("urls.jsonl", "site"):
+        scheme, _, authority = address.partition("://")
+        assert read_site(scheme, authority) == (None if site is None else tuple(site)), address
 
 
 def test_a_name_and_what_is_under_it() -> None:
@@ -44,21 +43,14 @@ def key(text: str) -> UrlKey:
     return url.key
 
 
-@pytest.mark.parametrize(("one", "other"), rows("urls.jsonl", "same"))
-def test_spellings_of_one_address(one: str, other: str) -> None:
-    assert key(one) == key(other)
+def test_spellings_of_one_address_and_addresses_that_differ() -> None:
+    assert [pair for pair in rows("urls.jsonl", "same") if len({*map(key, pair)}) != 1] == []
+    assert [pair for pair in rows("urls.jsonl", "different") if len({*map(key, pair)}) != 2] == []
 
 
-@pytest.mark.parametrize(("one", "other"), rows("urls.jsonl", "different"))
-def test_addresses_that_differ(one: str, other: str) -> None:
-    assert key(one) != key(other)
-
-
-@pytest.mark.parametrize(
-    "text", [*(text for text, _ in rows("urls.jsonl", "malformed")), "https://e.com/" + "a" * 9000]
-)
-def test_malformed_urls_are_none_and_crash_nothing(text: str) -> None:
-    assert parse_url(text) is None
+def test_malformed_urls_are_none_and_crash_nothing() -> None:
+    texts = [*(text for text, _ in rows("urls.jsonl", "malformed")), "https://e.com/" + "a" * 9000]
+    assert [text for text in texts if parse_url(text)] == []
 
 
 def test_the_raw_url_stays_as_the_tool_gave_it() -> None:
@@ -68,9 +60,8 @@ def test_the_raw_url_stays_as_the_tool_gave_it() -> None:
     assert url.query == (("section", "2"), ("x", "1"))
 
 
-@pytest.mark.parametrize(("text", "stub"), rows("urls.jsonl", "stub"))
-def test_marks_of_truncation(text: str, stub: str | None) -> None:
-    assert without_ellipsis(text) == stub
+def test_marks_of_truncation() -> None:
+    assert [text for text, stub in rows("urls.jsonl", "stub") if without_ellipsis(text) != stub] == []
 
 
 def test_nothing_lies_below_a_paper() -> None:

@@ -123,16 +123,6 @@ async def test_sources_of_a_loop_that_marks_no_call_stand_in_the_order_of_its_ca
     assert urls(asked.sources.all()) == ["z/1", "z/2", "y/1", "y/2", "x/1", "x/2"]
 
 
-def test_tools_are_offered_by_data_source_as_chat_completions_take_them() -> None:
-    tools = session([]).tools
-    (offered,) = tools.definitions(("web",))
-    assert offered["type"] == "function"
-    assert (offered["function"]["name"], offered["function"]["description"]) == ("lookup", "Look something up.")
-    assert offered["function"]["parameters"]["required"] == ["query"]
-    assert tools.definitions() == [offered]
-    assert tools.definitions(()) == []
-
-
 async def test_urls_that_were_only_seen_are_kept_apart() -> None:
     asked = session([])
     await asked.call_tool("lookup", {"query": "https://c.example/asked"}, "id-1")

@@ -206,25 +206,27 @@ def test_a_release_that_is_none_is_refused(tmp_path: Path, release: object) -> N
         read(written(tmp_path, sheet([ROW])), release=release)
 
 
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder for all generated cases: each file is written over the one before."""
+    return tmp_path_factory.mktemp("scratch")
+
+
 cells = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=30)
 
 
 @given(st.lists(st.tuples(cells, cells, cells), min_size=1, max_size=6), st.integers(0, 3))
-def test_any_cells_survive_a_csv(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str, str]], above: int
-) -> None:
+def test_any_cells_survive_a_csv(scratch: Path, rows: list[tuple[str, str, str]], above: int) -> None:
     names = ("id", "question", "answer_0", "note")
     table = [dict(zip(names, (str(n), f"Q{row[0]}", *row[1:]), strict=True)) for n, row in enumerate(rows)]
-    samples = read(written(tmp_path_factory.mktemp("csv"), sheet(table, above)))
+    samples = read(written(scratch, sheet(table, above)))
     assert [sample.question.text for sample in samples] == [row["question"].strip() for row in table]
     assert [sample.answers for sample in samples] == [tuple(filter(None, [row["answer_0"].strip()])) for row in table]
 
 
 @given(st.binary(max_size=200), st.sampled_from([".csv", ".json", ".jsonl", ".csv.gz", ".jsonl.gz"]))
-def test_any_bytes_give_samples_or_one_clear_line(
-    tmp_path_factory: pytest.TempPathFactory, data: bytes, suffix: str
-) -> None:
-    path = tmp_path_factory.mktemp("bytes") / f"data{suffix}"
+def test_any_bytes_give_samples_or_one_clear_line(scratch: Path, data: bytes, suffix: str) -> None:
+    path = scratch / f"data{suffix}"
     path.write_bytes(data)
     assert str(path) in error(path)  # 200 random bytes are never a dataset
 
@@ -237,10 +239,8 @@ json_values = st.recursive(
 
 
 @given(st.fixed_dictionaries(dict.fromkeys(("id", "question", "expected_output", "false_premise"), json_values)))
-def test_any_json_object_gives_a_sample_or_one_clear_line(
-    tmp_path_factory: pytest.TempPathFactory, item: dict[str, Any]
-) -> None:
-    path = written(tmp_path_factory.mktemp("json"), json.dumps([item]), "data.json")
+def test_any_json_object_gives_a_sample_or_one_clear_line(scratch: Path, item: dict[str, Any]) -> None:
+    path = written(scratch, json.dumps([item]), "data.json")
     try:
         (sample,) = read(path)
     except DatasetError as failure:

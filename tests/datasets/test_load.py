@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -100,27 +101,44 @@ def test_a_format_of_ones_own_is_one_class_and_one_config(tmp_path: Path, monkey
         of_config("dataset.path=null")
 
 
+def of_hub(hub: str, split: str = "train") -> Dataset:
+    return load(
+        aiq.settings("dataset=freshqa", f"dataset.hub={hub}", f"dataset.hub_split={split}").dataset, seed=0, limit=None
+    )
+
+
+def test_rows_of_the_hub_are_read_and_its_failures_are_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def load_dataset(name: str, config: str | None, *, split: str) -> list[dict[str, object]]:
+        if split != "train":
+            raise ValueError(f"Unknown split {split}.\nShould be one of ['train'].")
+        return [{" ID": 1, "Question": "Who?", "false_premise": True, "answer_0": "Ilan", "answer_1": None}]
+
+    monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load_dataset))
+    (sample,) = (found := of_hub("a/b")).samples
+    assert (sample.id, sample.answers, sample.tags["false_premise"]) == ("1", ("Ilan",), "TRUE")
+    assert found.fingerprint == of_hub("a/b").fingerprint
+    with pytest.raises(
+        DatasetError, match=r"^dataset\.hub=a/b \(split x\) could not be loaded: Unknown split x\. Check"
+    ):
+        of_hub("a/b", "x")
+
+
 _HUB = """
 import sys
-import aiq
 from aiq.core.errors import DatasetError
-from aiq.datasets import load
-def go(hub, split="train"):
-    settings = aiq.settings("dataset=freshqa", f"dataset.hub={hub}", f"dataset.hub_split={split}").dataset
-    return load(settings, seed=0, limit=None)
-data = go(sys.argv[1])
-print([(s.id, s.question.text, s.answers, s.tags["false_premise"]) for s in data.samples])
-print(data.fingerprint == go(sys.argv[1]).fingerprint)
+from tests.datasets.test_load import of_hub
+print([(s.id, s.question.text, s.answers, s.tags["false_premise"]) for s in of_hub(sys.argv[1]).samples])
 for hub, split in (("nobody-here/not-there", "train"), (sys.argv[1], "nope")):
     try:
-        go(hub, split)
+        of_hub(hub, split)
     except DatasetError as error:
         print(str(error))
 """
 
 
-@pytest.mark.slow
-def test_the_hub_client_reads_and_its_failures_are_one_line(tmp_path: Path) -> None:
+@pytest.mark.whole
+def test_the_hub_client_itself(tmp_path: Path) -> None:
+    """Ten seconds of computing, nearly all of it in the client."""
     folder = tmp_path / "freshqa"
     folder.mkdir()
     (folder / "train.csv").write_text(
@@ -129,9 +147,8 @@ def test_the_hub_client_reads_and_its_failures_are_one_line(tmp_path: Path) -> N
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "cache")}
     command = [sys.executable, "-c", _HUB, str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
-    rows, equal, absent, split = done.stdout.splitlines()
+    rows, absent, split = done.stdout.splitlines()
     assert rows == "[('1', 'Who?', ('Ilan',), 'TRUE'), ('2', 'In what year?', ('1987', '1988'), 'FALSE')]"
-    assert equal == "True"
     assert absent.startswith("dataset.hub=nobody-here/not-there (split train) could not be loaded:")
     assert "set dataset.path" in absent
     assert "nope" in split

@@ -10,8 +10,8 @@ from aiq.judges.citation_audit import CitationAudit
 from tests.judges.parts import TASK, as_report, scripted
 
 
-def valid(level: MatchLevel = "exact", *, marked: bool = False) -> ValidCitation:
-    return ValidCitation(number=1, original_number=1, target="t", source="s", level=level, marked=marked)
+def valid(level: MatchLevel = "exact") -> ValidCitation:
+    return ValidCitation(number=1, original_number=1, target="t", source="s", level=level)
 
 
 def removed(*reasons: str) -> tuple[RemovedCitation, ...]:
@@ -31,9 +31,6 @@ async def score(audit: Audit | None) -> list[Score]:
     [
         # repetitions are in neither rate
         ([valid(), valid(), valid("prefix")], ["url_not_in_registry", *["duplicate_of_citation_1"] * 2], [3, 4, 2, 4]),
-        ([], ["unverifiable"], [0, 1, 0, 1]),
-        # a cut-off URL is exact where the report marked the cut
-        ([valid("truncation", marked=True), valid("truncation"), valid("document")], [], [3, 3, 2, 3]),
         ([], [], "the report has no citations"),
         ([], ["duplicate_of_citation_1"], "every reference repeats another one"),
     ],

@@ -23,32 +23,13 @@ from tests.settings import configured
 LIST = "[1] Atlas - https://atlas.example/a\n[2] News - https://news.example/b"
 
 
-@pytest.mark.parametrize(
-    "heading",
-    [
-        *("## References", "# Sources:", "**References**", "References:", "### 5. Works Cited", "## Reference list"),
-        *("## 参考文献", "参考来源：", "**引用的著作**", "## 资料来源"),
-    ],
-)
-def test_a_reference_list_is_split_off(heading: str) -> None:
-    body, references = split_references(f"# Title\n\nText [1].\n\n---\n\n{heading}\n\n{LIST}\n")
+def test_a_reference_list_is_split_off() -> None:
+    """With the rule above it; titles and what is no list: tests/citations."""
+    body, references = split_references(f"# Title\n\nText [1].\n\n---\n\n## References\n\n{LIST}\n")
     assert (body, references) == ("# Title\n\nText [1].", LIST)
-
-
-SPRING = "## Sources\n\nThe river has two sources in the hills."
-
-
-@pytest.mark.parametrize(
-    ("text", "rest"),
-    [
-        (f"Text [1].\n\n{LIST}", "Text [1]."),  # without a heading
-        *((text, text) for text in (SPRING, "Sources differ.\n\nMore text.", "1. One\n2. Two")),
-        (f"A\n\n## References\n{LIST}\n\n## Appendix\n\nB", "A\n\n## Appendix\n\nB"),
-        (f"A [1].\n\nReferences:\n{LIST}\n\nAnd so it ends.", "A [1].\n\nAnd so it ends."),
-    ],
-)
-def test_a_list_goes_and_what_looks_like_one_or_follows_it_stays(text: str, rest: str) -> None:
-    assert without_references(text).split() == rest.split()
+    appendix = f"A\n\n## References\n{LIST}\n\n## Appendix\n\nB"
+    assert without_references(appendix).split() == ["A", "##", "Appendix", "B"]
+    assert without_references(" 1. One\n2. Two") == "1. One\n2. Two"
 
 
 @pytest.mark.parametrize(
@@ -102,9 +83,9 @@ def test_hostile_text_takes_no_time(text: str) -> None:
 def test_real_reports_lose_their_citations_and_nothing_else(shared_data: Path) -> None:
     folder = shared_data / "deep_research_bench"
     rows: list[dict[str, Any]] = []
-    for name, step in (("raw_data/claude-3-7-sonnet-latest", 3), ("reference_science", 2)):
-        lines = gzip.decompress((folder / f"{name}.jsonl.gz").read_bytes()).splitlines()[::step]
-        rows += map(json.loads, lines)
+    for name in ("raw_data/claude-3-7-sonnet-latest", "reference_science"):
+        lines = gzip.decompress((folder / f"{name}.jsonl.gz").read_bytes()).splitlines()
+        rows += map(json.loads, lines[:: len(lines) // 4])
     for row in rows:
         body, references = split_references(row["article"])
         clean = without_citations(row["article"])

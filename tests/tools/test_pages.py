@@ -125,14 +125,14 @@ async def test_hostile_html_gives_a_page_or_a_typed_error(body: bytes, capfd: py
 
 
 async def test_a_page_of_very_many_elements_is_read_in_reasonable_time() -> None:
-    paragraphs = "".join(f"<p>Paragraph <a href='/{n}'>{n}</a> of the register.</p>" for n in range(60_000))
+    paragraphs = "".join(f"<p>Paragraph <a href='/{n}'>{n}</a> of the register.</p>" for n in range(15_000))
     start = time.process_time()
     page = await read(
         f"<html><head><title>A &amp; B</title></head><body>{paragraphs}</body></html>".encode(), "text/html"
     )
     assert page.title == "A & B"
-    assert "Paragraph 59999 of the register." in page.text
-    assert time.process_time() - start < 10
+    assert "Paragraph 14999 of the register." in page.text
+    assert time.process_time() - start < 3
 
 
 soup = st.sampled_from(["<p>", "</p>", "<table>", "<tr><td>", "<script>", "<", "words ", "维", "<!--", "&amp;", '"'])

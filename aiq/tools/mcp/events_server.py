@@ -1,7 +1,6 @@
 """The MCP server over a collection of events: the tools `analyze_events` and `describe_events`."""
 
 import json
-import os
 import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -26,7 +25,7 @@ from aiq.core.base import Record
 from aiq.core.errors import AiqError, ConfigError
 from aiq.core.files import resolve
 from aiq.core.plugins import describe
-from aiq.core.settings import Settings
+from aiq.core.settings import Settings, from_environment
 from aiq.llm.http import AsyncClient
 from aiq.tools.mcp.events import AnalyzeEvents, Answer, Bucket, Engine, EventFields, Scalar, query_of
 from aiq.tools.mcp.events_sqlite import SqliteEvents, read_events
@@ -55,11 +54,8 @@ async def open_engine(settings: EventsSettings) -> AsyncIterator[Engine]:
     """The engine that the settings name. Raises ConfigError or DatasetError."""
     remote = settings.opensearch
     if remote.url is not None:
-        key = os.environ.get(remote.api_key_env or "", "")
-        if remote.api_key_env and not key:
-            raise ConfigError(
-                f"events.opensearch.api_key_env: the environment variable {remote.api_key_env} is not set"
-            )
+        variable = remote.api_key_env
+        key = from_environment("events.opensearch.api_key_env", variable) if variable else ""
         async with AsyncClient() as client:
             yield OpenSearchEvents(settings.fields, remote, client, key)
         return

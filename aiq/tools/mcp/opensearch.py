@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
-from pydantic import BaseModel, Field
+from pydantic import AliasPath, BaseModel, Field
 
 from aiq.core.errors import ToolErrorKind
 from aiq.core.settings import Count, Endpoint, Positive, Settings
@@ -52,30 +52,18 @@ class OpenSearchSettings(Settings):
     timeout_seconds: Positive = Field(description="of one request")
 
 
-class _Total(BaseModel):
-    value: int
-
-
 class _Hit(BaseModel):
     source: Document = Field(alias="_source")
     sort: list[Scalar]
-
-
-class _Hits(BaseModel):
-    total: _Total
-    hits: list[_Hit]
-
-
-class _Shards(BaseModel):
-    failed: int
 
 
 class _Found(BaseModel):
     """The answer to a search, as far as it is read."""
 
     timed_out: bool
-    shards: _Shards = Field(alias="_shards")
-    hits: _Hits
+    failed: int = Field(validation_alias=AliasPath("_shards", "failed"))
+    total: int = Field(validation_alias=AliasPath("hits", "total", "value"))
+    hits: list[_Hit] = Field(validation_alias=AliasPath("hits", "hits"))
     aggregations: dict[str, Any] = {}
     pit_id: str | None = None
 
@@ -117,13 +105,13 @@ class OpenSearchEvents:
         if query.histogram:
             body["aggs"]["date_histogram"] = self._counted((query.histogram,), query, order, 0)
         found = await self._search(f"{self._base}/_search", body)
-        pit, page = found.pit_id or pit, found.hits.hits[: query.call.page_size]
-        after = page[-1].sort if len(found.hits.hits) > len(page) else None
+        pit, page = found.pit_id or pit, found.hits[: query.call.page_size]
+        after = page[-1].sort if len(found.hits) > len(page) else None
         if after is None:
             await self._api.send("DELETE", f"{self._base}/_search/point_in_time", {"pit_id": [pit]}, _Deleted)
         return answer(
             query,
-            (found.hits.total.value, found.aggregations[_IDS]["value"]),
+            (found.total, found.aggregations[_IDS]["value"]),
             [shown(hit.source, self.fields) for hit in page],
             after,
             None if after is None else pit,
@@ -148,10 +136,8 @@ class OpenSearchEvents:
     async def _search(self, url: str, body: Mapping[str, Any]) -> _Found:
         """Raises ToolError, also for an answer of which a part is missing: its counts would be wrong."""
         found = await self._api.send("POST", url, body, _Found)
-        if found.timed_out or found.shards.failed:
-            raise self._api.error(
-                ToolErrorKind.HTTP, f"incomplete: {found.shards.failed} shards failed, or time was out"
-            )
+        if found.timed_out or found.failed:
+            raise self._api.error(ToolErrorKind.HTTP, f"incomplete: {found.failed} shards failed, or time was out")
         return found
 
     def _path(self, name: str) -> str:

@@ -21,7 +21,7 @@ from aiq.citations.links import addresses
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.sources import Source
 from aiq.core.tools import ToolResult
-from aiq.tools.blocks import document, harmless, one_line, safe_url
+from aiq.tools.blocks import cut, document, harmless, one_line, safe_url
 from aiq.tools.deny import DenyList
 
 _WEB: Final = re.compile(r"https?://\S+", re.IGNORECASE)
@@ -46,11 +46,11 @@ class Reading:
         """Raises ToolError (`failed`) where the tool says that it failed."""
         if given.is_error:
             why = one_line(" ".join(_texts(given))) or "it failed and does not say why"
-            raise ToolError(ToolErrorKind.FAILED, f"{self._tool}: {self._cut(why)}")
+            raise ToolError(ToolErrorKind.FAILED, f"{self._tool}: {cut(why, self._max_chars)}")
         shown = self._shown(given)
         seen = shown[: self._max_chars]
         sources = self._sources.values() if seen == shown else [s for s in self._sources.values() if s.address in seen]
-        return ToolResult(content=self._cut(shown), sources=tuple(sources), denied=self._denied)
+        return ToolResult(content=cut(shown, self._max_chars), sources=tuple(sources), denied=self._denied)
 
     def _shown(self, given: CallToolResult) -> str:
         """The content's blocks, and the structured content where their texts do not say all of it."""
@@ -141,11 +141,6 @@ class Reading:
 
     def _denies(self, value: object) -> bool:
         return _is_web(value) and self._deny.has(value)
-
-    def _cut(self, text: str) -> str:
-        if len(text) <= self._max_chars:
-            return text
-        return f"{text[: self._max_chars]}\n[cut: the first {self._max_chars} of {len(text)} characters]"
 
 
 def _texts(given: CallToolResult) -> list[str]:

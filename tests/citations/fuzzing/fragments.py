@@ -107,5 +107,13 @@ UNITS = (
     "👩‍🔬", "\ud800", "\x00", "[1] https://v.com/1 ", "[1]\n", "```\n", "    a\n", "<div>\n", "a [1]. ",
     "<sup>1</sup>", "[[", "[a](b) ", "<https://v.com/1>", "[1]: https://v.com/1\n",
     "## 参考文献\n[1] a https://v.com/1\n", "Sources: [1] T - https://v.com/1 ",
+    "](", "*", ">", "&", "[[[[", "]]]]", "http://", "http://a](", "http://a，", "[a](", "[a](b ", "[a](<", '[a](b "',
+    "[a](b (", "![a](", "[1,", "[1] ", "<a b='", "<pre>", "<?", "<![CDATA[", "$a ", "$1 ", "a+", "）", "- - ", "# ",
+    "a\n", "a\n\n", "|a|\n", "| a\\|b ", "## References\n[1] a https://v.com/1\n", "Notes\n1. a\n", "[^1]: a\n",
+    "[^1]: https://v.com\n", "[1] a [2] b ", "[1] a - https://v.com/1 ", "(a\n", "Accessed\n", "So it is.1 ", "a**",
+    "<sup>", 'href="', " - \n  - \n", "> - a\n", "- ```\n", "[citation:", "x/http://v.com/-\n", "a.1,", "①", "a¹",
+    "[1]-", "=", "[1, 2, ", "<a> ", "<li>a https://v.com ", "1. https://v.com 2. ", "[2]x https://v.com ",
+    "[1] a https://v.com\n---\n", "[1,\n", "```\n[1] https://v.com/1\n```\n",
+    "```\n## References\n[1] https://v.com/1\n```\n", "```markdown\n", "[see ",
 )  # fmt: skip
 """What a hostile text repeats thousands of times."""

@@ -38,8 +38,13 @@ async def error_of(server: McpServer, tool: str, **arguments: Any) -> tuple[Tool
     return raised.value.kind, str(raised.value)
 
 
-async def test_tools_are_listed_page_by_page_and_failures_are_typed(make_server: MakeServer) -> None:
-    server = make_server("--pages", "3", timeout_seconds=30)
+async def test_failures_are_typed_none_waits_for_another_and_what_has_ended_is_started_anew(
+    make_server: MakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one test, since each server takes seconds of computing to start."""
+    monkeypatch.setenv("GIVEN", "with spaces")
+    monkeypatch.setenv("NOT_GIVEN", "secret")
+    server = make_server("--pages", "3", env=["GIVEN"], cwd=str(tmp_path), timeout_seconds=3)
     assert [tool.name for tool in await server.tools()] == list(real.TOOLS)
     assert said(await call(server, "noise")) == "call 1"
     assert await error_of(server, "refuse") == (ToolErrorKind.INVALID_ARGUMENTS, "my_refuse: text is no query")
@@ -48,53 +53,18 @@ async def test_tools_are_listed_page_by_page_and_failures_are_typed(make_server:
     assert "'warm' is not of type 'number'" in why
     kind, why = await error_of(server, "garbled")
     assert (kind, why.partition(";")[0]) == (ToolErrorKind.MALFORMED, GARBLED)
-    counted = await asyncio.gather(*(call(server, "count") for _ in range(5)))
-    assert sorted(map(said, counted)) == [f"call {number}" for number in range(5, 10)]
-
-
-async def test_calls_of_many_callers_wait_for_no_other(make_server: MakeServer) -> None:
-    """One after the other these would take more than a minute."""
-    server = make_server("sleep", timeout_seconds=10)
-    await server.tools()
-
-    async def caller() -> None:
-        for _ in range(4):
-            await call(server, "sleep", seconds=0.3)
-
-    async with asyncio.timeout(30):
-        await asyncio.gather(*(caller() for _ in range(60)))
-
-
-async def test_more_than_a_stream_may_have_is_too_large(make_server: MakeServer, free_port: int) -> None:
-    with over_http(free_port, "--old", "long") as url:
-        server = make_server(url=url)
-        kind, why = await error_of(server, "long", n=MOST_BYTES)
-        assert (kind, why) == (ToolErrorKind.TOO_LARGE, TOO_LARGE)
-        assert said(await call(server, "long", n=3)) == "xxx"
-
-
-async def test_a_call_that_takes_too_long_is_given_up_and_the_server_goes_on(make_server: MakeServer) -> None:
-    server = make_server("sleep", "count", timeout_seconds=1)
-    await server.tools()
-    slow, quick = await asyncio.gather(error_of(server, "sleep"), call(server, "count"))
-    assert slow == (ToolErrorKind.TIMEOUT, "my_sleep: the MCP server notes gave no answer within 1 s")
-    assert said(quick) == "call 2"
-    assert said(await call(server, "count")) == "call 3"
-
-
-async def test_a_server_that_ends_fails_the_calls_under_way_and_is_started_by_the_next(make_server: MakeServer) -> None:
-    server = make_server()
-    first = json.loads(said(await call(server, "environment")))[-1]
+    given, kept, folder, first = json.loads(said(await call(server, "environment")))
+    assert (given, kept, folder) == ("with spaces", None, str(tmp_path))
+    slow = asyncio.gather(*(error_of(server, "sleep") for _ in range(40)))
+    assert said(await call(server, "count")).startswith("call ")
+    assert {*await slow} == {(ToolErrorKind.TIMEOUT, "my_sleep: the MCP server notes gave no answer within 3 s")}
     ended = "the MCP server notes ended during the call; another call reaches it anew"
-    under_way = [error_of(server, "sleep"), error_of(server, "die")]
-    assert await asyncio.gather(*under_way) == [
+    assert await asyncio.gather(*(error_of(server, tool) for tool in ("sleep", "die"))) == [
         (ToolErrorKind.FAILED, f"my_sleep: {ended}"),
         (ToolErrorKind.FAILED, f"my_die: {ended}"),
     ]
-    assert sorted(map(said, await asyncio.gather(*(call(server, "count") for _ in range(2))))) == [
-        "call 1",
-        "call 2",
-    ]
+    counted = await asyncio.gather(*(call(server, "count") for _ in range(2)))
+    assert sorted(map(said, counted)) == ["call 1", "call 2"]
     second = json.loads(said(await call(server, "environment")))[-1]
     await server.close()
     for pid in {first, second}:
@@ -103,14 +73,12 @@ async def test_a_server_that_ends_fails_the_calls_under_way_and_is_started_by_th
     assert first != second
 
 
-async def test_a_server_gets_the_variables_that_are_named_and_its_folder(
-    make_server: MakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GIVEN", "with spaces")
-    monkeypatch.setenv("NOT_GIVEN", "secret")
-    server = make_server("environment", env=["GIVEN"], cwd=str(tmp_path))
-    given, kept, folder, _ = json.loads(said(await call(server, "environment")))
-    assert (given, kept, folder) == ("with spaces", None, str(tmp_path))
+async def test_more_than_a_stream_may_have_is_too_large(make_server: MakeServer, free_port: int) -> None:
+    with over_http(free_port, "--old", "long") as url:
+        server = make_server(url=url)
+        kind, why = await error_of(server, "long", n=MOST_BYTES)
+        assert (kind, why) == (ToolErrorKind.TOO_LARGE, TOO_LARGE)
+        assert said(await call(server, "long", n=3)) == "xxx"
 
 
 GARBLED = (

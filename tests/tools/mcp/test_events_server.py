@@ -1,9 +1,9 @@
 """`aiq mcp events` as any client sees it: real sessions of the official SDK, over stdio and over HTTP."""
 
+import asyncio
 import json
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,17 +16,19 @@ from mcp_types import CallToolResult, TextContent
 
 from aiq.__main__ import main
 from aiq.tools.mcp.events_sqlite import SqliteEvents, read_events
+from tests.experiment.conftest import Workplace
+from tests.forked import Forked
 from tests.tools.mcp.shipped_events import EVENTS, FIELDS, FILE, asked
 
 ROOT = Path(__file__).resolve().parents[3]
-COMMAND = ["-m", "aiq", "mcp", "events"]
+COMMAND = ("aiq", "mcp", "events")
 
 
 @asynccontextmanager
 async def over_stdio(*options: str) -> AsyncIterator[Client]:
     """A client whose server is a process of its own."""
     environment = {"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"]}
-    process = StdioServerParameters(command=sys.executable, args=[*COMMAND, *options], env=environment)
+    process = StdioServerParameters(command=sys.executable, args=["-m", *COMMAND, *options], env=environment)
     async with Client(stdio_client(process)) as client:
         yield client
 
@@ -34,18 +36,15 @@ async def over_stdio(*options: str) -> AsyncIterator[Client]:
 @asynccontextmanager
 async def over_http(*options: str) -> AsyncIterator[Client]:
     """A client of a server that listens on a port of this machine."""
-    command = [sys.executable, *COMMAND, "--http", "0", *options]
-    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as server:  # noqa: ASYNC220
-        assert server.stderr
-        try:
-            url = server.stderr.readline().split()[0]
-            assert url.startswith("http://127.0.0.1:")
-            async with Client(url) as client:
-                yield client
-        finally:
-            server.send_signal(signal.SIGINT)
-            assert server.wait() == 0
-            assert "Traceback" not in server.stderr.read()
+    with Forked(*COMMAND, "--http", "0", *options, cwd=ROOT) as server:
+        await asyncio.to_thread(Workplace.wait_for, lambda: "\n" in server.err, 60)
+        url = server.err.split()[0]
+        assert url.startswith("http://127.0.0.1:")
+        async with Client(url) as client:
+            yield client
+        server.send_signal(signal.SIGINT)
+        assert server.wait(60) == 0
+        assert "Traceback" not in server.err
 
 
 async def data(client: Client, tool: str = "analyze_events", **arguments: Any) -> dict[str, Any]:
@@ -60,17 +59,17 @@ async def data(client: Client, tool: str = "analyze_events", **arguments: Any) -
 
 
 @pytest.mark.slow
-async def test_tools_are_listed_and_a_collection_is_counted_and_scanned() -> None:
-    async with over_stdio() as client:
+async def test_a_collection_is_counted_scanned_and_described_and_mistakes_are_results_that_say_so() -> None:
+    async with over_http() as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert list(tools) == ["analyze_events", "describe_events"]
-        tool = tools["analyze_events"]
-        assert tool.output_schema
-        documents = tool.output_schema["properties"]["documents"]["items"]
+        listed = tools["analyze_events"]
+        assert listed.output_schema
+        documents = listed.output_schema["properties"]["documents"]["items"]
         assert documents == {"type": "object", "additionalProperties": True}  # checked at once, not value by value
-        properties = tool.input_schema["properties"]
+        properties = listed.input_schema["properties"]
         assert {"filters", "range_filters", "group_by", "date_histogram", "search_after", "pit_id"} <= set(properties)
-        assert "country, city, event_theme, organiser" in (tools["analyze_events"].description or "")
+        assert "country, city, event_theme, organiser" in (listed.description or "")
 
         first = await data(client, filters='{"country": "India"}', group_by="event_theme")
         assert {bucket["key"]: bucket["count"] for bucket in first["aggregations"]["group_by"]["buckets"]}["AI"] == 50
@@ -87,10 +86,6 @@ async def test_tools_are_listed_and_a_collection_is_counted_and_scanned() -> Non
         assert ids == [event["event_id"] for event in EVENTS if event["country"] == "India"]
         assert rest["documents"][0]["url"].startswith("https://events.offline.example/")
 
-
-@pytest.mark.slow
-async def test_the_fields_are_described_and_mistakes_are_results_that_say_so() -> None:
-    async with over_http() as client:
         found = await data(client, "describe_events")
         fields = {field["name"]: field for field in found["fields"]}
         assert (found["events"], list(fields)) == (

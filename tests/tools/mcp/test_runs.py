@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import sys
 from collections.abc import Callable
@@ -18,7 +17,7 @@ from tests.experiment.conftest import endpoint as endpoint
 from tests.experiment.conftest import here as here
 from tests.experiment.conftest import place as place
 from tests.tools.conftest import serving
-from tests.tools.mcp.conftest import SERVER
+from tests.tools.mcp.conftest import command
 from tests.tools.mcp.server import make_server
 
 pytestmark = pytest.mark.slow
@@ -39,23 +38,24 @@ async def answer(question, session):
 """
 
 
+TOOLS = ["environment", "look_up", "sleep"]
+
+
 @pytest.fixture
-def servers(here: Workplace) -> list[str]:
-    """The settings of a server in the folder of a run, and of an agent that calls it."""
-    shutil.copy(SERVER, here.path / "notes.py")
+def asks(here: Workplace) -> list[str]:
+    """The settings of an agent that calls a server."""
     (here.path / "asks.py").write_text(ASKS)
-    agent = ["agent=python", "agent.function=asks:answer"]
-    notes = f"[{sys.executable},notes.py,environment,look_up,sleep]"
-    return ["experiment=tiny", *agent, f"tools.mcp.notes.command={notes}", "runner.progress=false"]
+    return ["experiment=tiny", "agent=python", "agent.function=asks:answer", "runner.progress=false"]
 
 
 def test_a_run_is_replayed_without_its_server_and_scored_again_without_it(
-    here: Workplace, servers: list[str], capsys: pytest.CaptureFixture[str]
+    here: Workplace, asks: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     here.write_samples({"a": "what of March", "b": "what of May"})
-    assert main(["run", *servers, "cassette=record"]) == 0
-    (here.path / "notes.py").unlink()
-    assert main(["run", *servers, "cassette=replay"]) == 0
+    with serving(make_server(TOOLS, 1).streamable_http_app(), lifespan="on") as port:
+        asks.append(f"tools.mcp.notes.url=http://127.0.0.1:{port}/mcp")
+        assert main(["run", *asks, "cassette=record"]) == 0
+    assert main(["run", *asks, "cassette=replay"]) == 0
     first, second = here.runs()
     assert here.values(first) == here.values(second)
     (row, _) = here.lines(first / "samples.jsonl")
@@ -67,7 +67,7 @@ def test_a_run_is_replayed_without_its_server_and_scored_again_without_it(
     assert [citation["source"] for citation in row["audit"]["valid_citations"]] == ["notes://2026/march"]
     capsys.readouterr()
     assert main(["rescore", str(first), "judge.letters.minimum=1", "cassette=off", "runner.progress=false"]) == 0
-    assert main(["run", *servers]) == 2
+    assert main(["run", *asks]) == 2
     assert "tools.mcp.notes: " in capsys.readouterr().err
     assert len(here.runs()) == 3
 
@@ -89,9 +89,9 @@ def test_the_shallow_researcher_calls_the_server_of_the_page_by_config_alone(
     assert [one["source"] for one in row["audit"]["valid_citations"]] == ["https://notes.example/tower"]
 
 
-def test_a_run_that_is_told_to_stop_leaves_no_server(here: Workplace, servers: list[str]) -> None:
+def test_a_run_that_is_told_to_stop_leaves_no_server(here: Workplace, asks: list[str]) -> None:
     here.write_samples({"a": "wait for March"})
-    with here.start(*servers) as run:
+    with here.start(*asks, f"tools.mcp.notes.command=[{','.join(command(*TOOLS))}]") as run:
         here.wait_for(lambda: (here.path / "pid").exists() and (here.path / "pid").read_text().endswith("]"), 120)
         pid = json.loads((here.path / "pid").read_text())[-1]
         run.send_signal(signal.SIGTERM)
