@@ -8,6 +8,7 @@ RUN is a run folder, a run id below results/, an experiment (its latest run), or
 
 from argparse import ArgumentParser, Namespace
 
+from aiq.commands import add_results
 from aiq.core.errors import UserError
 from aiq.core.samples import SampleKey
 from aiq.runs.events import EventReader
@@ -22,7 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--epoch", type=int, metavar="N", help="which repetition of SAMPLE (1)")
     parser.add_argument("--judge", action="store_true", help="show what the judges asked and were told instead")
     parser.add_argument("--full", action="store_true", help="shorten nothing")
-    parser.add_argument("--results", default="results", metavar="DIR", help="where runs are looked for (results)")
+    add_results(parser)
 
 
 def run(args: Namespace) -> int:
