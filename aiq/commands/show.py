@@ -11,6 +11,7 @@ from argparse import ArgumentParser, Namespace
 from aiq.commands import add_results
 from aiq.core.errors import UserError
 from aiq.core.samples import SampleKey
+from aiq.core.text import some
 from aiq.runs.events import EventReader
 from aiq.runs.folder import RunFolder, find_run, natural
 from aiq.runs.reader import read_dataset, read_samples, read_scores, summary_of
@@ -69,8 +70,7 @@ def _row(folder: RunFolder, key: SampleKey) -> SampleRow:
         return rows[key]
     epochs = sorted(epoch for sample, epoch in rows if sample == key.sample_id)
     if epochs:
-        some = ", ".join(map(str, epochs))
-        raise UserError(f"sample {key.sample_id} has no epoch {key.epoch} in {folder.path}; it has {some}")
+        there = ", ".join(map(str, epochs))
+        raise UserError(f"sample {key.sample_id} has no epoch {key.epoch} in {folder.path}; it has {there}")
     samples = sorted({sample for sample, _ in rows}, key=natural)
-    some = ", ".join(samples[:8]) + (", ..." if len(samples) > 8 else "")
-    raise UserError(f"{folder.path} has no sample {key.sample_id}; it has {len(samples)}: {some}")
+    raise UserError(f"{folder.path} has no sample {key.sample_id}; it has {len(samples)}: {some(samples)}")
