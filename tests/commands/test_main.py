@@ -34,8 +34,6 @@ CHAT_HELP = ("usage: aiq chat [--thread NAME | --list] SETTING=VALUE ...", "chec
 @pytest.mark.parametrize(
     ("command", "told"),
     [
-        (["-m", "aiq"], ["run"]),
-        (["-m", "aiq", "run"], RUN_HELP),
         (["-m", "aiq.run"], RUN_HELP),
         (["-m", "aiq", "chat"], CHAT_HELP),
     ],
