@@ -72,7 +72,7 @@ def replays(*overrides: str, at_once: tuple[int, ...] = (1, 16)) -> tuple[list[P
     return sorted(path.parent for path in set(Path("results").glob("*/*/manifest.json")) - old), alone
 
 
-DEEP = ("experiment=deep_drb", "agent.deep.max_loops=1")
+DEEP = ("experiment=deep_drb", "judge=[race,fact]", "agent.deep.max_loops=1", "agent.deep.max_researcher_calls=1")
 RECORDED = (*DEEP, "dataset.ids=[1,9]")
 
 
