@@ -79,6 +79,19 @@ def test_the_first_agent_alone_may_be_left_out() -> None:
     assert adapter("texts").json_schema()["required"] == ["query"]
 
 
+@pytest.mark.parametrize(
+    ("given", "agent", "live"),
+    [
+        ([], "ai_q_chat", False),
+        (["experiment=shallow_freshqa"], "ai_q_shallow", False),
+        (["llm=openai", "llm.model=m", "search=tavily", "web=live"], "ai_q_chat", True),
+    ],
+)
+def test_an_experiment_takes_the_place_of_the_defaults(given: list[str], agent: str, live: bool) -> None:
+    setup = setup_of(given)
+    assert ([*setup.agents], setup.live) == ([agent], live)
+
+
 def test_an_agent_that_is_named_twice_is_the_one_with_settings() -> None:
     agents = setup_of(["agent=shannon", "agent.force_research=false", "serve.agents=[planner,shannon]"]).agents
     assert list(agents) == ["shannon", "planner"]
