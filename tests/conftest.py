@@ -4,6 +4,7 @@ import ipaddress
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -21,12 +22,14 @@ from tests.composed_once import compose_once
 from tests.forked import STACK
 
 _REPOSITORY = Path(__file__).resolve().parent.parent
+BUSY_MS = 60_000
+"""Milliseconds that anything in a browser may take: a busy machine fails no test."""
 
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")  # a busy machine fails no test
 
 
-_SLOW_FIXTURES = {"browser", "here", "in_browser", "offline_port", "offline_stack", "shared_data", "world_port"}
+_SLOW_FIXTURES = {"chromium", "here", "offline_port", "offline_stack", "shared_data", "world_port"}
 """They do whole runs, start processes or browsers, or bring real reports by the hundred."""
 
 
@@ -122,6 +125,28 @@ def world_port(one_stack: Callable[..., int]) -> int:
 def children_share_a_stack(world_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes of `tests.forked` use the stack of this one, which takes them seconds to start."""
     monkeypatch.setenv(STACK, str(world_port))
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """The browser of this machine, driven by Playwright, beside whose loop no test of the module can run its own."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("no chromium on this machine")
+    playwright.expect.set_options(timeout=BUSY_MS)
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def window(chromium: Any) -> Any:
+    """What pages are opened in."""
+    context = chromium.new_context()
+    context.set_default_timeout(BUSY_MS)
+    return context
 
 
 @pytest.fixture(scope="session")

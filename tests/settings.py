@@ -59,8 +59,8 @@ def _changed(kind: type[BaseModel], values: Mapping[str, Any], changes: Mapping[
 
 def _of_class(kind: type[BaseModel]) -> Mapping[str, Any]:
     """The shipped settings of a class; of one that others inherit from, those of the first of these."""
-    places = _places()
-    file, *path = places.get(kind) or next((place for other, place in places.items() if issubclass(other, kind)), [""])
+    known = places()
+    file, *path = known.get(kind) or next((place for other, place in known.items() if issubclass(other, kind)), [""])
     found: Mapping[str, Any] = reduce(lambda values, name: values.get(name, {}), path, _composed(file) if file else {})
     return {name: value for name, value in found.items() if name in kind.model_fields}
 
@@ -76,7 +76,7 @@ def _composed(file: str) -> Mapping[str, Any]:
 
 
 @cache
-def _places() -> Mapping[type[BaseModel], tuple[str, ...]]:
+def places() -> Mapping[type[BaseModel], tuple[str, ...]]:
     """Where the settings of each class stand: the config file that names the plugin, and the names below it."""
     found: dict[type[BaseModel], tuple[str, ...]] = {}
     for kind, place in [*_sections(RunSettings, "config"), *_plugins()]:

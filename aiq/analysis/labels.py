@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from aiq.analysis.calibration_inputs import Label, read_labels
 from aiq.core.base import Record
@@ -114,21 +114,7 @@ def _here(metric: Metric, pairs: Labelled, judged: Judged, labelled: set[str]) -
     bounds = Bounded(metric.low, metric.high)
     others = [score for sample, score in judged.scores.items() if sample not in labelled]
     mean, interval, weight = corrected(pairs, others, judged.failed, metric.worst or 0.0, bounds)
-    alone, alone_ci = labels_alone(pairs, bounds)
-    n = len(judged.scores) + judged.failed
-    return Corrected(
-        metric=metric.name,
-        method="ppi++",
-        mean=mean,
-        ci95=interval,
-        n=n,
-        labels=len(pairs),
-        failed=judged.failed,
-        judge=_whole(fmean(judged.scores.values()), metric, judged),
-        labels_alone=alone,
-        labels_ci95=alone_ci,
-        weight=weight,
-    )
+    return _corrected(metric, pairs, judged, bounds, method="ppi++", mean=mean, ci95=interval, weight=weight)
 
 
 def _elsewhere(metric: Metric, pairs: Labelled, judged: Judged) -> Corrected | str:
@@ -141,21 +127,23 @@ def _elsewhere(metric: Metric, pairs: Labelled, judged: Judged) -> Corrected | s
     found = transported(scores, known) if scores else None
     if found is None:
         return "by these labels the judge is no better than chance"
-    alone, alone_ci = labels_alone(pairs)
-    whole = [_whole(value, metric, judged) for value in (found[0], *found[1])]
+    mean, low, high = (_whole(value, metric, judged) for value in (found[0], *found[1]))
+    right = {"sensitivity": known.sensitivity, "specificity": known.specificity}
+    return _corrected(metric, pairs, judged, None, method="lee", mean=mean, ci95=(low, high), **right)
+
+
+def _corrected(metric: Metric, pairs: Labelled, judged: Judged, bounds: Bounded | None, **found: Any) -> Corrected:
+    """What was found, beside what the judge alone and the labels alone say."""
+    alone, alone_ci = labels_alone(pairs, bounds)
     return Corrected(
         metric=metric.name,
-        method="lee",
-        mean=whole[0],
-        ci95=(whole[1], whole[2]),
-        n=len(scores) + judged.failed,
+        n=len(judged.scores) + judged.failed,
         labels=len(pairs),
         failed=judged.failed,
-        judge=_whole(fmean(scores), metric, judged),
+        judge=_whole(fmean(judged.scores.values()), metric, judged),
         labels_alone=alone,
         labels_ci95=alone_ci,
-        sensitivity=known.sensitivity,
-        specificity=known.specificity,
+        **found,
     )
 
 

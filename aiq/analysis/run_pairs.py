@@ -11,7 +11,7 @@ from aiq.analysis.baselines import Recorded, differing, recorded_state, report_d
 from aiq.core.errors import UserError
 from aiq.core.reports import Metric
 from aiq.core.samples import SampleKey
-from aiq.core.text import counted
+from aiq.core.text import counted, some
 from aiq.runs.folder import not_finished
 from aiq.runs.manifest import FailureRule, JudgeSpec, Manifest
 from aiq.runs.state import AttemptState, RunState
@@ -139,8 +139,7 @@ class RunPair:
             return
         for run, other in ((a, b), (b, a)):
             if lacking := [sample for sample in run.samples if sample not in other.samples]:
-                some = ", ".join(lacking[:3]) + (", ..." if len(lacking) > 3 else "")
-                yield f"{other.label} lacks {counted(len(lacking), 'sample')} of {run.label} ({some})"
+                yield f"{other.label} lacks {counted(len(lacking), 'sample')} of {run.label} ({some(lacking, 3)})"
 
     def _judge_change(self, judge: JudgeSpec, other: JudgeSpec) -> str:
         """In which of what its hash covers."""

@@ -14,6 +14,7 @@ from aiq.cassettes.exchange import Exchange
 from aiq.cassettes.redact import Redactor
 from aiq.cassettes.store import RECORD_ANEW, Store
 from aiq.core.errors import UserError
+from aiq.core.text import counted
 
 _EXCHANGES = (
     "SELECT e.id, coalesce(c.name, 'no cassette') FROM exchanges e LEFT JOIN cassettes c ON c.id = e.cassette"
@@ -111,7 +112,3 @@ def _leaves(value: Any) -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for inner in value:
             yield from _leaves(inner)
-
-
-def counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aiq.core.errors import UserError
+from aiq.core.text import some
 
 if TYPE_CHECKING:
     from aiq.citations.files import AuditCase, AuditedReport
@@ -113,16 +114,29 @@ def _cases(args: Namespace) -> list["AuditCase"]:
 
 
 def _of_run(path: Path, args: Namespace) -> list["AuditCase"]:
-    from dataclasses import replace
+    """Every answered (sample, epoch) by sample and epoch, as its agent wrote it, with the settings of the run.
 
-    from aiq.analysis.audits import cases_of_run
-    from aiq.runs.folder import RunFolder
+    Raises UserError where there is none.
+    """
+    from aiq.citations.files import AuditCase
+    from aiq.core.run_settings import CitationSettings
+    from aiq.runs.folder import RunFolder, natural
+    from aiq.runs.reader import read_samples
 
     if not (path / "manifest.json").is_file():
         raise UserError(f"{path} is no run folder (it holds no manifest.json); name one, results/EXPERIMENT/RUN_ID")
     if args.sources is not None:
         raise UserError(f"{path} is a run, which has its own sources; leave --sources out")
-    return [replace(case, settings=_settings(args, case.settings)) for case in cases_of_run(RunFolder(path))]
+    folder = RunFolder(path)
+    settings = _settings(args, folder.read_manifest().section("citations", CitationSettings))
+    cases = [
+        AuditCase(text, row.sources, settings, row.sample_id, row.epoch, row.question)
+        for row in read_samples(folder).values()
+        if row.answered and (text := row.raw_report or row.report) is not None
+    ]
+    if not cases:
+        raise UserError(f"{path}: the run has no answered sample, so there is nothing to audit")
+    return sorted(cases, key=lambda case: (natural(case.sample_id or ""), case.epoch or 0))
 
 
 def _chosen(cases: list["AuditCase"], args: Namespace) -> list["AuditCase"]:
@@ -137,8 +151,7 @@ def _chosen(cases: list["AuditCase"], args: Namespace) -> list["AuditCase"]:
     if not chosen:
         wanted = f"epoch {epoch} of sample {args.sample}" if of_sample else f"report of sample {args.sample}"
         known = [case.name for case in of_sample or cases]
-        some = ", ".join(known[:8]) + (", ..." if len(known) > 8 else "")
-        raise UserError(f"{args.report} has no {wanted}; it has {some}")
+        raise UserError(f"{args.report} has no {wanted}; it has {some(known)}")
     return chosen
 
 

@@ -9,18 +9,19 @@ the same reports. --labels compares with a file of rows {"sample_id", "metric", 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from aiq.commands import add_json, add_results, write_json
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("run", nargs="+", metavar="RUN", help="run folders, run ids, or `latest`")
     parser.add_argument("--labels", type=Path, metavar="FILE", help="your labels of the runs' samples (.jsonl, .csv)")
-    parser.add_argument("--json", type=Path, metavar="OUT", help="write the figures here as well")
-    parser.add_argument("--results", default="results", metavar="DIR", help="where runs are looked for (results)")
+    add_json(parser)
+    add_results(parser)
 
 
 def run(args: Namespace) -> int:
     from aiq.analysis.calibration import calibrate
     from aiq.analysis.reliability import write_calibration
-    from aiq.citations.files import write_text
     from aiq.runs.folder import find_run
     from aiq.site.calibration_tables import calibration_tables
     from aiq.site.tables import show
@@ -30,6 +31,5 @@ def run(args: Namespace) -> int:
     show(calibration_tables(calibration))
     if calibration.metrics:
         print(f"written to {write_calibration(folders[0], calibration)}")
-    if args.json is not None:
-        write_text(args.json, calibration.model_dump_json(indent=2) + "\n")
+    write_json(args.json, calibration)
     return 0

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from aiq.core.errors import UserError
+from aiq.core.text import counted
 
 if TYPE_CHECKING:
     from aiq.cassettes.recorder import Account
@@ -86,8 +87,6 @@ def _list(args: Namespace) -> int:
 
 
 def _verify(args: Namespace) -> int:
-    from aiq.cassettes.verify import counted
-
     folders: list[Path] = []
     for given in args.dirs:
         below = {path.parent for path in given.glob("**/*.sqlite") if path in _files(path.parent).values()}
@@ -141,8 +140,6 @@ def _wrong(stores: "Mapping[Account, Store]") -> Iterator[str]:
 
 
 def _forget(args: Namespace) -> int:
-    from aiq.cassettes.verify import counted
-
     forgotten: dict[str, list[str]] = {}
     with _opened(args.dir, writes=True) as stores:
         for store in stores.values():
@@ -169,7 +166,6 @@ def _of_samples(store: "Store", samples: Collection[str]) -> list[str]:
 
 def _export(args: Namespace) -> int:
     from aiq.cassettes import vcr
-    from aiq.cassettes.verify import counted
 
     form: vcr.Form = "json" if args.json else "yaml"
     cassettes, exchanges, without = 0, 0, Counter[str]()
@@ -197,7 +193,6 @@ def _import(args: Namespace) -> int:
     from aiq.cassettes.redact import Redactor, secret_values
     from aiq.cassettes.store import Store
     from aiq.cassettes.vcr import imported
-    from aiq.cassettes.verify import counted
     from aiq.core.samples import SampleKey
 
     if not args.sample or args.epoch < 1:

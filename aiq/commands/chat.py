@@ -17,7 +17,7 @@ import sys
 import time
 import uuid
 from argparse import ArgumentParser, Namespace
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from itertools import count
@@ -57,11 +57,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
+    from aiq.experiment.compose import settings_from
+    from aiq.experiment.live import live_config
     from aiq.experiment.runner import EXIT_CODE
 
     if args.thread is not None and not args.thread.strip():
         raise ConfigError("--thread: a conversation's name cannot be blank; leave it out for a new one")
-    settings = _settings(args.overrides)
+    settings = settings_from(live_config(args.overrides, _DEFAULTS, _IDLE)[1])
     kept = settings.checkpointer.kind != "memory"
     logging.getLogger("langgraph").setLevel(logging.ERROR)  # it warns of what other agents keep in a thread
     if args.list:
@@ -80,22 +82,6 @@ def run(args: Namespace) -> int:
         code = EXIT_CODE
     print(f"\nleft; go on with: {again}" if kept else "\nleft; nothing is kept (checkpointer=sqlite keeps it)")
     return code
-
-
-def _settings(given: Sequence[str]) -> RunSettings:
-    """The settings of the conversation. Raises ConfigError, one line."""
-    from aiq.experiment.compose import compose, settings_from
-    from aiq.experiment.resources import needs_offline_stack
-
-    names = {text.lstrip("+~").partition("=")[0] for text in given}
-    for name in sorted(names):
-        if why := _IDLE.get(name.partition(".")[0]):
-            raise ConfigError(f"{name}: {why}; leave it out")
-    defaults = [text for text in _DEFAULTS if not {"experiment", text.partition("=")[0]} & names]
-    settings = settings_from(compose([*defaults, *given]))
-    if not defaults or "clock" in names or needs_offline_stack(settings):
-        return settings
-    return settings_from(compose([*defaults, *given, "clock=now"]))
 
 
 async def _list(settings: RunSettings) -> None:

@@ -13,7 +13,7 @@ from os.path import relpath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aiq.core.errors import UserError
+from aiq.commands import add_effect, add_json, add_results, write_json
 
 if TYPE_CHECKING:
     from aiq.analysis.compare import ComparedRun
@@ -24,18 +24,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--metric", action="append", default=[], metavar="NAME", help="only this, and by slice; may be repeated"
     )
-    parser.add_argument(
-        "--effect",
-        type=float,
-        default=0.02,
-        metavar="SHARE",
-        help="a difference worth finding, as a share of the metric's range, or else of A's mean (0.02)",
-    )
+    add_effect(parser)
     parser.add_argument("--judges", action="store_true", help="compare the judges of the same reports")
     parser.add_argument("--force", action="store_true", help="compare what runs share that differ in more")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables here, with links to samples")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure here")
-    parser.add_argument("--results", default="results", metavar="DIR", help="where runs are looked for (results)")
+    add_json(parser)
+    add_results(parser)
 
 
 def run(args: Namespace) -> int:
@@ -47,8 +41,6 @@ def run(args: Namespace) -> int:
     from aiq.site.analysis_tables import comparison_markdown, comparison_parts, comparison_text
     from aiq.site.tables import notes, replay_note, show
 
-    if not 0 < args.effect <= 1:
-        raise UserError(f"--effect {args.effect}: a share of a metric's range is above 0 and at most 1, such as 0.02")
     check_outputs(args.json, args.markdown)
     folders = [find_recorded(name, args.results) for name in args.runs]
     found = compare(folders, metrics=args.metric, effect=args.effect, judges=args.judges, force=args.force)
@@ -59,8 +51,7 @@ def run(args: Namespace) -> int:
     ]
     remarks = list(dict.fromkeys(said))
     show(*comparison_text(comparison_parts(found, remarks)))
-    if args.json is not None:
-        write_text(args.json, found.model_dump_json(indent=2) + "\n")
+    write_json(args.json, found)
     if args.markdown is not None:
 
         def link(of: "ComparedRun", sample: str) -> str:

@@ -9,6 +9,8 @@ were drawn at random. With labels of other runs name these: --labelled OTHER; th
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from aiq.commands import add_json, add_results, write_json
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="a run folder, a run id, or `latest`")
@@ -16,13 +18,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--labelled", action="append", default=[], metavar="OTHER", help="the run that was labelled; may be repeated"
     )
-    parser.add_argument("--json", type=Path, metavar="OUT", help="write the figures here as well")
-    parser.add_argument("--results", default="results", metavar="DIR", help="where runs are looked for (results)")
+    add_json(parser)
+    add_results(parser)
 
 
 def run(args: Namespace) -> int:
     from aiq.analysis.labels import correct
-    from aiq.citations.files import write_text
     from aiq.runs.folder import find_run
     from aiq.site.analysis_tables import corrected_table
     from aiq.site.tables import show
@@ -30,6 +31,5 @@ def run(args: Namespace) -> int:
     folder = find_run(args.run, args.results)
     found = correct(folder, args.labels, [find_run(name, args.results) for name in args.labelled])
     show(*corrected_table(found))
-    if args.json is not None:
-        write_text(args.json, found.model_dump_json(indent=2) + "\n")
+    write_json(args.json, found)
     return 0

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aiq.commands import add_results
 from aiq.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--name", metavar="MODEL", help="drb: the name of the files (the run's experiment)")
     parser.add_argument("--epoch", type=int, default=1, metavar="N", help="drb: which repetition (1)")
-    parser.add_argument("--results", default="results", metavar="DIR", help="where runs are looked for (results)")
+    add_results(parser)
 
 
 def run(args: Namespace) -> int:

@@ -5,10 +5,12 @@ RUN is a run folder, a run id below results/, or `latest`.
 
 from argparse import ArgumentParser, Namespace
 
+from aiq.commands import add_results
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="a run folder, a run id, or `latest`")
-    parser.add_argument("--results", default="results", metavar="DIR", help="where runs are looked for (results)")
+    add_results(parser)
 
 
 def run(args: Namespace) -> int:

@@ -13,6 +13,8 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from aiq.commands import add_json, add_results, write_json
+
 if TYPE_CHECKING:
     from aiq.analysis.baselines import BaselineFile, Recorded
 
@@ -29,8 +31,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--update", action="store_true", help="write the baseline anew from RUN; say what changes")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="append the report here, as for a job's page")
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit's XML here")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure here")
-    parser.add_argument("--results", default="results", metavar="DIR", help="where runs are looked for (results)")
+    add_json(parser)
+    add_results(parser)
 
 
 def run(args: Namespace) -> int:
@@ -54,8 +56,7 @@ def run(args: Namespace) -> int:
         return _update(found, baseline)
     result = gate(baseline, found, settings)
     show(*comparison_text([*gate_parts(result), *notes(found.read_summary())]))
-    if args.json is not None:
-        write_text(args.json, result.model_dump_json(indent=2) + "\n")
+    write_json(args.json, result)
     if args.junit is not None:
         write_text(args.junit, junit(result))
     if args.markdown is not None:

@@ -8,9 +8,8 @@ between them. A run is a folder, a run id below results/, or `latest`; epochs=2 
 """
 
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
 
-from aiq.core.errors import UserError
+from aiq.commands import add_effect, add_json, add_results, write_json
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -19,30 +18,21 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--metric", action="append", default=[], metavar="NAME", help="plan to compare this alone; may be repeated"
     )
-    parser.add_argument(
-        "--effect",
-        type=float,
-        default=0.02,
-        metavar="SHARE",
-        help="a difference worth finding, as a share of the metric's range, or else of its mean (0.02)",
-    )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure here")
-    parser.add_argument("--results", default="results", metavar="DIR", help="where runs are looked for (results)")
+    add_effect(parser)
+    add_json(parser)
+    add_results(parser)
 
 
 def run(args: Namespace) -> int:
     from aiq.analysis.baselines import find_recorded
     from aiq.analysis.power import plan
-    from aiq.citations.files import check_outputs, write_text
+    from aiq.citations.files import check_outputs
     from aiq.site.power_tables import power_text
     from aiq.site.tables import show
 
-    if not 0 < args.effect <= 1:
-        raise UserError(f"--effect {args.effect}: a share of a metric's range is above 0 and at most 1, such as 0.02")
     check_outputs(args.json)
     folders = [find_recorded(name, args.results) for name in (args.run, args.other) if name is not None]
     found = plan(folders, metrics=args.metric, effect=args.effect)
     show(*power_text(found, args.effect))
-    if args.json is not None:
-        write_text(args.json, found.model_dump_json(indent=2) + "\n")
+    write_json(args.json, found)
     return 0

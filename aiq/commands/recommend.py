@@ -13,6 +13,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
+from aiq.commands import add_results
 from aiq.core.errors import UserError
 from aiq.core.usage import SpendName
 
@@ -25,7 +26,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--metric", metavar="NAME", help="what is to be good (the sweep's own)")
     parser.add_argument("--spend", choices=get_args(SpendName), help="what is to be low (the sweep's own)")
     parser.add_argument("--write", type=Path, metavar="FILE.yaml", help="write it here, as an experiment's config")
-    parser.add_argument("--results", default="results", metavar="DIR", help="where sweeps are looked for (results)")
+    add_results(parser, "sweeps")
 
 
 def run(args: Namespace) -> int:

@@ -10,12 +10,14 @@ not changed keep their scores. RUN is a run folder, a run id, or `latest`.
 import sys
 from argparse import ArgumentParser, Namespace
 
+from aiq.commands import add_results
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.usage = f"{parser.prog} RUN SETTING=VALUE ..."
     parser.add_argument("run", metavar="RUN", help="a run folder, a run id, or `latest`")
     parser.add_argument("overrides", nargs="*", metavar="SETTING=VALUE", help="of judge, llm, web, search, runner")
-    parser.add_argument("--results", default="results", metavar="DIR", help="where runs are looked for (results)")
+    add_results(parser)
 
 
 def run(args: Namespace) -> int:

@@ -8,12 +8,14 @@ A sweep has the score of its recommended point; --points lists its points too, w
 
 from argparse import ArgumentParser, Namespace
 
+from aiq.commands import add_results
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("words", nargs="*", metavar="WORD", help="part of an id, experiment, agent, model, status, ...")
     parser.add_argument("--points", action="store_true", help="list the points of sweeps too")
     parser.add_argument("--json", action="store_true", help="print a JSON list instead of a table")
-    parser.add_argument("--results", default="results", metavar="DIR", help="where runs are looked for (results)")
+    add_results(parser)
 
 
 def run(args: Namespace) -> int:

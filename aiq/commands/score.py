@@ -8,21 +8,21 @@ gzipped. Printed are the official figures as the official tools write them, and 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from aiq.commands import add_json, write_json
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("kind", choices=("race", "fact"), help="what the file holds")
     parser.add_argument("file", type=Path, metavar="FILE", help="raw_results.jsonl or validated.jsonl")
-    parser.add_argument("--json", type=Path, metavar="OUT", help="write the figures here as well")
+    add_json(parser)
 
 
 def run(args: Namespace) -> int:
     from aiq.analysis.official import fact_scores, race_scores
-    from aiq.citations.files import write_text
     from aiq.site.analysis_tables import official_table
     from aiq.site.tables import show
 
     scores = race_scores(args.file) if args.kind == "race" else fact_scores(args.file)
-    if args.json is not None:
-        write_text(args.json, scores.model_dump_json(indent=2) + "\n")
+    write_json(args.json, scores)
     show(official_table(scores))
     return 0

@@ -8,8 +8,10 @@ RUN is a run folder, a run id below results/, an experiment (its latest run), or
 
 from argparse import ArgumentParser, Namespace
 
+from aiq.commands import add_results
 from aiq.core.errors import UserError
 from aiq.core.samples import SampleKey
+from aiq.core.text import some
 from aiq.runs.events import EventReader
 from aiq.runs.folder import RunFolder, find_run, natural
 from aiq.runs.reader import read_dataset, read_samples, read_scores, summary_of
@@ -22,7 +24,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--epoch", type=int, metavar="N", help="which repetition of SAMPLE (1)")
     parser.add_argument("--judge", action="store_true", help="show what the judges asked and were told instead")
     parser.add_argument("--full", action="store_true", help="shorten nothing")
-    parser.add_argument("--results", default="results", metavar="DIR", help="where runs are looked for (results)")
+    add_results(parser)
 
 
 def run(args: Namespace) -> int:
@@ -68,8 +70,7 @@ def _row(folder: RunFolder, key: SampleKey) -> SampleRow:
         return rows[key]
     epochs = sorted(epoch for sample, epoch in rows if sample == key.sample_id)
     if epochs:
-        some = ", ".join(map(str, epochs))
-        raise UserError(f"sample {key.sample_id} has no epoch {key.epoch} in {folder.path}; it has {some}")
+        there = ", ".join(map(str, epochs))
+        raise UserError(f"sample {key.sample_id} has no epoch {key.epoch} in {folder.path}; it has {there}")
     samples = sorted({sample for sample, _ in rows}, key=natural)
-    some = ", ".join(samples[:8]) + (", ..." if len(samples) > 8 else "")
-    raise UserError(f"{folder.path} has no sample {key.sample_id}; it has {len(samples)}: {some}")
+    raise UserError(f"{folder.path} has no sample {key.sample_id}; it has {len(samples)}: {some(samples)}")

@@ -14,6 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from aiq.commands import add_results
 from aiq.core.errors import RunAborted, UserError
 from aiq.runs.folder import LATEST, MANIFEST, SWEEP_FILE, RunFolder, find_run, in_use, newest, places
 
@@ -33,7 +34,7 @@ _MEANINGS: Final = {
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("run", nargs="?", default=LATEST, metavar="RUN", help="a run or sweep (the last one begun)")
-    parser.add_argument("--results", default="results", metavar="DIR", help="where runs are looked for (results)")
+    add_results(parser)
 
 
 def run(args: Namespace) -> int:

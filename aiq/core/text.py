@@ -4,6 +4,7 @@ JSON escapes can spell half of a character pair, which no file can hold.
 """
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -29,3 +30,8 @@ def whole_json(body: bytes) -> bytes:
 def counted(n: int, one: str, several: str = "") -> str:
     """So many of what has the name `one`, its plural `several`: with an s where that is not given."""
     return f"{n:,} {one if n == 1 else several or f'{one}s'}"
+
+
+def some(names: Sequence[str], most: int = 8) -> str:
+    """The first of these, and dots where there are more."""
+    return ", ".join([*names[:most], *(["..."] if len(names) > most else [])])

@@ -3,7 +3,7 @@
 import asyncio
 import signal
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
@@ -11,11 +11,9 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from aiq.core.errors import ConfigError
-from aiq.core.run_settings import RunSettings
 from aiq.runs.folder import RunFolder
-from aiq.serve.agents import Agents
 from aiq.serve.app import make_app
-from aiq.serve.settings import ServeSettings
+from aiq.serve.settings import ServeSettings, Setup
 from aiq.serve.tasks import Service, serving
 
 _KEEP_ALIVE_SECONDS = 30
@@ -81,24 +79,14 @@ class Serving:
     address: str
 
 
-async def serve(
-    agents: Agents,
-    settings: RunSettings,
-    api: ServeSettings,
-    overrides: Sequence[str],
-    render: Callable[[str], str],
-    greet: Callable[[Serving], None],
-    *,
-    live: bool,
-) -> RunFolder:
+async def serve(setup: Setup, render: Callable[[str], str], greet: Callable[[Serving], None]) -> RunFolder:
     """Serve until a signal comes; `greet` is called once it listens. Returns the run of this start, which has ended.
 
-    `render`: Markdown of others as HTML that is safe to show; `live`: agents are told the present time. Raises
-    UserError, one line.
+    `render`: Markdown of others as HTML that is safe to show. Raises UserError, one line.
     """
-    with listen(api) as connection:
-        async with serving(agents, settings, api, overrides, live=live) as service:
-            server = Server(make_app(service, render), api, service.streams.stop)
+    with listen(setup.api) as connection:
+        async with serving(setup) as service:
+            server = Server(make_app(service, render), setup.api, service.streams.stop)
             host, port = connection.getsockname()[:2]
             greet(Serving(service, server, f"http://{f'[{host}]' if ':' in host else host}:{port}"))
             await server.serve(sockets=[connection])

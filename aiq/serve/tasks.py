@@ -6,16 +6,14 @@ A task is one sample of the server's run, and each time it is begun an attempt a
 import asyncio
 import uuid
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from pathlib import Path
 from typing import Any
 
 from pydantic import JsonValue
 
 from aiq.core.errors import ConfigError, UserError
 from aiq.core.events import Event, ModelCalled
-from aiq.core.run_settings import RunSettings
 from aiq.core.samples import Question, Sample
 from aiq.core.usage import Usage
 from aiq.experiment.plan import with_documents
@@ -29,7 +27,7 @@ from aiq.serve.errors import Refused
 from aiq.serve.events import Told, told
 from aiq.serve.keys import Keys
 from aiq.serve.run import ServedRun, end_cut_off, row_at, rows_after
-from aiq.serve.settings import ServeSettings, is_loopback
+from aiq.serve.settings import ServeSettings, Setup, is_loopback
 from aiq.serve.store import DATABASE, Request, Store, Task, utc_now
 from aiq.serve.streams import Streams
 from aiq.serve.views import error_of, of_row, summary_of, usage_of
@@ -39,17 +37,15 @@ GRACE_SECONDS = 10.0  # how long an attempt may take to notice that it is cancel
 
 
 @asynccontextmanager
-async def serving(
-    agents: Agents, settings: RunSettings, api: ServeSettings, overrides: Sequence[str], *, live: bool
-) -> AsyncIterator["Service"]:
-    """The service, at work. `live`: agents are told the time of the task, not the run's clock.
+async def serving(setup: Setup) -> AsyncIterator["Service"]:
+    """The service, at work.
 
     Raises UserError, one line, where the folder is another server's, or the models, tools or agents do not fit.
     """
-    seconds = settings.limits.sample_seconds or api.task_seconds
-    limits = settings.limits.model_copy(update={"sample_seconds": seconds})
-    settings = settings.model_copy(update={"limits": limits})
-    home = Path(settings.output_dir) / settings.name
+    agents, api, home = Agents(setup.agents), setup.api, setup.home
+    seconds = setup.run.limits.sample_seconds or api.task_seconds
+    limits = setup.run.limits.model_copy(update={"sample_seconds": seconds})
+    settings = setup.run.model_copy(update={"limits": limits})
     make_folder(home)
     async with AsyncExitStack() as held:
         held.enter_context(lock_folder(home))
@@ -63,9 +59,9 @@ async def serving(
         resources = await held.enter_async_context(open_resources(settings))
         agents.check(resources.tools)
         end_cut_off(home)
-        run = ServedRun(settings, overrides, agents, resources, home)
+        run = ServedRun(settings, setup.overrides, agents, resources, home)
         held.callback(run.close)
-        attempts = Attempts(agents, settings, run, resources, sample.question, live=live)
+        attempts = Attempts(agents, settings, run, resources, sample.question, live=setup.live)
         service = Service(agents, api, store, run, attempts)
         held.push_async_callback(service.stop)
         service.start(settings.runner.concurrency)

@@ -10,13 +10,10 @@ from aiq.analysis.compare import Change, ComparedRun, Comparison, Moved, Pair
 from aiq.analysis.fresheval import SPLITS, FreshEvalTable
 from aiq.analysis.labels import Corrections
 from aiq.analysis.official import OfficialScores, result_file
-from aiq.core.text import counted
+from aiq.core.text import counted, some
 from aiq.site.tables import Sheet, cell, interval, number, p_value, percent, star
 from aiq.stats.intervals import Interval
 from aiq.stats.significance import LEVEL
-
-MOST_SAMPLES = 8
-"""So many samples that changed are named; --json has all."""
 
 Link = Callable[[ComparedRun, str], str]
 
@@ -133,9 +130,8 @@ def _moved(moved: Moved, found: Comparison, pair: Pair, link: Link) -> Iterator[
     words = ("higher", "lower") if found.judges else ("better", "worse")
     for word, samples in zip(words, (moved.up, moved.down), strict=True):
         if samples:
-            shown = ", ".join(link(run, sample) for sample in [*samples][:MOST_SAMPLES])
-            more = ", ..." if len(samples) > MOST_SAMPLES else ""
-            yield f"{moved.metric} is {word} in {counted(len(samples), 'sample')} of {pair.second}: {shown}{more}"
+            named = some([link(run, sample) for sample in samples])  # --json has all
+            yield f"{moved.metric} is {word} in {counted(len(samples), 'sample')} of {pair.second}: {named}"
 
 
 def _losses(pair: Pair) -> Iterator[str]:

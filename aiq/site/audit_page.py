@@ -5,9 +5,9 @@ It needs no network and no script; a card with source and closest passage opens 
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from html import escape
 
 from aiq import __version__
 from aiq.citations.audit import EntryFinding, Finding, Outcome, ReportAudit
@@ -95,16 +95,15 @@ def audit_page(audit: AuditedReport) -> str:
     templates.globals |= {"cause": cause, "explanation": explanation, "EXPLAINED": EXPLAINED}
     found = audit.verified.found
     citations = citations_of(audit)
-    entries = list(entries_of(found))
-    macros = templates.get_template("audit_parts.html.j2").module
+    parts = templates.get_template("audit_parts.html.j2").module
     counted = [Counter(one.outcome for one in citations), Counter(entry.outcome for entry in found.entries)]
     page: str = templates.get_template("audit.html.j2").render(
         title=audit.case.title or "a report",
         version=__version__,
         case=audit.case,
         record=audit.record,
-        report=annotated(audit.case.text, _annotations(found, citations, entries, macros)),
-        entries=entries,
+        report=annotated_report(audit, citations, parts.chip_start, parts.chip_end, parts.entry_list, parts.uncited()),
+        entries=list(entries_of(found)),
         counts=[[(outcome, count[outcome]) for outcome in OUTCOMES if count[outcome]] for count in counted],
         style=style("static/site.css", "templates/audit.css"),
     )
@@ -170,19 +169,27 @@ def entries_of(found: ReportAudit) -> Iterator[Listed]:
         above = entry
 
 
-def _annotations(
-    found: ReportAudit, citations: Sequence[Citation], entries: Sequence[Listed], macros: Any
-) -> Iterator[Piece]:
-    """What is put in place of citations and reference lists, and at the end of paragraphs that cite nothing."""
-    for citation in citations:
-        place, words = citation.place, citation.words
-        if words == (0, 0):
-            yield Piece(place.start, place.end, str(macros.chip(citation)))
+def annotated_report(
+    audit: AuditedReport,
+    citations: Iterable[Citation],
+    before: Callable[[Citation], str],
+    after: Callable[[Citation], str],
+    entry_list: Callable[[Sequence[Listed]], str],
+    uncited: str,
+) -> str:
+    """The report as safe HTML, with this HTML around its citations, in place of its reference lists, and at the end of
+    paragraphs that cite nothing.
+    """
+    found, pieces = audit.verified.found, []
+    for one in citations:
+        place, (begin, end) = one.place, one.words
+        if (begin, end) == (0, 0):
+            pieces.append(Piece(place.start, place.end, f"{before(one)}{escape(one.shown)}{after(one)}"))
         else:
-            yield Piece(place.start, words[0], str(macros.chip_start(citation)))
-            yield Piece(words[1], place.end, str(macros.chip_end(citation)))
+            pieces += [Piece(place.start, begin, before(one)), Piece(end, place.end, after(one))]
+    entries = list(entries_of(found))
     for number, listed in enumerate(found.report.lists):
         own = [entry for entry in entries if entry.found.entry.section == number]
-        yield Piece(listed.start, listed.end, str(macros.entry_list(own)), block=True)
-    for _, end in found.uncited_paragraphs:
-        yield Piece(end, end, str(macros.uncited()))
+        pieces.append(Piece(listed.start, listed.end, entry_list(own), block=True))
+    pieces += [Piece(end, end, uncited) for _, end in found.uncited_paragraphs]
+    return annotated(audit.case.text, pieces)

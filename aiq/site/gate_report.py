@@ -5,8 +5,8 @@ from typing import get_args
 from xml.etree import ElementTree as Xml
 
 from aiq.analysis.gate import GateResult, LimitGate, MetricGate, Standing
-from aiq.core.text import counted
-from aiq.site.analysis_tables import MOST_SAMPLES, plus
+from aiq.core.text import counted, some
+from aiq.site.analysis_tables import plus
 from aiq.site.tables import Sheet, number
 
 
@@ -63,9 +63,7 @@ def _more(one: MetricGate) -> str:
 
 
 def _samples(name: str, samples: Sequence[str]) -> str:
-    shown = ", ".join(samples[:MOST_SAMPLES])
-    more = ", ..." if len(samples) > MOST_SAMPLES else ""
-    return f"{name} is worse in {counted(len(samples), 'sample')}: {shown}{more}"
+    return f"{name} is worse in {counted(len(samples), 'sample')}: {some(samples)}"
 
 
 def junit(found: GateResult) -> str:

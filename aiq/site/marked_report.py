@@ -6,14 +6,14 @@ from html import escape
 from itertools import chain, pairwise
 from typing import Any, Final, TypeAlias
 
-from aiq.citations.files import AuditCase, AuditedReport, audited
+from aiq.citations.files import AuditCase, audited
 from aiq.citations.passages import Passage
 from aiq.core.errors import UserError
 from aiq.core.run_settings import CitationSettings
 from aiq.runs.manifest import Manifest
 from aiq.runs.rows import SampleRow
-from aiq.site.audit_page import EXPLAINED, Citation, Listed, cause, citations_of, entries_of, explanation
-from aiq.site.markdown import Piece, annotated, render
+from aiq.site.audit_page import EXPLAINED, Citation, Listed, annotated_report, cause, citations_of, explanation
+from aiq.site.markdown import render
 
 Json: TypeAlias = dict[str, Any]
 _AROUND: Final = 240
@@ -23,7 +23,11 @@ _ALIGNED: Final = re.compile(r' style="text-align:(\w+)"')
 
 def safe(text: str) -> str:
     """Markdown as HTML without inline styles, which the site's policy forbids."""
-    return _ALIGNED.sub(r' class="\1"', render(text))
+    return _aligned(render(text))
+
+
+def _aligned(html: str) -> str:
+    return _ALIGNED.sub(r' class="\1"', html)
 
 
 def marked_report(row: SampleRow, places: Mapping[str, int], manifest: Manifest) -> Json:
@@ -39,32 +43,20 @@ def marked_report(row: SampleRow, places: Mapping[str, int], manifest: Manifest)
     audit = audited(AuditCase(text, row.sources, settings, row.sample_id, row.epoch))
     cited = citations_of(audit)
     numbers = {citation.id: number for number, citation in enumerate(cited)}
-    pieces = _pieces(audit, cited, numbers)
+
+    def before(one: Citation) -> str:
+        gone = " gone" if one.removed else ""
+        return f'<a class="cite {one.outcome or "unchecked"}{gone}" href="#c{numbers[one.id]}">'
+
+    def entry_list(entries: Sequence[Listed]) -> str:
+        return f'<div class="entries">{"".join(part for entry in entries for part in _entry(entry, numbers))}</div>'
+
+    uncited = '<span class="uncited">uncited</span>'
     return {
-        "report": _ALIGNED.sub(r' class="\1"', annotated(text, pieces)),
+        "report": _aligned(annotated_report(audit, cited, before, lambda _: "</a>", entry_list, uncited)),
         "delivered": delivered,
         "cited": [_citation(citation, places) for citation in cited],
     }
-
-
-def _pieces(audit: AuditedReport, cited: Sequence[Citation], numbers: Mapping[str, int]) -> Iterator[Piece]:
-    found = audit.verified.found
-    for citation in cited:
-        place, words = citation.place, citation.words
-        gone = " gone" if citation.removed else ""
-        begin = f'<a class="cite {citation.outcome or "unchecked"}{gone}" href="#c{numbers[citation.id]}">'
-        if words == (0, 0):
-            yield Piece(place.start, place.end, f"{begin}{escape(citation.shown)}</a>")
-        else:
-            yield Piece(place.start, words[0], begin)
-            yield Piece(words[1], place.end, "</a>")
-    entries = list(entries_of(found))
-    for number, listed in enumerate(found.report.lists):
-        own = [entry for entry in entries if entry.found.entry.section == number]
-        items = "".join(chain.from_iterable(_entry(entry, numbers) for entry in own))
-        yield Piece(listed.start, listed.end, f'<div class="entries">{items}</div>', block=True)
-    for _, end in found.uncited_paragraphs:
-        yield Piece(end, end, '<span class="uncited">uncited</span>')
 
 
 def _entry(entry: Listed, numbers: Mapping[str, int]) -> Iterator[str]:

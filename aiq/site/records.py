@@ -41,6 +41,10 @@ TEXT_OF_SOURCE: Final = 4000
 """Characters of a source that the page of a sample has; the call that brought it has all."""
 _WHICH_SAMPLES: Final = ("limit=", "dataset.ids=", "dataset.sample=", "output_dir=", "resume=")
 _PLAIN_ID: Final = re.compile(r"[\w-]+")
+_AS_IT_IS: Final = {
+    *("epoch", "attempt", "status", "outcome", "route", "tags", "citation_status", "denied", "question"),
+}
+"""Of a row, on the page of a sample."""
 
 
 def of_run(manifest: Manifest, summary: Summary) -> Json:
@@ -168,19 +172,11 @@ def of_sample(row: SampleRow, scores: Iterable[ScoreRow], sample: Sample | None,
     places = {source.address: place for place, source in enumerate(sources)}
     spent = sum(row.usage.values(), Usage())
     return {
+        **row.model_dump(mode="json", include=_AS_IT_IS),
         "id": row.sample_id,
-        "epoch": row.epoch,
-        "attempt": row.attempt,
-        "status": row.status,
-        "outcome": row.outcome,
-        "route": row.route,
-        "tags": dict(row.tags),
         "seconds": row.timing.seconds,
         "spent": spend_line(spent),
-        "citation_status": row.citation_status,
         "error": str(row.error) if row.error else None,
-        "denied": row.denied,
-        "question": row.question,
         "turns": [[turn.question, safe(turn.report), turn.route] for turn in row.turns],
         **marked_report(row, places, manifest),
         "sources": [
@@ -215,7 +211,7 @@ def _metrics(manifest: Manifest, summary: Summary) -> list[Json]:
     for name, estimate in summary.metrics.items():
         low, high = summary.ranges.get(name, (None, None))
         higher = declared[name].higher_is_better if name in declared else True
-        found.append({"name": name, **_estimate(estimate), "low": low, "high": high, "higher": higher})
+        found.append({"name": name, **estimate.model_dump(), "low": low, "high": high, "higher": higher})
     return found
 
 
@@ -228,12 +224,8 @@ def headline(manifest: Manifest, summary: Summary) -> list[str]:
     return sorted(first.values(), key=lambda name: -summary.metrics[name].n)
 
 
-def _estimate(found: Estimate) -> Json:
-    return {"mean": found.mean, "ci95": found.ci95, "n": found.n, "estimator": found.estimator}
-
-
 def _estimates(found: Mapping[str, Estimate]) -> Json:
-    return {name: _estimate(one) for name, one in found.items()}
+    return {name: one.model_dump() for name, one in found.items()}
 
 
 def _route(name: str, route: RouteSummary) -> Json:

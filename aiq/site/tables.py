@@ -30,14 +30,7 @@ NOT_MEASURED_NOTE = (
 REPLAYED_NOTE = "cassette={}: what was recorded was replayed, so times and waits are not those of the models."
 NOTHING_SCORED = "nothing was scored: judge=[] names no judge"
 NOISE_HEADINGS = (
-    "sd",
-    "votes",
-    "orders",
-    "members",
-    "first - swapped",
-    "se of the mean",
-    "of the variance",
-    "judgements",
+    *("sd", "votes", "orders", "members", "first - swapped", "se of the mean", "of the variance", "judgements"),
 )
 SPEND_HEADINGS = ("account", "calls", "input tokens", "output tokens", "cost")
 LEFT_OUT_HEADINGS = ("attempts without a judgement", "failed", "unjudged", "not\napplicable", "bounds of\nthe mean")

@@ -99,11 +99,6 @@ def variances(clusters: Sequence[Sequence[tuple[float, float]]]) -> Variances | 
     return Variances(ratio, variance(map(fmean, values)), within, epochs)
 
 
-def _fewest(level: float) -> int:
-    """Changes all in one direction that are below the level."""
-    return math.floor(1 - math.log2(level)) + 1
-
-
 def _mcnemar(gain: float, spread: float, n: int, level: float) -> float:
     """`gain`, `spread`: in steps. No fewer can change than the gain takes."""
     import numpy as np

@@ -12,7 +12,11 @@ import pytest
 from aiq.__main__ import main
 from aiq.analysis.calibration import calibrate, judged_against_itself
 from aiq.analysis.reliability import FILE, Calibration, Figure, MetricReliability, measured, read_calibration
+from aiq.core.concurrency import completed
+from aiq.experiment.runner import execute
+from aiq.run import new
 from aiq.runs.folder import find_run
+from aiq.site.progress import Progress
 
 pytestmark = pytest.mark.slow
 
@@ -34,7 +38,8 @@ JUDGES: dict[str, dict[str, Any]] = {
 
 PERTURBATIONS = (
     "{sections:null,roles:null,fabricated:null,shuffled:null,"
-    "numbers:[10,50],nonsense:[10,50],padding:[50,200],instructions:[100],remarks:[100],order:[100],independent:[1,2]}"
+    "facts:[25,50],numbers:[10,50],nonsense:[50],padding:[50,200],"
+    "instructions:[100],remarks:[100],order:[100],independent:[1]}"
 )
 PERTURBED = ("facts", "numbers", "nonsense")
 
@@ -44,10 +49,14 @@ def toy(judge: str, **settings: Any) -> list[str]:
     return [f"+judge.{judge}.{key}={value}" for key, value in values.items()]
 
 
-def run(*overrides: str) -> int:
-    return main(
-        ["run", "experiment=judge_calibration", "judge=[]", "agent.sources=false", "runner.progress=false", *overrides]
-    )
+PLAIN = ["experiment=judge_calibration", "runner.progress=false"]
+SETTINGS = [*PLAIN, "judge=[]", "agent.sources=false"]
+
+
+def run(*overrides: str) -> None:
+    """A run that is not shown: to write its page takes most of the time of one."""
+    plan, folder, _ = new(overrides)
+    completed(execute(plan, folder, Progress("", shown=False)))
 
 
 GOOD = [f"{task}.{kind}" for task in range(1, 9) for kind in ("none.0", "facts.25", "facts.50")]
@@ -67,7 +76,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.chdir(folder)
         patch.syspath_prepend(str(HERE))
         toys = (part for name, more in JUDGES.items() for part in toy(name, **more))
-        assert run(f"dataset.perturbations={PERTURBATIONS}", *toys) == 0
+        run(*SETTINGS, f"dataset.perturbations={PERTURBATIONS}", *toys)
         Path("labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in LABELS))
         with redirect_stdout(io.StringIO()) as printed:
             assert main(["calibrate", "latest", "--labels", "labels.jsonl", "--json", "out.json"]) == 0
@@ -125,7 +134,7 @@ def test_random_numbers_are_found_to_be_random(found: Calibration) -> None:
     for name in ("dice", "coin"):
         judge = of(found, name)
         assert interval(judge.correlation)[0] < 0 < interval(judge.correlation)[1]
-        assert value(judge.reliability) < 0.2
+        assert value(judge.reliability) < 0.3
         assert noise(judge) == pytest.approx(((1 / 12) ** 0.5, 0), abs=0.03)
         assert value(judge.false_alarms) < 0.2
         flagged = [value(seen.recall) for seen in judge.perturbations.values() if seen.recall]
@@ -181,18 +190,6 @@ def test_who_knows_an_original_by_its_words_is_found_out_by_independent_reports(
     assert {(one.verdict, one.told.mean) for one in judge.claims.values()} == {("blind spot", 0)}
 
 
-def test_of_few_tasks_it_says_that_it_cannot_tell(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    few = ["name=few", "dataset.tasks=3", "epochs=1", f"dataset.perturbations={PERTURBATIONS}"]
-    assert run(*few, *toy("planted"), *toy("constant")) == 0
-    assert main(["calibrate", "latest"]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "notices 0 of 3 that it claims to cannot tell: facts +50 (" in said
-    assert "notices 0 of 3 that it claims to cannot tell: facts +0 (" in said
-    assert "blind spot" not in said
-    assert "; 7 tasks would tell)" in said  # at the level that is left of three claims
-    assert "With fewer than 6 tasks nothing can be shown" in said
-
-
 def test_the_tables_fit_a_terminal(work: Path) -> None:
     lines = (work / "printed").read_text().splitlines()
     rows = [line for line in lines if line.startswith((*JUDGES, *PERTURBED)) and ": " not in line]
@@ -207,8 +204,8 @@ def test_the_command_writes_what_later_runs_show(work: Path, capsys: pytest.Capt
     assert "against your labels" in printed
     assert len(measured(Path("results"))) == len(JUDGES)
     small = ["name=other", "dataset.tasks=1", "epochs=1", "dataset.perturbations={facts:[50]}"]
-    assert main(["run", "experiment=judge_calibration", "judge=[]", "agent.sources=false", *small,
-                 *toy("planted"), *toy("obedient"), *toy("dice", kind="random", noise=0.1)]) == 0  # fmt: skip
+    toys = [*toy("planted"), *toy("obedient"), *toy("dice", kind="random", noise=0.1)]
+    assert main(["run", *SETTINGS, *small, *toys]) == 0
     rows = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if ".score" in line}
     assert main(["compare", "latest", "latest"]) == 0
     assert "judge reliability: planted.score 1.00 (0.52 to 1.00)" in capsys.readouterr().out
@@ -248,23 +245,29 @@ def test_bad_labels(row: dict[str, Any], said: str, work: Path, capsys: pytest.C
 
 def test_bad_files(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("broken.json").write_text("{}")
-    assert run(*toy("planted"), "judge_reliability=broken.json") == 2
-    assert "write it anew with aiq calibrate RUN" in capsys.readouterr().err
-    assert run(*toy("planted"), "judge_reliability=absent.json") == 2
-    assert "write it with aiq calibrate RUN" in capsys.readouterr().err
+    for name, remedy in (("broken", "write it anew with"), ("absent", "write it with")):
+        assert main(["run", *SETTINGS, *toy("planted"), f"judge_reliability={name}.json"]) == 2
+        assert f"{remedy} aiq calibrate RUN" in capsys.readouterr().err
     assert main(["calibrate", "nowhere"]) == 2
     assert FILE not in capsys.readouterr().err
 
 
-def test_without_repetitions_nothing_is_called_worse(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    once = ["name=once", "epochs=1", "dataset.tasks=2", f"dataset.perturbations={PERTURBATIONS}"]
-    assert run(*once, *toy("planted"), *toy("coin", kind="random")) == 0
+def test_of_few_tasks_judged_once_it_says_what_it_cannot_tell(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    once = [*SETTINGS, "name=once", "epochs=1", "dataset.tasks=2", f"dataset.perturbations={PERTURBATIONS}"]
+    once += [*toy("planted"), *toy("constant"), *toy("coin", kind="random")]
+    run(*once)
     assert main(["calibrate", "latest", "--json", "once.json"]) == 0
-    assert "Run it with epochs=2" in capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
+    assert "notices 0 of 3 that it claims to cannot tell: facts +50 (" in said
+    assert "notices 0 of 3 that it claims to cannot tell: facts +0 (" in said
+    assert "blind spot" not in said
+    assert "; 7 tasks would tell)" in said  # at the level that is left of three claims
+    assert "With fewer than 6 tasks nothing can be shown" in said
+    assert "Run it with epochs=2" in said
     judge = of(read_calibration(Path("once.json")), "planted")
     assert value(judge.reliability) == pytest.approx(1)
     assert (judge.noise, judge.perturbations["facts"].recall, judge.obeys_instructions) == (None, None, None)
-    assert run(*once, "seed=2", *toy("planted"), *toy("coin", kind="random")) == 0
+    run(*once, "seed=2")
     assert main(["calibrate", *map(str, Path("results/once").glob("*"))]) == 0
     assert "Run it with epochs=2" not in capsys.readouterr().out
 
@@ -285,22 +288,21 @@ def test_a_report_is_compared_with_itself_where_the_agent_gives_the_references(
     assert judged_against_itself({"agent": agent, "dataset": dataset}) is expected
 
 
-FEW_PERTURBATIONS = "{facts:null,shuffled:null,padding:null,instructions:null,remarks:null,order:null,independent:null}"
+SEEN = "{facts:null,shuffled:null,padding:null,instructions:null,remarks:null,order:null,independent:null}"
 
 
 def test_their_weaknesses_come_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    few = ["dataset.tasks=2", "epochs=1", f"dataset.perturbations={FEW_PERTURBATIONS}", "runner.progress=false"]
-    assert main(["run", "experiment=judge_calibration", "judge=[race,fact]", *few]) == 0
+    run(*PLAIN, "judge=[race,fact]", "dataset.tasks=1", "epochs=1", f"dataset.perturbations={SEEN}")
     found = {one.metric: one.perturbations for one in calibrate([find_run("latest")]).metrics}
     seen = {
         metric: {name: value(one.spearman) for name, one in of.items() if one.meant or one.recall}
         for metric, of in found.items()
     }
-    assert seen["race.overall"]["sections"] > 0.8
+    assert seen["race.overall"]["sections"] > 0.75
     assert seen["race.overall"]["numbers"] < 0.7  # never notices that a figure is wrong
     accuracy = seen["fact.citation_accuracy"]
-    assert min(accuracy["numbers"], accuracy["nonsense"]) > 0.8
+    assert min(accuracy["numbers"], accuracy["nonsense"]) > 0.75
     assert accuracy["roles"] > 0.5  # who did what to whom
     assert seen["fact.effective_citations"]["fabricated"] > 0.8
     assert accuracy["fabricated"] < 0.8  # officially, a page that is not there does not count

@@ -89,12 +89,12 @@ def deck(tmp_path: Path) -> DeckMaker:
         settings = configured(LlmSettings, **{"base_url": base_url, "model": "m", "retry": retry, **llm})
         recorder = Recorder(configured(CassetteSettings, mode=mode), tmp_path / "cassettes", Redactor([CANARY]))
         events: list[Event] = []
-        pages = {"kind": "live", "allow_hosts": ["127.0.0.1"], "timeout_seconds": 1, **(web or {})}
+        pages = {"kind": "live", "timeout_seconds": 1, **(web or {})}
         over, replays = recorder.transport, recorder.replays
         async with open_client(settings, offline_port=None, over=over, replayed=replays) as client:
             session = make_session(
                 models=RunModels(settings, client),
-                web=LiveWeb(configured(WebSettings, **pages), over=over),
+                web=web and LiveWeb(configured(WebSettings, **pages), over=over),  # which loads certificates
                 tools=Toolbox(recorder.tool(tool) for tool in tools),
                 limits=limits or configured(Limits),
                 decide=recorder.decide,

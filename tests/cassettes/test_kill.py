@@ -14,7 +14,7 @@ from tests.experiment.conftest import Workplace
 
 pytestmark = pytest.mark.slow
 
-TURNS = ("record", "auto", "auto", "record", "auto")
+TURNS = ("record", "auto", "record")
 RUN = ("experiment=tiny", "agent.ask=true", "judge.letters.ask=true", "runner.progress=false")
 
 

@@ -57,32 +57,22 @@ def said(run: Path) -> Any:
     return [summary[name] for name in ("metrics", "usage", "statuses", "failures")], manifest["git_revision"]
 
 
-def replays(*overrides: str, at_once: tuple[int, ...] = (1, 16), before: tuple[str, ...] = ()) -> list[Path]:
-    """The folders of replays at these concurrencies, made one after the other in a child of `before`."""
+def replays(*overrides: str, at_once: tuple[int, ...] = (1, 16)) -> tuple[list[Path], bool]:
+    """The folders of replays at these concurrencies, made one after the other in a process of their own, and whether
+    it had no network.
+    """
     runs = [[*overrides, "cassette=replay", f"runner.concurrency={number}", QUIET] for number in at_once]
     old = set(Path("results").glob("*/*/manifest.json"))
-    command: tuple[str, ...] = ("tests.cassettes.unconnected", json.dumps(runs))
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if "KEY" in name]:
             patch.delenv(name)
-        if before:
-            command = (*before, sys.executable, "-m", *command)
-            done = subprocess.run(command, capture_output=True, text=True, timeout=250, check=False)
-            assert done.returncode == 0, done.stderr
-        else:
-            with Forked(*command) as child:
-                assert child.wait(250) == 0, child.err
-    return sorted(path.parent for path in set(Path("results").glob("*/*/manifest.json")) - old)
+        with Forked("tests.cassettes.unconnected", json.dumps(runs)) as child:
+            assert child.wait(250) == 0, child.err
+            alone = child.out.startswith("no network")
+    return sorted(path.parent for path in set(Path("results").glob("*/*/manifest.json")) - old), alone
 
 
-def namespace() -> tuple[str, ...]:
-    """The command that runs another without a network; none where the kernel does not allow it."""
-    command = ("unshare", "--user", "--map-root-user", "--net")
-    allowed = shutil.which("unshare") and subprocess.run([*command, "true"], capture_output=True, check=False)
-    return command if allowed and allowed.returncode == 0 else ()
-
-
-DEEP = ("experiment=deep_drb", "agent.deep.max_loops=1")
+DEEP = ("experiment=deep_drb", "judge=[race,fact]", "agent.deep.max_loops=1", "agent.deep.max_researcher_calls=1")
 RECORDED = (*DEEP, "dataset.ids=[1,9]")
 
 
@@ -104,14 +94,14 @@ def test_a_recorded_run_is_replayed_byte_for_byte_without_a_network(
     deep: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(deep)
-    recorded, before = first_run(), namespace()
+    recorded = first_run()
     cassettes = {path: path.read_bytes() for path in Path("cassettes").rglob("*.sqlite")}
-    for replayed in replays(*RECORDED, at_once=(16,), before=before):
-        assert rows(replayed) == rows(recorded)
-        assert said(replayed) == said(recorded)
+    (replayed,), alone = replays(*RECORDED, at_once=(16,))
+    assert rows(replayed) == rows(recorded)
+    assert said(replayed) == said(recorded)
     assert {path: path.read_bytes() for path in Path("cassettes").rglob("*.sqlite")} == cassettes
     assert len(cassettes) == 2
-    if not before:
+    if not alone:
         pytest.skip("replayed without a connection, but with a network: the kernel gives no namespace without one")
 
 
@@ -128,7 +118,7 @@ def test_libraries_that_a_replay_loads_by_itself_may_look_which_sockets_there_ar
     Path("plain.py").write_text("async def answer(question, session):\n    return 'Nobody knows.'\n")
     given = ("experiment=shallow_freshqa", "limit=1", "agent=python", "agent.function=plain:answer")
     recorded = run(*given, "cassette=record")
-    for replayed in replays(*given):  # in a process that has not loaded them
+    for replayed in replays(*given)[0]:  # in a process that has not loaded them
         assert rows(replayed) == rows(recorded)
 
 
@@ -141,7 +131,7 @@ def test_faults_are_recorded_and_replayed_and_no_replay_waits_for_a_retry() -> N
     chosen = ("experiment=shallow_freshqa", "limit=6", FAULTS)
     patience = ("llm.retry.first_seconds=0.01", "llm.retry.attempts=3", "runner.max_error_rate=1")
     recorded = run(*chosen, *patience, "cassette=record")
-    for folder in replays(*chosen, *patience[1:], "llm.retry.first_seconds=3600", "llm.retry.most_seconds=3600"):
+    for folder in replays(*chosen, *patience[1:], "llm.retry.first_seconds=3600", "llm.retry.most_seconds=3600")[0]:
         assert rows(folder) == rows(recorded)
     with Store(Path("cassettes/shallow_freshqa/agent.sqlite"), writes=False) as store:
         kept = [exchange for name in store.names() for exchange in store.exchanges(name)]
@@ -154,7 +144,7 @@ def test_faults_are_recorded_and_replayed_and_no_replay_waits_for_a_retry() -> N
 def test_an_attempt_of_several_turns_is_replayed() -> None:
     chosen = ("experiment=full_freshqa", "dataset=turns_mini", "dataset.ids=[1,21,26]")
     recorded = run(*chosen, "cassette=record")
-    for folder in replays(*chosen):
+    for folder in replays(*chosen)[0]:
         assert rows(folder) == rows(recorded)
 
 
@@ -179,8 +169,7 @@ def test_memories_by_embeddings_are_replayed_and_no_sample_has_those_of_another(
     Path("remembers.py").write_text(REMEMBERS, encoding="utf-8")
     chosen = ("experiment=shallow_freshqa", "limit=3", "judge=[]", "agent=python", "agent.function=remembers:answer")
     recorded = run(*chosen, "cassette=record", "runner.concurrency=3")
-    for replayed in replays(*chosen, at_once=(1,)):
-        assert rows(replayed) == rows(recorded)
+    assert rows(run(*chosen, "cassette=replay", "runner.concurrency=1")) == rows(recorded)
     for row in map(json.loads, rows(recorded)):
         told = [json.loads(line) for line in row["report"].splitlines()]
         assert {turn["answer"].partition(":")[0] for turn in told} == {row["sample_id"]}
@@ -225,7 +214,7 @@ def test_a_strict_endpoint_is_recorded_with_what_was_learned_of_it(stack: str) -
     port = free_port()
     chosen = (
         "experiment=full_freshqa",
-        "limit=3",
+        "limit=1",
         f"llm.base_url=http://127.0.0.1:{port}/v1",
         "llm.quirks.seed=false",
         "llm.quirks.parallel_tool_calls=false",
@@ -242,15 +231,14 @@ def test_a_strict_endpoint_is_recorded_with_what_was_learned_of_it(stack: str) -
     with Store(Path("cassettes/full_freshqa/agent.sqlite"), writes=False) as store:
         assert store.about["structured"]
         assert set(store.about["structured"].values()) == {"prose"}
-    for folder in replays(*chosen, at_once=(16,)):
-        assert rows(folder) == rows(recorded)
+    assert rows(run(*chosen, "cassette=replay")) == rows(recorded)
 
 
 @pytest.mark.usefixtures("elsewhere")
 def test_after_one_word_of_a_prompt_has_changed_only_what_it_touches_is_recorded_anew(
     stack: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    chosen = ("experiment=shallow_freshqa", "limit=1", f"llm.base_url={stack}/v1")
+    chosen = ("experiment=shallow_freshqa", "limit=1", "judge=[]", f"llm.base_url={stack}/v1")
     recorded = run(*chosen, "cassette=record")
     kept = shutil.copytree("cassettes", "kept")
     prompts = shutil.copytree(shipped("aiq/agents/ai_q/prompts"), tmp_path / "prompts")

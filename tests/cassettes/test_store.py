@@ -280,16 +280,6 @@ def test_a_folder_that_cannot_be_made_is_said_as_that(tmp_path: Path) -> None:
         Store(tmp_path / "file" / "agent.sqlite", writes=True)
 
 
-@pytest.mark.parametrize("writes", [False, True])
-def test_what_may_vary_is_fixed_when_recorded(path: Path, writes: bool) -> None:
-    with Store(path, writes=True, ignored=["user", "id"]) as store:
-        keep(opened(store), answered({"q": 1}, "one"))
-    with Store(path, writes=writes, ignored=["id", "user"]) as store:
-        assert store.ignored == {"user", "id"}
-    with pytest.raises(UserError, match="was recorded with ignored=\\['id', 'user'\\]; leave out yours, or delete"):
-        Store(path, writes=writes, ignored=["user"])
-
-
 def test_a_recording_of_a_later_version_asks_for_an_update(path: Path) -> None:
     with Store(path, writes=True) as store:
         store.describe({"version": 99})

@@ -20,7 +20,6 @@ from aiq.cassettes.recorder import TOOL, Recorder
 from aiq.cassettes.redact import MARK, Redactor
 from aiq.cassettes.store import Store
 from aiq.cassettes.vcr import Form, exported, file_name, imported
-from aiq.core.errors import UserError
 from aiq.core.run_settings import CassetteSettings
 from aiq.core.samples import SampleKey
 from aiq.llm.http import AsyncClient, AsyncHTTPTransport
@@ -195,8 +194,3 @@ def test_the_values_of_secret_variables_are_taken_out(tmp_path: Path, monkeypatc
     with Store(tmp_path / "judge.sqlite", writes=False) as store:
         (exchange,) = store.exchanges("a/b/3")
     assert (exchange.url, exchange.response_body) == (f"http://a.example/?q={MARK}", MARK.encode())
-
-
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="No such file"):
-        imported(tmp_path / "absent.yaml", Redactor([]))

@@ -209,7 +209,7 @@ def test_research_that_was_killed_after_its_plan_was_approved_goes_on_without_as
     assert re.search(
         r"\nt +20\d\d-\S+ \S+ +1 +broke off in deep research +Write a report on tidal", capsys.readouterr().out
     )
-    out, err = piped()
+    out, err = talked()
     assert f"you> {TIDES}\n" in out
     assert "· goes on at deep research: the last turn stopped there; what was answered and approved holds" in err
     assert "Research Plan Preview" not in out
@@ -219,9 +219,9 @@ def test_research_that_was_killed_after_its_plan_was_approved_goes_on_without_as
 
 
 def test_another_agents_conversation_is_listed_without_warnings(
-    capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    talked: Talk, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    piped("In which country is Drostewick?")
+    talked("In which country is Drostewick?")
     assert main(["chat", "--list", "checkpointer=sqlite", "agent=ai_q_shallow"]) == 0
     assert "In which country" in capsys.readouterr().out
     assert caplog.records == []
@@ -230,7 +230,7 @@ def test_another_agents_conversation_is_listed_without_warnings(
 def test_an_agent_alone_keeps_its_conversation_too(talked: Talk, capsys: pytest.CaptureFixture[str]) -> None:
     alone = ["agent=ai_q_shallow"]
     first, _ = talked("In which country is Drostewick?", settings=alone)
-    second, err = piped("exit", settings=alone)
+    second, err = talked("exit", settings=alone)
     assert "\nleft; go on with: " in first
     assert first[first.index("you> ") : first.index("\n\nshallow · ")] in second
     assert "· " not in err  # it was answered

@@ -34,15 +34,13 @@ CHAT_HELP = ("usage: aiq chat [--thread NAME | --list] SETTING=VALUE ...", "chec
 @pytest.mark.parametrize(
     ("command", "told"),
     [
-        (["-m", "aiq"], ["run"]),
-        (["-m", "aiq", "run"], RUN_HELP),
         (["-m", "aiq.run"], RUN_HELP),
         (["-m", "aiq", "chat"], CHAT_HELP),
     ],
 )
 def test_help_comes_from_a_fresh_interpreter(command: list[str], told: Sequence[str], tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, *command, "--help"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=30
+        [sys.executable, *command, "--help"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=120
     )
     assert [line for line in told if line not in done.stdout] == []
     assert list(tmp_path.iterdir()) == []

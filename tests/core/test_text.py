@@ -3,7 +3,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.core.text import counted, whole, whole_json, whole_value
+from aiq.core.text import counted, some, whole, whole_json, whole_value
 
 ANY_CHARACTERS = st.text(st.characters(codec=None, exclude_categories=()))
 
@@ -34,3 +34,7 @@ def test_keys_and_values_of_json_are_mended_and_the_rest_is_left_as_it_is() -> N
 def test_a_number_of_things_has_its_plural() -> None:
     assert [counted(n, "page") for n in (0, 1, 2, 1200)] == ["0 pages", "1 page", "2 pages", "1,200 pages"]
     assert [counted(n, "try", "tries") for n in (1, 2)] == ["1 try", "2 tries"]
+
+
+def test_names_beyond_the_first_are_dots() -> None:
+    assert [some("abcd"[:n], 3) for n in (0, 3, 4)] == ["", "a, b, c", "a, b, c, ..."]

@@ -14,10 +14,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from aiq.commands.serve import _settings
-from aiq.serve.agents import Agents
 from aiq.serve.keys import new_key
 from aiq.serve.server import Serving, serve
+from aiq.serve.settings import setup_of
 from aiq.serve.store import DATABASE, Store
 from aiq.site.markdown import render
 
@@ -115,8 +114,7 @@ def served(folder: Path, *overrides: str, keys: Mapping[str, float | None] | Non
 
     def run() -> None:
         try:
-            settings, api, plugins, live = _settings(given)
-            asyncio.run(serve(Agents(plugins), settings, api, given, render, greet, live=live))
+            asyncio.run(serve(setup_of(given), render, greet))
         except BaseException as error:
             said.put(error)
 

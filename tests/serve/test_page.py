@@ -1,6 +1,5 @@
 """The page in a real browser: ask, approve a plan, read the report; and a report that would like to do more."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,22 +13,10 @@ playwright = pytest.importorskip("playwright.sync_api")
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("no chromium on this machine")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
-def page(chromium: Any, api: Api) -> Iterator[Any]:
+def page(window: Any, api: Api) -> Iterator[Any]:
     """The page, opened; no script of it may fail."""
-    opened = chromium.new_page()
-    opened.set_default_timeout(30_000)
+    opened = window.new_page()
     failures: list[str] = []
     opened.on("pageerror", lambda error: failures.append(str(error)))
     opened.goto(api.address)
@@ -45,7 +32,7 @@ def ask(page: Any, query: str) -> None:
 
 def shows(page: Any, place: str, text: str) -> None:
     """Wait until it does; the page's policy lets no test evaluate a condition there."""
-    playwright.expect(page.locator(place)).to_contain_text(text, timeout=30_000)
+    playwright.expect(page.locator(place)).to_contain_text(text)
 
 
 def test_ask_approve_a_plan_and_read_the_report(page: Any) -> None:
@@ -72,9 +59,9 @@ def test_a_task_is_watched_and_cancelled(page: Any) -> None:
     shows(page, "#status", "cancelled")
 
 
-def test_a_server_with_keys_is_asked_with_one(chromium: Any, tmp_path: Path) -> None:
+def test_a_server_with_keys_is_asked_with_one(window: Any, tmp_path: Path) -> None:
     with served(tmp_path, "serve.agents=[shannon]", keys={"one": None}) as api:
-        page = chromium.new_page()
+        page = window.new_page()
         page.goto(api.address)
         playwright.expect(page.locator("#agent option")).to_have_text(["python", "shannon"])
         ask(page, "plan a house")

@@ -61,7 +61,7 @@ def follow(api: Api, task_id: str, found: list[dict[str, Any]]) -> None:
         time.sleep(0.1)
 
 
-@pytest.mark.parametrize("checkpointer", ["sqlite", "postgres"])
+@pytest.mark.parametrize("checkpointer", ["sqlite", pytest.param("postgres", marks=pytest.mark.whole)])
 def test_nothing_is_lost_or_repeated(
     folder: Path, port: int, checkpointer: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

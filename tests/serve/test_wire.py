@@ -7,13 +7,12 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from aiq.commands.serve import _settings
 from aiq.core.errors import ConfigError
 from aiq.core.plugins import validate
 from aiq.core.settings import Plugin, Settings
 from aiq.experiment.compose import compose_apart
 from aiq.serve.agents import Agents
-from aiq.serve.settings import ServeSettings
+from aiq.serve.settings import ServeSettings, setup_of
 from aiq.serve.wire import task_request
 
 
@@ -80,8 +79,21 @@ def test_the_first_agent_alone_may_be_left_out() -> None:
     assert adapter("texts").json_schema()["required"] == ["query"]
 
 
+@pytest.mark.parametrize(
+    ("given", "agent", "live"),
+    [
+        ([], "ai_q_chat", False),
+        (["experiment=shallow_freshqa"], "ai_q_shallow", False),
+        (["llm=openai", "llm.model=m", "search=tavily", "web=live"], "ai_q_chat", True),
+    ],
+)
+def test_an_experiment_takes_the_place_of_the_defaults(given: list[str], agent: str, live: bool) -> None:
+    setup = setup_of(given)
+    assert ([*setup.agents], setup.live) == ([agent], live)
+
+
 def test_an_agent_that_is_named_twice_is_the_one_with_settings() -> None:
-    _, _, agents, _ = _settings(["agent=shannon", "agent.force_research=false", "serve.agents=[planner,shannon]"])
+    agents = setup_of(["agent=shannon", "agent.force_research=false", "serve.agents=[planner,shannon]"]).agents
     assert list(agents) == ["shannon", "planner"]
     assert agents["shannon"].given["force_research"] is False
 

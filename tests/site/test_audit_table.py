@@ -19,25 +19,17 @@ REPORT = """One [1], two [2], three [3][4].
 """
 
 
-@pytest.fixture(params=[60, 80, 100, 200])
-def lines(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> list[str]:
-    monkeypatch.setenv("COLUMNS", str(request.param))
+@pytest.mark.parametrize("width", [60, 200])
+def test_the_table_is_whole_no_wider_than_the_terminal_and_steers_nothing(
+    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
     case = AuditCase(REPORT, (Source(url="https://v.com/1"),), configured(CitationSettings))
     print_audit(audited(case).record)
     shown = capsys.readouterr().out.splitlines()
     table = shown[: shown.index("4 entries: 1 valid, 3 invalid") - 1]
-    assert max(map(cell_len, table)) <= request.param
-    return table
-
-
-def test_urls_are_whole_in_a_table_that_is_no_wider_than_the_terminal(lines: list[str]) -> None:
-    start = lines[0].index("cited")
-    cited = "".join(line[start:].strip() for line in lines)
+    assert max(map(cell_len, table)) <= width
+    cited = "".join(line[table[0].index("cited") :].strip() for line in table)
     assert "https://nope.com/a/very/long/path/that/goes/on/and/on/and/on/for/ever/and/ever/until/it/ends.html" in cited
     assert "https://v.com/中文/路径/非常长的路径/还有更多/更多更多/更多更多更多更多更多更多" in cited
-
-
-def test_a_terminal_obeys_nothing_of_a_report(lines: list[str]) -> None:
-    assert "\x1b" not in "".join(lines)
+    assert "\x1b" not in "".join(table)

@@ -13,6 +13,8 @@ from aiq.site.results import write_site
 from aiq.site.server import server_of
 from tests.site.made import ADDRESS, PASSAGE, RELAXED, REPORT, row, score, write_results
 from tests.site.seen import EVIL
+from tests.site.test_audit_page import REPORT as AUDITED
+from tests.site.test_audit_page import page_of
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (requirements/test.lock)")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
@@ -22,8 +24,6 @@ Page = Any
 Opened = Callable[..., Page]
 
 pytestmark = pytest.mark.slow
-BUSY = 60_000
-"""Milliseconds that anything may take: a busy machine fails no test."""
 SIZES = {"wide": {"width": 1400, "height": 900}, "phone": {"width": 390, "height": 800}}
 
 
@@ -33,25 +33,6 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_results(path)
     write_site(path)
     return path
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("no chromium on this machine")
-    playwright.expect.set_options(timeout=BUSY)
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
-def window(chromium: Any) -> Any:
-    context = chromium.new_context()
-    context.set_default_timeout(BUSY)
-    return context
 
 
 @pytest.fixture
@@ -294,6 +275,30 @@ def test_a_served_page_follows_its_run(opened: Opened, tmp_path: Path) -> None:
     finally:
         server.shutdown()
         server.server_close()
+
+
+CARDS = """() => {
+    const shown = (id) => getComputedStyle(document.querySelector(`#${id} > .card`)).display;
+    const colour = (id) => getComputedStyle(document.querySelector(`#${id} > .shown`)).color;
+    const told = [shown("m0")];
+    document.getElementById("m0").focus();
+    told.push(shown("m0"), document.activeElement.id, shown("m1"));
+    document.getElementById("m1").focus();
+    told.push(shown("m0"), shown("m1"));
+    const card = document.querySelector("#m1 > .card").getBoundingClientRect();
+    told.push(card.left >= 0 && card.right <= innerWidth && card.top >= 0 && card.bottom <= innerHeight);
+    return [...told, document.documentElement.scrollWidth <= innerWidth, colour("m0") != colour("m2")].join(" ");
+}"""
+
+
+def test_cards_of_an_audit_open_on_focus_and_stay_on_the_screen(opened: Opened, results: Path) -> None:
+    (results / "audit.html").write_text(page_of(AUDITED), encoding="utf-8")
+    page = opened("audit.html")
+    for width in (1400, 700):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate(CARDS) == "none block m0 none none block true true true"
+        page.evaluate("document.activeElement.blur()")
+    assert page.locator("script").count() == 0
 
 
 def test_nothing_is_lost_on_paper(opened: Opened) -> None:

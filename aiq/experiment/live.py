@@ -1,0 +1,35 @@
+"""The settings of agents that people talk to outside of runs: in a conversation, through a server."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from aiq.core.errors import ConfigError
+from aiq.experiment.compose import compose, settings_from
+from aiq.experiment.resources import needs_offline_stack
+
+
+def live_config(
+    given: Sequence[str], defaults: Sequence[str], idle: Mapping[str, str], own: Sequence[str] = ()
+) -> tuple[list[str], dict[str, Any]]:
+    """The overrides, `own` ones among them, and the config that they compose.
+
+    `defaults`: where no experiment is given, those of which nothing else is given; agents without the offline stack are
+    then told the present time. `idle`: by setting or section of a run, why there is no use for it. Raises ConfigError,
+    one line.
+    """
+    names = {setting_of(text) for text in given}
+    for name in sorted(names):
+        if why := idle.get(name) or idle.get(name.partition(".")[0]):
+            raise ConfigError(f"{name}: {why}; leave it out")
+    chosen = [text for text in defaults if not {"experiment", setting_of(text)} & names]
+    composed = [*chosen, *given, *own]
+    config = compose(composed)
+    if chosen and "clock" not in names and not needs_offline_stack(settings_from(config)):
+        composed.append("clock=now")
+        config = compose(composed)
+    return composed, config
+
+
+def setting_of(text: str) -> str:
+    """The name of the setting or group that an override is of."""
+    return text.lstrip("+~").partition("=")[0]
