@@ -142,7 +142,7 @@ def is_tool_call(text: str) -> bool:
     text = text.strip()
     if fenced := _FENCED.fullmatch(text):
         text = fenced[2].strip()
-    shown = CODE.sub(lambda code: " " * len(code[0]), text)
+    shown = CODE.sub(lambda code: " " * len(code[0]), text) if _CALL_TAG.search(text) else ""
     if tags := [tag for tag in _CALL_TAG.finditer(shown) if not _mentioned(text, tag)]:
         before, after = text[: tags[0].start()].strip(), text[tags[-1].end() :]
         closed = re.search(r"/|end", tags[-1][0], re.IGNORECASE)
