@@ -22,7 +22,7 @@ _FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL
 CODE = re.compile(_CODE, _FLAGS)
 """Fenced code and code spans of Markdown; what they show is no markup of the model's."""
 
-_BEGINS_TAG = re.compile(r"<|◁|\[/?THINK\]")
+_IN_TAGS = ("<", "◁", "THINK]")
 _CLOSING = re.compile(_CLOSE, _FLAGS)
 _TOKEN = re.compile(f"(?:{_CODE})|(?P<open>{_OPEN})|(?P<close>{_CLOSE})", _FLAGS)
 
@@ -46,7 +46,7 @@ def ends_in_thought(text: str) -> bool:
 
 def _read(text: str) -> tuple[str, bool]:
     """(the text without closed thoughts, whether one is left open)."""
-    if not _BEGINS_TAG.search(text):  # as it is with nearly every report
+    if not any(part in text for part in _IN_TAGS):  # as it is with nearly every report
         return text, False
     last = max((found.start() for found in _CLOSING.finditer(text)), default=-1)
     kept: list[str] = []
