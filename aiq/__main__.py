@@ -1,7 +1,6 @@
 """`aiq NAME ...` and `python -m aiq NAME ...`: finds the command's file, and says errors in one line."""
 
 import difflib
-import gc
 import importlib
 import re
 import sys
@@ -13,11 +12,10 @@ from typing import NoReturn
 
 from aiq import __version__
 from aiq.core.errors import UserError, discard_output, said
+from aiq.core.garbage import seldom_collected
 
 _COMMANDS = Path(__file__).parent / "commands"
 _DISTRIBUTION = "aiq-bench"
-_YOUNG = 200_000
-"""New objects before garbage is looked for among them: most are of imports, which stay. It took a tenth of a start."""
 
 
 class Parser(ArgumentParser):
@@ -51,12 +49,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given[0] == "--version":
         print(f"{_DISTRIBUTION} {__version__}")
         return 0
-    gc.set_threshold(_YOUNG)
     try:
-        check_package()
-        code = _run(*given)
-        sys.stdout.flush()
-        return code
+        with seldom_collected():
+            check_package()
+            code = _run(*given)
+            sys.stdout.flush()
+            return code
     except UserError as error:
         print(f"aiq: {error}", file=sys.stderr)
         return 2

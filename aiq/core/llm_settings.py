@@ -1,7 +1,7 @@
 """Group `llm`: the endpoint that answers model calls, its models by role, their prices, its quirks."""
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, JsonValue
 
@@ -40,6 +40,10 @@ class RoleSettings(Settings):
     temperature: Temperature | None = None
     max_tokens: Count | None = None
     extra_body: Mapping[str, JsonValue] = {}
+
+
+_LIKE_ALL: Final = RoleSettings()
+"""Of a role that config does not name."""
 
 
 class RetrySettings(Settings):
@@ -125,4 +129,4 @@ class LlmSettings(Settings):
 
     def _named(self, role: str) -> RoleSettings:
         names = [name for name in self.roles if role == name or role.startswith(name + ".")]
-        return self.roles[max(names, key=len)] if names else RoleSettings()
+        return self.roles[max(names, key=len)] if names else _LIKE_ALL

@@ -22,7 +22,7 @@ _FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL
 CODE = re.compile(_CODE, _FLAGS)
 """Fenced code and code spans of Markdown; what they show is no markup of the model's."""
 
-_BEGINS_TAG = re.compile(r"<|◁|\[/?THINK\]")
+_IN_TAGS = ("<", "◁", "THINK]")
 _CLOSING = re.compile(_CLOSE, _FLAGS)
 _TOKEN = re.compile(f"(?:{_CODE})|(?P<open>{_OPEN})|(?P<close>{_CLOSE})", _FLAGS)
 
@@ -46,7 +46,7 @@ def ends_in_thought(text: str) -> bool:
 
 def _read(text: str) -> tuple[str, bool]:
     """(the text without closed thoughts, whether one is left open)."""
-    if not _BEGINS_TAG.search(text):  # as it is with nearly every report
+    if not any(part in text for part in _IN_TAGS):  # as it is with nearly every report
         return text, False
     last = max((found.start() for found in _CLOSING.finditer(text)), default=-1)
     kept: list[str] = []
@@ -142,7 +142,7 @@ def is_tool_call(text: str) -> bool:
     text = text.strip()
     if fenced := _FENCED.fullmatch(text):
         text = fenced[2].strip()
-    shown = CODE.sub(lambda code: " " * len(code[0]), text)
+    shown = CODE.sub(lambda code: " " * len(code[0]), text) if _CALL_TAG.search(text) else ""
     if tags := [tag for tag in _CALL_TAG.finditer(shown) if not _mentioned(text, tag)]:
         before, after = text[: tags[0].start()].strip(), text[tags[-1].end() :]
         closed = re.search(r"/|end", tags[-1][0], re.IGNORECASE)

@@ -5,21 +5,17 @@ A checkpoint brings back only types that are known to be harmless and those that
 """
 
 import asyncio
-import importlib
 import os
 import sys
 import time
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from aiq.cassettes.guard import aside
 from aiq.cassettes.recorder import Recorder
 from aiq.core import plugins
-from aiq.core.concurrency import holding
 from aiq.core.errors import ConfigError, RunAborted
 from aiq.core.files import resolve
 from aiq.core.llm_settings import LlmSettings
@@ -184,7 +180,7 @@ async def open_resources(
         if recorder is None:
             recorder = opened.enter_context(open_recorder(settings))
         telemetry = await opened.enter_async_context(_open_telemetry(settings.telemetry, recorder))
-        libraries = asyncio.get_running_loop().run_in_executor(None, _load_libraries, settings.web.kind)
+        libraries = asyncio.get_running_loop().run_in_executor(None, _load_libraries)
         port = None
         if needs_offline_stack(settings) and not recorder.replays:
             stack = plugins.load(settings.offline.target, "offline.target")(settings.offline, settings.seed)
@@ -260,15 +256,9 @@ def check_models(llm: LlmSettings, setting: str, models: Iterable[str]) -> None:
             )
 
 
-def _load_libraries(web: str) -> None:
+def _load_libraries() -> None:
     """Import what the first attempt would otherwise wait for and be timed with (1 to 3 s), while the stack starts."""
-    libraries = []
     if not sys.modules.keys() & {"aiq.agents.ai_q", "aiq.agents.shannon"}:  # these ask without a stock client
-        libraries.append("openai.resources.chat.completions.completions")  # the client leaves it to its first call
+        import openai.resources.chat.completions.completions  # noqa: F401  the client leaves it to its first call
     if "langgraph" in sys.modules:
-        libraries.append("aiq.llm.chat")
-    if web != "corpus":
-        libraries.append("trafilatura")
-    with holding(aside, Counter[str]()):  # urllib3 makes a socket, and leaves it at that, to see which there are
-        for library in libraries:
-            importlib.import_module(library)
+        import aiq.llm.chat  # noqa: F401

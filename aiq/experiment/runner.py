@@ -15,6 +15,7 @@ from aiq.agents.base import Checked
 from aiq.cassettes.recorder import Account
 from aiq.core.concurrency import being_cancelled
 from aiq.core.errors import LimitReached, ModelError, RunAborted, UserError, say
+from aiq.core.garbage import seldom_collected
 from aiq.core.samples import SampleKey
 from aiq.core.usage import UsageLedger
 from aiq.experiment.attempt import run_attempt
@@ -86,6 +87,7 @@ async def execute(
     """
     start, shard = time.monotonic(), plan.settings.shard
     async with AsyncExitStack() as held:
+        held.enter_context(seldom_collected())
         lock = held.enter_context(ExitStack())
         if earlier is not None:
             lock.enter_context(folder.lock(shard))
@@ -336,10 +338,10 @@ class Runner:
 
     async def _judge(self, row: SampleRow) -> None:
         """Let each judge that has not scored this attempt do so, one after the other."""
-        sample = self._samples.named(row.sample_id)
         for planned in self._plan.judges:
             if self._state.judged(row.key, planned.spec):
                 continue
+            sample = self._samples.named(row.sample_id)
             if not row.answered:
                 self._keep_scores(score_failure(planned, sample, row))
             elif shared := self._judged.scores(planned.spec, row):

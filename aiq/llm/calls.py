@@ -13,7 +13,7 @@ from aiq.core.replies import read_reply
 from aiq.core.session import SPENT, Session
 from aiq.core.usage import Quantity, Usage
 from aiq.llm.apis import Api
-from aiq.llm.http import URL, Request
+from aiq.llm.http import URL, ByteStream, Request
 from aiq.llm.prices import PriceList
 from aiq.llm.quirks import canonical, structured_as
 
@@ -98,10 +98,13 @@ class ModelCall:
 
     def request(self, attempt: int) -> Request:
         """The HTTP request of one send; `attempt` counts earlier sends of the same call."""
-        headers = {name: value for name, value in self.asked.headers.items() if name not in _DROPPED}
-        headers[ATTEMPT] = str(attempt)
-        content = json.dumps(self.body, ensure_ascii=False).encode()
-        return Request("POST", self.asked.url, headers=headers, content=content, extensions={**self.asked.extensions})
+        asked, content = self.asked, json.dumps(self.body, ensure_ascii=False).encode()
+        own = {name: value for name, value in asked.headers.items() if name not in _DROPPED}
+        headers = {"host": asked.url.netloc.decode(), **own, "content-length": str(len(content)), ATTEMPT: str(attempt)}
+        stream = ByteStream(content)  # `content=` would look each of the headers up once more
+        request = Request("POST", asked.url, headers=headers, stream=stream, extensions=asked.extensions)
+        request.read()
+        return request
 
 
 def read_call(asked: Asked, session: Session, settings: LlmSettings) -> ModelCall:

@@ -22,6 +22,12 @@ from aiq.llm.retry import LONGEST_WAIT, retry_after, spread
 BURST_SECONDS = 1.0
 """Of a budget: what was not spent for so long may be spent at once, so that a late timer wastes nothing."""
 
+SPARE = 0.1
+"""Of a bucket that fills bit by bit: what is left in it, for calls that arrive sooner after others than they went."""
+
+SAME_RATE = 0.2
+"""By so much told rates may differ and be one: what is left is told in whole numbers."""
+
 STORM = 3
 """Lost calls, at least: one stray error halves no window, however small."""
 
@@ -67,20 +73,40 @@ class Budget:
 
 @dataclass(slots=True)
 class Bucket:
-    """What an endpoint says is left for a model until it `resets` (a time of the loop): `limit` from then on.
+    """What an endpoint says was left for a model `at` a time of the loop; all of `limit` is there when it `resets`.
 
-    `number`: of the send whose answer said so.
+    `number`: of the send whose answer said so. `rate`: what comes in a second where it fills bit by bit. That shows in
+    answers that tell one rate while what is left, `lowest` and `highest`, differs much: of a bucket that is filled at
+    once the time left shrinks while more is missing.
     """
 
     left: float
     limit: float
+    at: float
     resets: float
     number: int
+    rate: float = 0.0
+    lowest: float = 0.0
+    highest: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.lowest = self.highest = self.left
+        if self.resets > self.at and self.limit < math.inf:
+            self.rate = (self.limit - self.left) / (self.resets - self.at)
+
+    def follow(self, known: "Bucket") -> None:
+        """It is what a later answer than that of `known` says."""
+        if math.isclose(self.rate, known.rate, rel_tol=SAME_RATE):
+            self.rate = known.rate  # that of the first: a rate that grows is none
+            self.lowest, self.highest = min(self.lowest, known.lowest), max(self.highest, known.highest)
 
     def opens(self, cost: float, now: float) -> float:
         """The time from which so much is in it, infinite where only another answer can tell."""
         if now >= self.resets:
             self.left, self.resets = self.limit, math.inf
+        elif self.resets < math.inf and self.highest - self.lowest >= self.limit / 4:
+            self.left, self.at = self.left + (now - self.at) * self.rate, now
+            return max(now, min(self.resets, now + (cost + self.limit * SPARE - self.left) / self.rate))
         return now if self.left >= cost else self.resets
 
 
@@ -263,6 +289,8 @@ class Flow:
                 if known is not None and known.opens(math.inf, now) == math.inf:
                     del buckets[unit]  # it was filled anew, and answers do not tell of it any more
             elif known is None or found.number >= known.number:
+                if known is not None:
+                    found.follow(known)
                 later = (one for one in self._under_way if one.model == send.model and one.number > send.number)
                 found.left -= sum(one.cost(unit) for one in later)  # the endpoint had not seen these
                 buckets[unit] = found
@@ -320,14 +348,14 @@ def _bucket(headers: Mapping[str, str], unit: Unit, went: float, number: int) ->
     """What OpenAI's headers (platform.openai.com/docs/guides/rate-limits) say of a unit.
 
     Of requests also what those of draft-ietf-httpapi-ratelimit-headers-06 say. Whether a bucket fills at once or bit by
-    bit they do not say; an empty one is left alone until it is full, by which nothing of it is lost either way. That is
-    counted from when the call went, as it was admitted then, however long its answer took. A reset that is not worth
-    waiting for (of a day's requests) is left to the refusal that comes.
+    bit they do not say; until that shows an empty one is left alone until it is full. Time counts from when the call
+    went, as it was admitted then, however long its answer took. A reset that is not worth waiting for (of a day's
+    requests) is left to the refusal that comes.
     """
     forms = [("x-ratelimit-{}-" + unit)] + (["ratelimit-{}"] if unit == "requests" else [])
     for form in forms:
         left, limit, resets = (headers.get(form.format(what), "") for what in ("remaining", "limit", "reset"))
         seconds = span(resets)
         if left.isdecimal() and seconds is not None and seconds <= LONGEST_WAIT:
-            return Bucket(float(left), float(limit) if limit.isdecimal() else math.inf, went + seconds, number)
+            return Bucket(float(left), float(limit) if limit.isdecimal() else math.inf, went, went + seconds, number)
     return None

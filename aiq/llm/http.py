@@ -20,6 +20,7 @@ from httpx2 import AsyncByteStream as AsyncByteStream
 from httpx2 import AsyncClient as AsyncClient
 from httpx2 import AsyncHTTPTransport as AsyncHTTPTransport
 from httpx2 import BaseTransport as BaseTransport
+from httpx2 import ByteStream as ByteStream
 from httpx2 import Client as Client
 from httpx2 import ConnectError as ConnectError
 from httpx2 import ConnectTimeout as ConnectTimeout

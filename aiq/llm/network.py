@@ -6,7 +6,7 @@ every request, were most.
 
 import ssl
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aiq.llm.http import (
     AsyncBaseTransport,
@@ -57,9 +57,11 @@ class ModelTransport(AsyncBaseTransport):
                 timeout=ClientTimeout(sock_connect=limits.get("connect"), sock_read=limits.get("read")),
                 allow_redirects=False,
             )
+            whole = answer.content.is_eof() and answer.content_length is not None  # it came with its head, in one piece
+            body: dict[str, Any] = {"content": answer.content.read_nowait()} if whole else {"stream": _Body(answer)}
         except (ClientError, OSError) as error:
             raise _failure(error) from error
-        return Response(answer.status, headers=list(answer.raw_headers), stream=_Body(answer))
+        return Response(answer.status, headers=list(answer.raw_headers), **body)
 
     def _opened(self) -> "ClientSession":
         """A session that adds nothing to a request and keeps nothing of an answer; it belongs to the running loop."""

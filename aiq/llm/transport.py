@@ -5,8 +5,10 @@ Other requests (searches, pages, the models list) pass through: they have no rol
 
 import asyncio
 import json
+import time
 from contextlib import suppress
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
@@ -112,6 +114,17 @@ class RunClient(AsyncClient):
     async def ask(self, asked: Asked) -> Response:
         """Send a model call as any, without what a client does for other requests: redirects, cookies, logins."""
         return await self._models.ask(asked)
+
+    async def send(self, request: Request, *, stream: bool = False, **options: Any) -> Response:
+        """The same for the model calls of a stock client."""
+        if (api := api_of(request)) is None:
+            return await super().send(request, stream=stream, **options)
+        start = time.perf_counter()
+        response = await self.ask(await as_asked(api, request))
+        response.request, response.elapsed = request, timedelta(seconds=time.perf_counter() - start)
+        if not stream:
+            await response.aread()
+        return response
 
     async def aclose(self) -> None:
         """Do nothing: `AsyncOpenAI.close` ends up here."""
@@ -382,6 +395,8 @@ def _repeatable(request: Request) -> bool:
 
 async def _body(response: Response, call: ModelCall) -> bytes:
     """All of an answer. The client limits silence only, and some endpoints send blanks while a model thinks."""
+    if response.is_closed:
+        return response.content
     try:
         async with asyncio.timeout(call.seconds):
             return await response.aread()

@@ -4,6 +4,7 @@ import asyncio
 import codecs
 import logging
 import re
+from collections import Counter
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
@@ -12,7 +13,9 @@ from typing import Any
 
 from pydantic import BaseModel, Field, ValidationError
 
+from aiq.cassettes.guard import aside
 from aiq.core.base import Record
+from aiq.core.concurrency import holding
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.run_settings import WebSettings
 from aiq.core.sources import Page
@@ -181,8 +184,9 @@ def decoded(body: bytes, content_type: str) -> str:
 
 def _extract(html: str, url: str) -> dict[str, Any]:
     """Title, description, main text, publication date; of a page of more than `MOST_TAGS` title and all text alone."""
-    import trafilatura
-    from trafilatura.settings import DEFAULT_CONFIG, Document
+    with holding(aside, Counter[str]()):  # urllib3 makes a socket, and leaves it at that, to see which there are
+        import trafilatura
+        from trafilatura.settings import DEFAULT_CONFIG, Document
 
     for library in ("trafilatura", "htmldate"):
         logging.getLogger(library).addHandler(_SILENT)

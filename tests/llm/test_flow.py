@@ -4,11 +4,13 @@ import asyncio
 import selectors
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from itertools import pairwise
+from itertools import count, pairwise
+from random import Random
 from typing import Any
 
 import pytest
 
+from aiq.core.concurrency import gather_bounded
 from aiq.core.llm_settings import LlmSettings
 from aiq.core.usage import Usage
 from aiq.llm.calls import Failure
@@ -239,6 +241,48 @@ def test_what_an_answer_says_is_less_by_what_was_sent_after_its_call_and_late_an
         third.end()
         await waiting
         assert now() == 1
+
+    timed(work)
+
+
+@pytest.mark.parametrize(
+    ("fills", "late", "used"), [("at once", 0.0, 0.98), ("bit by bit", 0.0, 0.98), ("bit by bit", 0.1, 0.97)]
+)
+def test_a_bucket_is_used_to_its_end_however_it_fills(fills: str, late: float, used: float) -> None:
+    """60 calls at once, then 10 a second or 60 each 6 seconds; requests arrive up to `late` seconds after they went."""
+
+    async def work(flow: Flow) -> None:
+        free, since, refused, chance = 60.0, 0.0, 0, Random(1)
+
+        def taken() -> bool:
+            nonlocal free, since
+            if fills == "bit by bit":
+                free, since = min(60.0, free + (now() - since) * 10), now()
+            elif now() - since >= 6:
+                free, since = 60.0, since + (now() - since) // 6 * 6
+            free -= (may := free >= 1)
+            return may
+
+        async def call(name: str) -> None:
+            nonlocal refused
+            for failures in count():
+                async with flow.send("m", name, failures, lambda: 1) as send:
+                    await asyncio.sleep(chance.uniform(0, late))
+                    status = 200 if taken() else 429
+                    reset = since + 6 - now() if fills == "at once" else 6 - free / 10
+                    refused += status == 429
+                    asks = {"retry_after": "1"} if status == 429 else {}
+                    told = answer(status, **openai("requests", 60, int(free), f"{reset + 0.001:f}s"), **asks)
+                    await asyncio.sleep(chance.uniform(0.05, 0.3))
+                    send.told(told)
+                    await ended(send, status)
+                if status == 200:
+                    return
+                await asyncio.sleep(0.5)
+
+        await gather_bounded([f"call {number}" for number in range(600)], call, 64)
+        assert 600 / (60 + 10 * now()) >= used
+        assert refused <= 16
 
     timed(work)
 

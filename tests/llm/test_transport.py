@@ -354,3 +354,13 @@ async def test_an_endpoint_of_an_agents_own_does_not_wait_for_the_runs(bench: An
         assert (len(other.endpoint.got), held.done()) == (1, False)
         held.cancel()
         await asyncio.gather(held, return_exceptions=True)
+
+
+async def test_a_stock_client_gets_an_answer_with_its_request_and_its_time(bench: Any) -> None:
+    async with bench([http(200, completed(), x_own="a")]) as b:
+        asked: Any = [{"role": "user", "content": "hello"}]
+        raw = await b.models.openai("a.b").chat.completions.with_raw_response.create(model="m", messages=asked)
+        assert raw.parse().choices[0].message.content == "hello"
+        assert raw.headers["x-own"] == "a"
+        assert str(raw.http_request.url) == f"{b.endpoint.base_url}/chat/completions"
+        assert raw.elapsed.total_seconds() > 0
