@@ -235,17 +235,17 @@ class _Chooser:
         empty = {step.tool for step in self._steps("search") if not material.sources(step.result or "")}
         calls: list[ToolCall] = []
         for query in queries:
-            able = [(tool, made) for tool in tools if (made := self._ask(tool, query)) and made not in calls]
+            able = [(tool, made) for tool in tools if (made := self._ask(tool, query)) not in calls]
             able = [(tool, made) for tool, made in able if (tool.name, made.function.parsed) not in done]
             fits = [(tool.name not in empty, tool.fit(f"{self.task} {query}")) for tool, _ in able]
             best = [made for fit, (_, made) in zip(fits, able, strict=True) if fit == max(fits)]
             calls += [best[(len(self._steps("search")) + len(calls)) % len(best)]] if best else []
         return tuple(calls)
 
-    def _ask(self, tool: Tool, query: str) -> ToolCall | None:
+    def _ask(self, tool: Tool, query: str) -> ToolCall:
         """A query to a tool; of one over a collection that takes none whatever it has."""
         plain = tool in self.collected.tools and not tool.means("query")
-        return call(tool.name) if plain else tool.ask(query, self.task)
+        return call(tool.name) if plain else tool.call(query=query)
 
     # leading others
 

@@ -11,7 +11,7 @@ from datetime import date
 from typing import Literal
 
 from aiq.offline.chat import ChatRequest
-from aiq.offline.engine import dialect, given, material, passage, research, transcript
+from aiq.offline.engine import dialect, given, material, research, transcript
 from aiq.offline.engine.source import URL, Source, day_of, is_prose
 from aiq.offline.engine.text import is_chinese, sentences, words
 from aiq.offline.engine.transcript import Step
@@ -239,29 +239,18 @@ def _pieces(text: str, *, pasted: bool) -> list[Block]:
             pieces += [] if parted else [Block(element.label, element.text.strip(), whole)]
             own, at = own + text[at : element.start], element.end
     own += text[at:]
-    if pasted:
-        pieces += _paragraphs(own) if pieces else _unmarked(own)
-    else:
-        body, own = ("", own) if pieces else passage.announced(own, _MATERIAL)
-        pieces += [Block("material", body), Block("", own.strip())]
+    pieces += (_paragraphs(own) if pieces else _unmarked(own)) if pasted else [Block("", own.strip())]
     return [piece for piece in pieces if piece.text]
 
 
 def _unmarked(text: str) -> list[Block]:
-    """A user's text without tags or fences: JSON and what is asked of it, paragraphs by their form, else a passage and
-    what is asked of it. A statement or two before a request for a report are its background, no material."""
+    """A user's text without tags or fences: JSON and what is asked of it, else paragraphs by their form."""
     for value, start, end in material.objects(text):
         rest, fields = f"{text[:start]}\n{text[end:]}".strip(), value.items() if isinstance(value, dict) else ()
         stated = [Block("task", said) for name, said in fields if _kind(name) == "task" and isinstance(said, str)]
         if (end - start) * 2 > len(text) and (stated or rest) and not _FORM.search(text[:start]):
             return [Block("material", text[start:end]), *stated, Block("", rest)]
-    pieces = _paragraphs(text)
-    if len({piece.label != "" for piece in pieces if piece.text}) < 2:
-        body, asked, rest = passage.split(text)
-        named = len(sentences(body)) > 2 and re.search(rf"(?i){_MATERIAL}", rest)
-        if body and not _URGING.issuperset(words(asked + rest)) and (asked or named or research.is_question(rest)):
-            return [Block("material", body), Block("task", asked), Block("", rest)]
-    return pieces
+    return _paragraphs(text)
 
 
 def _as_element(match: re.Match[str]) -> str:
