@@ -122,7 +122,7 @@ class Things:
         least, most = form.get("minItems", 0), form.get("maxItems", 0)
         unit = re.sub(r"(?:ies|s|y)$", "", (spoken(name).split() or ["queries"])[-1])
         for clause in clauses(f"{self.w.situation.instructions}\n{self.w.task}\n{self.w.said}"):
-            for (low, high), _ in amounts(clause, unit + r"\w*"):
+            for low, high in amounts(clause, unit + r"\w*"):
                 least, most = low or least, min(high or most, most or high or 0)
         return least, max(most or MOST, least)
 
