@@ -11,11 +11,10 @@ from datetime import date
 from typing import Literal
 
 from aiq.offline.chat import ChatRequest
-from aiq.offline.engine import dialect, given, material, research, transcript
-from aiq.offline.engine.source import URL, Source, day_of, is_prose
+from aiq.offline.engine import given, material, research, transcript
+from aiq.offline.engine.source import URL, Source, day_of, findings, is_prose
 from aiq.offline.engine.text import is_chinese, sentences, words
 from aiq.offline.engine.transcript import Step
-from aiq.offline.engine.written import findings
 
 __all__ = ["Block", "Language", "Situation", "Source", "Step", "ends", "read"]
 
@@ -178,7 +177,7 @@ def read(request: ChatRequest) -> Situation:
     found = [*references.values()]
     found += [s for text in shown for s in material.sources(text) if s.key or is_prose(s.text)]
     for number, message in enumerate(messages[: max(at, 0)]):
-        if message.role in ("user", "assistant") and message.text.strip() and not dialect.calls(message.text):
+        if message.role in ("user", "assistant") and message.text.strip() and not transcript.calls(message.text):
             history.append((message.role, told.get(number, message.text)))
         found += findings(message.text) if message.role == "assistant" else []
     for step in steps:
