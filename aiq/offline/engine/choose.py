@@ -15,7 +15,6 @@ from aiq.offline.engine import material, research
 from aiq.offline.engine.answer import Answer, answer
 from aiq.offline.engine.clauses import clauses
 from aiq.offline.engine.collected import Collected
-from aiq.offline.engine.collection import following
 from aiq.offline.engine.fill import Unsupported, fill
 from aiq.offline.engine.follow import ROUNDS, Orders
 from aiq.offline.engine.read import Situation, Step
@@ -192,15 +191,10 @@ class _Chooser:
         return (tool.call(),) if tool and near and not known else ()
 
     def _collect(self) -> Calls:
-        """What the task wants of collections; then, where their documents themselves are wanted, the next pages."""
-        made: list[ToolCall] = []
-        for tool, given in self.collected.calls if self._left() > 0 else ():
-            done = [step for step in self.situation.steps if step.tool == tool.name]
-            if given not in [step.arguments for step in done]:
-                made.append(call(tool.name, **given))
-            elif not self.collected.counted and (page := following(tool, done[-1])):
-                made.append(page)
-        return tuple(made)
+        """What the task wants of collections, each once."""
+        done = [(step.tool, step.arguments) for step in self.situation.steps]
+        wanted = self.collected.calls if self._left() > 0 else ()
+        return tuple(call(tool.name, **given) for tool, given in wanted if (tool.name, given) not in done)
 
     def _left(self) -> int:
         """How many calls that bring evidence may still be made, and now."""

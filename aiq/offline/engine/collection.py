@@ -10,15 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aiq.offline.chat import ToolCall, call
-from aiq.offline.engine import counts, dates, material
+from aiq.offline.engine import dates
 from aiq.offline.engine.counts import head
 from aiq.offline.engine.fields import spoken
-from aiq.offline.engine.lexicon import alike, is_common, listed, parts_of_speech, stem
+from aiq.offline.engine.lexicon import is_common, listed, parts_of_speech, stem
 from aiq.offline.engine.question import parse
 from aiq.offline.engine.text import name_spans, sentences
 from aiq.offline.engine.tools import TABLES, Tool, about, types
-from aiq.offline.engine.transcript import Step
 
 Fields = Mapping[str, Sequence[str]]
 """Names of fields, with the values that are known of each."""
@@ -39,7 +37,7 @@ _COUNTS = re.compile(
     re.IGNORECASE,
 )
 _SHARE = re.compile(r"\b(?:shares?|percent\w*|proportions?)\b|%|比例|百分", re.IGNORECASE)
-_SUM = re.compile(r"\b(?:(?P<of>(?:sum|total)s? of)|sum|total)(?: the| its| their| all)* (?P<what>\w+)", re.IGNORECASE)
+_SUM = re.compile(r"\b(?:sum|total)s? of (?:the|its|their|all)\b", re.IGNORECASE)
 _THINGS = r"(?:(?: of)?(?: the| their| its)?(?: [a-z-]+)?)"
 _MEMBERS = re.compile(
     rf"\b(?:list|name|enumerate|give|show|find)\b[^.?!]{{0,40}}?\b(?:all|every|each|any|titles?|names?)\b{_THINGS}"
@@ -75,9 +73,9 @@ class Wanted:
     """What a question wants of a collection.
 
     `values`: of which fields it names which values; `groups`: the fields that things are counted by, `unit`: of time,
-    the same; `since`, `until`: days in ISO form, or "". `counts`: whether numbers are wanted, `share`: as shares too;
-    `sum`: of which field. `members`: whether the things themselves are. `condition`: what is left of the question;
-    `telling`: its words that only texts can meet.
+    the same; `since`, `until`: days in ISO form, or "". `counts`: whether numbers are wanted, `share`: as shares too,
+    `sum`: as sums, which no table has. `members`: whether the things themselves are. `condition`: what is left of the
+    question; `telling`: its words that only texts can meet.
     """
 
     values: Mapping[str, tuple[str, ...]]
@@ -87,7 +85,7 @@ class Wanted:
     until: str
     counts: bool
     share: bool
-    sum: str
+    sum: bool
     members: bool
     condition: str
     telling: tuple[str, ...]
@@ -112,7 +110,6 @@ def wanted(task: str, fields: Fields, called: Sequence[str] = ()) -> Wanted:
     for *_, field, value in places:
         values[field] = tuple(dict.fromkeys((*values.get(field, ()), value)))
     counted = _COUNTS.search(task) is not None
-    summed = [(stem(match["what"]), match["of"]) for match in _SUM.finditer(task)]
     groups = [f for f in fields if f not in UNITS and (len(values.get(f, ())) > 1 or _is_by(task, f))]
     since, until = _period(task, [place[:2] for place in places])
     asking = next((s for s in sentences(task) if s[-1] in "?？"), (*sentences(task), task)[0])
@@ -124,7 +121,6 @@ def wanted(task: str, fields: Fields, called: Sequence[str] = ()) -> Wanted:
     after = [word for _, end, *_ in places for word in re.findall(r"^ (\w+s)\b", task[end:])]  # "web orders"
     named += [word for word in after if "NOUN" in parts_of_speech(word)]
     known = {stem(word) for word in (*listed("counting"), *named, parse(asking).head)}
-    amount = next((f for f in fields if head(f) in dict(summed)), next((what for what, of in summed if of), ""))
     return Wanted(
         values=values,
         groups=tuple(groups) if counted else (),
@@ -133,12 +129,10 @@ def wanted(task: str, fields: Fields, called: Sequence[str] = ()) -> Wanted:
         until=until,
         counts=counted,
         share=_SHARE.search(task) is not None,
-        sum=amount,
+        sum=_SUM.search(task) is not None,
         members=not counted and _MEMBERS.search(task) is not None,
         condition=condition,
-        telling=tuple(
-            w for w in parse(condition).words if not (stem(w) in known or w.isdigit() or alike(w, spoken(amount)))
-        ),
+        telling=tuple(w for w in parse(condition).words if not (stem(w) in known or w.isdigit())),
     )
 
 
@@ -221,7 +215,7 @@ def arguments(tool: Tool, want: Wanted, fields: Fields) -> dict[str, Any]:
         "period": want.unit,
     }
     found = {name: _shaped(values.get(meant[name]), tool.parameters[name]) for name in meant}
-    if want.members or want.sum or want.telling:
+    if want.members or want.telling:
         found |= {name: _most(tool.parameters[name]) for name in meant if meant[name] == "size"}
     return {name: value for name, value in found.items() if value}
 
@@ -244,14 +238,3 @@ def _most(schema: Mapping[str, Any]) -> int | None:
     told = re.findall(r"(?:\bto|at most|max\w*) (\d+)", about(schema))
     most = [schema["maximum"]] if "maximum" in schema else told[:1]
     return int(most[0]) if most else None
-
-
-def following(tool: Tool, step: Step) -> ToolCall | None:
-    """The call of the next page, where an answer says that there is one: the same, with what it gives for that."""
-    for holder in (h for value in material.parsed(step.result or "") or () for h in counts.objects(value)):
-        more = [said for key, said in holder.items() if re.fullmatch(r"(?i)(?:has_?)?(?:more|next)(?:_?page)?", key)]
-        places = {name: holder.get(name) or holder.get(f"next_{name}") for name in tool.parameters}
-        given = {name: place for name, place in places.items() if place and not _meant(name, tool.parameters[name])}
-        if given and (not more or more[0] is True):
-            return call(tool.name, **{**step.arguments, **given})
-    return None

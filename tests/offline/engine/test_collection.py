@@ -3,8 +3,6 @@
 import json
 from typing import Any
 
-import pytest
-
 from aiq.offline.engine import counts, respond
 from tests.offline.cases import table
 from tests.offline.engine.conftest import ask, called, tool
@@ -69,14 +67,6 @@ def test_a_tool_that_says_which_fields_there_are_is_asked_first_and_once() -> No
     assert second.function.name == "query_orders"
 
 
-def test_values_are_learnt_from_the_documents_of_a_first_answer() -> None:
-    task = "How many specimens are from Crete, for each collector?"
-    rows = [{"id": n, "island": "Crete", "collector": name, "label": f"No. {n}"} for n, name in enumerate("AABB", 11)]
-    first = respond(ask(task, tools=(TOOLS["species"],))).tool_calls[0].function.parsed
-    (call,) = respond(ask(task, *called(("find_specimens", first, rows)), tools=(TOOLS["species"],))).tool_calls
-    assert call.function.parsed == {"filters": '{"island": "Crete"}', "group_by": "collector"}
-
-
 @each("counted")
 def test_numbers_of_an_answer_are_stated_with_their_values(
     task: str, arguments: dict[str, Any], answer: Any, said: str
@@ -104,37 +94,6 @@ def test_numbers_that_a_prompt_tells_are_stated(task: str, data: list[str], said
 def test_tables_are_told_by_their_form(answer: Any, tables: list[list[Any]]) -> None:
     found = counts.told(answer) if isinstance(answer, str) else counts.tables(answer)
     assert [[one.field, dict(one.rows), one.total] for one in found] == tables
-
-
-PAGE = {
-    "orders": [
-        {"id": "o-1", "title": "Order 1", "note": "The lid was cracked on arrival.", "channel": "web", "amount": 40},
-        {"id": "o-2", "title": "Order 2", "note": "The lid was not cracked at all.", "channel": "web", "amount": 25},
-        {"id": "o-3", "title": "Order 3", "note": "It arrived two days early.", "channel": "web", "amount": 10},
-    ]
-}
-WEB = {"where": {"channel": "web"}}
-
-
-def test_all_pages_are_asked_for_where_documents_are_wanted() -> None:
-    task = "In which web orders was the lid cracked? List all titles."
-    told = called(("list_columns", {}, COLUMNS), ("query_orders", WEB, {**PAGE, "total": 4, "next_cursor": "c2"}))
-    (call,) = respond(ask(task, *told, tools=(TOOLS["orders"], DESCRIBE))).tool_calls
-    assert call.function.parsed == {**WEB, "cursor": "c2"}
-    last = called(("query_orders", call.function.parsed, {"orders": [], "total": 4, "next_cursor": None}))
-    reply = respond(ask(task, *told, *last, tools=(TOOLS["orders"], DESCRIBE)))
-    assert "Order 1: The lid was cracked on arrival" in reply.text
-    assert "Order 2" not in reply.text
-    assert "Order 3" not in reply.text
-
-
-@pytest.mark.parametrize(("total", "said"), [(3, "75"), (4, "")])
-def test_sums_are_made_of_all_documents_or_not_at_all(total: int, said: str) -> None:
-    task = "What is the sum of the amount of all web orders?"
-    told = called(("list_columns", {}, COLUMNS), ("query_orders", WEB, {**PAGE, "total": total}))
-    text = respond(ask(task, *told, tools=(TOOLS["orders"], DESCRIBE))).text
-    assert said in text
-    assert said or "75" not in text
 
 
 def test_pages_found_on_the_web_are_no_collection() -> None:
