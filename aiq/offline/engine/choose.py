@@ -19,7 +19,7 @@ from aiq.offline.engine.fill import Unsupported, fill
 from aiq.offline.engine.follow import ROUNDS, Orders
 from aiq.offline.engine.read import Situation, Step
 from aiq.offline.engine.schema import asked_schema
-from aiq.offline.engine.source import URL, Source
+from aiq.offline.engine.source import URL
 from aiq.offline.engine.text import names, stems, words
 from aiq.offline.engine.tools import Tool, understand
 from aiq.offline.engine.write import write
@@ -137,11 +137,9 @@ class _Chooser:
 
     @cached_property
     def _sure(self) -> bool:
-        """Whether the answer is sure, rests on no text that breaks off while there is something to open, and no page
-        about what is asked could still be opened."""
+        """Whether the answer is sure, and rests on no text that breaks off while there is something to open."""
         cut = any(_breaks_off(evidence.source.text) for evidence in self.found.evidence) and self._unread
-        about = any(self._is_about(source) and source.key in self._unread for source in self.situation.sources)
-        return self.found.confidence >= ENOUGH and not cut and not about
+        return self.found.confidence >= ENOUGH and not cut
 
     @cached_property
     def _unread(self) -> list[str]:
@@ -149,18 +147,13 @@ class _Chooser:
         with the task, best first."""
         opened = " ".join(str(step.arguments) for step in self._steps("fetch"))
         wanted = stems(f"{self.task} {' '.join(self.asked[-1:])}")
-        shared = dict.fromkeys(URL.findall(self.task), len(wanted) + 2)
+        shared = dict.fromkeys(URL.findall(self.task), len(wanted) + 1)
         for source in self.situation.sources:
             if "://" in source.key and (len(source.text) < SHORT or _breaks_off(source.text)):
                 near = len(wanted & stems(f"{source.title} {source.text}"))
-                shared.setdefault(source.key, len(wanted) + 1 if self._is_about(source) else near)
+                shared.setdefault(source.key, near)
         best = sorted(shared, key=lambda key: -shared[key]) if self.first("fetch") else []
         return [key for key in best if shared[key] >= 2 and key not in opened]
-
-    def _is_about(self, source: Source) -> bool:
-        """Whether a text that breaks off is titled by what the task, or the last query, asks about."""
-        title = stems(source.title)
-        return bool(title) and _breaks_off(source.text) and title <= stems(f"{self.task} {' '.join(self.asked[-1:])}")
 
     def queries(self) -> list[str]:
         """What to look up next: queries that were handed over, then what the reader misses; for an open task its

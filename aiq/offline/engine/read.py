@@ -238,18 +238,8 @@ def _pieces(text: str, *, pasted: bool) -> list[Block]:
             pieces += [] if parted else [Block(element.label, element.text.strip(), whole)]
             own, at = own + text[at : element.start], element.end
     own += text[at:]
-    pieces += (_paragraphs(own) if pieces else _unmarked(own)) if pasted else [Block("", own.strip())]
+    pieces += _paragraphs(own) if pasted else [Block("", own.strip())]
     return [piece for piece in pieces if piece.text]
-
-
-def _unmarked(text: str) -> list[Block]:
-    """A user's text without tags or fences: JSON and what is asked of it, else paragraphs by their form."""
-    for value, start, end in material.objects(text):
-        rest, fields = f"{text[:start]}\n{text[end:]}".strip(), value.items() if isinstance(value, dict) else ()
-        stated = [Block("task", said) for name, said in fields if _kind(name) == "task" and isinstance(said, str)]
-        if (end - start) * 2 > len(text) and (stated or rest) and not _FORM.search(text[:start]):
-            return [Block("material", text[start:end]), *stated, Block("", rest)]
-    return _paragraphs(text)
 
 
 def _as_element(match: re.Match[str]) -> str:

@@ -169,16 +169,6 @@ def test_a_teaser_is_opened() -> None:
     assert arguments(reply) == {"href": HIT["link"]}
 
 
-def test_the_page_about_what_is_asked_is_opened_where_its_text_breaks_off() -> None:
-    said = HIT | {"link": "https://a.offline.example/news", "headline": "News"}
-    said |= {"body": "Ada Kestrel built Vorn Mill in 1904."}
-    cut = HIT | {"body": "Vorn Mill stands on the river Orl and has three wheels, of which the ..."}
-    for first, opened in ((cut, True), (HIT, False)):
-        told = called(("lookup", {"q": "who built"}, [first, said]))
-        reply = respond(ask("Who built Vorn Mill?", *told, tools=(SEARCH, FETCH)))
-        assert [call.function.parsed for call in reply.tool_calls] == [{"href": HIT["link"]}] * opened
-
-
 def test_open_tasks_are_asked_facet_by_facet() -> None:
     reply = respond(ask(REPORT, tools=(SEARCH,)))
     queries = [str(call.function.parsed["q"]) for call in reply.tool_calls]
