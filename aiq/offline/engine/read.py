@@ -12,6 +12,7 @@ from typing import Literal
 
 from aiq.offline.chat import ChatRequest
 from aiq.offline.engine import given, material, research, transcript
+from aiq.offline.engine.lexicon import parts_of_speech
 from aiq.offline.engine.source import URL, Source, day_of, findings, is_prose
 from aiq.offline.engine.text import is_chinese, sentences, words
 from aiq.offline.engine.transcript import Step
@@ -118,6 +119,8 @@ _RESUMES = re.compile(
     rf"|\W*(?:{_TASK}|(?:\w+ ){{0,3}}"
     r"(?:instructions?|rules?|guidelines|format|requirements?|examples?|tools|说明|规则|要求|格式))\W?[:：]"
 )
+_LABEL = re.compile(rf"^\W*{_TASK}\W*[:：]\W*", re.IGNORECASE)
+_PERSONAL = re.compile(r"\b(?:I|me|my|we|us|our|you|your|please|answer|reply)\b|[我你您请]|回答", re.IGNORECASE)
 _TURN = re.compile(r"(?im)^[^\w\n]{0,8}(user|human|assistant|ai|用户|助手)\W*[:：]\s*")
 _ITEM = r"[ \t]*(?:[-*•]|\d+[.)、])[ \t]+"
 _LISTED = re.compile(
@@ -238,8 +241,20 @@ def _pieces(text: str, *, pasted: bool) -> list[Block]:
             pieces += [] if parted else [Block(element.label, element.text.strip(), whole)]
             own, at = own + text[at : element.start], element.end
     own += text[at:]
-    pieces += _paragraphs(own) if pasted else [Block("", own.strip())]
+    said = _paragraphs(own) if pasted else [Block("", own.strip())]
+    marked = not pasted or any(piece.label for piece in (*pieces, *said))
+    pieces += (not marked and _passage(own)) or said
     return [piece for piece in pieces if piece.text]
+
+
+def _passage(text: str) -> list[Block]:
+    """Sentences that nothing marks and that only state, with one question before or after them; else nothing."""
+    told = sentences(text)
+    asked = [s for s in told if s[-1] in "?？"]
+    rest = [s for s in told if s not in asked]
+    alone = len(asked) == 1 and asked[0] in (told[0], told[-1]) and len(rest) > 1
+    states = alone and not any(_PERSONAL.search(s) or "VERB" in parts_of_speech(s.split()[0]) for s in rest)
+    return [Block("material", "\n".join(rest)), Block("task", _LABEL.sub("", asked[0]))] if states else []
 
 
 def _as_element(match: re.Match[str]) -> str:
