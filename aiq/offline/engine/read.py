@@ -120,6 +120,7 @@ _RESUMES = re.compile(
     r"(?:instructions?|rules?|guidelines|format|requirements?|examples?|tools|说明|规则|要求|格式))\W?[:：]"
 )
 _LABEL = re.compile(rf"^\W*{_TASK}\W*[:：]\W*", re.IGNORECASE)
+_ORDER = re.compile(r"\W*([A-Za-z]+)\s+(?:an?|the|all|every|each|some|this|these|what|how|\d+)\b")
 _PERSONAL = re.compile(r"\b(?:I|me|my|we|us|our|you|your|please|answer|reply)\b|[我你您请]|回答", re.IGNORECASE)
 _TURN = re.compile(r"(?im)^[^\w\n]{0,8}(user|human|assistant|ai|用户|助手)\W*[:：]\s*")
 _ITEM = r"[ \t]*(?:[-*•]|\d+[.)、])[ \t]+"
@@ -252,9 +253,16 @@ def _passage(text: str) -> list[Block]:
     told = sentences(text)
     asked = [s for s in told if s[-1] in "?？"]
     rest = [s for s in told if s not in asked]
-    alone = len(asked) == 1 and asked[0] in (told[0], told[-1]) and len(rest) > 1
-    states = alone and not any(_PERSONAL.search(s) or "VERB" in parts_of_speech(s.split()[0]) for s in rest)
+    alone = len(asked) == 1 and asked[0] in (told[0], told[-1]) and is_prose(" ".join(rest))
+    states = alone and not any(map(_orders, rest))
     return [Block("material", "\n".join(rest)), Block("task", _LABEL.sub("", asked[0]))] if states else []
+
+
+def _orders(sentence: str) -> bool:
+    """Whether a sentence says what to do, or speaks of the person or the model."""
+    verb = _ORDER.match(sentence)
+    addresses = _PERSONAL.search(sentence) or _RESUMES.match(sentence)
+    return addresses is not None or (verb is not None and "VERB" in parts_of_speech(verb[1]))
 
 
 def _as_element(match: re.Match[str]) -> str:
