@@ -216,9 +216,7 @@ class _Filler:
             known = thing.source is not None and thing.source.name in names
             return names.index(thing.source.name) + 1 if thing.source and known else thing.number
         means = (spoken(name).replace("score", ""), about.split(".")[0], name)
-        of_text = self.w.sources and self.w.given and not (self.w.draft or self.w.statement or thing.text)
-        copied = kind == "string" or (of_text and re.search(r"\b(?:rating|score)$", means[2]))  # it says its own
-        measured = self.w.measure(means, thing) if options or not copied else None
+        measured = self.w.measure(means, thing) if options or kind != "string" else None
         if options:
             return self._chosen(options, about, measured, thing)
         if measured is not None:

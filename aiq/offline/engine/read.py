@@ -120,8 +120,10 @@ _RESUMES = re.compile(
     r"(?:instructions?|rules?|guidelines|format|requirements?|examples?|tools|说明|规则|要求|格式))\W?[:：]"
 )
 _LABEL = re.compile(rf"^\W*{_TASK}\W*[:：]\W*", re.IGNORECASE)
-_ORDER = re.compile(r"\W*([A-Za-z]+)\s+(?:an?|the|all|every|each|some|this|these|what|how|\d+)\b")
-_PERSONAL = re.compile(r"\b(?:I|me|my|we|us|our|you|your|please|answer|reply)\b|[我你您请]|回答", re.IGNORECASE)
+_ORDER = re.compile(r"\W*([A-Za-z]+)\s+(?![A-Z])")
+_PERSONAL = re.compile(
+    r"\b(?:I|me|my|we|us|our|you|your|please|answer|reply|do not|don[’']t|never)\b|[我你您请]|回答", re.IGNORECASE
+)
 _TURN = re.compile(r"(?im)^[^\w\n]{0,8}(user|human|assistant|ai|用户|助手)\W*[:：]\s*")
 _ITEM = r"[ \t]*(?:[-*•]|\d+[.)、])[ \t]+"
 _LISTED = re.compile(
