@@ -5,12 +5,10 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
-from aiq.offline.engine import premise
 from aiq.offline.engine.compare import reckon
-from aiq.offline.engine.describe import description, rewritten
 from aiq.offline.engine.evidence import Evidence, Material, distinct, is_statement
-from aiq.offline.engine.lookup import SURE, Finding, Lookup, key
-from aiq.offline.engine.question import parse
+from aiq.offline.engine.lookup import SURE, Finding, Lookup, corrected, key
+from aiq.offline.engine.question import description, parse, rewritten
 from aiq.offline.engine.read import Source
 
 __all__ = ["Answer", "Evidence", "answer", "rank"]
@@ -62,7 +60,7 @@ def rank(query: str, sources: Sequence[Source], now: date | None = None, *, most
 
 def _follow(question: str, look: Lookup, depth: int = 0) -> list[Finding]:
     """The findings by every way from here: at once, or with the innermost description looked up first."""
-    direct = premise.check(question, look) or reckon(question, look) or look.best(parse(question))
+    direct = corrected(question, look) or reckon(question, look) or look.best(parse(question))
     inner = description(question) if depth < _MOST_HOPS else None
     if not inner:
         return [direct]

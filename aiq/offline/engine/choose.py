@@ -15,12 +15,11 @@ from aiq.offline.engine import material, research
 from aiq.offline.engine.answer import Answer, answer
 from aiq.offline.engine.clauses import clauses
 from aiq.offline.engine.collected import Collected
-from aiq.offline.engine.collection import following
 from aiq.offline.engine.fill import Unsupported, fill
 from aiq.offline.engine.follow import ROUNDS, Orders
 from aiq.offline.engine.read import Situation, Step
 from aiq.offline.engine.schema import asked_schema
-from aiq.offline.engine.source import URL, Source
+from aiq.offline.engine.source import URL
 from aiq.offline.engine.text import names, stems, words
 from aiq.offline.engine.tools import Tool, understand
 from aiq.offline.engine.write import write
@@ -138,11 +137,9 @@ class _Chooser:
 
     @cached_property
     def _sure(self) -> bool:
-        """Whether the answer is sure, rests on no text that breaks off while there is something to open, and no page
-        about what is asked could still be opened."""
+        """Whether the answer is sure, and rests on no text that breaks off while there is something to open."""
         cut = any(_breaks_off(evidence.source.text) for evidence in self.found.evidence) and self._unread
-        about = any(self._is_about(source) and source.key in self._unread for source in self.situation.sources)
-        return self.found.confidence >= ENOUGH and not cut and not about
+        return self.found.confidence >= ENOUGH and not cut
 
     @cached_property
     def _unread(self) -> list[str]:
@@ -150,18 +147,13 @@ class _Chooser:
         with the task, best first."""
         opened = " ".join(str(step.arguments) for step in self._steps("fetch"))
         wanted = stems(f"{self.task} {' '.join(self.asked[-1:])}")
-        shared = dict.fromkeys(URL.findall(self.task), len(wanted) + 2)
+        shared = dict.fromkeys(URL.findall(self.task), len(wanted) + 1)
         for source in self.situation.sources:
             if "://" in source.key and (len(source.text) < SHORT or _breaks_off(source.text)):
                 near = len(wanted & stems(f"{source.title} {source.text}"))
-                shared.setdefault(source.key, len(wanted) + 1 if self._is_about(source) else near)
+                shared.setdefault(source.key, near)
         best = sorted(shared, key=lambda key: -shared[key]) if self.first("fetch") else []
         return [key for key in best if shared[key] >= 2 and key not in opened]
-
-    def _is_about(self, source: Source) -> bool:
-        """Whether a text that breaks off is titled by what the task, or the last query, asks about."""
-        title = stems(source.title)
-        return bool(title) and _breaks_off(source.text) and title <= stems(f"{self.task} {' '.join(self.asked[-1:])}")
 
     def queries(self) -> list[str]:
         """What to look up next: queries that were handed over, then what the reader misses; for an open task its
@@ -192,15 +184,10 @@ class _Chooser:
         return (tool.call(),) if tool and near and not known else ()
 
     def _collect(self) -> Calls:
-        """What the task wants of collections; then, where their documents themselves are wanted, the next pages."""
-        made: list[ToolCall] = []
-        for tool, given in self.collected.calls if self._left() > 0 else ():
-            done = [step for step in self.situation.steps if step.tool == tool.name]
-            if given not in [step.arguments for step in done]:
-                made.append(call(tool.name, **given))
-            elif not self.collected.counted and (page := following(tool, done[-1])):
-                made.append(page)
-        return tuple(made)
+        """What the task wants of collections, each once."""
+        done = [(step.tool, step.arguments) for step in self.situation.steps]
+        wanted = self.collected.calls if self._left() > 0 else ()
+        return tuple(call(tool.name, **given) for tool, given in wanted if (tool.name, given) not in done)
 
     def _left(self) -> int:
         """How many calls that bring evidence may still be made, and now."""
@@ -235,17 +222,17 @@ class _Chooser:
         empty = {step.tool for step in self._steps("search") if not material.sources(step.result or "")}
         calls: list[ToolCall] = []
         for query in queries:
-            able = [(tool, made) for tool in tools if (made := self._ask(tool, query)) and made not in calls]
+            able = [(tool, made) for tool in tools if (made := self._ask(tool, query)) not in calls]
             able = [(tool, made) for tool, made in able if (tool.name, made.function.parsed) not in done]
             fits = [(tool.name not in empty, tool.fit(f"{self.task} {query}")) for tool, _ in able]
             best = [made for fit, (_, made) in zip(fits, able, strict=True) if fit == max(fits)]
             calls += [best[(len(self._steps("search")) + len(calls)) % len(best)]] if best else []
         return tuple(calls)
 
-    def _ask(self, tool: Tool, query: str) -> ToolCall | None:
+    def _ask(self, tool: Tool, query: str) -> ToolCall:
         """A query to a tool; of one over a collection that takes none whatever it has."""
         plain = tool in self.collected.tools and not tool.means("query")
-        return call(tool.name) if plain else tool.ask(query, self.task)
+        return call(tool.name) if plain else tool.call(query=query)
 
     # leading others
 

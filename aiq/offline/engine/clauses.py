@@ -146,8 +146,8 @@ _BOUNDS = (
 """What the words around a number (#) make of it: the first that fits."""
 
 
-def amounts(clause: Clause, unit: str) -> Iterator[tuple[Limits, int]]:
-    """How many of a unit a clause speaks of, and where: "at most 3 calls", "sections: 5 to 8", "no more than six". A
+def amounts(clause: Clause, unit: str) -> Iterator[Limits]:
+    """How many of a unit a clause speaks of: "at most 3 calls", "sections: 5 to 8", "no more than six". A
     number without a unit is of the unit named before it in the sentence, else of the one named next."""
     named = re.compile(rf"(?<![A-Za-z])(?:{unit})", re.IGNORECASE)
     for match in _FIGURE.finditer(clause.text):
@@ -169,12 +169,12 @@ def amounts(clause: Clause, unit: str) -> Iterator[tuple[Limits, int]]:
         if len(values) > 1 and least:
             least = min(values)
         if not _HEDGED.search(around) and (least != most or not clause.negated(start)):
-            yield (least, most), start
+            yield least, most
 
 
 def limits(clause: Clause, unit: str) -> Limits:
     """The least (from two on) and the most of a unit that a clause wants."""
-    found = [bounds for bounds, _ in amounts(clause, unit)]
+    found = [*amounts(clause, unit)]
     least = max((least for least, _ in found if least and least > 1), default=None)
     return least, min((most for _, most in found if most is not None), default=None)
 

@@ -16,7 +16,6 @@ from aiq.offline.engine.evidence import Hit, Material
 from aiq.offline.engine.lexicon import stem
 from aiq.offline.engine.question import parse
 from aiq.offline.engine.read import Situation, Source
-from aiq.offline.engine.source import is_prose
 from aiq.offline.engine.text import contains_name, sentences
 from aiq.offline.engine.tools import Tool
 
@@ -73,13 +72,8 @@ class Collected:
 
     @cached_property
     def documents(self) -> list[Document]:
-        """Each document once: objects of the answers, and marked parts that state their fields."""
-        told = [
-            (json.dumps(holder, ensure_ascii=False), facts)
-            for value, _ in self._answers
-            for holder, facts in counts.documents(value)
-        ]
-        told += [(block.whole or block.text, counts.facts(block.text)) for block in self.situation.blocks]
+        """Each document once: marked parts that state their fields."""
+        told = [(block.whole or block.text, counts.facts(block.text)) for block in self.situation.blocks]
         found: dict[str, Document] = {}
         for text, facts in told:
             sources = material.sources(text) if facts else []
@@ -110,14 +104,13 @@ class Collected:
 
     @cached_property
     def counted(self) -> str:
-        """The numbers that the task asks for, with their values ("Peru: 3, Chile: 2"), or the one number; "" where
-        neither a table says them nor all documents are there to be counted."""
+        """The numbers that the task asks for, with their values ("Peru: 3, Chile: 2"), or the one number; "" where no
+        table says them, or something is asked that only texts can meet."""
         want = self.wanted
-        if not want.counts or not self.concerns:
+        if not want.counts or want.sum or want.telling or not self.concerns:
             return ""
-        tables = [] if want.sum or not self._is_bare else [*self._tables()]
-        told = (self._told(table) for table in reversed(tables) if self._fits(table))
-        return next(filter(None, told), "") or self._reckoned()
+        told = (self._told(table) for table in reversed([*self._tables()]) if self._fits(table))
+        return next(filter(None, told), "")
 
     def _tables(self) -> Iterable[Table]:
         for value, of in self._answers:
@@ -153,34 +146,6 @@ class Collected:
     def _pairs(self, rows: Iterable[tuple[str, float]], whole: float) -> str:
         share = f" ({{:.{1}f}}%)" if self.wanted.share else ""
         return ", ".join(f"{key}: {n:g}{share.format(100 * n / (whole or 1))}" for key, n in rows)
-
-    @cached_property
-    def _is_whole(self) -> bool:
-        """Whether all documents that match are there."""
-        told = (t.total for t in self._tables() if not t.rows and t.total and all(n in t.of for n in self.wanted.names))
-        return len(self._matching) >= max(told, default=float("inf"))
-
-    @cached_property
-    def _is_bare(self) -> bool:
-        """Whether nothing is asked that only texts can meet: no words are left, or words that no document has."""
-        if not self.wanted.telling or (self.documents and not self._is_whole):
-            return not self.wanted.telling
-        return any(is_prose(source.text) for source in self._read) and not any(hit.own for hit in self._hits)
-
-    def _reckoned(self) -> str:
-        """The same, counted or summed over the documents, where all are there."""
-        want, sums = self.wanted, dict[str, float]()
-        if not self._is_whole:
-            return ""
-        met = {evidence.source.name for evidence in self.meeting}
-        for document in (one for one in self._matching if one.source.name in met):
-            stated = document.facts.get(want.sum, "") if want.sum else "1"
-            key = ", ".join(filter(None, (document.facts.get(group) for group in want.groups)))
-            if (key or not want.groups) and re.fullmatch(r"-?\d+(\.\d+)?", stated):
-                sums[key] = sums.get(key, 0.0) + float(stated)
-        if not want.groups:
-            return f"{sums['']:g}" if sums else ""
-        return self._pairs(sorted(sums.items(), key=lambda item: (-item[1], item[0])), sum(sums.values()))
 
     # documents
 

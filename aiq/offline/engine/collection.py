@@ -6,21 +6,17 @@ Of a question's words those count that are a known value of a field, or the name
 import json
 import re
 from calendar import monthrange
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import Any
 
-from aiq.offline.chat import ToolCall, call
-from aiq.offline.engine import counts, dates, material
-from aiq.offline.engine.clauses import Limits, amounts, clauses
+from aiq.offline.engine import dates
 from aiq.offline.engine.counts import head
 from aiq.offline.engine.fields import spoken
-from aiq.offline.engine.lexicon import alike, is_common, listed, parts_of_speech, stem
+from aiq.offline.engine.lexicon import is_common, listed, parts_of_speech, stem
 from aiq.offline.engine.question import parse
 from aiq.offline.engine.text import name_spans, sentences
 from aiq.offline.engine.tools import TABLES, Tool, about, types
-from aiq.offline.engine.transcript import Step
 
 Fields = Mapping[str, Sequence[str]]
 """Names of fields, with the values that are known of each."""
@@ -41,7 +37,7 @@ _COUNTS = re.compile(
     re.IGNORECASE,
 )
 _SHARE = re.compile(r"\b(?:shares?|percent\w*|proportions?)\b|%|比例|百分", re.IGNORECASE)
-_SUM = re.compile(r"\b(?:(?P<of>(?:sum|total)s? of)|sum|total)(?: the| its| their| all)* (?P<what>\w+)", re.IGNORECASE)
+_SUM = re.compile(r"\b(?:sum|total)s? of (?:the|its|their|all)\b", re.IGNORECASE)
 _THINGS = r"(?:(?: of)?(?: the| their| its)?(?: [a-z-]+)?)"
 _MEMBERS = re.compile(
     rf"\b(?:list|name|enumerate|give|show|find)\b[^.?!]{{0,40}}?\b(?:all|every|each|any|titles?|names?)\b{_THINGS}"
@@ -56,12 +52,6 @@ _EACH = re.compile(
 )
 """What stands before the name of a field that things are counted by."""
 _NOT = re.compile(r"\b(?:not|outside|except|excluding|without|other than|besides)(?: \w+){0,2}\s$", re.IGNORECASE)
-_OPEN = re.compile(
-    r"(?P<since>\b(?:since|from|starting|beginning)|(?P<after>\bafter)|(?P<until>\b(?:until|till|by|up to|through))"
-    r"|(?P<before>\bbefore))(?: the)?(?: end of)?\s$",
-    re.IGNORECASE,
-)
-"""What stands before a date that limits one side."""
 _WHEN = re.compile(
     r"(?i)(?:^|_)(?:\w*dates?|time\w*|when|day|created|updated|published|posted|opened|closed|\w+_(?:on|at))(?:_\w+)?$"
 )
@@ -71,10 +61,6 @@ _NAMES = re.compile(
 )
 """Where a definition lists names of fields, or shows one in an example."""
 _NO_NAMES = frozenset(("and", "or", "of", "the", "field", "interval", "gte", "lte", "gt", "lt", *UNITS))
-_SAYING = {"filters": r"json|object|field|\{", "since": "date|day|time|iso|year", "until": "date|day|time|iso|year"}
-"""What a parameter of such a name says of its value."""
-_BOUNDS = (("gte", "lte"), ("min", "max"), ("from", "to"))
-"""How an object names what a number lies between; the first that a description speaks of, else the last."""
 _ASIDE = re.compile(
     r",?\s*\b(?:(?:according to|as stated|based on|with (?:their|its|all))\b[^,.?!]*"
     r"|(?:in|of|for|across|over) all(?: the)? \w+(?: together| combined)?)",
@@ -87,9 +73,9 @@ class Wanted:
     """What a question wants of a collection.
 
     `values`: of which fields it names which values; `groups`: the fields that things are counted by, `unit`: of time,
-    the same; `since`, `until`: days in ISO form, or ""; `bounds`: of numbers, by field. `counts`: whether numbers are
-    wanted, `share`: as shares too; `sum`: of which field. `members`: whether the things themselves are. `condition`:
-    what is left of the question; `telling`: its words that only texts can meet.
+    the same; `since`, `until`: days in ISO form, or "". `counts`: whether numbers are wanted, `share`: as shares too,
+    `sum`: as sums, which no table has. `members`: whether the things themselves are. `condition`: what is left of the
+    question; `telling`: its words that only texts can meet.
     """
 
     values: Mapping[str, tuple[str, ...]]
@@ -97,10 +83,9 @@ class Wanted:
     unit: str
     since: str
     until: str
-    bounds: Mapping[str, Limits]
     counts: bool
     share: bool
-    sum: str
+    sum: bool
     members: bool
     condition: str
     telling: tuple[str, ...]
@@ -125,7 +110,6 @@ def wanted(task: str, fields: Fields, called: Sequence[str] = ()) -> Wanted:
     for *_, field, value in places:
         values[field] = tuple(dict.fromkeys((*values.get(field, ()), value)))
     counted = _COUNTS.search(task) is not None
-    summed = [(stem(match["what"]), match["of"]) for match in _SUM.finditer(task)]
     groups = [f for f in fields if f not in UNITS and (len(values.get(f, ())) > 1 or _is_by(task, f))]
     since, until = _period(task, [place[:2] for place in places])
     asking = next((s for s in sentences(task) if s[-1] in "?？"), (*sentences(task), task)[0])
@@ -137,22 +121,18 @@ def wanted(task: str, fields: Fields, called: Sequence[str] = ()) -> Wanted:
     after = [word for _, end, *_ in places for word in re.findall(r"^ (\w+s)\b", task[end:])]  # "web orders"
     named += [word for word in after if "NOUN" in parts_of_speech(word)]
     known = {stem(word) for word in (*listed("counting"), *named, parse(asking).head)}
-    bounds = {field: limits for field in fields for limits in _limits(task, field, fields)}
-    amount = next((f for f in fields if head(f) in dict(summed)), next((what for what, of in summed if of), ""))
-    measured = " ".join(map(spoken, (*bounds, amount)))
     return Wanted(
         values=values,
         groups=tuple(groups) if counted else (),
         unit=_unit(task) if counted else "",
         since=since,
         until=until,
-        bounds=bounds,
         counts=counted,
         share=_SHARE.search(task) is not None,
-        sum=amount,
+        sum=_SUM.search(task) is not None,
         members=not counted and _MEMBERS.search(task) is not None,
         condition=condition,
-        telling=tuple(w for w in parse(condition).words if not (stem(w) in known or w.isdigit() or alike(w, measured))),
+        telling=tuple(w for w in parse(condition).words if not (stem(w) in known or w.isdigit())),
     )
 
 
@@ -187,31 +167,14 @@ def _unit(task: str) -> str:
 
 
 def _period(task: str, taken: Sequence[tuple[int, int]]) -> tuple[str, str]:
-    """The first and the last day that a question is limited to, "" where it is open; dates within names are none."""
+    """The first and the last day that a question is limited to, or ""; dates within names are none."""
     taken = [*taken, *(span[:2] for span in name_spans(task) if " " in span.text)]
     days = [day for day in dates.find(task) if not any(start <= day.start < end for start, end in taken)]
     if not days:
         return "", ""
     firsts = [f"{day.year}-{day.month or 1:02}-{day.day or 1:02}" for day in days]
     lasts = [f"{d.year}-{d.month or 12:02}-{d.day or monthrange(d.year, d.month or 12)[1]:02}" for d in days]
-    first, last = min(firsts), max(lasts)
-    side = _OPEN.search(task[: days[0].start]) if len(days) == 1 else None
-    if side is None:
-        return first, last
-    if side["until"] or side["before"]:
-        return "", _shifted(first, -1) if side["before"] else last
-    return _shifted(last, 1) if side["after"] else first, ""
-
-
-def _shifted(day: str, by: int) -> str:
-    return date.fromordinal(date.fromisoformat(day).toordinal() + by).isoformat()
-
-
-def _limits(task: str, field: str, fields: Fields) -> Iterator[Limits]:
-    """What a question says a number lies between: "an attendance of at least 500". Values and dates are no numbers."""
-    if not fields[field] and field not in UNITS and not _WHEN.search(field):
-        for clause in clauses(task.replace("?", ".")):
-            yield from (limits for limits, _ in amounts(clause, rf"{re.escape(head(field))}\w*"))
+    return min(firsts), max(lasts)
 
 
 # tools
@@ -224,27 +187,18 @@ def meanings(tool: Tool) -> dict[str, str]:
 
 
 def _meant(name: str, schema: Mapping[str, Any]) -> str:
-    """What a parameter is for; a text for days or filters says so, and only a size is a number."""
+    """What a parameter is for, by its name; only a size is a number."""
     meaning = next((m for m, pattern in TABLES["collection"].items() if re.search(pattern, name.casefold())), "")
-    told = f"{name} {about(schema)}".casefold()
-    kind, said = types(schema)[0], _SAYING.get(meaning, "")
-    fits = (kind in ("integer", "number", "boolean")) == (meaning == "size")
-    return meaning if fits and (kind == "object" or re.search(said, told)) else ""
+    return meaning if (types(schema)[0] in ("integer", "number", "boolean")) == (meaning == "size") else ""
 
 
 def declared(tool: Tool) -> dict[str, tuple[str, ...]]:
-    """The fields that a tool's definition names, with the values that it lists."""
+    """The fields that a tool's definition names; their values are not known yet."""
     found: dict[str, tuple[str, ...]] = {}
-    for text in (tool.description, *(str(schema.get("description", "")) for schema in tool.parameters.values())):
+    for text in (tool.description, *map(about, tool.parameters.values())):
         for match in _NAMES.finditer(text):
             listed = [match["shown"]] if match["shown"] else re.findall(r"[a-z]\w+", match["listed"])
-            found |= dict.fromkeys((name for name in listed if name not in (*_NO_NAMES, *found)), ())
-    for name, meaning in meanings(tool).items():
-        options = tuple(map(str, tool.parameters[name].get("enum") or ()))
-        if meaning == "group":
-            found |= dict.fromkeys((option for option in options if option not in (*UNITS, *found)), ())
-        elif options and not meaning:
-            found[name] = options
+            found |= dict.fromkeys((name for name in listed if name not in _NO_NAMES), ())
     return found
 
 
@@ -252,51 +206,35 @@ def arguments(tool: Tool, want: Wanted, fields: Fields) -> dict[str, Any]:
     """What a tool is asked for what is wanted, by its parameters; empty where they can say nothing of it."""
     meant = meanings(tool)
     groups = want.groups if "period" in meant.values() or not want.unit else (*want.groups, want.unit)
-    found = {name: _value(meant[name], name, tool.parameters[name], want, fields, groups) for name in meant}
+    when = next((field for field in fields if _WHEN.search(field)), "")
+    within = {bound: day for bound, day in (("gte", want.since), ("lte", want.until)) if day}
+    values = {
+        "filters": {field: [*named] if len(named) > 1 else named[0] for field, named in want.values.items()},
+        "ranges": {when: within} if when and within else {},
+        "group": [*groups],
+        "period": want.unit,
+    }
+    found = {name: _shaped(values.get(meant[name]), tool.parameters[name]) for name in meant}
+    if want.members or want.telling:
+        found |= {name: _most(tool.parameters[name]) for name in meant if meant[name] == "size"}
     return {name: value for name, value in found.items() if value}
 
 
-def _value(
-    meaning: str, name: str, schema: Mapping[str, Any], want: Wanted, fields: Fields, groups: Sequence[str]
-) -> Any:
-    """The value of a parameter; None, or an empty one, where nothing is wanted of it."""
-    kinds, options = types(schema), [str(option) for option in schema.get("enum") or ()]
-    if meaning in ("filters", "ranges"):
-        objects = _filters(want) if meaning == "filters" else _ranges(about(schema), want, fields)
-        return objects if "object" in kinds or not objects else json.dumps(objects, ensure_ascii=False)
-    if meaning in ("group", "period"):
-        named = [*groups] if meaning == "group" else [want.unit] * bool(want.unit)
-        named = [option for option in options if any(one in option for one in named)] if options else named
-        return named if "array" in kinds else ",".join(named[:1] if options else named)
-    if meaning in ("since", "until"):
-        return want.since if meaning == "since" else want.until
-    if meaning == "size":
-        told = re.findall(r"(?:\bto|at most|max\w*) (\d+)", about(schema))
-        most = [schema["maximum"]] if "maximum" in schema else told[:1]
-        return int(most[0]) if most and (want.members or want.sum or want.telling) else None
-    named = [*want.values.get(name, ())]
-    return named if "array" in kinds else "".join(named[:1])
+def _shaped(value: Any, schema: Mapping[str, Any]) -> Any:
+    """A value of the type that a parameter has: an object as JSON, a list with commas where it is a text."""
+    if not value or types(schema)[0] in ("object", "array"):
+        return value
+    return (
+        json.dumps(value, ensure_ascii=False)
+        if isinstance(value, dict)
+        else ",".join(value)
+        if isinstance(value, list)
+        else value
+    )
 
 
-def _filters(want: Wanted) -> dict[str, Any]:
-    return {field: [*values] if len(values) > 1 else values[0] for field, values in want.values.items()}
-
-
-def _ranges(told: str, want: Wanted, fields: Fields) -> dict[str, Any]:
-    low, high = next((pair for pair in _BOUNDS if re.search(rf"\b{pair[0]}\b", told)), _BOUNDS[-1])
-    bounds: dict[str, tuple[Any, Any]] = {**want.bounds}
-    if when := next((field for field in fields if _WHEN.search(field)), ""):
-        bounds[when] = want.since, want.until
-    found = {field: {low: least} | {high: most} for field, (least, most) in bounds.items()}
-    return {f: within for f, pair in found.items() if (within := {key: value for key, value in pair.items() if value})}
-
-
-def following(tool: Tool, step: Step) -> ToolCall | None:
-    """The call of the next page, where an answer says that there is one: the same, with what it gives for that."""
-    for holder in (h for value in material.parsed(step.result or "") or () for h in counts.objects(value)):
-        more = [said for key, said in holder.items() if re.fullmatch(r"(?i)(?:has_?)?(?:more|next)(?:_?page)?", key)]
-        places = {name: holder.get(name) or holder.get(f"next_{name}") for name in tool.parameters}
-        given = {name: place for name, place in places.items() if place and not _meant(name, tool.parameters[name])}
-        if given and (not more or more[0] is True):
-            return call(tool.name, **{**step.arguments, **given})
-    return None
+def _most(schema: Mapping[str, Any]) -> int | None:
+    """The largest size that a parameter allows, by its schema or its description."""
+    told = re.findall(r"(?:\bto|at most|max\w*) (\d+)", about(schema))
+    most = [schema["maximum"]] if "maximum" in schema else told[:1]
+    return int(most[0]) if most else None

@@ -8,11 +8,11 @@ from itertools import pairwise
 from aiq.offline.engine import dates
 from aiq.offline.engine.analysis import analyse
 from aiq.offline.engine.evidence import Hit
+from aiq.offline.engine.extract import denies
 from aiq.offline.engine.lexicon import kind_of, table
 from aiq.offline.engine.lookup import Finding, Lookup
 from aiq.offline.engine.quantities import base_value, numbers
 from aiq.offline.engine.question import FUNCTION_WORDS, Ask, parse
-from aiq.offline.engine.standing import denies
 from aiq.offline.engine.text import is_chinese, name_spans, names
 
 _MEASURED = 0.4

@@ -1,8 +1,8 @@
 """What answers of a collection hold: numbers by value, totals, documents with their fields.
 
 JSON is told by its form: a list of rows, each with a value and how often it occurs, is a table of the field that it,
-its object or the row names; `{"by_status": {"open": 12, "closed": 30}}` is one too. In a text a table is a line of
-`value: number` pairs after what they count, or lines of one pair each, and a document's fields are a line of pairs.
+its object or the row names. In a text a table is a line of `value: number` pairs after what they count, and a
+document's fields are a line of pairs.
 """
 
 import re
@@ -36,17 +36,12 @@ _PLAIN = re.compile(
     r"(?i)buckets|values|results|rows|data|items|groups?|terms|key|key_as_string|name|value|label|counts?"
 )
 """Keys that say nothing of the field whose values they hold."""
-_BY = re.compile(r"(?i)(?:by|per)_(\w+)|(\w+)_(?:counts?|facets?|distribution|breakdown)")
-_IDENTIFIES = re.compile(r"(?i)_?(?:\w+_)?(?:id|url|link|uri|ref|key|doi|isbn)")
-_PAGED = re.compile(r"(?i)has_?more|page_?size|per_?page|next\w*|cursor|total\w*|isError")
 _FILTERS = re.compile(r"(?i)(?:\w+_)?filters?|where|conditions?|ranges?|between")
 _KEY = r"[^\s:：,;|](?:[^:：,;|\n]{0,58}[^\s:：,;|])?"
 _FIGURE = r"-?\d{1,3}(?:,\d{3})+|-?\d+(?:\.\d+)?"
 _LINE = re.compile(rf"(?P<head>.*?)(?P<pairs>{_KEY}: (?:{_FIGURE})(?:[,;] {_KEY}: (?:{_FIGURE}))*)\.?")
 _PAIR = re.compile(rf"({_KEY}): ({_FIGURE})(?=[,;] |$)")
 _IN_ALL = re.compile(r"\((\d[\d,]*)(?: \w+)?\)")
-_WHOLE = re.compile(r"(?i)\b(?:documents?|results?|records?|rows|items|match(?:es)?|hits|total|in all)\b")
-"""Words of a number that counts everything there is, not the share of a value."""
 _FACT = re.compile(r"(?:^|; )([A-Za-z]\w*): ([^;\n]+)", re.MULTILINE)
 _MOST_WORDS = 4
 """Words of a value that things are told apart by."""
@@ -85,15 +80,6 @@ def values(value: Any) -> Iterator[tuple[str, str]]:
                 yield from ((name, item) for item in inner if isinstance(item, str))
 
 
-def documents(value: Any) -> Iterator[tuple[Mapping[str, Any], Facts]]:
-    """The objects of an answer that are documents, with their plain fields: of three or more, one identifies it."""
-    for holder in objects(value):
-        facts = {key: str(said) for key, said in holder.items() if isinstance(said, str | int | float)}
-        named = any(map(_IDENTIFIES.fullmatch, facts)) and len(facts) >= 3 and not any(map(_PAGED.fullmatch, facts))
-        if named and _parted(holder) is None and not any(map(_listed_objects, holder.values())):
-            yield holder, facts
-
-
 def objects(value: Any) -> Iterator[Mapping[str, Any]]:
     """All objects of a JSON value, outer ones first."""
     if isinstance(value, Mapping):
@@ -126,10 +112,6 @@ def _listed(said: Any) -> Sequence[Any]:
     return said if isinstance(said, list) else [said]
 
 
-def _listed_objects(said: Any) -> bool:
-    return isinstance(said, list) and any(isinstance(item, Mapping) for item in said)
-
-
 def _counted(value: Any, name: str) -> Iterator[tuple[str, Rows]]:
     """(field, rows) of all tables; `name`: what the value is called where it stands."""
     if isinstance(value, list):
@@ -145,12 +127,7 @@ def _counted(value: Any, name: str) -> Iterator[tuple[str, Rows]]:
     named = next((str(value[key]) for key in ("field", "name") if isinstance(value.get(key), str)), name)
     own = f"{named} {value['interval']}" if isinstance(value.get("interval"), str) else named
     for key, inner in value.items():
-        by = _BY.fullmatch(key)
-        field = (by[1] or by[2]) if by else own if _PLAIN.fullmatch(key) else key
-        if by and isinstance(inner, Mapping) and inner and all(map(_is_number, inner.values())):
-            yield field, tuple((str(text), float(number)) for text, number in inner.items())
-        else:
-            yield from _counted(inner, field)
+        yield from _counted(inner, own if _PLAIN.fullmatch(key) else key)
 
 
 def _parted(row: Mapping[str, Any]) -> tuple[str, str, float] | None:
@@ -184,27 +161,11 @@ def facts(text: str) -> Facts:
 
 
 def told(text: str) -> Iterator[Table]:
-    """The tables and totals that a text tells."""
-    above, pairs = "", list[tuple[str, str]]()
-    for line in [*text.splitlines(), ""]:
+    """The tables that a text tells, a line each."""
+    for line in text.splitlines():
         match = _LINE.fullmatch(line.strip(" -*•"))
-        found = _PAIR.findall(match["pairs"]) if match else []
-        if match and not match["head"] and len(found) == 1 and not _WHOLE.search(found[0][0]):
-            pairs += found
-            continue
-        yield from _table(above, pairs)
-        above, pairs = line.strip() or above, []
-        if match:
-            yield from _table(match["head"], found)
-    yield from _table(above, pairs)
-
-
-def _table(above: str, pairs: Sequence[tuple[str, str]]) -> Iterator[Table]:
-    rows = tuple((key.strip("* "), float(number.replace(",", ""))) for key, number in pairs)
-    stated = _IN_ALL.search(above)
-    if len(rows) == 1 and _WHOLE.search(rows[0][0]):
-        yield Table("", (), rows[0][1], f"{above} {rows[0][0]}")
-    elif rows:
-        by = re.search(r"(?i)\bby (\w+)", above)
-        total = float(stated[1].replace(",", "")) if stated else None
-        yield Table(by[1] if by else above.strip(" :：#*"), rows, total, above)
+        if match and match["head"]:
+            rows = tuple((key, float(number.replace(",", ""))) for key, number in _PAIR.findall(match["pairs"]))
+            by, stated = re.search(r"(?i)\bby (\w+)", match["head"]), _IN_ALL.search(match["head"])
+            total = float(stated[1].replace(",", "")) if stated else None
+            yield Table(by[1] if by else match["head"].strip(" :：#*"), rows, total, match["head"])

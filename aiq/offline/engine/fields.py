@@ -10,15 +10,11 @@ from importlib.resources import files
 
 from aiq.offline.engine import lexicon
 from aiq.offline.engine.lexicon import stem
-from aiq.offline.engine.text import words
 from aiq.tools.ranking import tokens
 
 _FIRST = ("clarify", "restated", "gap", "conflict", "dependency")
 """Kinds that one word of a name settles, wherever it stands; else the last word with a kind counts."""
 
-_TURNS = re.compile(r"\b(?:not|never|no|hardly|without)\b|n['’]t\b|不|没", re.I)
-_CLAUSE = re.compile(r"[.,;:!?。，；！？]\s*|\bbut\b|但")
-_ASIDE = re.compile(r"\b(?:whether|mentions?|mentioned|contains?|there)\b")
 _NEGATION = frozenset(("not", "no", "non", "without", "lacks"))
 
 
@@ -65,26 +61,6 @@ def asks(name: str, subject: str, *, counted: bool, chinese: bool) -> list[str]:
     if counted and kind not in ("time", "number") and last.endswith("s"):
         return [f"How many {said}{of}?"]
     return [f"{'Who' if kind == 'person' else 'What'} is the {said}{of}?"]
-
-
-def stated(name: str, text: str) -> bool | None:
-    """Whether a clause of a text says what a field names (true) or denies it (false); None where none speaks of it,
-    but false where the field asks only whether the text mentions it."""
-    wanted = words(_ASIDE.sub(" ", spoken(name)))
-    for clause in _CLAUSE.split(text) if wanted else ():
-        if all(lexicon.alike(word, clause) for word in wanted):
-            return _TURNS.search(clause) is None
-    return False if wanted and "mention" in name else None
-
-
-def tone(text: str) -> float | None:
-    """The share of praise among the words of a text that praise or blame, a negation turning those of its clause; None
-    where neither outweighs."""
-    found = []
-    for clause in _CLAUSE.split(text):
-        turned = _TURNS.search(clause) is not None
-        found += [(kind == "praise") != turned for kind in meanings(clause, "tone")]
-    return sum(found) / len(found) if found and 2 * sum(found) != len(found) else None
 
 
 def measure_of(text: str) -> str:

@@ -19,13 +19,12 @@ from aiq.offline.engine import lexicon
 from aiq.offline.engine.analysis import analyse
 from aiq.offline.engine.answer import Answer
 from aiq.offline.engine.fields import asks, kind_of, meanings, spoken
-from aiq.offline.engine.fields import stated as said_of
 from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.lexicon import stem
 from aiq.offline.engine.plan import Choose, Plan
 from aiq.offline.engine.quantities import numbers
 from aiq.offline.engine.question import parse
-from aiq.offline.engine.read import Situation, Source
+from aiq.offline.engine.read import Situation
 from aiq.offline.engine.schema import (
     Schema,
     as_schema,
@@ -183,9 +182,8 @@ class _Filler:
         for each in judged or served or self.things.of(kind, name, thing, least, most):
             with suppress(Unsupported):
                 called = each.record.get("id") if _wants_ids(name, form) else None
-                one = called or self.value(items, name if kind_of(name) else "", self._itself(each, parts))
-                bare = each.portion and len(parts) > 1 and not any(v for v in one.values() if v != each.text)
-                if one is not None and one not in out and len(out) < most and not bare:
+                one = called or self.value(items, name if kind_of(name) else "", each)
+                if one is not None and one not in out and len(out) < most:
                     out.append(one)
         return out
 
@@ -197,12 +195,6 @@ class _Filler:
         settled |= {key: [*after] for key in parts if kind_of(key) == "dependency"}
         thing = Thing("step", self.w.task)
         return {key: settled[key] if key in settled else self.value(parts[key], key, thing) for key in parts}
-
-    def _itself(self, thing: Thing, parts: Mapping[str, Schema]) -> Thing:
-        """An entity of a given text; where no field's kind means itself ("name"), its name is the first text."""
-        texts = [key for key, part in parts.items() if forms(part)[0]["type"] == "string"]
-        named = not thing.portion or not texts or {"name", "title", "entity"} & {*map(kind_of, texts)}
-        return thing if named else replace(thing, record={texts[0]: thing.text})
 
     # single values
 
@@ -224,16 +216,11 @@ class _Filler:
             known = thing.source is not None and thing.source.name in names
             return names.index(thing.source.name) + 1 if thing.source and known else thing.number
         means = (spoken(name).replace("score", ""), about.split(".")[0], name)
-        of_text = self.w.sources and self.w.given and not (self.w.draft or self.w.statement or thing.text)
-        copied = kind == "string" or (of_text and re.search(r"\b(?:rating|score)$", means[2]))  # it says its own
-        measured = self.w.measure(means, thing) if options or not copied else None
+        measured = self.w.measure(means, thing) if options or kind != "string" else None
         if options:
             return self._chosen(options, about, measured, thing)
         if measured is not None:
             return measured >= 0.5 if kind == "boolean" else scaled(measured, form, about)
-        bare = not self.w.sources and not re.search("[?？]", self.w.task)
-        if kind == "boolean" and (of_text or bare or thing.portion):
-            return said_of(name, thing.portion or self.w.told)
         if (_counts(name) and not self.w.given) or (kind != "string" and kind_of(name) not in _READ):
             return None
         words = (self._text if kind == "string" else self._read)(form, name, about, thing)
@@ -244,7 +231,7 @@ class _Filler:
         w = self.w
         if not thing.text and (action := self.plan.action(list(map(str, options)))):
             return action
-        told = [thing.portion or thing.text] if thing.text else [w.task, w.draft, *(s.text for s in w.sources[:5])]
+        told = [thing.text] if thing.text else [w.task, w.draft, *(s.text for s in w.sources[:5])]
         named = [stems(spoken(str(option))) for option in options]
         has = [said for text in told for said in map(stems, sentences(text)) if sum(n <= said for n in named) < 2]
         weights = [self._weight(str(option), about, measured, thing, frozenset().union(*has)) for option in options]
@@ -287,11 +274,6 @@ class _Filler:
         """A text of the kind that the name means: of the request, or of the thing in whose object the field stands."""
         kind = kind_of(name, about) if name else thing.kind or "answer"
         told = self.things.texts(thing)
-        if part := kind == "name" and re.match("first|given|last|family", spoken(name)):
-            called = (thing.text or self.w.name).split()
-            return None if len(called) < 2 else called[0] if part[0] in ("first", "given") else called[-1]
-        if kind == "name" and "default" in form and not self.w.is_of_name:
-            return None
         if kind in told:
             return told[kind] or None
         if kind == "answer" and about[-1:] not in ("?", "？"):
@@ -317,39 +299,23 @@ class _Filler:
             counted, chinese = form["type"] in ("integer", "number"), w.situation.language == "zh"
             subject = thing.text or (w.theme if w.given else w.subject)
             asked = [q for s in (spoken(name), about) if s for q in asks(s, subject, counted=counted, chinese=chinese)]
-        told = [thing.source] if thing.source and thing.portion else [] if w.sources else w.given
-        if not told and w.theme and w.given == w.sources:
-            told = [Source(" ".join(s for s in sentences(w.told) if not self._elsewhere(s, name)))]
         for question in asked:
-            found = w.reads(question, told)
+            found = w.reads(question, [] if w.sources else w.given)
             if self._speaks(found, name, question, thing):
                 return found.value
-        age = re.match(rf"{re.escape(thing.text)}(?: is|\W)\W?(\d{{1,3}})\b(?! [a-z]+s\b|[\d.,]\d)", thing.portion)
-        if age and lexicon.alike(name, "age"):
-            return age[1]
         answers = own if self.single or not asked else ()
         return next((a.value for a in answers if a.value and a.confidence >= _LEAST), None)
 
-    def _elsewhere(self, sentence: str, name: str) -> bool:
-        """Whether a sentence of a given text has a subject of its own, neither the theme nor what the field names."""
-        opening = re.match(r"(?:the|an?)((?: [\w'’-]+){1,3})", sentence, re.IGNORECASE)
-        if not opening or stems(self.w.theme) & stems(sentence):
-            return False
-        return not stems(spoken(name)) & stems(opening[1])
-
     def _speaks(self, found: Answer, name: str, question: str, thing: Thing) -> bool:
-        """Whether the evidence is of the thing asked about and has the field's head word, or the value its unit or the
-        class that the field names (a colour, an occupation)."""
+        """Whether the evidence is of the thing asked about and has the field's head word, or the value its unit."""
         w = self.w
         shown = "\n".join(f"{e.sentence} {e.source.title}" for e in found.evidence)
-        subject = "" if w.given and (thing.portion or not thing.text) else thing.text or w.subject
+        subject = "" if w.given and not thing.text else thing.text or w.subject
         strange = stems(w.theme) - stems(w.told) if w.given else subject and not contains_name(shown, subject)
         whole = found.value == shown.strip(" .。\n")
         if not found.value or whole or strange or contains_name(found.value, thing.text or subject):
             return False
         ask = parse(question)
-        if ask.kind in ("colour", "material", "occupation"):
-            return found.confidence >= _LEAST / 2
         unit = ask.units and any(re.search(ask.units, quantity.unit) for quantity in numbers(found.value))
         head = [stem(word) for word in words(spoken(name)) if lexicon.kind_of(word) != "time"][-1:]
         told = analyse(shown)

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from aiq.offline.chat import FunctionSpec, ToolCall, ToolSpec
-from aiq.offline.engine import dialect
+from aiq.offline.engine import transcript
 from aiq.offline.engine.collected import Collected
 from aiq.offline.engine.collection import meanings
 from aiq.offline.engine.fields import spoken
@@ -45,7 +45,7 @@ class Plan:
     def offered(self) -> dict[str, FunctionSpec]:
         """What the prompt describes, by name."""
         told = (m.text for m in self.situation.request.messages if m.role in ("system", "developer", "user"))
-        return {spec.function.name: spec.function for spec in dialect.offered("\n\n".join(map(ends, told)))}
+        return {spec.function.name: spec.function for spec in transcript.offered("\n\n".join(map(ends, told)))}
 
     def _options(self, part: Schema) -> list[str]:
         return [option for option in forms(part)[0].get("enum", ()) if option in self.offered]
@@ -63,7 +63,7 @@ class Plan:
         """The calls of tools that the state of the work asks for; those that the prompt tells of were made, and what
         they have found, others say. How much comes at once is left to a sub-agent that reads, where there is one."""
         here = self.situation
-        told = [call for text in (*(b.text for b in here.blocks), here.instructions) for call in dialect.calls(text)]
+        told = [call for text in (*(b.text for b in here.blocks), here.instructions) for call in transcript.calls(text)]
         steps = [Step(name, given, None, 0) for name, given in told if name in self.tools]
         tools = tuple(ToolSpec(function=self.offered[name]) for name in self.tools)
         request = here.request.model_copy(update={"tools": tools, "response_format": None})

@@ -11,11 +11,11 @@ from datetime import date
 from typing import Literal
 
 from aiq.offline.chat import ChatRequest
-from aiq.offline.engine import dialect, given, material, passage, research, transcript
-from aiq.offline.engine.source import URL, Source, day_of, is_prose
+from aiq.offline.engine import given, material, research, transcript
+from aiq.offline.engine.lexicon import parts_of_speech
+from aiq.offline.engine.source import URL, Source, day_of, findings, is_prose
 from aiq.offline.engine.text import is_chinese, sentences, words
 from aiq.offline.engine.transcript import Step
-from aiq.offline.engine.written import findings
 
 __all__ = ["Block", "Language", "Situation", "Source", "Step", "ends", "read"]
 
@@ -119,6 +119,11 @@ _RESUMES = re.compile(
     rf"|\W*(?:{_TASK}|(?:\w+ ){{0,3}}"
     r"(?:instructions?|rules?|guidelines|format|requirements?|examples?|tools|说明|规则|要求|格式))\W?[:：]"
 )
+_LABEL = re.compile(rf"^\W*{_TASK}\W*[:：]\W*", re.IGNORECASE)
+_ORDER = re.compile(r"\W*([A-Za-z]+)\s+(?![A-Z])")
+_PERSONAL = re.compile(
+    r"\b(?:I|me|my|we|us|our|you|your|please|answer|reply|do not|don[’']t|never)\b|[我你您请]|回答", re.IGNORECASE
+)
 _TURN = re.compile(r"(?im)^[^\w\n]{0,8}(user|human|assistant|ai|用户|助手)\W*[:：]\s*")
 _ITEM = r"[ \t]*(?:[-*•]|\d+[.)、])[ \t]+"
 _LISTED = re.compile(
@@ -178,7 +183,7 @@ def read(request: ChatRequest) -> Situation:
     found = [*references.values()]
     found += [s for text in shown for s in material.sources(text) if s.key or is_prose(s.text)]
     for number, message in enumerate(messages[: max(at, 0)]):
-        if message.role in ("user", "assistant") and message.text.strip() and not dialect.calls(message.text):
+        if message.role in ("user", "assistant") and message.text.strip() and not transcript.calls(message.text):
             history.append((message.role, told.get(number, message.text)))
         found += findings(message.text) if message.role == "assistant" else []
     for step in steps:
@@ -239,29 +244,27 @@ def _pieces(text: str, *, pasted: bool) -> list[Block]:
             pieces += [] if parted else [Block(element.label, element.text.strip(), whole)]
             own, at = own + text[at : element.start], element.end
     own += text[at:]
-    if pasted:
-        pieces += _paragraphs(own) if pieces else _unmarked(own)
-    else:
-        body, own = ("", own) if pieces else passage.announced(own, _MATERIAL)
-        pieces += [Block("material", body), Block("", own.strip())]
+    said = _paragraphs(own) if pasted else [Block("", own.strip())]
+    marked = not pasted or any(piece.label for piece in (*pieces, *said))
+    pieces += (not marked and _passage(own)) or said
     return [piece for piece in pieces if piece.text]
 
 
-def _unmarked(text: str) -> list[Block]:
-    """A user's text without tags or fences: JSON and what is asked of it, paragraphs by their form, else a passage and
-    what is asked of it. A statement or two before a request for a report are its background, no material."""
-    for value, start, end in material.objects(text):
-        rest, fields = f"{text[:start]}\n{text[end:]}".strip(), value.items() if isinstance(value, dict) else ()
-        stated = [Block("task", said) for name, said in fields if _kind(name) == "task" and isinstance(said, str)]
-        if (end - start) * 2 > len(text) and (stated or rest) and not _FORM.search(text[:start]):
-            return [Block("material", text[start:end]), *stated, Block("", rest)]
-    pieces = _paragraphs(text)
-    if len({piece.label != "" for piece in pieces if piece.text}) < 2:
-        body, asked, rest = passage.split(text)
-        named = len(sentences(body)) > 2 and re.search(rf"(?i){_MATERIAL}", rest)
-        if body and not _URGING.issuperset(words(asked + rest)) and (asked or named or research.is_question(rest)):
-            return [Block("material", body), Block("task", asked), Block("", rest)]
-    return pieces
+def _passage(text: str) -> list[Block]:
+    """Sentences that nothing marks and that only state, with one question before or after them; else nothing."""
+    told = sentences(text)
+    asked = [s for s in told if s[-1] in "?？"]
+    rest = [s for s in told if s not in asked]
+    alone = len(asked) == 1 and asked[0] in (told[0], told[-1]) and is_prose(" ".join(rest))
+    states = alone and not any(map(_orders, rest))
+    return [Block("material", "\n".join(rest)), Block("task", _LABEL.sub("", asked[0]))] if states else []
+
+
+def _orders(sentence: str) -> bool:
+    """Whether a sentence says what to do, or speaks of the person or the model."""
+    verb = _ORDER.match(sentence)
+    addresses = _PERSONAL.search(sentence) or _RESUMES.match(sentence)
+    return addresses is not None or (verb is not None and "VERB" in parts_of_speech(verb[1]))
 
 
 def _as_element(match: re.Match[str]) -> str:

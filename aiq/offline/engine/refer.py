@@ -14,9 +14,8 @@ from aiq.offline.engine.answer import answer
 from aiq.offline.engine.lexicon import ENDINGS, alike, kind_of
 from aiq.offline.engine.question import parse
 from aiq.offline.engine.research import is_question
-from aiq.offline.engine.source import Source
+from aiq.offline.engine.source import Source, prose
 from aiq.offline.engine.text import is_chinese, name_spans, names, stems
-from aiq.offline.engine.written import prose
 
 _THINGS = ("person", "place", "organisation", "work", "thing")
 _PERSON = "he|she|they|his|her|their|him|them"

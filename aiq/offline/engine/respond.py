@@ -4,11 +4,11 @@ from dataclasses import replace
 
 from aiq.offline.chat import ChatReply, ChatRequest
 from aiq.offline.engine.choose import choose, said
-from aiq.offline.engine.dialect import dialect
 from aiq.offline.engine.fill import Unsupported
 from aiq.offline.engine.follow import follow
 from aiq.offline.engine.read import read
 from aiq.offline.engine.refer import standalone
+from aiq.offline.engine.transcript import dialect
 from aiq.offline.engine.write import write
 
 

@@ -1,11 +1,12 @@
-"""A source, and the forms by which its parts are told: addresses, dates, prose."""
+"""Sources: what they are, and those of a text for people (findings with a list of references, results, or one page)."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 
 from aiq.offline.engine import dates
-from aiq.offline.engine.text import is_chinese
+from aiq.offline.engine.text import is_chinese, sentences
 
 
 @dataclass(frozen=True)
@@ -44,3 +45,138 @@ def day_of(text: str, *, exact: bool = False) -> date | None:
     text = re.sub(r"(\d{4})[/.-](\d\d?)[/.-](\d\d?)[T_]?", lambda m: f"{m[1]}-{m[2]:0>2}-{m[3]:0>2} ", text[:60])
     found = dates.find(text)
     return found[0].when if found and (found[0].day or not exact) else None
+
+
+_ADDRESS = r"url|link|source|href|uri|网址|链接|来源"
+_LABEL = re.compile(
+    rf"(?i)\W{{0,4}}(?:(?P<field>{_ADDRESS}|(?:relevance )?score|content type|rank|page(?=\W*\d))"
+    r"|(?P<title>(?:page )?(?:title|name)|headline|page|标题)"
+    r"|(?P<day>(?:last )?(?:published|updated|date|posted)(?: on| at| date)?|日期|发布(?:时间|日期)?|更新(?:时间)?)"
+    r"|content|snippet|summary|text|description|body|excerpt|highlights?|passage|(?:\w+ )?(?:result|observation)|内容"
+    r"|摘要|正文)\W{0,3}[:：]\W*"
+)
+_UPDATED = re.compile(
+    r"(?i)(?:updated|published|posted|date|更新|发布)(?: on| at|于|时间|日期)?\W{0,3}(?=\w{0,9}\.? ?\d)(.{6,24})"
+)
+_HEAD = re.compile(
+    r"(?i)\s*(?:(?:#{1,6}|[-*•|]|-{2,}|\[\^?\d+\]|【\d+】|\d{1,3}[.)、])[:：]?\s+|\*\*)*"
+    rf"(?:(?:{_ADDRESS})\W{{0,3}}[:：]\W*)?"
+)
+_NO_NAME = re.compile(r"(?i)\W*(?:\d+|link|source|url|来源|\S+://\S+)?\W*")
+_SEPARATED = re.compile(r"(?:^|[-–—:：<(（|,，*])\s*$")
+_EDGE = " -–—:：*#=|,"
+_REFERENCES = re.compile(
+    r"(?im)^\W{0,8}(?:(?:cited )?sources|references|bibliography|citations|works cited|参考文献|参考资料|引用|来源)"
+    r"\W{0,8}$"
+)
+_ENTRY = re.compile(r"(?m)^\s*(?:[-*]\s+)?(?:\[\^?|【)?(\d+)(?:\]|】|[.)])[:：]?\s*(\S.*)$")
+_INLINE = re.compile(rf"([(（]{URL.pattern}(?:, [\d-]+)?[)）](?:[。！？]|[.!?]?(?=\s)))\s*(?=\S)")
+"""An address after a statement, where another one follows; in Chinese there is no blank between them."""
+_CITED_AS = re.compile(r"(?i)\W{0,4}(?:citation(?: key)?|cite as|引用)\W{0,3}[:：]\s*(\S.*?)\s*$")
+_MARKS = r"[\[【]\^?\d+(?:\s*[,，、]\s*\d+)*[\]】]"
+
+
+def in_text(text: str, outer: Source) -> list[Source]:
+    """The sources of a text: findings by what they cite, results with their addresses, else the page that it is.
+
+    A page whose address is known (`outer.key`) is one source, whatever its text lists and cites.
+    """
+    lines = [part for line in text.splitlines() for part in _INLINE.sub(r"\1\n", line).splitlines() or [line]]
+    if not outer.key and (found := findings(text) or _records(lines)):
+        return found
+    days = filter(None, (day_of(match[1], exact=True) for match in _UPDATED.finditer(text)))
+    title, day = outer.title or _record(lines[:8]).title, outer.day or next(days, None)
+    return [replace(outer, text=LINK.sub(r"\1", text), title=title, day=day)]
+
+
+def prose(text: str) -> str:
+    """A text without its reference list and marks."""
+    heading = next(reversed(list(_REFERENCES.finditer(text))), None)
+    return re.sub(rf"[ \t]*{_MARKS}", "", text[: heading.start()] if heading else text).strip()
+
+
+def findings(text: str) -> list[Source]:
+    """Prose with marks such as [1] and a list of what they mean: a source for each, with the sentences that cite it."""
+    heading = next(reversed(list(_REFERENCES.finditer(text))), None)
+    entries = [e for e in _ENTRY.finditer(text, heading.end() if heading else 0) if heading or URL.search(e[2])]
+    prose = text[: (heading or entries[0]).start()] if entries else ""
+    told = sentences(re.sub(rf"([.!?。！？])[ \t]*((?:{_MARKS}[ \t]*)+)", r" \2\1 ", prose))
+    found = []
+    for entry in entries:
+        name, key, rest = _split(entry[2])
+        if not key:  # a document: "Title - key"
+            name, _, key = rest.rpartition(" - ")
+        mark = rf"[\[【][\d\s,，、^]*(?<!\d){entry[1]}(?!\d)[\d\s,，、]*[\]】]"
+        cited = (
+            re.sub(rf"\s*{_MARKS}|\s+(?=[.,;!?])", "", said).strip("-*• ") for said in told if re.search(mark, said)
+        )
+        found.append(Source("\n".join(cited), key, name or rest or key, day_of(name)))
+    return [source for source in found if source.text]
+
+
+def _split(line: str) -> tuple[str, str, str]:
+    """(name, address or key, rest) of a line; of a sentence with an address in it, the whole is the rest."""
+    line = _HEAD.sub("", line, count=1)
+    line = LINK.sub(lambda m: f"{'' if _NO_NAME.fullmatch(m[1]) else m[1]} {'' if m.start() else '<'}{m[2]}", line)
+    found = URL.search(line)
+    if found is None:
+        cited = _CITED_AS.match(line)
+        return ("", cited[1], "") if cited else ("", "", line.strip(" *"))
+    after = re.sub(r"^(?:, [\d-]+)?[)）\]>*]+|\s*<?\S+://[^\s)]+>?", "", line[found.end() :])
+    before = line[: found.start()]
+    name = before.rstrip(" <(（[").strip(_EDGE)
+    if is_prose(name) or not _SEPARATED.search(before) or re.match(r"[.!?。！？]", after):
+        return "", found[0], f"{before.rstrip(' <(（[')}{after}".strip(_EDGE)
+    return name, found[0], after.strip(_EDGE)
+
+
+def _kind(line: str) -> str:
+    """What a line is to its record: a name with its address (A; B with prose), an address (U), a sentence with one (S),
+    a title by its label (T), prose (P), a numbered or marked head (h), other words (t), blank."""
+    name, key, rest = _split(line)
+    prose = is_prose(rest)
+    if key:
+        return "AB"[prose] if name else "US"[prose]
+    label = _LABEL.match(line)
+    if label and label.lastgroup == "title":
+        return "T"
+    return " " if not line.strip() else "P" if prose else "h" if re.match(r"\s*(?:#|\[?\d)", line) else "t"
+
+
+def _records(lines: Sequence[str]) -> list[Source]:
+    """Results one after the other, each with its address: cut after it where prose comes first, else before it."""
+    kinds = "".join(map(_kind, lines)).replace("B", "A")
+    heads = "[AUS]" if re.match("[^AU]*S", kinds) else "[AU]"
+    if re.match(rf"[^AUS]*P.*{heads}", kinds):
+        cuts = [0, *(match.end() for match in re.finditer(heads, kinds))]
+    else:
+        cuts = [match.start() for match in re.finditer(rf"(?:h ?)?(?:T ?t{{0,2}}|t{{0,3}})U|{heads}", kinds)]
+    records = [_record(lines[start:end]) for start, end in zip(cuts, [*cuts[1:], len(lines)], strict=False)]
+    return [record for record in records if record.key]
+
+
+def _record(lines: Sequence[str]) -> Source:
+    """A result in lines: its title by a label, its link or its place, its date, and the rest as text."""
+    key = title = ""
+    day: date | None = None
+    kept: list[str] = []
+    for line in lines:
+        label = _LABEL.match(line)
+        kind = label.lastgroup if label else None
+        name, address, rest = _split(line[label.end() :] if label else line)
+        if stated := re.search(r"://\S+, ([\d-]+)[)）]", line):
+            day = day or day_of(stated[1])
+        if key:
+            rest = f"{name} {rest}".strip()
+        else:
+            key, title = address, title or name
+        prose, heads = is_prose(rest), rest.endswith((":", "："))
+        if kind == "title" or not (title or kept or kind or prose or heads):
+            title = rest.strip(_EDGE)
+        elif kind == "day" or (len(rest) < 30 and not prose and day_of(rest)):
+            day = day or day_of(rest)
+        elif rest != title and (prose or (kind != "field" and not heads and re.search(r"\w", rest))):
+            kept.append(rest)
+    title = title if "://" in key or not key else key
+    text = "\n".join(kept)
+    return Source(text or title, key, title, day)

@@ -6,7 +6,6 @@ Nothing is made up: a thing's text is copied, or framed as stated in `weigh.FRAM
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from itertools import pairwise
 
 from aiq.offline.engine import dates, material, research
 from aiq.offline.engine.answer import Evidence
@@ -17,7 +16,7 @@ from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.question import parse
 from aiq.offline.engine.read import Source
 from aiq.offline.engine.schema import Schema
-from aiq.offline.engine.text import contains_name, name_spans, names, sentences, stems
+from aiq.offline.engine.text import contains_name, names, sentences, stems
 from aiq.offline.engine.weigh import Thing, Weighing, agreement
 
 MOST = 8
@@ -33,9 +32,6 @@ _CHANGE = re.compile(
     r"(?:(?:an?|the|sections?|chapters?|on|about|parts?|一[章节个]|关于)\s*)*([^.,;。，；]+)",
     re.IGNORECASE,
 )
-_HEAD = re.compile(r"(?:^|[:,;(–—•*-]\s*|\b(?:and|while|but|whereas)\s+)(?:[Tt]he\s+)?(?:[A-Z]\w{1,3}\. )?$")
-"""What stands before a name of which a part of a sentence speaks."""
-_GOES_ON = re.compile(r"(?:he|she|it|they|his|her|its|their)\b", re.I)
 _IDENTIFIED = re.compile(r"^\W*(?P<id>[A-Za-z]{1,12}[_-]?\d{1,4}): (?P<text>.+)$", re.MULTILINE)
 _HEADED = re.compile(r"(?m)^(?P<head>\S[^\n]{2,80}):\n(?P<items>(?:[-*•] \S.*(?:\n|$))+)")
 """A list under a line that says what it lists."""
@@ -55,7 +51,8 @@ class Things:
         w = self.w
         told = {"reason": (*(w.faults if w.draft else ()), w.framed("asked", thing.text or w.task))[0]}
         if not thing.text:
-            told |= {"name": w.name, "language": w.situation.language}
+            named = not (w.facets and stems(w.topic.subject) - stems(w.subject))  # not something of what has the name
+            told |= {"name": (*names(w.subject), "")[0] if named else "", "language": w.situation.language}
             told["restated"] = w.restated
             told["clarify"] = w.framed("meant", w.task) if w.vague else ""
             return told | dict.fromkeys(("title", "facet"), w.topic.title) | dict.fromkeys(("step", "question"), w.task)
@@ -125,7 +122,7 @@ class Things:
         least, most = form.get("minItems", 0), form.get("maxItems", 0)
         unit = re.sub(r"(?:ies|s|y)$", "", (spoken(name).split() or ["queries"])[-1])
         for clause in clauses(f"{self.w.situation.instructions}\n{self.w.task}\n{self.w.said}"):
-            for (low, high), _ in amounts(clause, unit + r"\w*"):
+            for low, high in amounts(clause, unit + r"\w*"):
                 least, most = low or least, min(high or most, most or high or 0)
         return least, max(most or MOST, least)
 
@@ -205,28 +202,9 @@ class Things:
 
     def _entities(self, among: str) -> list[Evidence]:
         """The names in the sentences that speak to the task and have a word, or in the task itself."""
-        if not among and self.w.given:
-            return [Evidence(name, Source(told), 0.0) for name, told in _portions(self.w.given).items()]
         told = self.w.ranked or [Evidence(self.w.task, Source(""), 0.0)]
         shown = [e for e in told if stems(among) <= stems(e.sentence)]
         return [Evidence(name, e.source, e.score) for e in shown for name in research.things(e.sentence)]
-
-
-def _portions(sources: Iterable[Source]) -> dict[str, str]:
-    """The entities that open a part of a sentence, each with what the text says up to the next one."""
-    found: dict[str, str] = {}
-    name = ""
-    for sentence in (s for source in sources for s in sentences(source.text)):
-        heads = [span for span in name_spans(sentence) if _HEAD.search(sentence[: span.start])]
-        if not _GOES_ON.match(sentence):
-            name = ""
-        ends = [span.start for span in heads] + [len(sentence)]
-        for start, end in pairwise([0, *ends] if ends[0] else ends):
-            opened = next((span.text for span in heads if span.start == start), name)
-            name = next((known for known in found if contains_name(known, opened)), opened)
-            if name:
-                found[name] = f"{found.get(name, '')} {sentence[start:end]}".strip()
-    return found
 
 
 def _members(text: str) -> list[Thing]:

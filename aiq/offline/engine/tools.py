@@ -3,13 +3,12 @@
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from aiq.offline.chat import FunctionSpec, ToolCall, ToolSpec, call
-from aiq.offline.engine import dates, lexicon
-from aiq.offline.engine.text import name_spans, stems
+from aiq.offline.engine.text import stems
 
 TABLES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("tools.toml").read_text(encoding="utf-8"))
 _KINDS = {
@@ -22,22 +21,9 @@ in the first sentence of that."""
 _LOOKING = ("search", "fetch")
 """Kinds that the opening of a description is enough for."""
 _LEAD = re.compile(r"^.*?\b(?:tool|function|useful|used?|lets? you|allows? you|can)\b.*?\b(?:to|that|which|for)\s+")
-_GIVING = re.compile(r"(?:gets?|gives?|returns?|tells?|shows?|checks?|provides?|reports?)\b|返回|获取|查看")
 _GENERAL = re.compile(r"\b(?:web|internet|online|google|bing|wiki\w*|any\w*|everything|knowledge|documents?)\b|[网文]")
-_ADDRESS = re.compile(
-    r"\b(?:urls?|hyperlinks?|links? (?:to|of)|web ?(?:site )?address(?:es)?)\b|网址"
-    r"|\baddress(?:es)? of (?:an?|the|each|this) (?:\w+ )?(?:hit|result|page|site|website|document|article|source)s?\b"
-)
+_ADDRESS = re.compile(r"\b(?:urls?|web ?address(?:es)?|address of (?:an?|the) (?:hit|page|result|document))\b|网址")
 """What the description of a parameter for addresses of pages says."""
-_FORMS = {
-    "ticker|symbol": r"(?<!\w)[A-Z]{2,5}(?:\.[A-Z]{1,2})?(?!\w)",
-    "e-?mail": r"[\w.+-]+@[\w-]+\.[\w.-]*\w",
-    r"\b(?:id|code|isbn|doi|zip|postcode)\b": r"(?<!\w)(?=[\w./-]*\d)\w[\w./-]*\w",
-}
-"""What a parameter holds, by its name, and how that is written."""
-_NAMED = ("person", "place", "organisation", "work", "thing")
-_WHERE = re.compile(r"(?:^|\b(?:in|at|near|to|from|of|for|around|and|or|between)\s)(?:the\s)?$", re.IGNORECASE)
-_NOT_WHO = re.compile(r"\b(?:in|at|near|to|from|around)\s(?:the\s)?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -84,44 +70,10 @@ class Tool:
                 arguments[name] = [value] if types(free.pop(name))[0] == "array" else value
         return call(self.name, **arguments, **{name: _plain(free[name]) for name in self.needed if name in free})
 
-    def ask(self, query: str, task: str) -> ToolCall | None:
-        """A call that looks something up: a needed parameter that says what it holds gets such a value, of what the
-        query names beyond the task or of the task; any other the query. None where there is no such value."""
-        values = {}
-        for name in self.needed or tuple(self.parameters)[:1]:
-            if holds := _holds(name, self.parameters[name]):
-                further = [value for value in held(holds, query) if value not in task]
-                values[name] = (*further, *held(holds, task), None)[0]
-        if None in values.values():
-            return None
-        known = {name: about for name, about in self.parameters.items() if name not in values}
-        needed = tuple(name for name in self.needed if name in known)
-        rest = replace(self, parameters=known, needed=needed)
-        asked = rest.call(query=query if needed or not values else None)
-        return call(self.name, **{**values, **asked.function.parsed})
-
     def fit(self, task: str) -> float:
         """How well what the tool says of itself fits a task: the words that they share; 0.5 for one of no subject."""
         said = f"{_words(self.name)} {self.says}"
         return len(stems(said) & stems(task)) or 0.5 * bool(_GENERAL.search(said))
-
-
-def held(kind: str, text: str) -> list[str]:
-    """What a text names that a parameter may hold: things written in a form, dates, or names of that kind, which
-    neither their own words nor the word before contradicts."""
-    if kind == "time":
-        return ["-".join(f"{part:02}" for part in day[:3] if part) for day in dates.find(text)]
-    if kind in _FORMS:
-        return [found for found in re.findall(_FORMS[kind], text) if not lexicon.is_common(found)]
-    found = []
-    for start, _, name in name_spans(text):
-        first, *_, last = name.split() * 2
-        other = "thing" if " " in name and lexicon.groups(lexicon.stem(last)) else ""
-        own = {lexicon.kind_of(first), lexicon.kind_of(last) or other} - {""}
-        where = {"place": _WHERE.search(text[:start]), "person": not _NOT_WHO.search(text[:start])}.get(kind, True)
-        if where and (not own or kind in own or kind == "thing"):
-            found.append(name)
-    return found
 
 
 def understand(spec: ToolSpec) -> Tool:
@@ -134,12 +86,10 @@ def understand(spec: ToolSpec) -> Tool:
     opening = " ".join(_LEAD.sub("", first).split()[:3])
     places = (_NAME, spoken), (_PARAMETER, given), (_FIRST_SENTENCE, first)
     weights = {kind: sum(worth for worth, text in places if pattern.search(text)) for kind, pattern in _KINDS.items()}
-    typed = any(_holds(name, known[name]) for name in needed)
     if not _KINDS["fetch"].search(given) and any(_ADDRESS.search(about(known[name])) for name in needed):
         weights["fetch"] += _PARAMETER
     for kind in _LOOKING:
         weights[kind] += _OPENING * bool(_KINDS[kind].search(opening))
-    weights["search"] += _OPENING * bool(typed and _GIVING.match(opening))
     if any(re.search(_MEANT["query"], name) for name in given.split()):
         weights["search"] += _PARAMETER
     weights["fields"] *= not needed
@@ -159,24 +109,6 @@ def kind_of(name: str) -> str:
 def _first(description: str) -> str:
     """A description's first sentence, in lower case."""
     return re.split(r"(?<=[.!?。])\s|\n", description.strip(), maxsplit=1)[0].casefold()
-
-
-def _holds(name: str, schema: Mapping[str, Any]) -> str:
-    """What a text parameter holds by its name, else its description: a form, "time" or a kind of name; "" for a query,
-    an address or whatever else."""
-    if types(schema)[0] != "string" or schema.get("enum") or re.search(_MEANT["query"], name.casefold()):
-        return ""
-    if _ADDRESS.search(about(schema)):
-        return ""
-    for said in (_words(name), about(schema)):
-        if re.search(_MEANT["query"], said):
-            return ""
-        if form := next((form for form in _FORMS if re.search(form, said)), ""):
-            return form
-        kinds = [kind for kind in map(lexicon.kind_of, re.findall(r"\w+", said)[:6]) if kind in (*_NAMED, "time")]
-        if kinds := [kind for kind in kinds if kind != "thing"] or kinds:
-            return kinds[0]
-    return ""
 
 
 def about(schema: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from aiq.offline.engine import dates, research
 from aiq.offline.engine.answer import Answer, Evidence, answer, rank
 from aiq.offline.engine.counts import facts
-from aiq.offline.engine.fields import measure_of, tone
+from aiq.offline.engine.fields import measure_of
 from aiq.offline.engine.question import parse
 from aiq.offline.engine.read import Situation, Source
 from aiq.offline.engine.text import names, sentences, stems, words
@@ -84,11 +84,6 @@ class Thing:
     source: Source | None = None
     record: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
-    def portion(self) -> str:
-        """What a given text says of an entity that it names."""
-        return self.source.text if self.kind == "entity" and self.source and not self.source.key else ""
-
 
 class Weighing:
     """One request's material, and what can be measured of it."""
@@ -137,26 +132,9 @@ class Weighing:
 
     @cached_property
     def theme(self) -> str:
-        """What the given text is asked about: the task's name, or those of its words that the text has, or the name
-        that opens the text; "" for the text as a whole."""
-        if not self.sources:
-            return ""
+        """The names by which the task asks something of the given text."""
         named = [n for n in parse(self.task).names if n in self.told or not self.task.startswith(n)]
-        common = " ".join(word for word in words(self.topic.subject) if stems(word) & stems(self.told))
-        return (*named, common)[0] or (self.name if self.told.startswith(self.name) else "")
-
-    @cached_property
-    def name(self) -> str:
-        """What the request is about; of a given text the first name with a word of the theme, else the first."""
-        if not (self.sources and self.given):
-            return self.subject
-        found = names(self.told)
-        return next((n for n in found if stems(n) & stems(self.topic.subject)), (*found, "")[0])
-
-    @property
-    def is_of_name(self) -> bool:
-        """Whether the request is about what its name names, not about something in or of that."""
-        return bool(names(self.name)) and not (self.facets and stems(self.topic.subject) - stems(self.name))
+        return (*named, "")[0] if self.sources else ""
 
     @cached_property
     def evidence(self) -> list[Evidence]:
@@ -269,7 +247,6 @@ class Weighing:
             "supported": lambda: max(self._agreed(text)),
             "enough": lambda: max(map(abs, self._agreed(text))),
             "good": lambda: rules["enough"]() if text or self.draft or not self.sources else None,
-            "pleased": lambda: tone(thing.portion or self.told),
         }
         value = rules[known.lstrip("-")]() if known else None
         return None if value is None else 1 - value if known[0] == "-" else float(value)

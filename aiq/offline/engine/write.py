@@ -14,7 +14,6 @@ from aiq.offline.engine.clauses import clauses, limits
 from aiq.offline.engine.collected import Collected, titled
 from aiq.offline.engine.evidence import is_statement
 from aiq.offline.engine.follow import Orders
-from aiq.offline.engine.passage import SUMS_UP
 from aiq.offline.engine.read import Situation
 from aiq.offline.engine.report import CLUTTER, SURE, report
 from aiq.offline.engine.text import is_chinese, names, sentences, stems
@@ -47,6 +46,7 @@ _LISTS = re.compile(
     r"[^.\n]{0,40}\b(?:report|text|article|answer|document|passage)\b|(?:列出|提取).{0,20}(?:陈述|论断|主张)",
     re.IGNORECASE,
 )
+_SUMS_UP = re.compile(r"\b(?:summar(?:y|i[sz]e)|tl;?dr)\b|总结|概括|摘要|\bwhat the \w+ is\b", re.IGNORECASE)
 _IN_PLACE = re.compile(
     r"\b(?:play|act as|pretend to be|reply as|in the place of)\b(?: \w+){0,3} (?:person|user|customer|someone)\b"
     r"(?=\W*$|[.,;:]| (?:who|whose|that|with|in|of|to|asking|behind)\b)",
@@ -65,7 +65,7 @@ def write(situation: Situation, orders: Orders) -> str:
     told = "\n".join([situation.instructions, *(b.label for b in situation.blocks if " " in b.label)])
     for section in orders.sections:  # a report may have one that is called so
         told = told.replace(section, " ")
-    if SUMS_UP.search(told) and situation.sources and not (situation.steps or situation.headings):
+    if _SUMS_UP.search(told) and situation.sources and not (situation.steps or situation.headings):
         return _summary(situation, orders)
     if _LISTS.search(told) and situation.sources and not situation.steps:
         return _statements_of(situation, orders)

@@ -34,8 +34,6 @@ SHIPPED = {f.name: f for f in PACKAGE.glob("**/prompts/*.j2") if f.parts[-3] not
 PARAPHRASED = {file.name: file for file in HERE.glob("*/*.j2")}
 BEHAVIOURS: dict[str, dict[str, Any]] = tomllib.loads((HERE / "behaviours.toml").read_text(encoding="utf-8"))
 HELD_OUT: dict[str, dict[str, list[str]]] = tomllib.loads((HERE / "held_out.toml").read_text(encoding="utf-8"))
-NOT_YET = (HERE / "not_yet.txt").read_text(encoding="utf-8").splitlines()
-"""The rows that the engine fails; each should go."""
 PLAIN = """You help people to find things out, if need be with the tools that you are given.
 
 - Be polite and exact.
@@ -255,17 +253,13 @@ def _rendered(template: str, scene: Scene) -> str:
     return environment.from_string(template).render(**{**defaults, **scene.variables}).strip()
 
 
-def _param(*values: Any, name: str) -> Any:
-    return pytest.param(*values, id=name, marks=[pytest.mark.xfail(strict=False)] if name in NOT_YET else [])
-
-
 def _rows() -> Iterator[Any]:
     for name, behaviour in BEHAVIOURS.items():
         asks = [*([] if behaviour.get("other_figure") else behaviour.get("stands", ())[:1]), *behaviour["asks"]]
         for shows, wordings in ((True, asks), (False, behaviour["does_not"])):
             for number, wording in enumerate(wordings):
                 kind = ("asked" if shows else "negated") if wording else "removed"
-                yield _param(Row(name, wording, shows), name=f"{name}: {kind} {number}")
+                yield pytest.param(Row(name, wording, shows), id=f"{name}: {kind} {number}")
 
 
 @pytest.mark.parametrize("row", list(_rows()))
@@ -275,6 +269,7 @@ def test_an_instruction_counts_by_what_it_says(row: Row) -> None:
     assert shown is row.shows, f"{row.wording!r}: {played.text!r} after {[c.function for c in played.calls]}"
 
 
+@pytest.mark.whole
 def test_most_wordings_that_nobody_tunes_to_count_as_well() -> None:
     rows = [
         Row(name, wording, shows)
@@ -306,7 +301,7 @@ INSTRUCTING = [
 ]
 
 
-@pytest.mark.parametrize("name", [_param(name, name=f"orders: {name}") for name in INSTRUCTING])
+@pytest.mark.parametrize("name", INSTRUCTING)
 def test_a_paraphrase_gives_the_orders_of_its_prompt(name: str) -> None:
     scene = SCENES["builder"]
     said = [_rendered(file.read_text(encoding="utf-8"), scene) for file in (SHIPPED[name], PARAPHRASED[name])]
@@ -322,7 +317,7 @@ JUDGED = group(__file__, "judged")
 @pytest.mark.parametrize(
     ("case", "wording"),
     [
-        _param(case, wording, name=f"{case['prompt']} {number}: {wording}")
+        pytest.param(case, wording, id=f"{case['prompt']} {number}: {wording}")
         for number, case in enumerate(JUDGED)
         for wording in ("shipped", "paraphrased")
     ],

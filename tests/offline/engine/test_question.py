@@ -1,7 +1,6 @@
 """What a question asks and which of its parts describe something to be found first."""
 
-from aiq.offline.engine.describe import description, rewritten
-from aiq.offline.engine.question import parse, tidy
+from aiq.offline.engine.question import description, parse, rewritten, tidy
 from tests.offline.cases import table
 
 each = table(__file__)

@@ -63,6 +63,11 @@ def test_material_in_the_user_s_message(content: str) -> None:
     assert "Odile" not in situation.instructions
 
 
+@each("unmarked")
+def test_statements_around_one_question_are_material(told: str, found: bool) -> None:
+    assert bool(_read(("user", told)).sources) is found
+
+
 def test_a_tag_s_attributes_name_the_source() -> None:
     page = f'<page url="{QUAY}" title="The port" published="2026-03-01">\n{PORT}\n</page>\n\n{QUESTION}'
     [source] = _read(("user", page)).sources
