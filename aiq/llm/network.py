@@ -1,4 +1,4 @@
-"""The network below model calls: aiohttp, which parses HTTP in C and hands out connections at no cost.
+"""The network of a run: below model calls aiohttp, which parses HTTP in C and hands out connections at no cost.
 
 Of what a call of httpx2 took of the processor, its parser in Python and its pool, which looks at every connection for
 every request, were most.
@@ -8,18 +8,21 @@ import ssl
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
+from aiq.llm.apis import api_of
 from aiq.llm.http import (
     AsyncBaseTransport,
     AsyncByteStream,
     ConnectError,
     ConnectTimeout,
+    Limits,
     ReadError,
     ReadTimeout,
     Request,
     RequestError,
     Response,
+    create_ssl_context,
 )
-from aiq.llm.route import Proxies
+from aiq.llm.route import NetworkTransport, Proxies
 
 if TYPE_CHECKING:  # a tenth of a second to import, which runs that ask no endpoint need not wait for
     from aiohttp import ClientResponse, ClientSession
@@ -29,6 +32,22 @@ KEPT_SECONDS = 5.0
 
 LONGEST_HEADER = 65_536
 """Bytes. Gateways put all their policies into one; aiohttp's own limit is 8,190."""
+
+
+class Network(AsyncBaseTransport):
+    """Model calls, as many as their flow lets go; all else has connections of its own: slow pages hold up no call."""
+
+    def __init__(self, others: int) -> None:
+        tls = create_ssl_context()
+        self._models = ModelTransport(tls)
+        self._others = NetworkTransport(Limits(max_connections=others, max_keepalive_connections=others), tls)
+
+    async def handle_async_request(self, request: Request) -> Response:
+        return await (self._models if api_of(request) else self._others).handle_async_request(request)
+
+    async def aclose(self) -> None:
+        await self._models.aclose()
+        await self._others.aclose()
 
 
 class ModelTransport(AsyncBaseTransport):

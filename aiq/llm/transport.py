@@ -29,22 +29,20 @@ from aiq.llm.http import (
     AsyncClient,
     ConnectError,
     ConnectTimeout,
-    Limits,
     Over,
     ReadTimeout,
     Request,
     Response,
     Timeout,
-    create_ssl_context,
     failure_text,
     read_error,
     without_key,
 )
-from aiq.llm.network import ModelTransport
+from aiq.llm.network import Network
 from aiq.llm.prices import PriceList, plain_usage
 from aiq.llm.quirks import FORMS, Forms, form_of, refuses_form, remedy
 from aiq.llm.retry import next_wait, retry_after, worth_retrying
-from aiq.llm.route import NetworkTransport, RoutingTransport
+from aiq.llm.route import RoutingTransport
 from aiq.llm.streaming import BookedStream
 
 CONNECT_SECONDS = 10.0
@@ -78,7 +76,7 @@ def open_client(
     (`web.max_connections`). `share`: of the endpoint's budgets, for one of several processes. Cookies are refused: they
     would tie samples.
     """
-    network = inner or _Apart(others or settings.max_connections)
+    network = inner or Network(others or settings.max_connections)
     way = over(RoutingTransport(network, offline_port))
     return RunClient(
         transport=SessionTransport(way, settings, forms or Forms(), replayed=replayed, share=share),
@@ -86,22 +84,6 @@ def open_client(
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         follow_redirects=False,
     )
-
-
-class _Apart(AsyncBaseTransport):
-    """Model calls, as many as their flow lets go; all else has connections of its own: slow pages hold up no call."""
-
-    def __init__(self, others: int) -> None:
-        tls = create_ssl_context()
-        self._models = ModelTransport(tls)
-        self._others = NetworkTransport(Limits(max_connections=others, max_keepalive_connections=others), tls)
-
-    async def handle_async_request(self, request: Request) -> Response:
-        return await (self._models if api_of(request) else self._others).handle_async_request(request)
-
-    async def aclose(self) -> None:
-        await self._models.aclose()
-        await self._others.aclose()
 
 
 class RunClient(AsyncClient):
