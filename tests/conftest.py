@@ -1,5 +1,6 @@
 """What all tests share: the socket guard, the folder of real benchmark data, and generated cases without a clock."""
 
+import gc
 import ipaddress
 import json
 import os
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from aiq.core.garbage import YOUNG
 from aiq.offline.launch import OfflineStack, page_files
 from aiq.offline.protocol.chat_request import CONTEXT_TOKENS
 from tests.composed_once import compose_once
@@ -100,9 +102,15 @@ def one_stack() -> Iterator[Callable[..., int]]:
 
 def pytest_configure(config: pytest.Config) -> None:
     """From the start, since tests are composed for while they are collected, too."""
+    gc.set_threshold(YOUNG)
     patch = pytest.MonkeyPatch()
     compose_once(patch)
     config.add_cleanup(patch.undo)
+
+
+def pytest_collection_finish() -> None:
+    """What is there before the first test stays to the end: to look for garbage in it took a fifth of all tests."""
+    gc.freeze()
 
 
 def port_of_stack(pages: Path, *options: str) -> Iterator[int]:
