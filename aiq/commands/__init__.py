@@ -29,10 +29,11 @@ def write_json(path: Path | None, found: "Record") -> None:
 def add_effect(parser: ArgumentParser) -> None:
     """What is worth finding; one that is no share is a UserError."""
     what = "a difference worth finding, as a share of the metric's range, or else of the mean (0.02)"
-    parser.add_argument("--effect", type=_share, default=0.02, metavar="SHARE", help=what)
+    parser.add_argument("--effect", type=share, default=0.02, metavar="SHARE", help=what)
 
 
-def _share(text: str) -> float:
-    if not 0 < (share := float(text)) <= 1:
-        raise UserError(f"--effect {share}: a share of a metric's range is above 0 and at most 1, such as 0.02")
-    return share
+def share(text: str) -> float:
+    """By this name argparse refuses what is no number."""
+    if not 0 < (number := float(text)) <= 1:
+        raise UserError(f"--effect {text}: a share of a metric's range is above 0 and at most 1, such as 0.02")
+    return number

@@ -224,13 +224,9 @@ def _shaped(value: Any, schema: Mapping[str, Any]) -> Any:
     """A value of the type that a parameter has: an object as JSON, a list with commas where it is a text."""
     if not value or types(schema)[0] in ("object", "array"):
         return value
-    return (
-        json.dumps(value, ensure_ascii=False)
-        if isinstance(value, dict)
-        else ",".join(value)
-        if isinstance(value, list)
-        else value
-    )
+    if isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False)
+    return ",".join(value) if isinstance(value, list) else value
 
 
 def _most(schema: Mapping[str, Any]) -> int | None:
