@@ -48,7 +48,7 @@ NOT_RUN: Mapping[str, str] = {
     r".* dataset\.hub=": "needs the internet",
     r".* checkpointer=postgres": "needs a PostgreSQL server",
     r"python -m benchmarks\.(intervals|false_alarms)": "is minutes of simulation; tests/benchmarks does a little",
-    r"python -m benchmarks\.performance\.(events|overhead|scale)": "is minutes; tests/benchmarks starts what is in reach",
+    r"python -m benchmarks\.performance\.(events|overhead|scale)": "is minutes; tests/benchmarks starts what it can",
     r"aiq export .*--format (inspect|mlflow|wandb)": "needs an extra; tests/commands/test_export.py does it with one",
     r"python -m benchmarks\.gate_trials": "is 15 runs; tests/benchmarks/test_gate_trials.py makes one",
     r"aiq run .*runner\.processes=": "starts processes; tests/experiment/test_shards.py does a smaller one",
