@@ -3,8 +3,11 @@
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal, NamedTuple, overload
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Annotated, Any, Literal, NamedTuple, overload
 
 from pydantic import BeforeValidator, Field, JsonValue
 
@@ -147,10 +150,40 @@ class SampleKey(NamedTuple):
     epoch: int
 
 
-class Keys(Sequence[SampleKey]):
-    """Every epoch of every sample, sample by sample, or a slice of that; a key is made when it is asked for."""
+class Ids(Sequence[str]):
+    """Ids in order, each there once, and where each is: found by bisection, as a dict takes a hundred bytes an id."""
 
-    def __init__(self, ids: Sequence[str], epochs: int, numbers: range | None = None) -> None:
+    def __init__(self, ids: Iterable[str]) -> None:
+        self._ids = tuple(ids)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, place: int | slice) -> str | tuple[str, ...]:
+        return self._ids[place]
+
+    def __contains__(self, key: object) -> bool:
+        return self.place(key) is not None
+
+    def place(self, key: Any) -> int | None:
+        """Where an id is; None for another."""
+        found = bisect_left(self._sorted, key, key=self._ids.__getitem__)
+        there = found < len(self) and self[self._sorted[found]] == key
+        return self._sorted[found] if there else None
+
+    @cached_property
+    def _sorted(self) -> "array[int]":
+        return array("I", sorted(range(len(self)), key=self._ids.__getitem__))
+
+
+class Keys(Sequence[SampleKey]):
+    """Every epoch of every sample, sample by sample, or some of them; a key is made when it is asked for."""
+
+    def __init__(self, ids: Ids, epochs: int, numbers: Sequence[int] | None = None) -> None:
         self._ids, self._epochs = ids, epochs
         self._numbers = range(len(ids) * epochs) if numbers is None else numbers
 
@@ -166,6 +199,26 @@ class Keys(Sequence[SampleKey]):
             return Keys(self._ids, self._epochs, self._numbers[place])
         sample, epoch = divmod(self._numbers[place], self._epochs)
         return SampleKey(self._ids[sample], epoch + 1)
+
+    def __contains__(self, key: object) -> bool:
+        return self.place(key) is not None
+
+    def place(self, key: Any) -> int | None:
+        """Where a key is; None for another."""
+        sample = self._ids.place(key.sample_id)
+        if sample is None or not 1 <= key.epoch <= self._epochs:
+            return None
+        number = sample * self._epochs + key.epoch - 1
+        place = bisect_left(self._numbers, number)
+        return place if place < len(self) and self._numbers[place] == number else None
+
+    def at(self, places: Iterable[int]) -> "Keys":
+        return Keys(self._ids, self._epochs, array("Q", (self._numbers[place] for place in places)))
+
+
+def keys_at(keys: Sequence[SampleKey], places: Iterable[int]) -> Sequence[SampleKey]:
+    """The keys at these places, which ascend."""
+    return keys.at(places) if isinstance(keys, Keys) else [keys[place] for place in places]
 
 
 class Shard(NamedTuple):

@@ -85,7 +85,7 @@ def select(samples: Samples, settings: DatasetSettings, *, seed: int, limit: int
 
 
 def _by_ids(samples: Samples, wanted: Sequence[str], name: str) -> Samples:
-    absent = [key for key in wanted if key not in samples.places]
+    absent = [key for key in wanted if key not in samples.ids]
     if absent:
         there = f" (it has {len(samples)}, from {samples.ids[0]} to {samples.ids[-1]})" if samples else ""
         raise DatasetError(f"dataset.ids: {name} has no sample {', '.join(absent[:5])}{there}")

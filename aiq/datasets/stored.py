@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import overload
 from weakref import finalize
 
-from aiq.core.samples import Sample
+from aiq.core.samples import Ids, Sample
 
 
 class _File:
@@ -51,21 +51,19 @@ class Samples(Sequence[Sample]):
         return self._file[self._numbers[place]]
 
     @cached_property
-    def ids(self) -> Sequence[str]:
-        return [self._file.ids[number] for number in self._numbers]
-
-    @cached_property
-    def places(self) -> dict[str, int]:
-        """Where the sample of each id is."""
-        return {key: place for place, key in enumerate(self.ids)}
+    def ids(self) -> Ids:
+        return Ids(self._file.ids[number] for number in self._numbers)
 
     def named(self, key: str) -> Sample:
         """The sample of an id. Raises KeyError."""
-        return self[self.places[key]]
+        if (sample := self.get(key)) is None:
+            raise KeyError(key)
+        return sample
 
     def get(self, key: str) -> Sample | None:
         """The sample of an id, if there is one."""
-        return self.named(key) if key in self.places else None
+        place = self.ids.place(key)
+        return None if place is None else self[place]
 
     def at(self, places: Iterable[int]) -> "Samples":
         """Those at these places."""

@@ -89,7 +89,7 @@ def _name(override: str) -> str:
 
 def take_over(old: RunFolder, new: RunFolder, plan: RunPlan) -> None:
     """Fill the new folder with what still holds of the old one. Raises UserError while the old run is alive."""
-    samples = plan.dataset.samples.places
+    samples = plan.dataset.samples.ids
     with old.lock():
         new.create()
         with new.samples_path.open("wb") as file:

@@ -29,7 +29,7 @@ from aiq.experiment.sessions import Sessions
 from aiq.runs.folder import RunFolder, in_use
 from aiq.runs.journal import Journal
 from aiq.runs.manifest import Manifest, RunStatus
-from aiq.runs.reader import spent
+from aiq.runs.reader import row_at, spent
 from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.runs.state import RunState
 from aiq.runs.summary import Summary, summarise
@@ -225,7 +225,10 @@ async def _open(plan: RunPlan, accounts: Sequence[Account], held: AsyncExitStack
 
 
 class Runner:
-    """Brings every key to a finished attempt and finished scores. `unscored`: earlier rows for the judges alone."""
+    """Brings every key to a finished attempt and finished scores.
+
+    `unscored`: where the earlier rows are that are for the judges alone.
+    """
 
     def __init__(
         self,
@@ -233,11 +236,11 @@ class Runner:
         resources: Resources,
         folder: RunFolder,
         state: RunState,
-        unscored: Mapping[SampleKey, SampleRow],
+        unscored: Mapping[SampleKey, tuple[Path, int]],
         observer: Observer,
     ) -> None:
         self._plan, self._folder, self._state, self._observer = plan, folder, state, observer
-        self._unscored = dict(unscored)
+        self._unscored = unscored
         self._judged = JudgedBefore(folder, plan)
         self._samples = plan.dataset.samples
         settings, ledger = plan.settings, UsageLedger()
@@ -325,7 +328,7 @@ class Runner:
     async def _attempt(self, key: SampleKey) -> SampleRow:
         """A new attempt, or the earlier one that is only to be judged."""
         if self._state.attempted(key):
-            return self._unscored.pop(key)
+            return row_at(SampleRow, *self._unscored[key])
         earlier = self._state.attempts.get(key)
         if earlier is not None:
             self._observer.retrying(key)

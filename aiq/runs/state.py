@@ -4,19 +4,22 @@ Runner, progress, summary and exit code all ask it, so that they cannot disagree
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from itertools import product
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from datetime import datetime
+from math import isnan, nan
+from operator import attrgetter
 from statistics import fmean
-from typing import Any, Final, TypeVar, get_args
+from typing import Any, Final, NamedTuple, get_args
 
 from aiq.core.errors import OUTAGES
 from aiq.core.reports import CAVEAT, Caveat, CitationStatus, Outcome
-from aiq.core.samples import SampleKey
+from aiq.core.samples import Keys, SampleKey, keys_at
 from aiq.core.text import counted
 from aiq.core.tools import FETCH
 from aiq.core.usage import SpendName, Usage
 from aiq.runs.manifest import FailureRule, JudgeSpec, RunSpec, RunStatus
+from aiq.runs.packed import Packed
 from aiq.runs.rows import AttemptStatus, SampleRow, ScoreRow, ScoreStatus
 from aiq.stats.noise import NOISE
 
@@ -29,17 +32,23 @@ SPEND: Final[Mapping[SpendName, "Callable[[AttemptState], float | None]"]] = {
     "seconds": lambda attempt: attempt.seconds or None,  # of a baseline they are not known
 }
 
-T = TypeVar("T")
+_FIGURES: Final = attrgetter(*(one.name for one in fields(Usage)))
+_KINDS: Final[Sequence[Callable[[float], Any]]] = [type(one.default) for one in fields(Usage)]
+"""What a usage has, and whether it is a whole number; cost alone may be None."""
 
-_NO_DETAIL: Final[Mapping[str, Any]] = {}
 
+class AttemptState(NamedTuple):
+    """What a run keeps of an attempt; all else is in its row. The first five are its own, the others it may share.
 
-@dataclass(frozen=True, slots=True)
-class AttemptState:
-    """What a run keeps in memory of an attempt; all else is in its row. `usage`: of all roles; `seconds`: wall time."""
+    `sample_hash`: its first 16 characters, which are all. `started`: seconds since 1970; 0 of a baseline, as `seconds`
+    of wall time. `usage`: of all roles.
+    """
 
-    sample_hash: str
     attempt: int
+    sample_hash: str
+    started: float
+    seconds: float
+    usage: Usage
     status: AttemptStatus
     outcome: Outcome | None
     answered: bool
@@ -48,25 +57,19 @@ class AttemptState:
     route: str | None
     citation_status: CitationStatus | None
     error: str | None
-    started: str
-    seconds: float
-    usage: Usage
     denied: int
     tags: Mapping[str, str]
     tools: Mapping[str, Mapping[str, int]]
     outages: Mapping[str, str]
 
     @classmethod
-    def of(cls, row: SampleRow, known: dict[str, Any]) -> "AttemptState":
-        """`known`: what other attempts have, by its text; most have the same few."""
-
-        def shared(value: T) -> T:
-            found: T = known.setdefault(repr(value), value)
-            return found
-
+    def of(cls, row: SampleRow) -> "AttemptState":
         return cls(
-            sample_hash=row.sample_hash,
             attempt=row.attempt,
+            sample_hash=row.sample_hash,
+            started=datetime.fromisoformat(row.timing.started).timestamp() if row.timing.started else 0.0,
+            seconds=row.timing.seconds,
+            usage=sum(row.usage.values(), Usage()),
             status=row.status,
             outcome=row.outcome,
             answered=row.answered,
@@ -74,32 +77,80 @@ class AttemptState:
             failed=row.failed,
             route=row.route,
             citation_status=row.citation_status,
-            error=shared(str(row.error)) if row.error else None,
-            started=row.timing.started,
-            seconds=row.timing.seconds,
-            usage=shared(sum(row.usage.values(), Usage())),
+            error=str(row.error) if row.error else None,
             denied=row.denied,
-            tags=shared(row.tags),
-            tools=shared(row.tools),
-            outages=shared(row.outages),
+            tags=row.tags,
+            tools=row.tools,
+            outages=row.outages,
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreState:
-    """What a run keeps in memory of a score. `parts`, `why` as of its row; `value`: whether the first part is one."""
+class ScoreState(NamedTuple):
+    """What a run keeps of a score. `parts`, `why` as of its row; `value`: whether the first part is one.
+
+    The first two are its own, the others it may share.
+    """
 
     attempt: int
-    status: ScoreStatus
     parts: tuple[float, float] | None
+    status: ScoreStatus
     is_value: bool
     why: str | None
-    detail: Mapping[str, Any] = field(hash=False)
+    detail: Mapping[str, Any]
 
     @classmethod
     def of(cls, row: ScoreRow) -> "ScoreState":
         kept = {name: value for name, value in row.detail.items() if name in (NOISE, CAVEAT)}
-        return cls(row.attempt, row.status, row.parts, row.value is not None, row.why, kept or _NO_DETAIL)
+        return cls(row.attempt, row.parts, row.status, row.value is not None, row.why, kept)
+
+
+class Attempts(Mapping[SampleKey, AttemptState]):
+    """The last attempt of each key, packed, in the order of the keys where these are `Keys`, else as they came."""
+
+    def __init__(self, keys: Sequence[SampleKey]) -> None:
+        self._places: Keys | dict[SampleKey, int] = keys if isinstance(keys, Keys) else {}
+        self._rows = Packed("I16s10d")
+
+    def place(self, key: SampleKey) -> int | None:
+        """The number of a key that may have an attempt."""
+        return self._places.place(key) if isinstance(self._places, Keys) else self._places.get(key)
+
+    def add(self, key: SampleKey) -> int:
+        """The number of a key, a new one where it has none yet. Raises KeyError for one that `Keys` lack."""
+        place = self.place(key)
+        if place is None:
+            if isinstance(self._places, Keys):
+                raise KeyError(key)
+            place = self._places[key] = len(self._places)
+        return place
+
+    def last(self, place: int) -> int | None:
+        """Which attempt the last one is of the key of this number."""
+        row = self._rows.get(place)
+        return row and row[0][0]
+
+    def __setitem__(self, key: SampleKey, attempt: AttemptState) -> None:
+        number, digest, started, seconds, usage, *shared = attempt
+        used = (nan if one is None else one for one in _FIGURES(usage))
+        self._rows[self.add(key)] = (number, digest.encode(), started, seconds, *used), tuple(shared)
+
+    def __getitem__(self, key: SampleKey) -> AttemptState:
+        place = self.place(key)
+        if place is None or (row := self._rows.get(place)) is None:
+            raise KeyError(key)
+        (number, digest, started, seconds, *used), shared = row
+        usage = (None if isnan(one) else kind(one) for kind, one in zip(_KINDS, used, strict=True))
+        return AttemptState(number, digest.rstrip(b"\0").decode(), started, seconds, Usage(*usage), *shared)
+
+    def __iter__(self) -> Iterator[SampleKey]:
+        return (key for place, key in enumerate(self._places) if self._rows.get(place))
+
+    def __len__(self) -> int:
+        return sum(n for _, n in self._rows.kinds())
+
+    def kinds(self) -> Iterator[tuple[AttemptState, int]]:
+        """An attempt, without figures of its own, for all that share the rest, and how many these are."""
+        return ((AttemptState(0, "", 0.0, 0.0, Usage(), *shared), n) for shared, n in self._rows.kinds())
 
 
 class RunState:
@@ -107,18 +158,16 @@ class RunState:
 
     def __init__(self, spec: RunSpec) -> None:
         self.spec = spec
-        self.attempts: dict[SampleKey, AttemptState] = {}
-        self._known: dict[str, Any] = {}
-        self._known_scores: dict[ScoreState, ScoreState] = {}
+        self.attempts = Attempts(spec.keys)
         self.usage: dict[str, defaultdict[str, Usage]] = {"agent": defaultdict(Usage), "judge": defaultdict(Usage)}
         self.tool_calls = 0  # of superseded attempts too, as `spent`
         self._judge_hashes = {metric.name: judge.hash for judge in spec.judges for metric in judge.metrics}
         self._places = {name: place for place, name in enumerate(spec.metrics)}
-        self._scores: dict[SampleKey, list[ScoreState | None]] = {}
-        """By key, in the order of the metrics."""
+        self._scores = Packed("Idd")
+        """By the number of the key and the place of the metric."""
 
     def add_attempt(self, row: SampleRow) -> None:
-        self.attempts[row.key] = AttemptState.of(row, self._known)
+        self.attempts[row.key] = AttemptState.of(row)
         self._spend("agent", row.usage)
         self.tool_calls += row.tool_calls
 
@@ -126,14 +175,11 @@ class RunState:
         """Take the scores over; those of a judge that has changed since count as none, and only their spend stays."""
         for row in rows:
             self._spend("judge", row.usage or {})
-            if (place := self._places.get(row.metric)) is not None:
-                scores = self._scores.setdefault(row.key, [None] * len(self._places))
+            if (metric := self._places.get(row.metric)) is not None:
                 holds = row.judge_hash == self._judge_hashes[row.metric]
-                scores[place] = self._shared(ScoreState.of(row)) if holds else None
-
-    def _shared(self, score: ScoreState) -> ScoreState:
-        """The same score of another attempt, if there is one; details differ."""
-        return score if score.detail else self._known_scores.setdefault(score, score)
+                attempt, parts, *shared = ScoreState.of(row)
+                figures = (attempt if holds else 0, *(parts or (nan, nan)))
+                self._scores[self.attempts.add(row.key) * len(self._places) + metric] = figures, tuple(shared)
 
     def _spend(self, account: str, usage: Mapping[str, Usage]) -> None:
         for role, used in usage.items():
@@ -152,10 +198,15 @@ class RunState:
 
     def score(self, key: SampleKey, metric: str) -> ScoreState | None:
         """The score of the key's last attempt; None where there is none."""
-        scores = self._scores.get(key)
-        found = scores[self._places[metric]] if scores else None
-        attempt = self.attempts.get(key)
-        return found if found and attempt and found.attempt == attempt.attempt else None
+        place = self.attempts.place(key)
+        return None if place is None else self._score(place, self._places[metric])
+
+    def _score(self, place: int, metric: int) -> ScoreState | None:
+        found = self._scores.get(place * len(self._places) + metric)
+        if found is None or found[0][0] != self.attempts.last(place):
+            return None
+        (attempt, *parts), shared = found
+        return ScoreState(attempt, None if isnan(parts[0]) else (parts[0], parts[1]), *shared)
 
     def judged(self, key: SampleKey, judge: JudgeSpec) -> bool:
         """Whether each metric of the judge has a score or a reason; errors and missing parts are worth another try."""
@@ -186,9 +237,9 @@ class RunState:
         """Whether nothing at all is left to do at this key."""
         return self.attempted(key) and all(self.judged(key, judge) for judge in self.spec.judges)
 
-    def left(self) -> list[SampleKey]:
+    def left(self) -> Sequence[SampleKey]:
         """The keys at which something is left to do."""
-        return [key for key in self.spec.keys if not self.done(key)]
+        return keys_at(self.spec.keys, (n for n, key in enumerate(self.spec.keys) if not self.done(key)))
 
     def judge_error(self, key: SampleKey, judge: JudgeSpec) -> str | None:
         """The error of the judge on this key's last attempt, if it failed."""
@@ -203,9 +254,9 @@ class RunState:
         return found
 
     def _where(self, holds: Callable[[ScoreState], bool]) -> Iterator[tuple[JudgeSpec, SampleKey]]:
-        """Judge by judge, the keys at which this holds of a score of anybody's."""
-        keys = {key for key, scores in self._scores.items() if any(score and holds(score) for score in scores)}
-        return product(self.spec.judges, [key for key in self.spec.keys if key in keys] if keys else ())
+        """Judge by judge, all keys, if this holds of any score at all."""
+        some = any(holds(ScoreState(0, None, *shared)) for shared, _ in self._scores.kinds())
+        return ((judge, key) for judge in self.spec.judges for key in self.spec.keys) if some else iter(())
 
     def by_sample(
         self, metric: str, keys: Iterable[SampleKey] | None = None, rule: FailureRule | None = None
@@ -238,19 +289,25 @@ class RunState:
     def tools(self) -> dict[str, Counter[str]]:
         """Calls of the agents' tools by outcome (`ok` or the kind of error), tools in alphabetical order."""
         counts: dict[str, Counter[str]] = {}
-        for attempt in self.attempts.values():
+        for attempt, n in self.attempts.kinds():
             for tool, outcomes in attempt.tools.items():
-                counts.setdefault(tool, Counter()).update(outcomes)
+                counts.setdefault(tool, Counter()).update({kind: n * calls for kind, calls in outcomes.items()})
         return dict(sorted(counts.items()))
 
     def outages(self) -> dict[str, str]:
         """By tool, in the order of the keys, the first error of the service behind it."""
-        rows = [self.attempts[key] for key in self.spec.keys if key in self.attempts]
-        return {tool: why for row in reversed(rows) for tool, why in row.outages.items()}
+        found: dict[str, str] = {}
+        if any(attempt.outages for attempt, _ in self.attempts.kinds()):
+            for key in self.spec.keys:
+                attempt = self.attempts.get(key)
+                found = {**attempt.outages, **found} if attempt and attempt.outages else found
+        return found
 
     def statuses(self) -> dict[str, int]:
         """How many keys ended how, in the order in which `AttemptStatus` has them."""
-        counts = Counter(attempt.status for attempt in self.attempts.values())
+        counts = Counter[str]()
+        for attempt, n in self.attempts.kinds():
+            counts[attempt.status] += n
         return {status: counts[status] for status in get_args(AttemptStatus) if counts[status]}
 
     def exit_code(self, status: RunStatus) -> int:

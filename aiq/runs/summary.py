@@ -2,8 +2,9 @@
 
 import math
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from statistics import fmean, median, variance
@@ -13,10 +14,10 @@ from pydantic import Field, model_validator
 
 from aiq.core.base import Record
 from aiq.core.reports import Caveat, CitationStatus, Metric
-from aiq.core.samples import SampleKey
+from aiq.core.samples import SampleKey, keys_at
 from aiq.core.usage import Usage
 from aiq.runs.manifest import FailureRule, Manifest, RunStatus
-from aiq.runs.state import AttemptState, RunState
+from aiq.runs.state import AttemptState, RunState, ScoreState
 from aiq.stats.estimates import (
     Difference,
     Estimate,
@@ -154,8 +155,7 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
     rule = state.spec.failures.agent_failures
     other: FailureRule = "exclude" if rule == "worst" else "worst"
     declared = state.spec.metrics
-    metrics = figures.metrics(figures.attempts, rule)
-    attempts = list(figures.attempts.values())
+    metrics = figures.metrics(figures.keys, rule)
     statuses = state.statuses()
     return Summary(
         intervals=state.spec.intervals,
@@ -164,24 +164,24 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
         status=manifest.status,
         offline=manifest.offline,
         elsewhere=manifest.elsewhere,
-        n_samples=len({key.sample_id for key in figures.attempts}),
-        n_attempts=len(attempts),
+        n_samples=sum(1 for _ in groupby(figures.keys, itemgetter(0))),
+        n_attempts=len(figures.keys),
         n_errors=statuses.get("failed", 0),
         statuses=statuses,
-        partial=sum(attempt.partial for attempt in attempts),
-        citation_statuses=_citation_statuses(attempts),
+        partial=sum(n * attempt.partial for attempt, n in state.attempts.kinds()),
+        citation_statuses=_citation_statuses(state),
         metrics=metrics,
         ranges={n: (m.low, m.high) for n, m in declared.items() if m.low is not None and m.high is not None},
         unavailable={name: figures.reason(name) for name in declared if name not in metrics},
         left_out={name: found for name in metrics if (found := figures.left_out(name, rule)) is not None},
         agent_failures=FailurePolicy(
             policy=rule,
-            failed=sum(attempt.failed for attempt in attempts),
+            failed=sum(n * attempt.failed for attempt, n in state.attempts.kinds()),
             alternative=other,
-            metrics=figures.metrics(figures.attempts, other),
+            metrics=figures.metrics(figures.keys, other),
         ),
-        failures=causes(attempt.error for attempt in attempts if attempt.error),
-        denied=sum(attempt.denied for attempt in attempts),
+        failures=causes(attempt.error for attempt in figures.attempts() if attempt.error),
+        denied=sum(n * attempt.denied for attempt, n in state.attempts.kinds()),
         tools=state.tools(),
         outages=state.outages(),
         judge_errors={name: JudgeErrors(n=len(why), causes=causes(why)) for name, why in state.judge_errors().items()},
@@ -195,7 +195,7 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
         },
         cost_usd=state.spent().cost_usd,
         unreported_calls=state.spent().unreported_calls,
-        timing=_timing(sorted(attempt.seconds for attempt in attempts), run_seconds),
+        timing=_timing(sorted(attempt.seconds for attempt in figures.attempts()), run_seconds),
     )
 
 
@@ -203,21 +203,26 @@ class _Figures:
     """The estimates of a run, over all its attempts or some of them."""
 
     def __init__(self, state: RunState) -> None:
+        keys = state.spec.keys
         self._state = state
-        self.attempts = {key: state.attempts[key] for key in state.spec.keys if key in state.attempts}
-        self._scores = {
-            name: [score for key in self.attempts if (score := state.score(key, name))] for name in state.spec.metrics
-        }
-        self._failed = any(score.status == "agent_failed" for scores in self._scores.values() for score in scores)
+        self.keys = keys_at(keys, (place for place, key in enumerate(keys) if key in state.attempts))
+        self._statuses = {name: {score.status for score in self._scores(name)} for name in state.spec.metrics}
+        self._failed = any("agent_failed" in found for found in self._statuses.values())
         self._whole: dict[FailureRule, Mapping[str, Estimate]] = {}
 
-    def metrics(self, keys: Collection[SampleKey], rule: FailureRule) -> Mapping[str, Estimate]:
+    def attempts(self) -> Iterator[AttemptState]:
+        return map(self._state.attempts.__getitem__, self.keys)
+
+    def _scores(self, metric: str) -> Iterator[ScoreState]:
+        return (score for key in self.keys if (score := self._state.score(key, metric)))
+
+    def metrics(self, keys: Sequence[SampleKey], rule: FailureRule) -> Mapping[str, Estimate]:
         """Every metric that these keys have, in the order in which the judges declare them."""
-        if len(keys) < len(self.attempts):
+        if len(keys) < len(self.keys):
             return self._estimated(keys, rule)
         rule = rule if self._failed else "exclude"  # then the rules come to the same
         if rule not in self._whole:
-            self._whole[rule] = self._estimated(self.attempts, rule)
+            self._whole[rule] = self._estimated(self.keys, rule)
         return self._whole[rule]
 
     def _estimated(self, keys: Iterable[SampleKey], rule: FailureRule) -> Mapping[str, Estimate]:
@@ -235,30 +240,32 @@ class _Figures:
 
     def _applies(self, metric: str) -> bool:
         """Whether any report of the run could have this metric; if none, a failure's worst value says nothing."""
-        found = {score.status for score in self._scores[metric]}
-        return "scored" in found or "not_applicable" not in found
+        return "scored" in self._statuses[metric] or "not_applicable" not in self._statuses[metric]
 
     def reason(self, metric: str) -> str:
         """Why a declared metric has no number."""
         for status in ("not_applicable", "error", "agent_failed"):
-            reasons = [score.why for score in self._scores[metric] if score.status == status and score.why]
-            if reasons:
-                return "the judge failed" if status == "error" else reasons[0]  # why: `judge_errors`
-        return "its denominators sum to 0" if self._scores[metric] else "nothing was scored"
+            reason = next((score.why for score in self._scores(metric) if score.status == status and score.why), None)
+            if reason is not None:
+                return "the judge failed" if status == "error" else reason  # why: `judge_errors`
+        return "its denominators sum to 0" if self._statuses[metric] else "nothing was scored"
 
     def left_out(self, name: str, rule: FailureRule) -> LeftOut | None:
         """None where every attempt has the metric."""
-        metric, attempts = self._state.spec.metrics[name], self.attempts.items()
-        status = {key: (score := self._state.score(key, name)) and score.status for key, _ in attempts}
-        unjudged = [key for key, one in attempts if status[key] in ("error", None) and one.status != "cancelled"]
-        counts = Counter(status.values())
+        metric, counts = self._state.spec.metrics[name], Counter[str]()
+        unjudged: list[SampleKey] = []
+        for key in self.keys:
+            score = self._state.score(key, name)
+            counts[score.status if score else "none"] += 1
+            if (score is None or score.status == "error") and self._state.attempts[key].status != "cancelled":
+                unjudged.append(key)
         failed, missing = counts["agent_failed"], counts["not_applicable"]
         if not (failed or unjudged or missing):
             return None
         found = LeftOut(failed=failed, unjudged=len(unjudged), not_applicable=missing)
         if not unjudged or metric.estimator == "ratio" or metric.low is None or metric.high is None:
             return found
-        scores = self._state.by_sample(name, self.attempts, rule)
+        scores = self._state.by_sample(name, self.keys, rule)
         ends = []
         for value in (metric.low, metric.high):
             filled = {sample: list(epochs) for sample, epochs in scores.items()}
@@ -270,45 +277,51 @@ class _Figures:
     def noise(self) -> dict[str, RunNoise]:
         """How far judgements of one report lie apart, for the metrics that were judged more than once."""
         found = {}
-        for name, scores in self._scores.items():
-            noise = pooled([Noise.model_validate(score.detail[NOISE]) for score in scores if NOISE in score.detail])
+        for name in self._statuses:
+            details = (score.detail for score in self._scores(name))
+            noise = pooled([Noise.model_validate(detail[NOISE]) for detail in details if NOISE in detail])
             if noise is not None:
                 found[name] = noise.within(self._variance(name))
         return found
 
     def _variance(self, name: str) -> float | None:
         """Of the metric's mean, with all that makes it vary; None for ratios, and for less than two samples."""
-        values = [fmean(value for value, _ in cluster) for cluster in self._clusters(name, self.attempts)]
+        values = [fmean(value for value, _ in cluster) for cluster in self._clusters(name, self.keys)]
         mean_of = self._state.spec.metrics[name].estimator == "mean"
         return variance(values) / len(values) if mean_of and len(values) > 1 else None
 
     def slices(self, rule: FailureRule) -> dict[str, dict[str, Mapping[str, Estimate]]]:
         """Metrics by tag and value, both in alphabetical order; a tag with one value alone says nothing."""
-        groups: dict[str, dict[str, list[SampleKey]]] = {}
-        for key, attempt in self.attempts.items():
+        groups: dict[str, dict[str, array[int]]] = {}
+        for place, attempt in enumerate(self.attempts()):
             for tag, value in attempt.tags.items():
-                groups.setdefault(tag, {}).setdefault(value, []).append(key)
+                found = groups.setdefault(tag, {})
+                if value in found or len(found) <= MOST_SLICES:
+                    found.setdefault(value, array("L")).append(place)
         return {
-            tag: {value: self.metrics(keys, rule) for value, keys in sorted(values.items())}
+            tag: {value: self.metrics(keys_at(self.keys, places), rule) for value, places in sorted(values.items())}
             for tag, values in sorted(groups.items())
             if 1 < len(values) <= MOST_SLICES
         }
 
     def routes(self, rule: FailureRule) -> dict[str, RouteSummary]:
         """By route, in alphabetical order; attempts without one by their status."""
-        groups: dict[str, list[SampleKey]] = {}
-        for key, attempt in self.attempts.items():
-            groups.setdefault(attempt.route or attempt.status, []).append(key)
+        places: defaultdict[str, array[int]] = defaultdict(lambda: array("L"))
+        seconds: defaultdict[str, array[float]] = defaultdict(lambda: array("d"))
+        spent: defaultdict[str, Usage] = defaultdict(Usage)
+        for place, attempt in enumerate(self.attempts()):
+            route = attempt.route or attempt.status
+            places[route].append(place)
+            seconds[route].append(attempt.seconds)
+            spent[route] += attempt.usage
         found = {}
-        for route, keys in sorted(groups.items()):
-            attempts = [self.attempts[key] for key in keys]
-            spent = sum((attempt.usage for attempt in attempts), Usage())
+        for route in sorted(places):
             found[route] = RouteSummary(
-                n=len(keys),
-                metrics=self.metrics(keys, rule),
-                cost_usd=spent.cost_usd,
-                unreported_calls=spent.unreported_calls,
-                mean_seconds=fmean(attempt.seconds for attempt in attempts),
+                n=len(places[route]),
+                metrics=self.metrics(keys_at(self.keys, places[route]), rule),
+                cost_usd=spent[route].cost_usd,
+                unreported_calls=spent[route].unreported_calls,
+                mean_seconds=fmean(seconds[route]),
             )
         return found
 
@@ -351,9 +364,11 @@ def difference(
     return paired_means(before, after, metric.span, method, level)
 
 
-def _citation_statuses(attempts: Iterable[AttemptState]) -> dict[str, int]:
+def _citation_statuses(state: RunState) -> dict[str, int]:
     """How many reports have which citation status, the best first; reports of which none is known are not in it."""
-    counts = Counter(attempt.citation_status for attempt in attempts)
+    counts = Counter[str | None]()
+    for attempt, n in state.attempts.kinds():
+        counts[attempt.citation_status] += n
     return {status: counts[status] for status in get_args(CitationStatus) if counts[status]}
 
 

@@ -1,7 +1,6 @@
 """A sample's limit with `limits.on_limit=synthesize`, for every agent; the run's limits, and what a resume counts."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar
 
@@ -173,8 +172,8 @@ def test_the_time_of_killed_starts_is_known_by_their_rows(here: Workplace) -> No
     state, start = read_state(folder), datetime(2026, 11, 1, tzinfo=UTC)
     ends = {0: 5.0, 100: 7.5}
     for (key, row), (begun, seconds) in zip([*state.attempts.items()], ends.items(), strict=True):
-        started = (start + timedelta(seconds=begun + 1)).isoformat()
-        state.attempts[key] = replace(row, started=started, seconds=seconds)
+        started = start.timestamp() + begun + 1
+        state.attempts[key] = row._replace(started=started, seconds=seconds)
     later = [(start + timedelta(seconds=after)).isoformat() for after in (100, 500)]
     manifest = folder.read_manifest().model_copy(update={"started": start.isoformat()})
     resumed = tuple({"time": time, "overrides": ()} for time in later)
