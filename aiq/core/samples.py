@@ -209,8 +209,7 @@ class Keys(Sequence[SampleKey]):
         if sample is None or not 1 <= key.epoch <= self._epochs:
             return None
         number = sample * self._epochs + key.epoch - 1
-        place = bisect_left(self._numbers, number)
-        return place if place < len(self) and self._numbers[place] == number else None
+        return self._numbers.index(number) if number in self._numbers else None
 
     def at(self, places: Iterable[int]) -> "Keys":
         return Keys(self._ids, self._epochs, array("Q", (self._numbers[place] for place in places)))

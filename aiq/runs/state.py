@@ -5,10 +5,9 @@ Runner, progress, summary and exit code all ask it, so that they cannot disagree
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
 from datetime import datetime
+from itertools import product
 from math import isnan, nan
-from operator import attrgetter
 from statistics import fmean
 from typing import Any, Final, NamedTuple, get_args
 
@@ -31,10 +30,6 @@ SPEND: Final[Mapping[SpendName, "Callable[[AttemptState], float | None]"]] = {
     "calls": lambda attempt: attempt.usage.calls,
     "seconds": lambda attempt: attempt.seconds or None,  # of a baseline they are not known
 }
-
-_FIGURES: Final = attrgetter(*(one.name for one in fields(Usage)))
-_KINDS: Final[Sequence[Callable[[float], Any]]] = [type(one.default) for one in fields(Usage)]
-"""What a usage has, and whether it is a whole number; cost alone may be None."""
 
 
 class AttemptState(NamedTuple):
@@ -118,10 +113,10 @@ class Attempts(Mapping[SampleKey, AttemptState]):
     def add(self, key: SampleKey) -> int:
         """The number of a key, a new one where it has none yet. Raises KeyError for one that `Keys` lack."""
         place = self.place(key)
-        if place is None:
-            if isinstance(self._places, Keys):
-                raise KeyError(key)
+        if place is None and isinstance(self._places, dict):
             place = self._places[key] = len(self._places)
+        if place is None:
+            raise KeyError(key)
         return place
 
     def last(self, place: int) -> int | None:
@@ -130,17 +125,25 @@ class Attempts(Mapping[SampleKey, AttemptState]):
         return row and row[0][0]
 
     def __setitem__(self, key: SampleKey, attempt: AttemptState) -> None:
-        number, digest, started, seconds, usage, *shared = attempt
-        used = (nan if one is None else one for one in _FIGURES(usage))
-        self._rows[self.add(key)] = (number, digest.encode(), started, seconds, *used), tuple(shared)
+        number, digest, started, seconds, used, *shared = attempt
+        tokens = used.input_tokens, used.cached_tokens, used.output_tokens, used.estimated_tokens
+        cost = nan if used.cost_usd is None else used.cost_usd
+        spent = used.calls, used.unreported_calls, *tokens, cost, used.estimated_usd
+        self._rows[self.add(key)] = (number, digest.encode(), started, seconds, *spent), tuple(shared)
 
     def __getitem__(self, key: SampleKey) -> AttemptState:
         place = self.place(key)
         if place is None or (row := self._rows.get(place)) is None:
             raise KeyError(key)
-        (number, digest, started, seconds, *used), shared = row
-        usage = (None if isnan(one) else kind(one) for kind, one in zip(_KINDS, used, strict=True))
-        return AttemptState(number, digest.rstrip(b"\0").decode(), started, seconds, Usage(*usage), *shared)
+        (number, digest, started, seconds, *whole, cost, estimated), shared = row
+        calls, unreported, read, cached, written, guessed = map(int, whole)
+        price = None if isnan(cost) else cost
+        usage = Usage(calls, read, cached, written, unreported, price, guessed, estimated)
+        return AttemptState(number, digest.rstrip(b"\0").decode(), started, seconds, usage, *shared)
+
+    def __contains__(self, key: Any) -> bool:
+        place = self.place(key)
+        return place is not None and self._rows.get(place) is not None
 
     def __iter__(self) -> Iterator[SampleKey]:
         return (key for place, key in enumerate(self._places) if self._rows.get(place))
@@ -162,9 +165,7 @@ class RunState:
         self.usage: dict[str, defaultdict[str, Usage]] = {"agent": defaultdict(Usage), "judge": defaultdict(Usage)}
         self.tool_calls = 0  # of superseded attempts too, as `spent`
         self._judge_hashes = {metric.name: judge.hash for judge in spec.judges for metric in judge.metrics}
-        self._places = {name: place for place, name in enumerate(spec.metrics)}
-        self._scores = Packed("Idd")
-        """By the number of the key and the place of the metric."""
+        self._scores = {name: Packed("I2d") for name in spec.metrics}
 
     def add_attempt(self, row: SampleRow) -> None:
         self.attempts[row.key] = AttemptState.of(row)
@@ -175,11 +176,11 @@ class RunState:
         """Take the scores over; those of a judge that has changed since count as none, and only their spend stays."""
         for row in rows:
             self._spend("judge", row.usage or {})
-            if (metric := self._places.get(row.metric)) is not None:
+            if (scores := self._scores.get(row.metric)) is not None:
                 holds = row.judge_hash == self._judge_hashes[row.metric]
                 attempt, parts, *shared = ScoreState.of(row)
-                figures = (attempt if holds else 0, *(parts or (nan, nan)))
-                self._scores[self.attempts.add(row.key) * len(self._places) + metric] = figures, tuple(shared)
+                figures = (attempt if holds else 0, *(parts or (nan, nan)))  # no attempt is 0
+                scores[self.attempts.add(row.key)] = figures, tuple(shared)
 
     def _spend(self, account: str, usage: Mapping[str, Usage]) -> None:
         for role, used in usage.items():
@@ -199,37 +200,34 @@ class RunState:
     def score(self, key: SampleKey, metric: str) -> ScoreState | None:
         """The score of the key's last attempt; None where there is none."""
         place = self.attempts.place(key)
-        return None if place is None else self._score(place, self._places[metric])
+        return None if place is None else self._score(place, metric)
 
-    def _score(self, place: int, metric: int) -> ScoreState | None:
-        found = self._scores.get(place * len(self._places) + metric)
+    def _score(self, place: int, metric: str) -> ScoreState | None:
+        found = self._scores[metric].get(place)
         if found is None or found[0][0] != self.attempts.last(place):
             return None
-        (attempt, *parts), shared = found
-        return ScoreState(attempt, None if isnan(parts[0]) else (parts[0], parts[1]), *shared)
+        (attempt, over, under), shared = found
+        return ScoreState(attempt, None if isnan(over) else (over, under), *shared)
 
     def judged(self, key: SampleKey, judge: JudgeSpec) -> bool:
         """Whether each metric of the judge has a score or a reason; errors and missing parts are worth another try."""
         scores = self._scored(key, judge)
         if len(scores) < len(judge.metrics) or any(found.status == "error" for found in scores):
             return False
-        caveat = self._caveat(key, judge)
+        caveat = _caveat(scores)
         return caveat is None or not (caveat.retry and caveat.n)
 
     def _scored(self, key: SampleKey, judge: JudgeSpec) -> list[ScoreState]:
         """The judge's scores of the key's last attempt."""
-        return [found for metric in judge.metrics if (found := self.score(key, metric.name)) is not None]
-
-    def _caveat(self, key: SampleKey, judge: JudgeSpec) -> Caveat | None:
-        """What the judge's scores of the key's last attempt do without."""
-        details = (found.detail for found in self._scored(key, judge))
-        return next((Caveat.model_validate(detail[CAVEAT]) for detail in details if CAVEAT in detail), None)
+        if (place := self.attempts.place(key)) is None:
+            return []
+        return [found for metric in judge.metrics if (found := self._score(place, metric.name)) is not None]
 
     def caveats(self) -> dict[str, Caveat]:
         """By judge: what its scores do without, over all keys; judges that miss nothing are absent."""
         found: dict[str, Caveat] = {}
         for judge, key in self._where(lambda score: CAVEAT in score.detail):
-            if (caveat := self._caveat(key, judge)) is not None:
+            if (caveat := _caveat(self._scored(key, judge))) is not None:
                 found[judge.name] = found[judge.name] + caveat if judge.name in found else caveat
         return {name: caveat for name, caveat in found.items() if caveat.n}
 
@@ -255,8 +253,8 @@ class RunState:
 
     def _where(self, holds: Callable[[ScoreState], bool]) -> Iterator[tuple[JudgeSpec, SampleKey]]:
         """Judge by judge, all keys, if this holds of any score at all."""
-        some = any(holds(ScoreState(0, None, *shared)) for shared, _ in self._scores.kinds())
-        return ((judge, key) for judge in self.spec.judges for key in self.spec.keys) if some else iter(())
+        kinds = (ScoreState(0, None, *shared) for scores in self._scores.values() for shared, _ in scores.kinds())
+        return product(self.spec.judges, self.spec.keys if any(map(holds, kinds)) else ())
 
     def by_sample(
         self, metric: str, keys: Iterable[SampleKey] | None = None, rule: FailureRule | None = None
@@ -331,3 +329,8 @@ class RunState:
                 calls = counted(out, "call")
                 rates.append((out, out, f"{tool} served in none of {calls} (the first: {self.outages().get(tool)})"))
         return [words for n, of, words in rates if n > self.spec.failures.max_error_rate * of]
+
+
+def _caveat(scores: Iterable[ScoreState]) -> Caveat | None:
+    """What a judge's scores of an attempt do without."""
+    return next((Caveat.model_validate(score.detail[CAVEAT]) for score in scores if CAVEAT in score.detail), None)

@@ -17,7 +17,7 @@ from aiq.core.reports import Caveat, CitationStatus, Metric
 from aiq.core.samples import SampleKey, keys_at
 from aiq.core.usage import Usage
 from aiq.runs.manifest import FailureRule, Manifest, RunStatus
-from aiq.runs.state import AttemptState, RunState, ScoreState
+from aiq.runs.state import RunState, ScoreState
 from aiq.stats.estimates import (
     Difference,
     Estimate,
@@ -180,7 +180,7 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
             alternative=other,
             metrics=figures.metrics(figures.keys, other),
         ),
-        failures=causes(attempt.error for attempt in figures.attempts() if attempt.error),
+        failures=causes(figures.errors),
         denied=sum(n * attempt.denied for attempt, n in state.attempts.kinds()),
         tools=state.tools(),
         outages=state.outages(),
@@ -195,7 +195,7 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
         },
         cost_usd=state.spent().cost_usd,
         unreported_calls=state.spent().unreported_calls,
-        timing=_timing(sorted(attempt.seconds for attempt in figures.attempts()), run_seconds),
+        timing=_timing(sorted(figures.seconds), run_seconds),
     )
 
 
@@ -203,18 +203,31 @@ class _Figures:
     """The estimates of a run, over all its attempts or some of them."""
 
     def __init__(self, state: RunState) -> None:
-        keys = state.spec.keys
-        self._state = state
-        self.keys = keys_at(keys, (place for place, key in enumerate(keys) if key in state.attempts))
-        self._statuses = {name: {score.status for score in self._scores(name)} for name in state.spec.metrics}
-        self._failed = any("agent_failed" in found for found in self._statuses.values())
+        self._state, places = state, array("L")
+        self.seconds, self.errors = array("d"), list[str]()
+        self._tags: dict[str, dict[str, array[int]]] = {}
+        self._routes: dict[str, array[int]] = {}
+        self._spent: defaultdict[str, Usage] = defaultdict(Usage)
+        for place, key in enumerate(state.spec.keys):
+            if (attempt := state.attempts.get(key)) is None:
+                continue
+            for tag, value in attempt.tags.items():
+                values = self._tags.setdefault(tag, {})
+                if value in values or len(values) <= MOST_SLICES:
+                    values.setdefault(value, array("L")).append(len(places))
+            route = attempt.route or attempt.status
+            self._routes.setdefault(route, array("L")).append(len(places))
+            self._spent[route] += attempt.usage
+            self.seconds.append(attempt.seconds)
+            self.errors += [attempt.error] if attempt.error else []
+            places.append(place)
+        self.keys = keys_at(state.spec.keys, places)
+        self._found = {name: _Found(self._scores(name)) for name in state.spec.metrics}
+        self._failed = any(found.statuses["agent_failed"] for found in self._found.values())
         self._whole: dict[FailureRule, Mapping[str, Estimate]] = {}
 
-    def attempts(self) -> Iterator[AttemptState]:
-        return map(self._state.attempts.__getitem__, self.keys)
-
-    def _scores(self, metric: str) -> Iterator[ScoreState]:
-        return (score for key in self.keys if (score := self._state.score(key, metric)))
+    def _scores(self, metric: str) -> Iterator[ScoreState | None]:
+        return (self._state.score(key, metric) for key in self.keys)
 
     def metrics(self, keys: Sequence[SampleKey], rule: FailureRule) -> Mapping[str, Estimate]:
         """Every metric that these keys have, in the order in which the judges declare them."""
@@ -240,26 +253,23 @@ class _Figures:
 
     def _applies(self, metric: str) -> bool:
         """Whether any report of the run could have this metric; if none, a failure's worst value says nothing."""
-        return "scored" in self._statuses[metric] or "not_applicable" not in self._statuses[metric]
+        statuses = self._found[metric].statuses
+        return "scored" in statuses or "not_applicable" not in statuses
 
     def reason(self, metric: str) -> str:
         """Why a declared metric has no number."""
         for status in ("not_applicable", "error", "agent_failed"):
-            reason = next((score.why for score in self._scores(metric) if score.status == status and score.why), None)
-            if reason is not None:
+            scores = (score for score in self._scores(metric) if score and score.status == status)
+            if reason := next((score.why for score in scores if score.why), None):
                 return "the judge failed" if status == "error" else reason  # why: `judge_errors`
-        return "its denominators sum to 0" if self._statuses[metric] else "nothing was scored"
+        return "its denominators sum to 0" if self._found[metric].statuses else "nothing was scored"
 
     def left_out(self, name: str, rule: FailureRule) -> LeftOut | None:
         """None where every attempt has the metric."""
-        metric, counts = self._state.spec.metrics[name], Counter[str]()
-        unjudged: list[SampleKey] = []
-        for key in self.keys:
-            score = self._state.score(key, name)
-            counts[score.status if score else "none"] += 1
-            if (score is None or score.status == "error") and self._state.attempts[key].status != "cancelled":
-                unjudged.append(key)
-        failed, missing = counts["agent_failed"], counts["not_applicable"]
+        metric, statuses = self._state.spec.metrics[name], self._found[name].statuses
+        keys = keys_at(self.keys, self._found[name].unscored)
+        unjudged = [key for key in keys if self._state.attempts[key].status != "cancelled"]
+        failed, missing = statuses["agent_failed"], statuses["not_applicable"]
         if not (failed or unjudged or missing):
             return None
         found = LeftOut(failed=failed, unjudged=len(unjudged), not_applicable=missing)
@@ -277,10 +287,8 @@ class _Figures:
     def noise(self) -> dict[str, RunNoise]:
         """How far judgements of one report lie apart, for the metrics that were judged more than once."""
         found = {}
-        for name in self._statuses:
-            details = (score.detail for score in self._scores(name))
-            noise = pooled([Noise.model_validate(detail[NOISE]) for detail in details if NOISE in detail])
-            if noise is not None:
+        for name, scores in self._found.items():
+            if (noise := pooled(scores.noise)) is not None:
                 found[name] = noise.within(self._variance(name))
         return found
 
@@ -292,38 +300,37 @@ class _Figures:
 
     def slices(self, rule: FailureRule) -> dict[str, dict[str, Mapping[str, Estimate]]]:
         """Metrics by tag and value, both in alphabetical order; a tag with one value alone says nothing."""
-        groups: dict[str, dict[str, array[int]]] = {}
-        for place, attempt in enumerate(self.attempts()):
-            for tag, value in attempt.tags.items():
-                found = groups.setdefault(tag, {})
-                if value in found or len(found) <= MOST_SLICES:
-                    found.setdefault(value, array("L")).append(place)
         return {
             tag: {value: self.metrics(keys_at(self.keys, places), rule) for value, places in sorted(values.items())}
-            for tag, values in sorted(groups.items())
+            for tag, values in sorted(self._tags.items())
             if 1 < len(values) <= MOST_SLICES
         }
 
     def routes(self, rule: FailureRule) -> dict[str, RouteSummary]:
         """By route, in alphabetical order; attempts without one by their status."""
-        places: defaultdict[str, array[int]] = defaultdict(lambda: array("L"))
-        seconds: defaultdict[str, array[float]] = defaultdict(lambda: array("d"))
-        spent: defaultdict[str, Usage] = defaultdict(Usage)
-        for place, attempt in enumerate(self.attempts()):
-            route = attempt.route or attempt.status
-            places[route].append(place)
-            seconds[route].append(attempt.seconds)
-            spent[route] += attempt.usage
-        found = {}
-        for route in sorted(places):
-            found[route] = RouteSummary(
-                n=len(places[route]),
-                metrics=self.metrics(keys_at(self.keys, places[route]), rule),
-                cost_usd=spent[route].cost_usd,
-                unreported_calls=spent[route].unreported_calls,
-                mean_seconds=fmean(seconds[route]),
+        return {
+            route: RouteSummary(
+                n=len(places),
+                metrics=self.metrics(keys_at(self.keys, places), rule),
+                cost_usd=self._spent[route].cost_usd,
+                unreported_calls=self._spent[route].unreported_calls,
+                mean_seconds=fmean(self.seconds[place] for place in places),
             )
-        return found
+            for route, places in sorted(self._routes.items())
+        }
+
+
+class _Found:
+    """What there is of a metric: scores by status, the places of attempts without a judgement, the judges' noise."""
+
+    def __init__(self, scores: Iterable[ScoreState | None]) -> None:
+        self.statuses, self.unscored, self.noise = Counter[str](), array("L"), list[Noise]()
+        for place, score in enumerate(scores):
+            if score is None or score.status == "error":
+                self.unscored.append(place)
+            if score is not None:
+                self.statuses[score.status] += 1
+                self.noise += [Noise.model_validate(score.detail[NOISE])] if NOISE in score.detail else []
 
 
 def causes(messages: Iterable[str]) -> dict[str, int]:

@@ -7,6 +7,7 @@ all of them share is in `results/site/`, the data of a run in `site/` in its fol
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
@@ -191,19 +192,19 @@ def stamp(folder: Path) -> str:
 
 def _write_samples(folder: RunFolder, manifest: Manifest, known: Samples, table: "Table") -> None:
     """Write the scripts of samples and their timelines, and fill the table, one row in memory at a time."""
-    events = EventReader(folder)
     texts, lines = Chunks(folder.path / SITE, "samples"), Chunks(folder.path / SITE, "events")
-    for row, found in attempts_in_order(folder, manifest, known.ids):
-        shown = records.of_sample(row, found, known.get(row.sample_id), manifest)
-        agent, judges = (timeline(events.read(row.key, row.attempt, account)) for account in ("agent", "judge"))
-        shown["writer"] = writer_of(row.raw_report or row.report or "", agent)
-        calls = agent.pop("calls")
-        del judges["calls"]
-        for source in shown["sources"]:
-            source["event"] = calls.get(source.pop("call"))
-        texts_at = texts.add(shown)
-        events_at = lines.add({"id": row.sample_id, "epoch": row.epoch, "agent": agent, "judge": judges})
-        table.add({**records.of_attempt(row, found), "texts": texts_at, "events": events_at})
+    with closing(EventReader(folder)) as events:
+        for row, found in attempts_in_order(folder, manifest, known.ids):
+            shown = records.of_sample(row, found, known.get(row.sample_id), manifest)
+            agent, judges = (timeline(events.read(row.key, row.attempt, account)) for account in ("agent", "judge"))
+            shown["writer"] = writer_of(row.raw_report or row.report or "", agent)
+            calls = agent.pop("calls")
+            del judges["calls"]
+            for source in shown["sources"]:
+                source["event"] = calls.get(source.pop("call"))
+            texts_at = texts.add(shown)
+            events_at = lines.add({"id": row.sample_id, "epoch": row.epoch, "agent": agent, "judge": judges})
+            table.add({**records.of_attempt(row, found), "texts": texts_at, "events": events_at})
     texts.close()
     lines.close()
 
