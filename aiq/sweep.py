@@ -13,6 +13,7 @@ from aiq.experiment.grid import Grid, refuse_unused, split
 from aiq.run import executed, go_on, plan_of, reopened, tell
 from aiq.runs.folder import RunFolder, find_run, new_run_id
 from aiq.runs.manifest import Manifest, SweepPlace
+from aiq.runs.reader import read_state
 from aiq.runs.sweeps import Point, Sweep, SweepFolder
 
 if TYPE_CHECKING:
@@ -140,8 +141,8 @@ def _made(folder: SweepFolder, plans: Plans, overrides: Sequence[str], found: Sw
         return point.model_copy(update={"status": "failed", "exit_code": 2})
     status = outcome.summary.status
     if only is not None and outcome.error is None:
-        keys = [key for key in outcome.state.spec.keys if key.sample_id in only]
-        if all(map(outcome.state.attempted, keys)):
+        state = read_state(folder.point(point.number))
+        if all(state.attempted(key) for key in opened[0].spec.keys if key.sample_id in only):
             return point.model_copy(update={"status": "pending"})
     tell(outcome, folder.point(point.number), folder.path)
     ended = "interrupted" if status == "running" else status

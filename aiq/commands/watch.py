@@ -86,12 +86,11 @@ def _run(folder: RunFolder) -> int:
     manifest, state = folder.read_manifest(), read_state(folder)
     if manifest.status == "running":
         interrupted = manifest.model_copy(update={"status": "interrupted"})
-        outcome = RunOutcome(
-            summarise(interrupted, state, 0.0), state, interrupted.status, UserError(_GONE), changed=False
-        )
+        numbers = summarise(interrupted, state, 0.0)
+        outcome = RunOutcome.of(state, numbers, interrupted.status, UserError(_GONE))
     else:
         error = RunAborted(_MEANINGS[2]) if manifest.status == "failed" else None
-        outcome = RunOutcome(folder.read_summary(), state, manifest.status, error, changed=False)
+        outcome = RunOutcome.of(state, folder.read_summary(), manifest.status, error)
     tell(outcome, folder)
     return outcome.exit_code
 

@@ -16,14 +16,14 @@ class _File:
     """Samples by number, as they were added."""
 
     def __init__(self, samples: Iterable[Sample]) -> None:
-        self.ids, self._ends = list[str](), array("Q", [0])
+        ids, self._ends = list[str](), array("Q", [0])
         file = tempfile.TemporaryFile()  # noqa: SIM115  for as long as this object is there
         finalize(self, file.close)
         for sample in samples:
-            self.ids.append(sample.id)
+            ids.append(sample.id)
             self._ends.append(self._ends[-1] + file.write(pickle.dumps(sample, pickle.HIGHEST_PROTOCOL)))
         file.flush()
-        self._number = file.fileno()
+        self._number, self.ids = file.fileno(), Ids(ids)
 
     def __getitem__(self, number: int) -> Sample:
         start, end = self._ends[number], self._ends[number + 1]
@@ -47,12 +47,13 @@ class Samples(Sequence[Sample]):
     def __getitem__(self, place: slice) -> "Samples": ...
     def __getitem__(self, place: int | slice) -> "Sample | Samples":
         if isinstance(place, slice):
-            return self.at(range(len(self))[place])
+            return self._some(self._numbers[place])
         return self._file[self._numbers[place]]
 
     @cached_property
     def ids(self) -> Ids:
-        return Ids(self._file.ids[number] for number in self._numbers)
+        every = self._file.ids
+        return every if self._numbers == range(len(every)) else Ids(every[number] for number in self._numbers)
 
     def named(self, key: str) -> Sample:
         """The sample of an id. Raises KeyError."""
@@ -67,9 +68,11 @@ class Samples(Sequence[Sample]):
 
     def at(self, places: Iterable[int]) -> "Samples":
         """Those at these places."""
+        return self._some(array("Q", (self._numbers[place] for place in places)))
+
+    def _some(self, numbers: Sequence[int]) -> "Samples":
         found = object.__new__(Samples)
-        found._file = self._file
-        found._numbers = array("Q", (self._numbers[place] for place in places))
+        found._file, found._numbers = self._file, numbers
         return found
 
     def where(self, keeps: Callable[[str], bool]) -> "Samples":

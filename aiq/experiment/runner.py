@@ -58,18 +58,28 @@ class Observer(Protocol):
 class RunOutcome:
     """A run that ended, or a shard of one. `ended`: how this start of it did; the summary says how far the run is.
 
-    `error`: what stopped it, if anything. `changed`: whether the numbers differ from before.
+    `excesses`: what failed too often (`RunState`). `error`: what stopped it, if anything. `changed`: whether the
+    numbers differ from before.
     """
 
     summary: Summary
-    state: RunState
     ended: RunStatus
+    exit_code: int
+    excesses: Sequence[str]
     error: UserError | LimitReached | None
     changed: bool
 
-    @property
-    def exit_code(self) -> int:
-        return self.state.exit_code(self.ended)
+    @classmethod
+    def of(
+        cls,
+        state: RunState,
+        summary: Summary,
+        ended: RunStatus,
+        error: UserError | LimitReached | None,
+        *,
+        changed: bool = False,
+    ) -> "RunOutcome":
+        return cls(summary, ended, state.exit_code(ended), state.excesses(), error, changed)
 
 
 async def execute(
@@ -134,7 +144,7 @@ async def execute(
                 state, summary = _written(plan, folder, manifest, state, before, ended, seconds)
                 if shard:
                     lock.close()  # before the next one to end looks who is still at work
-        return RunOutcome(summary, state, ended, error, changed=summary is not before)
+        return RunOutcome.of(state, summary, ended, error, changed=summary is not before)
 
 
 def _written(

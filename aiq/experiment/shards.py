@@ -89,7 +89,7 @@ async def in_shards(
         finally:
             seconds = (before.timing.run_seconds if before else 0.0) + time.monotonic() - start
             state, summary = write_end_of_shards(plan, folder, folder.read_manifest(), before, ended, seconds)
-    return RunOutcome(summary, state, summary.status, error, changed=summary is not before)
+    return RunOutcome.of(state, summary, summary.status, error, changed=summary is not before)
 
 
 async def _all(launcher: Launcher, folder: RunFolder, shards: Sequence[Shard]) -> list[ShardEnd]:
