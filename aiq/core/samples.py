@@ -158,7 +158,7 @@ class Ids(Sequence[str]):
         text, self._ends = StringIO(), array("Q", [0])
         for key in ids:
             self._ends.append(self._ends[-1] + text.write(key))
-        self._text = text.getvalue()
+        self._text, self._last = text.getvalue(), 0
 
     def __len__(self) -> int:
         return len(self._ends) - 1
@@ -183,10 +183,16 @@ class Ids(Sequence[str]):
         return self.place(key) is not None
 
     def place(self, key: Any) -> int | None:
-        """Where an id is; None for another."""
+        """Where an id is; None for another. Whoever asks for all in order need not search."""
+        for place in range(self._last, min(self._last + 2, len(self))):
+            if self._at(place) == key:
+                self._last = place
+                return place
         found = bisect_left(self._sorted, key, key=self._at)
-        there = found < len(self) and self._at(self._sorted[found]) == key
-        return self._sorted[found] if there else None
+        if found == len(self) or self._at(self._sorted[found]) != key:
+            return None
+        self._last = self._sorted[found]
+        return self._last
 
     @cached_property
     def _sorted(self) -> "array[int]":
