@@ -168,16 +168,16 @@ class Ids(Sequence[str]):
     @overload
     def __getitem__(self, place: slice) -> "Ids": ...
     def __getitem__(self, place: int | slice) -> "str | Ids":
-        places = range(len(self))[place]
-        if isinstance(places, range):
-            return Ids(map(self._at, places))
-        return self._at(places)
+        if isinstance(place, slice):
+            return Ids(map(self.at, range(len(self))[place]))
+        return self.at(range(len(self))[place])
 
-    def _at(self, place: int) -> str:
+    def at(self, place: int) -> str:
+        """As by index, of a place from 0 on."""
         return self._text[self._ends[place] : self._ends[place + 1]]
 
     def __iter__(self) -> Iterator[str]:
-        return map(self._at, range(len(self)))
+        return map(self.at, range(len(self)))
 
     def __contains__(self, key: object) -> bool:
         return self.place(key) is not None
@@ -185,18 +185,18 @@ class Ids(Sequence[str]):
     def place(self, key: Any) -> int | None:
         """Where an id is; None for another. Whoever asks for all in order need not search."""
         for place in range(self._last, min(self._last + 2, len(self))):
-            if self._at(place) == key:
+            if self.at(place) == key:
                 self._last = place
                 return place
-        found = bisect_left(self._sorted, key, key=self._at)
-        if found == len(self) or self._at(self._sorted[found]) != key:
+        found = bisect_left(self._sorted, key, key=self.at)
+        if found == len(self) or self.at(self._sorted[found]) != key:
             return None
         self._last = self._sorted[found]
         return self._last
 
     @cached_property
     def _sorted(self) -> "array[int]":
-        return array("I", sorted(range(len(self)), key=self._at))
+        return array("I", sorted(range(len(self)), key=self.at))
 
 
 class Keys(Sequence[SampleKey]):
@@ -205,6 +205,7 @@ class Keys(Sequence[SampleKey]):
     def __init__(self, ids: Ids, epochs: int, numbers: Sequence[int] | None = None) -> None:
         self._ids, self._epochs = ids, epochs
         self._numbers = range(len(ids) * epochs) if numbers is None else numbers
+        self._last: tuple[Any, int | None] = None, None
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -216,14 +217,25 @@ class Keys(Sequence[SampleKey]):
     def __getitem__(self, place: int | slice) -> "SampleKey | Keys":
         if isinstance(place, slice):
             return Keys(self._ids, self._epochs, self._numbers[place])
-        sample, epoch = divmod(self._numbers[place], self._epochs)
-        return SampleKey(self._ids[sample], epoch + 1)
+        return self._key(self._numbers[place])
+
+    def __iter__(self) -> Iterator[SampleKey]:
+        return map(self._key, self._numbers)
+
+    def _key(self, number: int) -> SampleKey:
+        sample, epoch = divmod(number, self._epochs)
+        return SampleKey(self._ids.at(sample), epoch + 1)
 
     def __contains__(self, key: object) -> bool:
         return self.place(key) is not None
 
     def place(self, key: Any) -> int | None:
-        """Where a key is; None for another."""
+        """Where a key is; None for another. Of one key several things are asked at once."""
+        if key != self._last[0]:
+            self._last = key, self._place(key)
+        return self._last[1]
+
+    def _place(self, key: SampleKey) -> int | None:
         sample = self._ids.place(key.sample_id)
         if sample is None or not 1 <= key.epoch <= self._epochs:
             return None
