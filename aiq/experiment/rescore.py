@@ -38,7 +38,7 @@ def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[RunPlan, Man
     if not plan.judges:
         raise UserError("judge=[] names no judge, so there is nothing to score; name some, e.g. judge=[race]")
     check_dataset(plan.dataset, earlier, old)
-    state, _ = load_state(old, plan)
+    state, *_ = load_state(old, plan)
     if earlier.status == "finished":
         plan, over = _without_cancelled(plan, state)
         notes += [f"{over} of {len(state.spec.keys)} attempts were cancelled; they are left out"] if over else []

@@ -27,7 +27,7 @@ from aiq.experiment.plan import RunPlan
 from aiq.experiment.provenance import agent_digest, utc_now
 from aiq.runs.folder import RunFolder
 from aiq.runs.manifest import Manifest, Resumption
-from aiq.runs.reader import every_score, everyone, placed
+from aiq.runs.reader import every_sample, every_score, everyone, placed
 from aiq.runs.rows import SampleRow
 from aiq.runs.state import RunState
 
@@ -97,8 +97,8 @@ def check_finished(state: RunState, run: str) -> None:
 
 def load_state(
     folder: RunFolder, plan: RunPlan, shard: Shard | None = None
-) -> tuple[RunState, Mapping[SampleKey, tuple[Path, int]]]:
-    """The state of a run folder, and where the rows of those attempts are that a judge has yet to score.
+) -> tuple[RunState, Sequence[SampleKey], Mapping[SampleKey, tuple[Path, int]]]:
+    """The state of a run folder, what is left to do, and where the rows are of attempts that judges have yet to score.
 
     Of a shard: of its keys alone, by what its own process and earlier divisions of the run have written. Raises
     DatasetError for a row of a sample, or a question, that the dataset no longer has.
@@ -109,8 +109,7 @@ def load_state(
     state = RunState(replace(plan.spec, keys=keys))
     state.add_scores(score for score in every_score(folder, whose) if score.key in keys)
     samples = plan.dataset.samples
-    unscored: dict[SampleKey, tuple[Path, int]] = {}
-    for row, path, start in placed(folder, "samples", SampleRow, whose):
+    for row in every_sample(folder, whose):
         sample = samples.get(row.sample_id)
         if sample is None or sample.hash != row.sample_hash:
             raise DatasetError(
@@ -118,14 +117,12 @@ def load_state(
                 f"{'another question' if sample else 'missing'} in dataset {plan.dataset.name} now; "
                 "bring the old dataset back, or start a new run"
             )
-        if row.key not in keys:
-            continue
-        state.add_attempt(row)
-        if all(state.judged(row.key, judge) for judge in plan.spec.judges):
-            unscored.pop(row.key, None)
-        else:
-            unscored[row.key] = path, start
-    return state, unscored
+        if row.key in keys:
+            state.add_attempt(row)
+    left = state.left()
+    unscored = {*filter(state.attempted, left)}
+    rows = placed(folder, "samples", SampleRow, whose) if unscored else ()
+    return state, left, {row.key: (path, start) for row, path, start in rows if row.key in unscored}
 
 
 def seconds_worked(manifest: Manifest, state: RunState) -> float:

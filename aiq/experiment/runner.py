@@ -101,14 +101,13 @@ async def execute(
             lock.enter_context(folder.lock(shard))
         folder = folder.written_by(shard)
         before = read_numbers(folder)
-        state, unscored = load_state(folder, plan, shard)
+        state, left, unscored = load_state(folder, plan, shard)
         worked = max(before.timing.run_seconds if before else 0.0, seconds_worked(earlier, state) if earlier else 0.0)
         if earlier is not None and earlier.rescored is not None:
             check_finished(state, earlier.rescored.run)
         # before a replay that starts no process, not even git
         manifest = earlier.with_judges(plan.spec.judges) if earlier else new_manifest(plan, folder.run_id)
         accounts: tuple[Account, ...] = ("judge",) if manifest.rescored else get_args(Account)
-        left = state.left()
         todo = left if only is None else [key for key in left if key.sample_id in only]
         resources = await _open(plan, accounts, held) if todo else None
         if earlier is None:
@@ -182,8 +181,8 @@ def write_end_of_shards(
     plan: RunPlan, folder: RunFolder, manifest: Manifest, before: Summary | None, ended: RunStatus, seconds: float
 ) -> tuple[RunState, Summary]:
     """As `_write_end`, of what all shards have written; it is `finished` when nothing is left to do."""
-    state, _ = load_state(folder, plan)
-    status: RunStatus = "finished" if not state.left() else "interrupted" if ended == "finished" else ended
+    state, left, _ = load_state(folder, plan)
+    status: RunStatus = "finished" if not left else "interrupted" if ended == "finished" else ended
     return state, _write_end(plan, folder, manifest, state, before, status, seconds)
 
 

@@ -5,13 +5,15 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from struct import Struct
-from typing import Any
+from typing import Any, Final
+
+_FIRST: Final = Struct("=II")
 
 
 class Packed:
     """Rows by number: figures of their own, packed, and what several of them share, which is held once, as JSON.
 
-    `figures`: their format, as `struct` has it. A number that was never set has no row.
+    `figures`: their format, as `struct` has it, a whole number first. A number that was never set has no row.
     """
 
     def __init__(self, figures: str) -> None:
@@ -37,6 +39,12 @@ class Packed:
             return None
         kind, *figures = self._form.unpack_from(self._rows, start)
         return (figures, _parsed(self._shared[kind])) if kind else None
+
+    def first(self, number: int) -> int:
+        """The first figure of a row, a whole number; 0 where there is no row."""
+        start = number * self._form.size
+        found: int = _FIRST.unpack_from(self._rows, start)[1] if start < len(self._rows) else 0
+        return found
 
     def kinds(self) -> Iterator[tuple[tuple[Any, ...], int]]:
         """What rows share, in the order in which it came first, and how many do."""

@@ -119,10 +119,9 @@ class Attempts(Mapping[SampleKey, AttemptState]):
             raise KeyError(key)
         return place
 
-    def last(self, place: int) -> int | None:
-        """Which attempt the last one is of the key of this number."""
-        row = self._rows.get(place)
-        return row and row[0][0]
+    def last(self, place: int) -> int:
+        """Which attempt the last one is of the key of this number; 0 where there is none."""
+        return self._rows.first(place)
 
     def __setitem__(self, key: SampleKey, attempt: AttemptState) -> None:
         number, digest, started, seconds, used, *shared = attempt
@@ -143,10 +142,10 @@ class Attempts(Mapping[SampleKey, AttemptState]):
 
     def __contains__(self, key: Any) -> bool:
         place = self.place(key)
-        return place is not None and self._rows.get(place) is not None
+        return place is not None and self.last(place) > 0
 
     def __iter__(self) -> Iterator[SampleKey]:
-        return (key for place, key in enumerate(self._places) if self._rows.get(place))
+        return (key for place, key in enumerate(self._places) if self.last(place))
 
     def __len__(self) -> int:
         return sum(n for _, n in self._rows.kinds())
@@ -203,10 +202,10 @@ class RunState:
         return None if place is None else self._score(place, metric)
 
     def _score(self, place: int, metric: str) -> ScoreState | None:
-        found = self._scores[metric].get(place)
-        if found is None or found[0][0] != self.attempts.last(place):
+        scores, attempt = self._scores[metric], self.attempts.last(place)
+        if not attempt or scores.first(place) != attempt or (found := scores.get(place)) is None:
             return None
-        (attempt, over, under), shared = found
+        (_, over, under), shared = found
         return ScoreState(attempt, None if isnan(over) else (over, under), *shared)
 
     def judged(self, key: SampleKey, judge: JudgeSpec) -> bool:
