@@ -5,7 +5,7 @@ import json
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from io import StringIO
 from typing import Annotated, Any, Literal, NamedTuple, overload
@@ -151,7 +151,7 @@ class SampleKey(NamedTuple):
     epoch: int
 
 
-class Ids(Sequence[str]):
+class Ids(Collection[str]):
     """Ids in order, and where each is, in one text and found by bisection: a list and a dict take 150 bytes an id."""
 
     def __init__(self, ids: Iterable[str]) -> None:
@@ -163,21 +163,12 @@ class Ids(Sequence[str]):
     def __len__(self) -> int:
         return len(self._ends) - 1
 
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-    @overload
-    def __getitem__(self, place: slice) -> "Ids": ...
-    def __getitem__(self, place: int | slice) -> "str | Ids":
-        if isinstance(place, slice):
-            return Ids(map(self.at, range(len(self))[place]))
-        return self.at(range(len(self))[place])
-
-    def at(self, place: int) -> str:
-        """As by index, of a place from 0 on."""
+    def __getitem__(self, place: int) -> str:
+        """`place`: from 0 on."""
         return self._text[self._ends[place] : self._ends[place + 1]]
 
     def __iter__(self) -> Iterator[str]:
-        return map(self.at, range(len(self)))
+        return map(self.__getitem__, range(len(self)))
 
     def __contains__(self, key: object) -> bool:
         return self.place(key) is not None
@@ -185,18 +176,18 @@ class Ids(Sequence[str]):
     def place(self, key: Any) -> int | None:
         """Where an id is; None for another. Whoever asks for all in order need not search."""
         for place in range(self._last, min(self._last + 2, len(self))):
-            if self.at(place) == key:
+            if self[place] == key:
                 self._last = place
                 return place
-        found = bisect_left(self._sorted, key, key=self.at)
-        if found == len(self) or self.at(self._sorted[found]) != key:
+        found = bisect_left(self._sorted, key, key=self.__getitem__)
+        if found == len(self) or self[self._sorted[found]] != key:
             return None
         self._last = self._sorted[found]
         return self._last
 
     @cached_property
     def _sorted(self) -> "array[int]":
-        return array("I", sorted(range(len(self)), key=self.at))
+        return array("I", sorted(range(len(self)), key=self.__getitem__))
 
 
 class Keys(Sequence[SampleKey]):
@@ -205,7 +196,6 @@ class Keys(Sequence[SampleKey]):
     def __init__(self, ids: Ids, epochs: int, numbers: Sequence[int] | None = None) -> None:
         self._ids, self._epochs = ids, epochs
         self._numbers = range(len(ids) * epochs) if numbers is None else numbers
-        self._last: tuple[Any, int | None] = None, None
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -224,31 +214,23 @@ class Keys(Sequence[SampleKey]):
 
     def _key(self, number: int) -> SampleKey:
         sample, epoch = divmod(number, self._epochs)
-        return SampleKey(self._ids.at(sample), epoch + 1)
+        return SampleKey(self._ids[sample], epoch + 1)
 
     def __contains__(self, key: object) -> bool:
         return self.place(key) is not None
 
     def place(self, key: Any) -> int | None:
-        """Where a key is; None for another. Of one key several things are asked at once."""
-        if key != self._last[0]:
-            self._last = key, self._place(key)
-        return self._last[1]
-
-    def _place(self, key: SampleKey) -> int | None:
+        """Where a key is; None for another."""
         sample = self._ids.place(key.sample_id)
         if sample is None or not 1 <= key.epoch <= self._epochs:
             return None
         number = sample * self._epochs + key.epoch - 1
         return self._numbers.index(number) if number in self._numbers else None
 
-    def at(self, places: Iterable[int]) -> "Keys":
-        return Keys(self._ids, self._epochs, array("Q", (self._numbers[place] for place in places)))
-
-
-def keys_at(keys: Sequence[SampleKey], places: Iterable[int]) -> Sequence[SampleKey]:
-    """The keys at these places, which ascend."""
-    return keys.at(places) if isinstance(keys, Keys) else [keys[place] for place in places]
+    def where(self, keeps: Callable[[SampleKey], bool]) -> "Keys":
+        """Those that it keeps."""
+        kept = (number for number in self._numbers if keeps(self._key(number)))
+        return Keys(self._ids, self._epochs, array("Q", kept))
 
 
 class Shard(NamedTuple):

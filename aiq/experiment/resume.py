@@ -107,7 +107,7 @@ def load_state(
     writer = folder.writer
     whose = (lambda other: other == writer or other.turn < writer.turn) if shard else everyone
     state = RunState(replace(plan.spec, keys=keys))
-    state.add_scores(score for score in every_score(folder, whose) if score.key in keys)
+    state.add_scores(every_score(folder, whose))
     samples = plan.dataset.samples
     for row in every_sample(folder, whose):
         sample = samples.get(row.sample_id)
@@ -117,8 +117,7 @@ def load_state(
                 f"{'another question' if sample else 'missing'} in dataset {plan.dataset.name} now; "
                 "bring the old dataset back, or start a new run"
             )
-        if row.key in keys:
-            state.add_attempt(row)
+        state.add_attempt(row)
     left = state.left()
     unscored = {*filter(state.attempted, left)}
     rows = placed(folder, "samples", SampleRow, whose) if unscored else ()
@@ -130,7 +129,7 @@ def seconds_worked(manifest: Manifest, state: RunState) -> float:
     times = (manifest.started, *(start.time for start in manifest.resumed))
     starts = [datetime.fromisoformat(time).timestamp() for time in times]
     lasted = [0.0] * len(starts)
-    for attempt in state.attempts.values():
+    for attempt in filter(None, map(state.attempts.at, range(len(state.spec.keys)))):
         start = max(bisect_right(starts, attempt.started) - 1, 0)
         lasted[start] = max(lasted[start], attempt.started - starts[start] + attempt.seconds)
     return sum(lasted)

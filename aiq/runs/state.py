@@ -5,15 +5,17 @@ Runner, progress, summary and exit code all ask it, so that they cannot disagree
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from datetime import datetime
-from itertools import product
+from itertools import filterfalse
 from math import isnan, nan
+from operator import attrgetter
 from statistics import fmean
 from typing import Any, Final, NamedTuple, get_args
 
 from aiq.core.errors import OUTAGES
 from aiq.core.reports import CAVEAT, Caveat, CitationStatus, Outcome
-from aiq.core.samples import Keys, SampleKey, keys_at
+from aiq.core.samples import Keys, SampleKey
 from aiq.core.text import counted
 from aiq.core.tools import FETCH
 from aiq.core.usage import SpendName, Usage
@@ -30,6 +32,9 @@ SPEND: Final[Mapping[SpendName, "Callable[[AttemptState], float | None]"]] = {
     "calls": lambda attempt: attempt.usage.calls,
     "seconds": lambda attempt: attempt.seconds or None,  # of a baseline they are not known
 }
+
+
+_FIGURES: Final = attrgetter(*(field.name for field in fields(Usage)))
 
 
 class AttemptState(NamedTuple):
@@ -103,42 +108,41 @@ class Attempts(Mapping[SampleKey, AttemptState]):
     """The last attempt of each key, packed, in the order of the keys where these are `Keys`, else as they came."""
 
     def __init__(self, keys: Sequence[SampleKey]) -> None:
-        self._places: Keys | dict[SampleKey, int] = keys if isinstance(keys, Keys) else {}
-        self._rows = Packed("I16s10d")
+        self._places = keys if isinstance(keys, Keys) else {key: place for place, key in enumerate(keys)}
+        self._rows = Packed("I16s10d", len(keys))
 
     def place(self, key: SampleKey) -> int | None:
-        """The number of a key that may have an attempt."""
+        """Where a key is among them, if it may have an attempt."""
         return self._places.place(key) if isinstance(self._places, Keys) else self._places.get(key)
 
-    def add(self, key: SampleKey) -> int:
-        """The number of a key, a new one where it has none yet. Raises KeyError for one that `Keys` lack."""
-        place = self.place(key)
-        if place is None and isinstance(self._places, dict):
-            place = self._places[key] = len(self._places)
-        if place is None:
-            raise KeyError(key)
-        return place
+    def add(self, key: SampleKey) -> int | None:
+        """Where a key is, from now on if it was not; None for one that `Keys` lack."""
+        if isinstance(self._places, Keys):
+            return self._places.place(key)
+        return self._places.setdefault(key, len(self._places))
 
     def last(self, place: int) -> int:
-        """Which attempt the last one is of the key of this number; 0 where there is none."""
+        """Which attempt the last one is at this place; 0 where there is none."""
         return self._rows.first(place)
 
-    def __setitem__(self, key: SampleKey, attempt: AttemptState) -> None:
+    def at(self, place: int) -> AttemptState | None:
+        if (row := self._rows.get(place)) is None:
+            return None
+        (number, digest, started, seconds, *counts, cost, guessed, dollars), shared = row
+        price = None if isnan(cost) else cost
+        usage = Usage(*map(int, counts), cost_usd=price, estimated_tokens=int(guessed), estimated_usd=dollars)
+        return AttemptState(number, digest.rstrip(b"\0").decode(), started, seconds, usage, *shared)
+
+    def set(self, place: int, attempt: AttemptState) -> None:
         number, digest, started, seconds, used, *shared = attempt
-        tokens = used.input_tokens, used.cached_tokens, used.output_tokens, used.estimated_tokens
-        cost = nan if used.cost_usd is None else used.cost_usd
-        spent = used.calls, used.unreported_calls, *tokens, cost, used.estimated_usd
-        self._rows[self.add(key)] = (number, digest.encode(), started, seconds, *spent), tuple(shared)
+        spent = (nan if value is None else value for value in _FIGURES(used))
+        self._rows.set(place, (number, digest.encode(), started, seconds, *spent), shared)
 
     def __getitem__(self, key: SampleKey) -> AttemptState:
         place = self.place(key)
-        if place is None or (row := self._rows.get(place)) is None:
+        if place is None or (attempt := self.at(place)) is None:
             raise KeyError(key)
-        (number, digest, started, seconds, *whole, cost, estimated), shared = row
-        calls, unreported, read, cached, written, guessed = map(int, whole)
-        price = None if isnan(cost) else cost
-        usage = Usage(calls, read, cached, written, unreported, price, guessed, estimated)
-        return AttemptState(number, digest.rstrip(b"\0").decode(), started, seconds, usage, *shared)
+        return attempt
 
     def __contains__(self, key: Any) -> bool:
         place = self.place(key)
@@ -164,22 +168,25 @@ class RunState:
         self.usage: dict[str, defaultdict[str, Usage]] = {"agent": defaultdict(Usage), "judge": defaultdict(Usage)}
         self.tool_calls = 0  # of superseded attempts too, as `spent`
         self._judge_hashes = {metric.name: judge.hash for judge in spec.judges for metric in judge.metrics}
-        self._scores = {name: Packed("I2d") for name in spec.metrics}
+        self._scores = {name: Packed("I2d", len(spec.keys)) for name in spec.metrics}
 
     def add_attempt(self, row: SampleRow) -> None:
-        self.attempts[row.key] = AttemptState.of(row)
-        self._spend("agent", row.usage)
-        self.tool_calls += row.tool_calls
+        """Take an attempt over, unless the run lacks its key."""
+        if (place := self.attempts.add(row.key)) is not None:
+            self.attempts.set(place, AttemptState.of(row))
+            self._spend("agent", row.usage)
+            self.tool_calls += row.tool_calls
 
     def add_scores(self, rows: Iterable[ScoreRow]) -> None:
-        """Take the scores over; those of a judge that has changed since count as none, and only their spend stays."""
+        """Take over the scores of the run's keys; of those of a judge that has changed since only the spend stays."""
         for row in rows:
+            if (place := self.attempts.add(row.key)) is None:
+                continue
             self._spend("judge", row.usage or {})
             if (scores := self._scores.get(row.metric)) is not None:
                 holds = row.judge_hash == self._judge_hashes[row.metric]
                 attempt, parts, *shared = ScoreState.of(row)
-                figures = (attempt if holds else 0, *(parts or (nan, nan)))  # no attempt is 0
-                scores[self.attempts.add(row.key)] = figures, tuple(shared)
+                scores.set(place, (attempt if holds else 0, *(parts or (nan, nan))), shared)  # no attempt is 0
 
     def _spend(self, account: str, usage: Mapping[str, Usage]) -> None:
         for role, used in usage.items():
@@ -199,13 +206,15 @@ class RunState:
     def score(self, key: SampleKey, metric: str) -> ScoreState | None:
         """The score of the key's last attempt; None where there is none."""
         place = self.attempts.place(key)
-        return None if place is None else self._score(place, metric)
+        return None if place is None else self.score_at(place, metric)
 
-    def _score(self, place: int, metric: str) -> ScoreState | None:
-        scores, attempt = self._scores[metric], self.attempts.last(place)
-        if not attempt or scores.first(place) != attempt or (found := scores.get(place)) is None:
+    def score_at(self, place: int, metric: str) -> ScoreState | None:
+        """As `score`, by where the key is."""
+        if (found := self._scores[metric].get(place)) is None:
             return None
-        (_, over, under), shared = found
+        (attempt, over, under), shared = found
+        if not attempt or attempt != self.attempts.last(place):
+            return None
         return ScoreState(attempt, None if isnan(over) else (over, under), *shared)
 
     def judged(self, key: SampleKey, judge: JudgeSpec) -> bool:
@@ -218,9 +227,7 @@ class RunState:
 
     def _scored(self, key: SampleKey, judge: JudgeSpec) -> list[ScoreState]:
         """The judge's scores of the key's last attempt."""
-        if (place := self.attempts.place(key)) is None:
-            return []
-        return [found for metric in judge.metrics if (found := self._score(place, metric.name)) is not None]
+        return [found for metric in judge.metrics if (found := self.score(key, metric.name)) is not None]
 
     def caveats(self) -> dict[str, Caveat]:
         """By judge: what its scores do without, over all keys; judges that miss nothing are absent."""
@@ -236,7 +243,8 @@ class RunState:
 
     def left(self) -> Sequence[SampleKey]:
         """The keys at which something is left to do."""
-        return keys_at(self.spec.keys, (n for n, key in enumerate(self.spec.keys) if not self.done(key)))
+        keys = self.spec.keys
+        return keys.where(lambda key: not self.done(key)) if isinstance(keys, Keys) else [*filterfalse(self.done, keys)]
 
     def judge_error(self, key: SampleKey, judge: JudgeSpec) -> str | None:
         """The error of the judge on this key's last attempt, if it failed."""
@@ -253,26 +261,28 @@ class RunState:
     def _where(self, holds: Callable[[ScoreState], bool]) -> Iterator[tuple[JudgeSpec, SampleKey]]:
         """Judge by judge, all keys, if this holds of any score at all."""
         kinds = (ScoreState(0, None, *shared) for scores in self._scores.values() for shared, _ in scores.kinds())
-        return product(self.spec.judges, self.spec.keys if any(map(holds, kinds)) else ())
+        keys = self.spec.keys if any(map(holds, kinds)) else ()
+        return ((judge, key) for judge in self.spec.judges for key in keys)
 
     def by_sample(
         self, metric: str, keys: Iterable[SampleKey] | None = None, rule: FailureRule | None = None
     ) -> dict[str, list[tuple[float, float]]]:
         """A metric's scores that count, by sample: `parts` of each epoch. All keys and the run's rule by default."""
         found: dict[str, list[tuple[float, float]]] = {}
-        for sample, parts in self.counting(metric, self.spec.keys if keys is None else keys, rule):
+        places = map(self.attempts.place, self.spec.keys if keys is None else keys)
+        for sample, parts in self.counting(metric, (place for place in places if place is not None), rule):
             found.setdefault(sample, []).append(parts)
         return found
 
     def counting(
-        self, metric: str, keys: Iterable[SampleKey], rule: FailureRule | None = None
+        self, metric: str, places: Iterable[int], rule: FailureRule | None = None
     ) -> Iterator[tuple[str, tuple[float, float]]]:
-        """A metric's scores that count, in the order of the keys: the sample, and `parts`."""
+        """A metric's scores that count, of the keys at these places: the sample, and `parts`."""
         counted = _COUNTED[rule or self.spec.failures.agent_failures]
-        for key in keys:
-            scored = self.score(key, metric)
+        for place in places:
+            scored = self.score_at(place, metric)
             if scored is not None and scored.status in counted and scored.parts is not None:
-                yield key.sample_id, scored.parts
+                yield self.spec.keys[place].sample_id, scored.parts
 
     def spend_by_sample(self, name: SpendName, keys: Iterable[SampleKey] | None = None) -> dict[str, float]:
         """What the last attempts spent, by sample, the mean over its epochs; empty where one of them is not known."""

@@ -5,7 +5,7 @@ import re
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from statistics import fmean, median, variance
 from typing import Any, Literal, get_args
@@ -14,10 +14,9 @@ from pydantic import Field, model_validator
 
 from aiq.core.base import Record
 from aiq.core.reports import Caveat, CitationStatus, Metric
-from aiq.core.samples import SampleKey, keys_at
 from aiq.core.usage import Usage
 from aiq.runs.manifest import FailureRule, Manifest, RunStatus
-from aiq.runs.state import RunState, ScoreState
+from aiq.runs.state import AttemptState, RunState, ScoreState
 from aiq.stats.estimates import (
     Difference,
     Estimate,
@@ -155,7 +154,7 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
     rule = state.spec.failures.agent_failures
     other: FailureRule = "exclude" if rule == "worst" else "worst"
     declared = state.spec.metrics
-    metrics = figures.metrics(figures.keys, rule)
+    metrics = figures.metrics(figures.places, rule)
     statuses = state.statuses()
     return Summary(
         intervals=state.spec.intervals,
@@ -164,8 +163,8 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
         status=manifest.status,
         offline=manifest.offline,
         elsewhere=manifest.elsewhere,
-        n_samples=sum(1 for _ in groupby(figures.keys, itemgetter(0))),
-        n_attempts=len(figures.keys),
+        n_samples=sum(1 for _ in groupby(map(figures.sample, figures.places))),
+        n_attempts=len(figures.places),
         n_errors=statuses.get("failed", 0),
         statuses=statuses,
         partial=sum(n * attempt.partial for attempt, n in state.attempts.kinds()),
@@ -178,7 +177,7 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
             policy=rule,
             failed=sum(n * attempt.failed for attempt, n in state.attempts.kinds()),
             alternative=other,
-            metrics=figures.metrics(figures.keys, other),
+            metrics=figures.metrics(figures.places, other),
         ),
         failures=causes(figures.errors),
         denied=sum(n * attempt.denied for attempt, n in state.attempts.kinds()),
@@ -195,60 +194,62 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
         },
         cost_usd=state.spent().cost_usd,
         unreported_calls=state.spent().unreported_calls,
-        timing=_timing(sorted(figures.seconds), run_seconds),
+        timing=_timing(figures.seconds(), run_seconds),
     )
 
 
 class _Figures:
-    """The estimates of a run, over all its attempts or some of them."""
+    """The estimates of a run, over all its attempts or some of them, by where their keys are."""
 
     def __init__(self, state: RunState) -> None:
-        self._state, places = state, array("L")
-        self.seconds, self.errors = array("d"), list[str]()
+        self._state = state
+        self.places, self.errors = array("L"), list[str]()
         self._tags: dict[str, dict[str, array[int]]] = {}
-        self._routes: dict[str, array[int]] = {}
-        self._spent: defaultdict[str, Usage] = defaultdict(Usage)
-        for place, key in enumerate(state.spec.keys):
-            if (attempt := state.attempts.get(key)) is None:
+        self._routes: defaultdict[str, _Route] = defaultdict(_Route)
+        for place in range(len(state.spec.keys)):
+            if (attempt := state.attempts.at(place)) is None:
                 continue
+            self.places.append(place)
+            self._routes[attempt.route or attempt.status].add(place, attempt)
+            self.errors += [attempt.error] if attempt.error else []
             for tag, value in attempt.tags.items():
                 values = self._tags.setdefault(tag, {})
                 if value in values or len(values) <= MOST_SLICES:
-                    values.setdefault(value, array("L")).append(len(places))
-            route = attempt.route or attempt.status
-            self._routes.setdefault(route, array("L")).append(len(places))
-            self._spent[route] += attempt.usage
-            self.seconds.append(attempt.seconds)
-            self.errors += [attempt.error] if attempt.error else []
-            places.append(place)
-        self.keys = keys_at(state.spec.keys, places)
-        self._found = {name: _Found(self._scores(name)) for name in state.spec.metrics}
+                    values.setdefault(value, array("L")).append(place)
+        self._found = {name: _Found(self.scores(name)) for name in state.spec.metrics}
         self._failed = any(found.statuses["agent_failed"] for found in self._found.values())
         self._whole: dict[FailureRule, Mapping[str, Estimate]] = {}
 
-    def _scores(self, metric: str) -> Iterator[ScoreState | None]:
-        return (self._state.score(key, metric) for key in self.keys)
+    def sample(self, place: int) -> str:
+        return self._state.spec.keys[place].sample_id
 
-    def metrics(self, keys: Sequence[SampleKey], rule: FailureRule) -> Mapping[str, Estimate]:
-        """Every metric that these keys have, in the order in which the judges declare them."""
-        if len(keys) < len(self.keys):
-            return self._estimated(keys, rule)
+    def scores(self, metric: str) -> Iterator[tuple[int, ScoreState | None]]:
+        return ((place, self._state.score_at(place, metric)) for place in self.places)
+
+    def seconds(self) -> list[float]:
+        """Of all attempts, in order."""
+        return sorted(chain.from_iterable(route.seconds for route in self._routes.values()))
+
+    def metrics(self, places: Sequence[int], rule: FailureRule) -> Mapping[str, Estimate]:
+        """Every metric that the keys there have, in the order in which the judges declare them."""
+        if len(places) < len(self.places):
+            return self._estimated(places, rule)
         rule = rule if self._failed else "exclude"  # then the rules come to the same
         if rule not in self._whole:
-            self._whole[rule] = self._estimated(self.keys, rule)
+            self._whole[rule] = self._estimated(self.places, rule)
         return self._whole[rule]
 
-    def _estimated(self, keys: Iterable[SampleKey], rule: FailureRule) -> Mapping[str, Estimate]:
+    def _estimated(self, places: Iterable[int], rule: FailureRule) -> Mapping[str, Estimate]:
         estimates = {
-            name: estimate(metric, self._clusters(name, keys, rule), self._state.spec.intervals)
+            name: estimate(metric, self._clusters(name, places, rule), self._state.spec.intervals)
             for name, metric in self._state.spec.metrics.items()
             if self._applies(name)
         }
         return {name: found for name, found in estimates.items() if found is not None}
 
-    def _clusters(self, name: str, keys: Iterable[SampleKey], rule: FailureRule | None = None) -> Iterator[Pairs]:
+    def _clusters(self, name: str, places: Iterable[int], rule: FailureRule | None = None) -> Iterator[Pairs]:
         """A metric's scores that count, one sample in memory at a time: keys come sample by sample."""
-        for _, found in groupby(self._state.counting(name, keys, rule), itemgetter(0)):
+        for _, found in groupby(self._state.counting(name, places, rule), itemgetter(0)):
             yield [parts for _, parts in found]
 
     def _applies(self, metric: str) -> bool:
@@ -259,7 +260,7 @@ class _Figures:
     def reason(self, metric: str) -> str:
         """Why a declared metric has no number."""
         for status in ("not_applicable", "error", "agent_failed"):
-            scores = (score for score in self._scores(metric) if score and score.status == status)
+            scores = (score for _, score in self.scores(metric) if score and score.status == status)
             if reason := next((score.why for score in scores if score.why), None):
                 return "the judge failed" if status == "error" else reason  # why: `judge_errors`
         return "its denominators sum to 0" if self._found[metric].statuses else "nothing was scored"
@@ -267,7 +268,7 @@ class _Figures:
     def left_out(self, name: str, rule: FailureRule) -> LeftOut | None:
         """None where every attempt has the metric."""
         metric, statuses = self._state.spec.metrics[name], self._found[name].statuses
-        keys = keys_at(self.keys, self._found[name].unscored)
+        keys = [self._state.spec.keys[place] for place in self._found[name].unscored]
         unjudged = [key for key in keys if self._state.attempts[key].status != "cancelled"]
         failed, missing = statuses["agent_failed"], statuses["not_applicable"]
         if not (failed or unjudged or missing):
@@ -275,7 +276,7 @@ class _Figures:
         found = LeftOut(failed=failed, unjudged=len(unjudged), not_applicable=missing)
         if not unjudged or metric.estimator == "ratio" or metric.low is None or metric.high is None:
             return found
-        scores = self._state.by_sample(name, self.keys, rule)
+        scores = self._state.by_sample(name, rule=rule)
         ends = []
         for value in (metric.low, metric.high):
             filled = {sample: list(epochs) for sample, epochs in scores.items()}
@@ -294,14 +295,14 @@ class _Figures:
 
     def _variance(self, name: str) -> float | None:
         """Of the metric's mean, with all that makes it vary; None for ratios, and for less than two samples."""
-        values = [fmean(value for value, _ in cluster) for cluster in self._clusters(name, self.keys)]
+        values = [fmean(value for value, _ in cluster) for cluster in self._clusters(name, self.places)]
         mean_of = self._state.spec.metrics[name].estimator == "mean"
         return variance(values) / len(values) if mean_of and len(values) > 1 else None
 
     def slices(self, rule: FailureRule) -> dict[str, dict[str, Mapping[str, Estimate]]]:
         """Metrics by tag and value, both in alphabetical order; a tag with one value alone says nothing."""
         return {
-            tag: {value: self.metrics(keys_at(self.keys, places), rule) for value, places in sorted(values.items())}
+            tag: {value: self.metrics(places, rule) for value, places in sorted(values.items())}
             for tag, values in sorted(self._tags.items())
             if 1 < len(values) <= MOST_SLICES
         }
@@ -309,23 +310,35 @@ class _Figures:
     def routes(self, rule: FailureRule) -> dict[str, RouteSummary]:
         """By route, in alphabetical order; attempts without one by their status."""
         return {
-            route: RouteSummary(
-                n=len(places),
-                metrics=self.metrics(keys_at(self.keys, places), rule),
-                cost_usd=self._spent[route].cost_usd,
-                unreported_calls=self._spent[route].unreported_calls,
-                mean_seconds=fmean(self.seconds[place] for place in places),
+            name: RouteSummary(
+                n=len(route.places),
+                metrics=self.metrics(route.places, rule),
+                cost_usd=route.usage.cost_usd,
+                unreported_calls=route.usage.unreported_calls,
+                mean_seconds=fmean(route.seconds),
             )
-            for route, places in sorted(self._routes.items())
+            for name, route in sorted(self._routes.items())
         }
 
 
-class _Found:
-    """What there is of a metric: scores by status, the places of attempts without a judgement, the judges' noise."""
+class _Route:
+    """The attempts that took one."""
 
-    def __init__(self, scores: Iterable[ScoreState | None]) -> None:
+    def __init__(self) -> None:
+        self.places, self.seconds, self.usage = array("L"), array("d"), Usage()
+
+    def add(self, place: int, attempt: AttemptState) -> None:
+        self.places.append(place)
+        self.seconds.append(attempt.seconds)
+        self.usage += attempt.usage
+
+
+class _Found:
+    """What there is of a metric: scores by status, the places without a judgement, the judges' noise."""
+
+    def __init__(self, scores: Iterable[tuple[int, ScoreState | None]]) -> None:
         self.statuses, self.unscored, self.noise = Counter[str](), array("L"), list[Noise]()
-        for place, score in enumerate(scores):
+        for place, score in scores:
             if score is None or score.status == "error":
                 self.unscored.append(place)
             if score is not None:

@@ -54,28 +54,33 @@ class Chunks:
 
     def __init__(self, folder: Path, name: str) -> None:
         self._folder, self._name = folder, name
-        self._number, self._lines, self._size = 0, list[str](), 0
+        self._number, self._size = 0, 0
+        self._lines = TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115  until `close`
 
     def add(self, record: Any) -> int:
         """The number of the script that has the record."""
         line = data_line(record)
-        if self._lines and self._size + len(line) > CHUNK * (1 + self._number // LONGER_AFTER):
+        if self._size and self._size + len(line) > CHUNK * (1 + self._number // LONGER_AFTER):
             self._write()
             self._number += 1
-        self._lines.append(line)
+        self._lines.write(line)
         self._size += len(line)
         return self._number
 
     def close(self) -> None:
         """Write what is left, and remove scripts of an earlier time beyond it."""
         self._write()
+        self._lines.close()
         for path in self._folder.glob(f"{self._name}-*.js"):
             if int(path.stem.rpartition("-")[2]) > self._number:
                 path.unlink()
 
     def _write(self) -> None:
+        self._lines.seek(0)
         replace(self._folder / f"{self._name}-{self._number}.js", self._lines)
-        self._lines, self._size = [], 0
+        self._lines.seek(0)
+        self._lines.truncate()
+        self._size = 0
 
 
 def data_line(record: Any) -> str:
