@@ -216,10 +216,7 @@ class Keys(Sequence[SampleKey]):
         sample, epoch = divmod(number, self._epochs)
         return SampleKey(self._ids[sample], epoch + 1)
 
-    def __contains__(self, key: object) -> bool:
-        return self.place(key) is not None
-
-    def place(self, key: Any) -> int | None:
+    def place(self, key: SampleKey) -> int | None:
         """Where a key is; None for another."""
         sample = self._ids.place(key.sample_id)
         if sample is None or not 1 <= key.epoch <= self._epochs:

@@ -69,18 +69,6 @@ class RunOutcome:
     error: UserError | LimitReached | None
     changed: bool
 
-    @classmethod
-    def of(
-        cls,
-        state: RunState,
-        summary: Summary,
-        ended: RunStatus,
-        error: UserError | LimitReached | None,
-        *,
-        changed: bool = False,
-    ) -> "RunOutcome":
-        return cls(summary, ended, state.exit_code(ended), state.excesses(), error, changed)
-
 
 async def execute(
     plan: RunPlan,
@@ -143,7 +131,8 @@ async def execute(
                 state, summary = _written(plan, folder, manifest, state, before, ended, seconds)
                 if shard:
                     lock.close()  # before the next one to end looks who is still at work
-        return RunOutcome.of(state, summary, ended, error, changed=summary is not before)
+        exit_code, excesses = state.exit_code(ended), state.excesses()
+        return RunOutcome(summary, ended, exit_code, excesses, error, changed=summary is not before)
 
 
 def _written(

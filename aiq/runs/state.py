@@ -129,9 +129,8 @@ class Attempts(Mapping[SampleKey, AttemptState]):
         if (row := self._rows.get(place)) is None:
             return None
         (number, digest, started, seconds, *counts, cost, guessed, dollars), shared = row
-        price = None if isnan(cost) else cost
-        usage = Usage(*map(int, counts), cost_usd=price, estimated_tokens=int(guessed), estimated_usd=dollars)
-        return AttemptState(number, digest.rstrip(b"\0").decode(), started, seconds, usage, *shared)
+        spent: list[Any] = [*map(int, counts), None if isnan(cost) else cost, int(guessed), dollars]
+        return AttemptState(number, digest.rstrip(b"\0").decode(), started, seconds, Usage(*spent), *shared)
 
     def set(self, place: int, attempt: AttemptState) -> None:
         number, digest, started, seconds, used, *shared = attempt
@@ -143,10 +142,6 @@ class Attempts(Mapping[SampleKey, AttemptState]):
         if place is None or (attempt := self.at(place)) is None:
             raise KeyError(key)
         return attempt
-
-    def __contains__(self, key: Any) -> bool:
-        place = self.place(key)
-        return place is not None and self.last(place) > 0
 
     def __iter__(self) -> Iterator[SampleKey]:
         return (key for place, key in enumerate(self._places) if self.last(place))
