@@ -3,6 +3,7 @@
 From Python, `aiq.run(["experiment=...", ...])`: this module can be called.
 """
 
+import gc
 import sys
 from collections.abc import Container, Iterator, Sequence
 from contextlib import closing
@@ -26,6 +27,8 @@ if TYPE_CHECKING:  # a run needs much more than `--help` does
     from aiq.experiment.runner import RunOutcome
 
 _RESUME = "resume="
+_YOUNG = 10_000
+"""As in `aiq.__main__`, once a run has begun: its objects go, and those that know each other are garbage until then."""
 RESUMED_ALONE = (
     "resume=RUN goes on with one run, or with -m one sweep; no --cfg, --dry-run or second folder goes with it"
 )
@@ -199,6 +202,7 @@ def _executed(
     from aiq.experiment.shards import in_shards
     from aiq.site.progress import Progress
 
+    gc.set_threshold(min(_YOUNG, gc.get_threshold()[0]))
     runner = plan.settings.runner
     parallel = runner.processes > 1 and plan.settings.shard is None
     if parallel and only is not None:
