@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from aiq import __version__
 from aiq.core.errors import UserError, discard_output, said
-from aiq.core.garbage import seldom_collected
+from aiq.core.garbage import OF_A_START, collected_after
 
 _COMMANDS = Path(__file__).parent / "commands"
 _DISTRIBUTION = "aiq-bench"
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{_DISTRIBUTION} {__version__}")
         return 0
     try:
-        with seldom_collected():
+        with collected_after(OF_A_START):
             check_package()
             code = _run(*given)
             sys.stdout.flush()

@@ -145,7 +145,7 @@ def tell(outcome: "RunOutcome", folder: RunFolder, sweep: Path | None = None) ->
     if status != "finished":
         say(f"aiq: {_stopped(outcome, folder, sweep)}")
     elif outcome.exit_code == 3:
-        for excess in outcome.state.excesses():
+        for excess in outcome.excesses:
             say(f"aiq: {excess}, more than runner.max_error_rate allows (exit code 3)")
         for what, setting in _again(outcome):
             say(f"aiq: {what} again with: aiq run resume={folder.path}{setting}")
@@ -180,9 +180,28 @@ def executed(
     plan: "RunPlan", folder: RunFolder, earlier: Manifest | None, only: Container[str] | None = None
 ) -> "RunOutcome":
     """Run, with progress, and write the page. A KeyboardInterrupt says how to go on."""
+    from aiq.site.pages import write_run
+
+    try:
+        outcome = _executed(plan, folder, earlier, only)
+        whole = plan.settings.shard is None or outcome.summary.status == "finished"
+        if whole and (outcome.changed or not folder.page_path.exists()):
+            write_run(folder, plan.dataset.samples)
+    except KeyboardInterrupt:
+        begun = folder.manifest_path.exists()
+        raise KeyboardInterrupt(go_on("interrupted", folder.path) if begun else "interrupted") from None
+    except RunAborted as error:  # the disk is full, or the folder gone: not even the numbers could be written
+        begun = earlier is None and folder.manifest_path.exists()
+        raise RunAborted(go_on(str(error), folder.path) if begun else str(error)) from None
+    return outcome
+
+
+def _executed(
+    plan: "RunPlan", folder: RunFolder, earlier: Manifest | None, only: Container[str] | None
+) -> "RunOutcome":
+    """Run, with progress. What that keeps in memory of each attempt is gone before the page is written."""
     from aiq.experiment.runner import execute
     from aiq.experiment.shards import in_shards
-    from aiq.site.pages import write_run
     from aiq.site.progress import Progress
 
     runner = plan.settings.runner
@@ -191,22 +210,9 @@ def executed(
         say("aiq: a part of the samples is done in one process, whatever runner.processes says")
         parallel = False
     with closing(Progress(plan.settings.name, shown=runner.progress)) as progress:
-        try:
-            outcome = completed(
-                in_shards(plan, folder, progress, earlier)
-                if parallel
-                else execute(plan, folder, progress, earlier, only)
-            )
-            whole = plan.settings.shard is None or outcome.summary.status == "finished"
-            if whole and (outcome.changed or not folder.page_path.exists()):
-                write_run(folder, plan.dataset.samples)
-        except KeyboardInterrupt:
-            begun = folder.manifest_path.exists()
-            raise KeyboardInterrupt(go_on("interrupted", folder.path) if begun else "interrupted") from None
-        except RunAborted as error:  # the disk is full, or the folder gone: not even the numbers could be written
-            begun = earlier is None and folder.manifest_path.exists()
-            raise RunAborted(go_on(str(error), folder.path) if begun else str(error)) from None
-    return outcome
+        return completed(
+            in_shards(plan, folder, progress, earlier) if parallel else execute(plan, folder, progress, earlier, only)
+        )
 
 
 def plan_of(

@@ -1,7 +1,7 @@
 """A sweep from its first point to the recommendation, or from where it was cut off: `aiq run -m`."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from aiq.experiment.grid import Grid, refuse_unused, split
 from aiq.run import executed, go_on, plan_of, reopened, tell
 from aiq.runs.folder import RunFolder, find_run, new_run_id
 from aiq.runs.manifest import Manifest, SweepPlace
+from aiq.runs.reader import read_state
 from aiq.runs.sweeps import Point, Sweep, SweepFolder
 
 if TYPE_CHECKING:
@@ -140,8 +141,8 @@ def _made(folder: SweepFolder, plans: Plans, overrides: Sequence[str], found: Sw
         return point.model_copy(update={"status": "failed", "exit_code": 2})
     status = outcome.summary.status
     if only is not None and outcome.error is None:
-        keys = [key for key in outcome.state.spec.keys if key.sample_id in only]
-        if all(map(outcome.state.attempted, keys)):
+        state = read_state(folder.point(point.number))
+        if all(state.attempted(key) for key in opened[0].spec.keys if key.sample_id in only):
             return point.model_copy(update={"status": "pending"})
     tell(outcome, folder.point(point.number), folder.path)
     ended = "interrupted" if status == "running" else status
@@ -174,29 +175,30 @@ def _rescored(folder: SweepFolder, found: Sweep, overrides: Sequence[str] = ()) 
     if not grid.settings.runs and (code := _recorded(folder, found, fixed, grid, overrides)) is not None:
         return code
     folders = [RunFolder(Path(path)) for path in found.runs]
-    redecision = Redecision(folders, compose.settings_from(compose.compose(typed)))
-    redecision.check(typed if grid.settings.runs else varied)
-    check_metric(grid.settings, redecision.plan(typed, _place(found, grid.points[0])))
-    redecision.check_points(grid.points, partial(_place, found))
-    known: dict[object, int] = {}
+    with closing(Redecision(folders, compose.settings_from(compose.compose(typed)))) as redecision:
+        redecision.check(typed if grid.settings.runs else varied)
+        check_metric(grid.settings, redecision.plan(typed, _place(found, grid.points[0])))
+        redecision.check_points(grid.points, partial(_place, found))
+        known: dict[object, int] = {}
 
-    def made(_: Sweep, step: "Step") -> Point:
-        point, run = step.point, folder.point(step.point.number)
-        plan = redecision.plan(point.overrides, _place(found, point))
-        try:
-            done = redecision.write(plan, run)
-        except UserError as error:
-            return point.model_copy(update={"status": "failed", "exit_code": 2, "note": str(error)})
-        write_run(run, plan.dataset.samples)
-        first = known.setdefault(done.decisions, point.number)
-        ended = {"status": "finished", "exit_code": 0, "note": str(done) or None}
-        if first != point.number:
-            ended |= {"status": "stopped", "same_as": first, "note": f"decides as point {first} on every attempt"}
-        return point.model_copy(update=ended)
+        def made(_: Sweep, step: "Step") -> Point:
+            point, run = step.point, folder.point(step.point.number)
+            plan = redecision.plan(point.overrides, _place(found, point))
+            try:
+                done = redecision.write(plan, run)
+            except UserError as error:
+                return point.model_copy(update={"status": "failed", "exit_code": 2, "note": str(error)})
+            write_run(run, plan.dataset.samples)
+            first = known.setdefault(done.decisions, point.number)
+            ended = {"status": "finished", "exit_code": 0, "note": str(done) or None}
+            if first != point.number:
+                ended |= {"status": "stopped", "same_as": first, "note": f"decides as point {first} on every attempt"}
+            return point.model_copy(update=ended)
 
-    samples = folders[0].read_summary().n_samples
-    anew = {"samples": samples, "status": "running", "points": grid.points}  # all: points are alike by all before them
-    return _carried_out(folder, found.model_copy(update=anew), Strategy(folder), made)
+        samples = folders[0].read_summary().n_samples
+        # all points: they are alike by all before them
+        anew = {"samples": samples, "status": "running", "points": grid.points}
+        return _carried_out(folder, found.model_copy(update=anew), Strategy(folder), made)
 
 
 def _recorded(

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from aiq.core.garbage import YOUNG
+from aiq.core.garbage import OF_A_START
 from aiq.offline.launch import OfflineStack, page_files
 from aiq.offline.protocol.chat_request import CONTEXT_TOKENS
 from tests.composed_once import compose_once
@@ -102,7 +102,7 @@ def one_stack() -> Iterator[Callable[..., int]]:
 
 def pytest_configure(config: pytest.Config) -> None:
     """From the start, since tests are composed for while they are collected, too."""
-    gc.set_threshold(YOUNG)
+    gc.set_threshold(OF_A_START)
     patch = pytest.MonkeyPatch()
     compose_once(patch)
     config.add_cleanup(patch.undo)

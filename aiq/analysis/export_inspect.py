@@ -5,6 +5,7 @@ JSON whose version moves with the package. A sample's transcript is that of its 
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -69,11 +70,11 @@ def _log(folder: RunFolder, manifest: Manifest, targets: "Samples") -> "EvalLog"
     summary = summary_of(folder, manifest)
     rows = read_samples(folder)
     scores = read_scores(folder, rows)
-    events = EventReader(folder)
     samples = []
-    for key in sorted(rows, key=lambda key: (natural(key.sample_id), key.epoch)):
-        current = [score for score in scores[key] if score.judge_hash == manifest.hashes.judges.get(score.judge)]
-        samples.append(condense_sample(_sample(manifest, rows[key], current, targets.get(key.sample_id), events)))
+    with closing(EventReader(folder)) as events:
+        for key in sorted(rows, key=lambda key: (natural(key.sample_id), key.epoch)):
+            current = [score for score in scores[key] if score.judge_hash == manifest.hashes.judges.get(score.judge)]
+            samples.append(condense_sample(_sample(manifest, rows[key], current, targets.get(key.sample_id), events)))
     return EvalLog(
         status=_STATUS[manifest.status],
         eval=_spec(manifest, summary),

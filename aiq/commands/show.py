@@ -12,7 +12,7 @@ from aiq.commands import add_results
 from aiq.core.errors import UserError
 from aiq.core.samples import SampleKey
 from aiq.core.text import some
-from aiq.runs.events import EventReader
+from aiq.runs.events import events_of
 from aiq.runs.folder import RunFolder, find_run, natural
 from aiq.runs.reader import read_dataset, read_samples, read_scores, summary_of
 from aiq.runs.rows import SampleRow
@@ -39,7 +39,7 @@ def run(args: Namespace) -> int:
     key = SampleKey(args.sample, 1 if args.epoch is None else args.epoch)
     row, manifest = _row(folder, key), folder.read_manifest()
     short = shortener(None if args.full else 700)
-    events = EventReader(folder).read(row.key, row.attempt, "judge" if args.judge else "agent")
+    events = events_of(folder, row.key, row.attempt, "judge" if args.judge else "agent")
     console, notes = Output(highlight=False), [*replay_note(manifest)]
     if args.judge:
         console.print(events_shown(events, short))

@@ -85,14 +85,15 @@ def _run(folder: RunFolder) -> int:
     if in_use(folder.path):
         _follow(folder)
     manifest, state = folder.read_manifest(), read_state(folder)
+    error: UserError | None
     if manifest.status == "running":
-        interrupted = manifest.model_copy(update={"status": "interrupted"})
-        outcome = RunOutcome(
-            summarise(interrupted, state, 0.0), state, interrupted.status, UserError(_GONE), changed=False
-        )
+        manifest = manifest.model_copy(update={"status": "interrupted"})
+        summary, error = summarise(manifest, state, 0.0), UserError(_GONE)
     else:
+        summary = folder.read_summary()
         error = RunAborted(_MEANINGS[2]) if manifest.status == "failed" else None
-        outcome = RunOutcome(folder.read_summary(), state, manifest.status, error, changed=False)
+    ended = manifest.status
+    outcome = RunOutcome(summary, ended, state.exit_code(ended), state.excesses(), error, changed=False)
     tell(outcome, folder)
     return outcome.exit_code
 

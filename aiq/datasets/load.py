@@ -1,7 +1,7 @@
 """From dataset settings to samples: reads, joins the truth, checks ids, and chooses among the samples."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from pydantic import ValidationError
 
@@ -56,7 +56,7 @@ def load(settings: DatasetSettings, *, seed: int, limit: int | None) -> Dataset:
     return Dataset(settings.name, chosen, files.fingerprint, len(samples), frozenset(filter(None, collections)))
 
 
-def _numbers(values: Sequence[str | None]) -> dict[str, list[int]]:
+def _numbers(values: Collection[str | None]) -> dict[str, list[int]]:
     """Where each value is that several samples have, the first sample being 1."""
     several = {value for value, n in Counter(values).items() if value is not None and n > 1}
     places: dict[str, list[int]] = {}
@@ -85,9 +85,9 @@ def select(samples: Samples, settings: DatasetSettings, *, seed: int, limit: int
 
 
 def _by_ids(samples: Samples, wanted: Sequence[str], name: str) -> Samples:
-    absent = [key for key in wanted if key not in samples.places]
+    absent = [key for key in wanted if key not in samples.ids]
     if absent:
-        there = f" (it has {len(samples)}, from {samples.ids[0]} to {samples.ids[-1]})" if samples else ""
+        there = f" (it has {len(samples)}, from {samples[0].id} to {samples[-1].id})" if samples else ""
         raise DatasetError(f"dataset.ids: {name} has no sample {', '.join(absent[:5])}{there}")
     if not wanted:
         raise DatasetError("dataset.ids is empty; name at least one id, or leave it out for all samples")

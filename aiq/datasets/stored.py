@@ -9,21 +9,21 @@ from functools import cached_property
 from typing import overload
 from weakref import finalize
 
-from aiq.core.samples import Sample
+from aiq.core.samples import Ids, Sample
 
 
 class _File:
     """Samples by number, as they were added."""
 
     def __init__(self, samples: Iterable[Sample]) -> None:
-        self.ids, self._ends = list[str](), array("Q", [0])
+        ids, self._ends = list[str](), array("Q", [0])
         file = tempfile.TemporaryFile()  # noqa: SIM115  for as long as this object is there
         finalize(self, file.close)
         for sample in samples:
-            self.ids.append(sample.id)
+            ids.append(sample.id)
             self._ends.append(self._ends[-1] + file.write(pickle.dumps(sample, pickle.HIGHEST_PROTOCOL)))
         file.flush()
-        self._number = file.fileno()
+        self._number, self.ids = file.fileno(), Ids(ids)
 
     def __getitem__(self, number: int) -> Sample:
         start, end = self._ends[number], self._ends[number + 1]
@@ -47,31 +47,32 @@ class Samples(Sequence[Sample]):
     def __getitem__(self, place: slice) -> "Samples": ...
     def __getitem__(self, place: int | slice) -> "Sample | Samples":
         if isinstance(place, slice):
-            return self.at(range(len(self))[place])
+            return self._some(self._numbers[place])
         return self._file[self._numbers[place]]
 
     @cached_property
-    def ids(self) -> Sequence[str]:
-        return [self._file.ids[number] for number in self._numbers]
-
-    @cached_property
-    def places(self) -> dict[str, int]:
-        """Where the sample of each id is."""
-        return {key: place for place, key in enumerate(self.ids)}
+    def ids(self) -> Ids:
+        every = self._file.ids
+        return every if self._numbers == range(len(every)) else Ids(every[number] for number in self._numbers)
 
     def named(self, key: str) -> Sample:
         """The sample of an id. Raises KeyError."""
-        return self[self.places[key]]
+        if (sample := self.get(key)) is None:
+            raise KeyError(key)
+        return sample
 
     def get(self, key: str) -> Sample | None:
         """The sample of an id, if there is one."""
-        return self.named(key) if key in self.places else None
+        place = self.ids.place(key)
+        return None if place is None else self[place]
 
     def at(self, places: Iterable[int]) -> "Samples":
         """Those at these places."""
+        return self._some(array("Q", (self._numbers[place] for place in places)))
+
+    def _some(self, numbers: Sequence[int]) -> "Samples":
         found = object.__new__(Samples)
-        found._file = self._file
-        found._numbers = array("Q", (self._numbers[place] for place in places))
+        found._file, found._numbers = self._file, numbers
         return found
 
     def where(self, keeps: Callable[[str], bool]) -> "Samples":

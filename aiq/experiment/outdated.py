@@ -40,7 +40,7 @@ def outdated(account: Account, store: Store, plan: RunPlan) -> Iterator[str]:
     dataset = datasets.load(plan.settings.dataset, seed=plan.settings.seed, limit=None)
     for name in store.names():
         sample = name.rpartition("/")[0]
-        if name != SHARED and sample not in dataset.samples.places:
+        if name != SHARED and sample not in dataset.samples.ids:
             yield (
                 f"{store.path}: {name}: {dataset.name} has no sample {sample}; "
                 f"`aiq cassettes forget {store.path.parent} {sample}` deletes it"

@@ -51,6 +51,9 @@ class RecordedRun:
     def scores(self) -> dict[SampleKey, list[ScoreRow]]:
         return read_scores(self.folder, self.rows)
 
+    def close(self) -> None:
+        self._events.close()
+
     def attempt(self, row: SampleRow) -> Recorded:
         """Of an answered row."""
         return Recorded(row.as_report(), row.usage, partial(self._events.read, row.key, row.attempt))
@@ -105,6 +108,10 @@ class Redecision:
         self._deciding = [f"agent.{name}" for name in plan.agent.deciding]
         for other in self._runs[1:]:
             self._check_same(other.manifest, str(other.folder.path))
+
+    def close(self) -> None:
+        for run in self._runs:
+            run.close()
 
     def plan(self, overrides: Sequence[str], place: SweepPlace) -> RunPlan:
         """The first run with those of these settings that only decide."""

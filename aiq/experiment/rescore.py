@@ -38,7 +38,7 @@ def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[RunPlan, Man
     if not plan.judges:
         raise UserError("judge=[] names no judge, so there is nothing to score; name some, e.g. judge=[race]")
     check_dataset(plan.dataset, earlier, old)
-    state, _ = load_state(old, plan)
+    state, *_ = load_state(old, plan)
     if earlier.status == "finished":
         plan, over = _without_cancelled(plan, state)
         notes += [f"{over} of {len(state.spec.keys)} attempts were cancelled; they are left out"] if over else []
@@ -90,7 +90,7 @@ def _name(override: str) -> str:
 
 def take_over(old: RunFolder, new: RunFolder, plan: RunPlan) -> None:
     """Fill the new folder with what still holds of the old one. Raises UserError while the old run is alive."""
-    samples = plan.dataset.samples.places
+    samples = plan.dataset.samples.ids
     with old.lock():
         new.create()
         with new.samples_path.open("wb") as file:

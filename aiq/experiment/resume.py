@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import cache, reduce
 from operator import getitem
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from hydra.errors import HydraException
@@ -26,7 +27,7 @@ from aiq.experiment.plan import RunPlan
 from aiq.experiment.provenance import agent_digest, utc_now
 from aiq.runs.folder import RunFolder
 from aiq.runs.manifest import Manifest, Resumption
-from aiq.runs.reader import every_sample, every_score, everyone
+from aiq.runs.reader import every_sample, every_score, everyone, placed
 from aiq.runs.rows import SampleRow
 from aiq.runs.state import RunState
 
@@ -96,19 +97,18 @@ def check_finished(state: RunState, run: str) -> None:
 
 def load_state(
     folder: RunFolder, plan: RunPlan, shard: Shard | None = None
-) -> tuple[RunState, Mapping[SampleKey, SampleRow]]:
-    """The state of a run folder, and the whole rows of those attempts that a judge has yet to score.
+) -> tuple[RunState, Sequence[SampleKey], Mapping[SampleKey, tuple[Path, int]]]:
+    """The state of a run folder, what is left to do, and where the rows are of attempts that judges have yet to score.
 
     Of a shard: of its keys alone, by what its own process and earlier divisions of the run have written. Raises
     DatasetError for a row of a sample, or a question, that the dataset no longer has.
     """
     keys = shard.part(plan.spec.keys) if shard else plan.spec.keys
-    own, writer = {*keys}, folder.writer
+    writer = folder.writer
     whose = (lambda other: other == writer or other.turn < writer.turn) if shard else everyone
     state = RunState(replace(plan.spec, keys=keys))
-    state.add_scores(score for score in every_score(folder, whose) if score.key in own)
+    state.add_scores(every_score(folder, whose))
     samples = plan.dataset.samples
-    unscored: dict[SampleKey, SampleRow] = {}
     for row in every_sample(folder, whose):
         sample = samples.get(row.sample_id)
         if sample is None or sample.hash != row.sample_hash:
@@ -117,24 +117,21 @@ def load_state(
                 f"{'another question' if sample else 'missing'} in dataset {plan.dataset.name} now; "
                 "bring the old dataset back, or start a new run"
             )
-        if row.key not in own:
-            continue
         state.add_attempt(row)
-        if all(state.judged(row.key, judge) for judge in plan.spec.judges):
-            unscored.pop(row.key, None)
-        else:
-            unscored[row.key] = row
-    return state, unscored
+    left = state.left()
+    unscored = {*filter(state.attempted, left)}
+    rows = placed(folder, "samples", SampleRow, whose) if unscored else ()
+    return state, left, {row.key: (path, start) for row, path, start in rows if row.key in unscored}
 
 
 def seconds_worked(manifest: Manifest, state: RunState) -> float:
     """Wall time of the earlier starts of a run, each until its last attempt ended; a killed one has told no more."""
-    starts = [datetime.fromisoformat(time) for time in (manifest.started, *(start.time for start in manifest.resumed))]
+    times = (manifest.started, *(start.time for start in manifest.resumed))
+    starts = [datetime.fromisoformat(time).timestamp() for time in times]
     lasted = [0.0] * len(starts)
-    for attempt in state.attempts.values():
-        begun = datetime.fromisoformat(attempt.started)
-        start = max(bisect_right(starts, begun) - 1, 0)
-        lasted[start] = max(lasted[start], (begun - starts[start]).total_seconds() + attempt.seconds)
+    for attempt in filter(None, map(state.attempts.at, range(len(state.spec.keys)))):
+        start = max(bisect_right(starts, attempt.started) - 1, 0)
+        lasted[start] = max(lasted[start], attempt.started - starts[start] + attempt.seconds)
     return sum(lasted)
 
 

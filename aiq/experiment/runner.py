@@ -15,7 +15,7 @@ from aiq.agents.base import Checked
 from aiq.cassettes.recorder import Account
 from aiq.core.concurrency import being_cancelled
 from aiq.core.errors import LimitReached, ModelError, RunAborted, UserError, say
-from aiq.core.garbage import seldom_collected
+from aiq.core.garbage import OF_A_RUN, collected_after
 from aiq.core.samples import SampleKey
 from aiq.core.usage import UsageLedger
 from aiq.experiment.attempt import run_attempt
@@ -30,7 +30,7 @@ from aiq.experiment.sessions import Sessions
 from aiq.runs.folder import RunFolder, in_use
 from aiq.runs.journal import Journal
 from aiq.runs.manifest import Manifest, RunStatus
-from aiq.runs.reader import spent
+from aiq.runs.reader import row_at, spent
 from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.runs.state import RunState
 from aiq.runs.summary import Summary, summarise
@@ -59,18 +59,16 @@ class Observer(Protocol):
 class RunOutcome:
     """A run that ended, or a shard of one. `ended`: how this start of it did; the summary says how far the run is.
 
-    `error`: what stopped it, if anything. `changed`: whether the numbers differ from before.
+    `excesses`: what failed too often (`RunState`). `error`: what stopped it, if anything. `changed`: whether the
+    numbers differ from before.
     """
 
     summary: Summary
-    state: RunState
     ended: RunStatus
+    exit_code: int
+    excesses: Sequence[str]
     error: UserError | LimitReached | None
     changed: bool
-
-    @property
-    def exit_code(self) -> int:
-        return self.state.exit_code(self.ended)
 
 
 async def execute(
@@ -87,20 +85,19 @@ async def execute(
     """
     start, shard = time.monotonic(), plan.settings.shard
     async with AsyncExitStack() as held:
-        held.enter_context(seldom_collected())
+        held.enter_context(collected_after(OF_A_RUN))
         lock = held.enter_context(ExitStack())
         if earlier is not None:
             lock.enter_context(folder.lock(shard))
         folder = folder.written_by(shard)
         before = read_numbers(folder)
-        state, unscored = load_state(folder, plan, shard)
+        state, left, unscored = load_state(folder, plan, shard)
         worked = max(before.timing.run_seconds if before else 0.0, seconds_worked(earlier, state) if earlier else 0.0)
         if earlier is not None and earlier.rescored is not None:
             check_finished(state, earlier.rescored.run)
         # before a replay that starts no process, not even git
         manifest = earlier.with_judges(plan.spec.judges) if earlier else new_manifest(plan, folder.run_id)
         accounts: tuple[Account, ...] = ("judge",) if manifest.rescored else get_args(Account)
-        left = state.left()
         todo = left if only is None else [key for key in left if key.sample_id in only]
         resources = await _open(plan, accounts, held) if todo else None
         if earlier is None:
@@ -136,7 +133,8 @@ async def execute(
                 state, summary = _written(plan, folder, manifest, state, before, ended, seconds)
                 if shard:
                     lock.close()  # before the next one to end looks who is still at work
-        return RunOutcome(summary, state, ended, error, changed=summary is not before)
+        exit_code, excesses = state.exit_code(ended), state.excesses()
+        return RunOutcome(summary, ended, exit_code, excesses, error, changed=summary is not before)
 
 
 def _written(
@@ -174,8 +172,8 @@ def write_end_of_shards(
     plan: RunPlan, folder: RunFolder, manifest: Manifest, before: Summary | None, ended: RunStatus, seconds: float
 ) -> tuple[RunState, Summary]:
     """As `_write_end`, of what all shards have written; it is `finished` when nothing is left to do."""
-    state, _ = load_state(folder, plan)
-    status: RunStatus = "finished" if not state.left() else "interrupted" if ended == "finished" else ended
+    state, left, _ = load_state(folder, plan)
+    status: RunStatus = "finished" if not left else "interrupted" if ended == "finished" else ended
     return state, _write_end(plan, folder, manifest, state, before, status, seconds)
 
 
@@ -227,7 +225,10 @@ async def _open(plan: RunPlan, accounts: Sequence[Account], held: AsyncExitStack
 
 
 class Runner:
-    """Brings every key to a finished attempt and finished scores. `unscored`: earlier rows for the judges alone."""
+    """Brings every key to a finished attempt and finished scores.
+
+    `unscored`: where the earlier rows are that are for the judges alone.
+    """
 
     def __init__(
         self,
@@ -235,11 +236,11 @@ class Runner:
         resources: Resources,
         folder: RunFolder,
         state: RunState,
-        unscored: Mapping[SampleKey, SampleRow],
+        unscored: Mapping[SampleKey, tuple[Path, int]],
         observer: Observer,
     ) -> None:
         self._plan, self._folder, self._state, self._observer = plan, folder, state, observer
-        self._unscored = dict(unscored)
+        self._unscored = unscored
         self._judged = JudgedBefore(folder, plan)
         self._samples = plan.dataset.samples
         settings, ledger = plan.settings, UsageLedger()
@@ -327,7 +328,7 @@ class Runner:
     async def _attempt(self, key: SampleKey) -> SampleRow:
         """A new attempt, or the earlier one that is only to be judged."""
         if self._state.attempted(key):
-            return self._unscored.pop(key)
+            return row_at(SampleRow, *self._unscored[key])
         earlier = self._state.attempts.get(key)
         if earlier is not None:
             self._observer.retrying(key)

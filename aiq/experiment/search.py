@@ -6,7 +6,7 @@ A point is known by its places on the axes here.
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -158,7 +158,7 @@ class Halving:
     `rungs`: the last has all samples, each before it half as many; those of too few for any point to lose are left out.
     """
 
-    def __init__(self, samples: Sequence[str], points: int, rungs: int, error: float, seed: int) -> None:
+    def __init__(self, samples: Collection[str], points: int, rungs: int, error: float, seed: int) -> None:
         order = list(samples)
         random.Random(derive("sweep.halving", seed)).shuffle(order)
         sizes = [math.ceil(len(order) / 2**halved) for halved in reversed(range(rungs))]

@@ -89,7 +89,8 @@ async def in_shards(
         finally:
             seconds = (before.timing.run_seconds if before else 0.0) + time.monotonic() - start
             state, summary = write_end_of_shards(plan, folder, folder.read_manifest(), before, ended, seconds)
-    return RunOutcome(summary, state, summary.status, error, changed=summary is not before)
+    exit_code, excesses = state.exit_code(summary.status), state.excesses()
+    return RunOutcome(summary, summary.status, exit_code, excesses, error, changed=summary is not before)
 
 
 async def _all(launcher: Launcher, folder: RunFolder, shards: Sequence[Shard]) -> list[ShardEnd]:

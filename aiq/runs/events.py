@@ -74,11 +74,14 @@ class EventFiles:
 
 
 class EventReader:
-    """Reads the events of a run's attempts. The index is read once, when the reader is made."""
+    """Reads the events of a run's attempts. The index is read once, when the reader is made, which is to be closed."""
 
     def __init__(self, folder: RunFolder) -> None:
         self._folder = folder
         self._sessions = _sessions(folder)
+
+    def close(self) -> None:
+        self._sessions.close()
 
     def read(self, key: SampleKey, attempt: int, account: Account = "agent") -> Iterator[dict[str, Any]]:
         """The events of an attempt, or of all judges' work on it, as plain JSON; none where nothing was recorded."""
@@ -96,13 +99,19 @@ class EventReader:
         return (event for event, _ in read_lines(self._folder.path / file, json.loads, start, stop))
 
 
+def events_of(folder: RunFolder, key: SampleKey, attempt: int, account: Account = "agent") -> list[dict[str, Any]]:
+    """The events of one attempt, or of all judges' work on it, as plain JSON."""
+    with closing(EventReader(folder)) as events:
+        return [*events.read(key, attempt, account)]
+
+
 def copy_agent_events(old: RunFolder, new: RunFolder) -> None:
     """Give a new run the events of another one's agents."""
-    sessions = _sessions(old)
-    last = sessions.execute(
-        "SELECT sample, epoch, attempt, file, start, stop FROM sessions WHERE rowid IN "
-        "(SELECT max(rowid) FROM sessions WHERE account = 'agent' GROUP BY sample, epoch) ORDER BY rowid"
-    ).fetchall()
+    with closing(_sessions(old)) as sessions:
+        last = sessions.execute(
+            "SELECT sample, epoch, attempt, file, start, stop FROM sessions WHERE rowid IN "
+            "(SELECT max(rowid) FROM sessions WHERE account = 'agent' GROUP BY sample, epoch) ORDER BY rowid"
+        ).fetchall()
     name = _FILE.format(new.writer, 0)
     if last:
         index: Journal[SessionStart] = Journal(new.journal(_INDEX))

@@ -148,7 +148,7 @@ def read_journal(path: Path, row: type[RowT]) -> Iterator[RowT]:
 def scratch(*statements: str) -> sqlite3.Connection:
     """A database in a temporary file of its own: however much of a run is in it, it takes next to no memory."""
     database = sqlite3.connect("")
-    for statement in ("PRAGMA journal_mode = OFF", *statements):
+    for statement in ("PRAGMA journal_mode = OFF", "PRAGMA cache_size = -256", *statements):  # kB
         database.execute(statement)
     return database
 

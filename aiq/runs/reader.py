@@ -5,19 +5,24 @@ The same rows as pandas frames: `aiq.runs.frames`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import TypeVar
 
 from aiq import datasets
+from aiq.core.base import Record
 from aiq.core.errors import AiqError, UserError, say
 from aiq.core.run_settings import DatasetSettings
-from aiq.core.samples import SampleKey
+from aiq.core.samples import Ids, SampleKey
 from aiq.core.usage import Usage, UsageLedger
 from aiq.runs.folder import RunFolder, Writer, natural
-from aiq.runs.journal import read_journal, torn_bytes
+from aiq.runs.journal import read_journal, read_lines, scratch, torn_bytes, whole_lines
 from aiq.runs.manifest import Manifest, RunSpec
 from aiq.runs.rows import SampleRow, ScoreRow, StoredPage
 from aiq.runs.state import RunState
 from aiq.runs.summary import Summary, summarise
 
+RowT = TypeVar("RowT", bound=Record)
 Whose = Callable[[Writer], bool]
 """Chooses among those who have written to a run."""
 
@@ -27,16 +32,26 @@ def everyone(writer: Writer) -> bool:
     return True
 
 
+def placed(folder: RunFolder, name: str, row: type[RowT], whose: Whose = everyone) -> Iterator[tuple[RowT, Path, int]]:
+    """The rows of a run's journals of this name, and where each is, for `row_at`. Raises as `read_journal` does."""
+    for path in folder.journals(name, whose):
+        for found, start in read_lines(path, row.model_validate_json):
+            yield found, path, start
+
+
+def row_at(row: type[RowT], path: Path, start: int) -> RowT:
+    """The row of a journal that begins at this byte."""
+    return row.model_validate_json(next(whole_lines(path, start)))
+
+
 def every_sample(folder: RunFolder, whose: Whose = everyone) -> Iterator[SampleRow]:
     """The rows of all attempts, superseded ones too. Raises UserError for a line that is no such row."""
-    for path in folder.journals("samples", whose):
-        yield from read_journal(path, SampleRow)
+    return (row for row, *_ in placed(folder, "samples", SampleRow, whose))
 
 
 def every_score(folder: RunFolder, whose: Whose = everyone) -> Iterator[ScoreRow]:
     """The rows of all scores, superseded ones too. Raises UserError for a line that is no such row."""
-    for path in folder.journals("scores", whose):
-        yield from read_journal(path, ScoreRow)
+    return (row for row, *_ in placed(folder, "scores", ScoreRow, whose))
 
 
 def spent(folder: RunFolder, whose: Whose) -> UsageLedger:
@@ -69,6 +84,36 @@ def read_scores(folder: RunFolder, samples: Mapping[SampleKey, SampleRow]) -> di
         if row.key in samples and samples[row.key].attempt == row.attempt:
             found[row.key][row.judge, row.metric] = row
     return {key: list(scores.values()) for key, scores in found.items()}
+
+
+def attempts_in_order(folder: RunFolder, manifest: Manifest, ids: Ids) -> Iterator[tuple[SampleRow, list[ScoreRow]]]:
+    """The last attempt of each key with its scores by the run's judges, one in memory at a time.
+
+    Samples in the order of the ids, which are their dataset's, then those that it lacks.
+    """
+    hashes = {metric.name: judge.hash for judge in manifest.judges for metric in judge.metrics}
+    with closing(
+        scratch(
+            "CREATE TABLE attempts (sample, epoch, place, file, start, PRIMARY KEY (sample, epoch))",
+            "CREATE TABLE scores (sample, epoch, file, start)",
+            "CREATE INDEX of_attempt ON scores (sample, epoch)",
+        )
+    ) as rows:
+        rows.create_collation("by_number", lambda a, b: (natural(a) > natural(b)) - (natural(a) < natural(b)))
+        for row, path, start in placed(folder, "samples", SampleRow):
+            place = ids.place(row.sample_id)
+            known = (*row.key, len(ids) if place is None else place, str(path), start)
+            rows.execute("REPLACE INTO attempts VALUES (?, ?, ?, ?, ?)", known)
+        for score, path, start in placed(folder, "scores", ScoreRow):
+            if not hashes or hashes.get(score.metric) == score.judge_hash:
+                rows.execute("INSERT INTO scores VALUES (?, ?, ?, ?)", (*score.key, str(path), start))
+        for *key, file, start in rows.execute(
+            "SELECT sample, epoch, file, start FROM attempts ORDER BY place, sample COLLATE by_number, epoch"
+        ):
+            row = row_at(SampleRow, Path(file), start)
+            places = rows.execute("SELECT file, start FROM scores WHERE sample = ? AND epoch = ? ORDER BY rowid", key)
+            scored = (row_at(ScoreRow, Path(file), start) for file, start in places)
+            yield row, [*{(one.judge, one.metric): one for one in scored if one.attempt == row.attempt}.values()]
 
 
 def read_state(folder: RunFolder) -> RunState:

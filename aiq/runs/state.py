@@ -4,19 +4,23 @@ Runner, progress, summary and exit code all ask it, so that they cannot disagree
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from itertools import product
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from datetime import datetime
+from itertools import filterfalse
+from math import isnan, nan
+from operator import attrgetter
 from statistics import fmean
-from typing import Any, Final, TypeVar, get_args
+from typing import Any, Final, NamedTuple, get_args
 
 from aiq.core.errors import OUTAGES
 from aiq.core.reports import CAVEAT, Caveat, CitationStatus, Outcome
-from aiq.core.samples import SampleKey
+from aiq.core.samples import Keys, SampleKey
 from aiq.core.text import counted
 from aiq.core.tools import FETCH
 from aiq.core.usage import SpendName, Usage
 from aiq.runs.manifest import FailureRule, JudgeSpec, RunSpec, RunStatus
+from aiq.runs.packed import Packed
 from aiq.runs.rows import AttemptStatus, SampleRow, ScoreRow, ScoreStatus
 from aiq.stats.noise import NOISE
 
@@ -29,17 +33,22 @@ SPEND: Final[Mapping[SpendName, "Callable[[AttemptState], float | None]"]] = {
     "seconds": lambda attempt: attempt.seconds or None,  # of a baseline they are not known
 }
 
-T = TypeVar("T")
 
-_NO_DETAIL: Final[Mapping[str, Any]] = {}
+_FIGURES: Final = attrgetter(*(field.name for field in fields(Usage)))
 
 
-@dataclass(frozen=True, slots=True)
-class AttemptState:
-    """What a run keeps in memory of an attempt; all else is in its row. `usage`: of all roles; `seconds`: wall time."""
+class AttemptState(NamedTuple):
+    """What a run keeps of an attempt; all else is in its row. The first five are its own, the others it may share.
 
-    sample_hash: str
+    `sample_hash`: its first 16 characters, which are all. `started`: seconds since 1970; 0 of a baseline, as `seconds`
+    of wall time. `usage`: of all roles.
+    """
+
     attempt: int
+    sample_hash: str
+    started: float
+    seconds: float
+    usage: Usage
     status: AttemptStatus
     outcome: Outcome | None
     answered: bool
@@ -48,25 +57,19 @@ class AttemptState:
     route: str | None
     citation_status: CitationStatus | None
     error: str | None
-    started: str
-    seconds: float
-    usage: Usage
     denied: int
     tags: Mapping[str, str]
     tools: Mapping[str, Mapping[str, int]]
     outages: Mapping[str, str]
 
     @classmethod
-    def of(cls, row: SampleRow, known: dict[str, Any]) -> "AttemptState":
-        """`known`: what other attempts have, by its text; most have the same few."""
-
-        def shared(value: T) -> T:
-            found: T = known.setdefault(repr(value), value)
-            return found
-
+    def of(cls, row: SampleRow) -> "AttemptState":
         return cls(
-            sample_hash=row.sample_hash,
             attempt=row.attempt,
+            sample_hash=row.sample_hash,
+            started=datetime.fromisoformat(row.timing.started).timestamp() if row.timing.started else 0.0,
+            seconds=row.timing.seconds,
+            usage=sum(row.usage.values(), Usage()),
             status=row.status,
             outcome=row.outcome,
             answered=row.answered,
@@ -74,32 +77,81 @@ class AttemptState:
             failed=row.failed,
             route=row.route,
             citation_status=row.citation_status,
-            error=shared(str(row.error)) if row.error else None,
-            started=row.timing.started,
-            seconds=row.timing.seconds,
-            usage=shared(sum(row.usage.values(), Usage())),
+            error=str(row.error) if row.error else None,
             denied=row.denied,
-            tags=shared(row.tags),
-            tools=shared(row.tools),
-            outages=shared(row.outages),
+            tags=row.tags,
+            tools=row.tools,
+            outages=row.outages,
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreState:
-    """What a run keeps in memory of a score. `parts`, `why` as of its row; `value`: whether the first part is one."""
+class ScoreState(NamedTuple):
+    """What a run keeps of a score. `parts`, `why` as of its row; `value`: whether the first part is one.
+
+    The first two are its own, the others it may share.
+    """
 
     attempt: int
-    status: ScoreStatus
     parts: tuple[float, float] | None
+    status: ScoreStatus
     is_value: bool
     why: str | None
-    detail: Mapping[str, Any] = field(hash=False)
+    detail: Mapping[str, Any]
 
     @classmethod
     def of(cls, row: ScoreRow) -> "ScoreState":
         kept = {name: value for name, value in row.detail.items() if name in (NOISE, CAVEAT)}
-        return cls(row.attempt, row.status, row.parts, row.value is not None, row.why, kept or _NO_DETAIL)
+        return cls(row.attempt, row.parts, row.status, row.value is not None, row.why, kept)
+
+
+class Attempts(Mapping[SampleKey, AttemptState]):
+    """The last attempt of each key, packed, in the order of the keys where these are `Keys`, else as they came."""
+
+    def __init__(self, keys: Sequence[SampleKey]) -> None:
+        self._places = keys if isinstance(keys, Keys) else {key: place for place, key in enumerate(keys)}
+        self._rows = Packed("I16s10d", len(keys))
+
+    def place(self, key: SampleKey) -> int | None:
+        """Where a key is among them, if it may have an attempt."""
+        return self._places.place(key) if isinstance(self._places, Keys) else self._places.get(key)
+
+    def add(self, key: SampleKey) -> int | None:
+        """Where a key is, from now on if it was not; None for one that `Keys` lack."""
+        if isinstance(self._places, Keys):
+            return self._places.place(key)
+        return self._places.setdefault(key, len(self._places))
+
+    def last(self, place: int) -> int:
+        """Which attempt the last one is at this place; 0 where there is none."""
+        return self._rows.first(place)
+
+    def at(self, place: int) -> AttemptState | None:
+        if (row := self._rows.get(place)) is None:
+            return None
+        (number, digest, started, seconds, *counts, cost, guessed, dollars), shared = row
+        spent: list[Any] = [*map(int, counts), None if isnan(cost) else cost, int(guessed), dollars]
+        return AttemptState(number, digest.rstrip(b"\0").decode(), started, seconds, Usage(*spent), *shared)
+
+    def set(self, place: int, attempt: AttemptState) -> None:
+        number, digest, started, seconds, used, *shared = attempt
+        spent = (nan if value is None else value for value in _FIGURES(used))
+        self._rows.set(place, (number, digest.encode(), started, seconds, *spent), shared)
+
+    def __getitem__(self, key: SampleKey) -> AttemptState:
+        place = self.place(key)
+        if place is None or (attempt := self.at(place)) is None:
+            raise KeyError(key)
+        return attempt
+
+    def __iter__(self) -> Iterator[SampleKey]:
+        return (key for place, key in enumerate(self._places) if self.last(place))
+
+    def __len__(self) -> int:
+        return sum(n for _, n in self._rows.kinds())
+
+    def kinds(self) -> Iterator[tuple[AttemptState, int]]:
+        """An attempt, without figures of its own, for all that share the rest, and how many these are."""
+        return ((AttemptState(0, "", 0.0, 0.0, Usage(), *shared), n) for shared, n in self._rows.kinds())
 
 
 class RunState:
@@ -107,33 +159,29 @@ class RunState:
 
     def __init__(self, spec: RunSpec) -> None:
         self.spec = spec
-        self.attempts: dict[SampleKey, AttemptState] = {}
-        self._known: dict[str, Any] = {}
-        self._known_scores: dict[ScoreState, ScoreState] = {}
+        self.attempts = Attempts(spec.keys)
         self.usage: dict[str, defaultdict[str, Usage]] = {"agent": defaultdict(Usage), "judge": defaultdict(Usage)}
         self.tool_calls = 0  # of superseded attempts too, as `spent`
         self._judge_hashes = {metric.name: judge.hash for judge in spec.judges for metric in judge.metrics}
-        self._places = {name: place for place, name in enumerate(spec.metrics)}
-        self._scores: dict[SampleKey, list[ScoreState | None]] = {}
-        """By key, in the order of the metrics."""
+        self._scores = {name: Packed("I2d", len(spec.keys)) for name in spec.metrics}
 
     def add_attempt(self, row: SampleRow) -> None:
-        self.attempts[row.key] = AttemptState.of(row, self._known)
-        self._spend("agent", row.usage)
-        self.tool_calls += row.tool_calls
+        """Take an attempt over, unless the run lacks its key."""
+        if (place := self.attempts.add(row.key)) is not None:
+            self.attempts.set(place, AttemptState.of(row))
+            self._spend("agent", row.usage)
+            self.tool_calls += row.tool_calls
 
     def add_scores(self, rows: Iterable[ScoreRow]) -> None:
-        """Take the scores over; those of a judge that has changed since count as none, and only their spend stays."""
+        """Take over the scores of the run's keys; of those of a judge that has changed since only the spend stays."""
         for row in rows:
+            if (place := self.attempts.add(row.key)) is None:
+                continue
             self._spend("judge", row.usage or {})
-            if (place := self._places.get(row.metric)) is not None:
-                scores = self._scores.setdefault(row.key, [None] * len(self._places))
+            if (scores := self._scores.get(row.metric)) is not None:
                 holds = row.judge_hash == self._judge_hashes[row.metric]
-                scores[place] = self._shared(ScoreState.of(row)) if holds else None
-
-    def _shared(self, score: ScoreState) -> ScoreState:
-        """The same score of another attempt, if there is one; details differ."""
-        return score if score.detail else self._known_scores.setdefault(score, score)
+                attempt, parts, *shared = ScoreState.of(row)
+                scores.set(place, (attempt if holds else 0, *(parts or (nan, nan))), shared)  # no attempt is 0
 
     def _spend(self, account: str, usage: Mapping[str, Usage]) -> None:
         for role, used in usage.items():
@@ -152,33 +200,35 @@ class RunState:
 
     def score(self, key: SampleKey, metric: str) -> ScoreState | None:
         """The score of the key's last attempt; None where there is none."""
-        scores = self._scores.get(key)
-        found = scores[self._places[metric]] if scores else None
-        attempt = self.attempts.get(key)
-        return found if found and attempt and found.attempt == attempt.attempt else None
+        place = self.attempts.place(key)
+        return None if place is None else self.score_at(place, metric)
+
+    def score_at(self, place: int, metric: str) -> ScoreState | None:
+        """As `score`, by where the key is."""
+        if (found := self._scores[metric].get(place)) is None:
+            return None
+        (attempt, over, under), shared = found
+        if not attempt or attempt != self.attempts.last(place):
+            return None
+        return ScoreState(attempt, None if isnan(over) else (over, under), *shared)
 
     def judged(self, key: SampleKey, judge: JudgeSpec) -> bool:
         """Whether each metric of the judge has a score or a reason; errors and missing parts are worth another try."""
         scores = self._scored(key, judge)
         if len(scores) < len(judge.metrics) or any(found.status == "error" for found in scores):
             return False
-        caveat = self._caveat(key, judge)
+        caveat = _caveat(scores)
         return caveat is None or not (caveat.retry and caveat.n)
 
     def _scored(self, key: SampleKey, judge: JudgeSpec) -> list[ScoreState]:
         """The judge's scores of the key's last attempt."""
         return [found for metric in judge.metrics if (found := self.score(key, metric.name)) is not None]
 
-    def _caveat(self, key: SampleKey, judge: JudgeSpec) -> Caveat | None:
-        """What the judge's scores of the key's last attempt do without."""
-        details = (found.detail for found in self._scored(key, judge))
-        return next((Caveat.model_validate(detail[CAVEAT]) for detail in details if CAVEAT in detail), None)
-
     def caveats(self) -> dict[str, Caveat]:
         """By judge: what its scores do without, over all keys; judges that miss nothing are absent."""
         found: dict[str, Caveat] = {}
         for judge, key in self._where(lambda score: CAVEAT in score.detail):
-            if (caveat := self._caveat(key, judge)) is not None:
+            if (caveat := _caveat(self._scored(key, judge))) is not None:
                 found[judge.name] = found[judge.name] + caveat if judge.name in found else caveat
         return {name: caveat for name, caveat in found.items() if caveat.n}
 
@@ -186,9 +236,10 @@ class RunState:
         """Whether nothing at all is left to do at this key."""
         return self.attempted(key) and all(self.judged(key, judge) for judge in self.spec.judges)
 
-    def left(self) -> list[SampleKey]:
+    def left(self) -> Sequence[SampleKey]:
         """The keys at which something is left to do."""
-        return [key for key in self.spec.keys if not self.done(key)]
+        keys = self.spec.keys
+        return keys.where(lambda key: not self.done(key)) if isinstance(keys, Keys) else [*filterfalse(self.done, keys)]
 
     def judge_error(self, key: SampleKey, judge: JudgeSpec) -> str | None:
         """The error of the judge on this key's last attempt, if it failed."""
@@ -203,28 +254,30 @@ class RunState:
         return found
 
     def _where(self, holds: Callable[[ScoreState], bool]) -> Iterator[tuple[JudgeSpec, SampleKey]]:
-        """Judge by judge, the keys at which this holds of a score of anybody's."""
-        keys = {key for key, scores in self._scores.items() if any(score and holds(score) for score in scores)}
-        return product(self.spec.judges, [key for key in self.spec.keys if key in keys] if keys else ())
+        """Judge by judge, all keys, if this holds of any score at all."""
+        kinds = (ScoreState(0, None, *shared) for scores in self._scores.values() for shared, _ in scores.kinds())
+        keys = self.spec.keys if any(map(holds, kinds)) else ()
+        return ((judge, key) for judge in self.spec.judges for key in keys)
 
     def by_sample(
         self, metric: str, keys: Iterable[SampleKey] | None = None, rule: FailureRule | None = None
     ) -> dict[str, list[tuple[float, float]]]:
         """A metric's scores that count, by sample: `parts` of each epoch. All keys and the run's rule by default."""
         found: dict[str, list[tuple[float, float]]] = {}
-        for sample, parts in self.counting(metric, self.spec.keys if keys is None else keys, rule):
+        places = map(self.attempts.place, self.spec.keys if keys is None else keys)
+        for sample, parts in self.counting(metric, (place for place in places if place is not None), rule):
             found.setdefault(sample, []).append(parts)
         return found
 
     def counting(
-        self, metric: str, keys: Iterable[SampleKey], rule: FailureRule | None = None
+        self, metric: str, places: Iterable[int], rule: FailureRule | None = None
     ) -> Iterator[tuple[str, tuple[float, float]]]:
-        """A metric's scores that count, in the order of the keys: the sample, and `parts`."""
+        """A metric's scores that count, of the keys at these places: the sample, and `parts`."""
         counted = _COUNTED[rule or self.spec.failures.agent_failures]
-        for key in keys:
-            scored = self.score(key, metric)
+        for place in places:
+            scored = self.score_at(place, metric)
             if scored is not None and scored.status in counted and scored.parts is not None:
-                yield key.sample_id, scored.parts
+                yield self.spec.keys[place].sample_id, scored.parts
 
     def spend_by_sample(self, name: SpendName, keys: Iterable[SampleKey] | None = None) -> dict[str, float]:
         """What the last attempts spent, by sample, the mean over its epochs; empty where one of them is not known."""
@@ -238,19 +291,25 @@ class RunState:
     def tools(self) -> dict[str, Counter[str]]:
         """Calls of the agents' tools by outcome (`ok` or the kind of error), tools in alphabetical order."""
         counts: dict[str, Counter[str]] = {}
-        for attempt in self.attempts.values():
+        for attempt, n in self.attempts.kinds():
             for tool, outcomes in attempt.tools.items():
-                counts.setdefault(tool, Counter()).update(outcomes)
+                counts.setdefault(tool, Counter()).update({kind: n * calls for kind, calls in outcomes.items()})
         return dict(sorted(counts.items()))
 
     def outages(self) -> dict[str, str]:
         """By tool, in the order of the keys, the first error of the service behind it."""
-        rows = [self.attempts[key] for key in self.spec.keys if key in self.attempts]
-        return {tool: why for row in reversed(rows) for tool, why in row.outages.items()}
+        found: dict[str, str] = {}
+        if any(attempt.outages for attempt, _ in self.attempts.kinds()):
+            for key in self.spec.keys:
+                attempt = self.attempts.get(key)
+                found = {**attempt.outages, **found} if attempt and attempt.outages else found
+        return found
 
     def statuses(self) -> dict[str, int]:
         """How many keys ended how, in the order in which `AttemptStatus` has them."""
-        counts = Counter(attempt.status for attempt in self.attempts.values())
+        counts = Counter[str]()
+        for attempt, n in self.attempts.kinds():
+            counts[attempt.status] += n
         return {status: counts[status] for status in get_args(AttemptStatus) if counts[status]}
 
     def exit_code(self, status: RunStatus) -> int:
@@ -274,3 +333,8 @@ class RunState:
                 calls = counted(out, "call")
                 rates.append((out, out, f"{tool} served in none of {calls} (the first: {self.outages().get(tool)})"))
         return [words for n, of, words in rates if n > self.spec.failures.max_error_rate * of]
+
+
+def _caveat(scores: Iterable[ScoreState]) -> Caveat | None:
+    """What a judge's scores of an attempt do without."""
+    return next((Caveat.model_validate(score.detail[CAVEAT]) for score in scores if CAVEAT in score.detail), None)

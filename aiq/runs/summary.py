@@ -2,9 +2,10 @@
 
 import math
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from itertools import groupby
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, groupby
 from operator import itemgetter
 from statistics import fmean, median, variance
 from typing import Any, Literal, get_args
@@ -13,10 +14,9 @@ from pydantic import Field, model_validator
 
 from aiq.core.base import Record
 from aiq.core.reports import Caveat, CitationStatus, Metric
-from aiq.core.samples import SampleKey
 from aiq.core.usage import Usage
 from aiq.runs.manifest import FailureRule, Manifest, RunStatus
-from aiq.runs.state import AttemptState, RunState
+from aiq.runs.state import AttemptState, RunState, ScoreState
 from aiq.stats.estimates import (
     Difference,
     Estimate,
@@ -154,8 +154,7 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
     rule = state.spec.failures.agent_failures
     other: FailureRule = "exclude" if rule == "worst" else "worst"
     declared = state.spec.metrics
-    metrics = figures.metrics(figures.attempts, rule)
-    attempts = list(figures.attempts.values())
+    metrics = figures.metrics(figures.places, rule)
     statuses = state.statuses()
     return Summary(
         intervals=state.spec.intervals,
@@ -164,24 +163,24 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
         status=manifest.status,
         offline=manifest.offline,
         elsewhere=manifest.elsewhere,
-        n_samples=len({key.sample_id for key in figures.attempts}),
-        n_attempts=len(attempts),
+        n_samples=sum(1 for _ in groupby(map(figures.sample, figures.places))),
+        n_attempts=len(figures.places),
         n_errors=statuses.get("failed", 0),
         statuses=statuses,
-        partial=sum(attempt.partial for attempt in attempts),
-        citation_statuses=_citation_statuses(attempts),
+        partial=sum(n * attempt.partial for attempt, n in state.attempts.kinds()),
+        citation_statuses=_citation_statuses(state),
         metrics=metrics,
         ranges={n: (m.low, m.high) for n, m in declared.items() if m.low is not None and m.high is not None},
         unavailable={name: figures.reason(name) for name in declared if name not in metrics},
         left_out={name: found for name in metrics if (found := figures.left_out(name, rule)) is not None},
         agent_failures=FailurePolicy(
             policy=rule,
-            failed=sum(attempt.failed for attempt in attempts),
+            failed=sum(n * attempt.failed for attempt, n in state.attempts.kinds()),
             alternative=other,
-            metrics=figures.metrics(figures.attempts, other),
+            metrics=figures.metrics(figures.places, other),
         ),
-        failures=causes(attempt.error for attempt in attempts if attempt.error),
-        denied=sum(attempt.denied for attempt in attempts),
+        failures=causes(figures.errors),
+        denied=sum(n * attempt.denied for attempt, n in state.attempts.kinds()),
         tools=state.tools(),
         outages=state.outages(),
         judge_errors={name: JudgeErrors(n=len(why), causes=causes(why)) for name, why in state.judge_errors().items()},
@@ -195,70 +194,89 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
         },
         cost_usd=state.spent().cost_usd,
         unreported_calls=state.spent().unreported_calls,
-        timing=_timing(sorted(attempt.seconds for attempt in attempts), run_seconds),
+        timing=_timing(figures.seconds(), run_seconds),
     )
 
 
 class _Figures:
-    """The estimates of a run, over all its attempts or some of them."""
+    """The estimates of a run, over all its attempts or some of them, by where their keys are."""
 
     def __init__(self, state: RunState) -> None:
         self._state = state
-        self.attempts = {key: state.attempts[key] for key in state.spec.keys if key in state.attempts}
-        self._scores = {
-            name: [score for key in self.attempts if (score := state.score(key, name))] for name in state.spec.metrics
-        }
-        self._failed = any(score.status == "agent_failed" for scores in self._scores.values() for score in scores)
+        self.places, self.errors = array("L"), list[str]()
+        self._tags: dict[str, dict[str, array[int]]] = {}
+        self._routes: defaultdict[str, _Route] = defaultdict(_Route)
+        for place in range(len(state.spec.keys)):
+            if (attempt := state.attempts.at(place)) is None:
+                continue
+            self.places.append(place)
+            self._routes[attempt.route or attempt.status].add(place, attempt)
+            self.errors += [attempt.error] if attempt.error else []
+            for tag, value in attempt.tags.items():
+                values = self._tags.setdefault(tag, {})
+                if value in values or len(values) <= MOST_SLICES:
+                    values.setdefault(value, array("L")).append(place)
+        self._found = {name: _Found(self.scores(name)) for name in state.spec.metrics}
+        self._failed = any(found.statuses["agent_failed"] for found in self._found.values())
         self._whole: dict[FailureRule, Mapping[str, Estimate]] = {}
 
-    def metrics(self, keys: Collection[SampleKey], rule: FailureRule) -> Mapping[str, Estimate]:
-        """Every metric that these keys have, in the order in which the judges declare them."""
-        if len(keys) < len(self.attempts):
-            return self._estimated(keys, rule)
+    def sample(self, place: int) -> str:
+        return self._state.spec.keys[place].sample_id
+
+    def scores(self, metric: str) -> Iterator[tuple[int, ScoreState | None]]:
+        return ((place, self._state.score_at(place, metric)) for place in self.places)
+
+    def seconds(self) -> list[float]:
+        """Of all attempts, in order."""
+        return sorted(chain.from_iterable(route.seconds for route in self._routes.values()))
+
+    def metrics(self, places: Sequence[int], rule: FailureRule) -> Mapping[str, Estimate]:
+        """Every metric that the keys there have, in the order in which the judges declare them."""
+        if len(places) < len(self.places):
+            return self._estimated(places, rule)
         rule = rule if self._failed else "exclude"  # then the rules come to the same
         if rule not in self._whole:
-            self._whole[rule] = self._estimated(self.attempts, rule)
+            self._whole[rule] = self._estimated(self.places, rule)
         return self._whole[rule]
 
-    def _estimated(self, keys: Iterable[SampleKey], rule: FailureRule) -> Mapping[str, Estimate]:
+    def _estimated(self, places: Iterable[int], rule: FailureRule) -> Mapping[str, Estimate]:
         estimates = {
-            name: estimate(metric, self._clusters(name, keys, rule), self._state.spec.intervals)
+            name: estimate(metric, self._clusters(name, places, rule), self._state.spec.intervals)
             for name, metric in self._state.spec.metrics.items()
             if self._applies(name)
         }
         return {name: found for name, found in estimates.items() if found is not None}
 
-    def _clusters(self, name: str, keys: Iterable[SampleKey], rule: FailureRule | None = None) -> Iterator[Pairs]:
+    def _clusters(self, name: str, places: Iterable[int], rule: FailureRule | None = None) -> Iterator[Pairs]:
         """A metric's scores that count, one sample in memory at a time: keys come sample by sample."""
-        for _, found in groupby(self._state.counting(name, keys, rule), itemgetter(0)):
+        for _, found in groupby(self._state.counting(name, places, rule), itemgetter(0)):
             yield [parts for _, parts in found]
 
     def _applies(self, metric: str) -> bool:
         """Whether any report of the run could have this metric; if none, a failure's worst value says nothing."""
-        found = {score.status for score in self._scores[metric]}
-        return "scored" in found or "not_applicable" not in found
+        statuses = self._found[metric].statuses
+        return "scored" in statuses or "not_applicable" not in statuses
 
     def reason(self, metric: str) -> str:
         """Why a declared metric has no number."""
         for status in ("not_applicable", "error", "agent_failed"):
-            reasons = [score.why for score in self._scores[metric] if score.status == status and score.why]
-            if reasons:
-                return "the judge failed" if status == "error" else reasons[0]  # why: `judge_errors`
-        return "its denominators sum to 0" if self._scores[metric] else "nothing was scored"
+            scores = (score for _, score in self.scores(metric) if score and score.status == status)
+            if reason := next((score.why for score in scores if score.why), None):
+                return "the judge failed" if status == "error" else reason  # why: `judge_errors`
+        return "its denominators sum to 0" if self._found[metric].statuses else "nothing was scored"
 
     def left_out(self, name: str, rule: FailureRule) -> LeftOut | None:
         """None where every attempt has the metric."""
-        metric, attempts = self._state.spec.metrics[name], self.attempts.items()
-        status = {key: (score := self._state.score(key, name)) and score.status for key, _ in attempts}
-        unjudged = [key for key, one in attempts if status[key] in ("error", None) and one.status != "cancelled"]
-        counts = Counter(status.values())
-        failed, missing = counts["agent_failed"], counts["not_applicable"]
+        metric, statuses = self._state.spec.metrics[name], self._found[name].statuses
+        keys = [self._state.spec.keys[place] for place in self._found[name].unscored]
+        unjudged = [key for key in keys if self._state.attempts[key].status != "cancelled"]
+        failed, missing = statuses["agent_failed"], statuses["not_applicable"]
         if not (failed or unjudged or missing):
             return None
         found = LeftOut(failed=failed, unjudged=len(unjudged), not_applicable=missing)
         if not unjudged or metric.estimator == "ratio" or metric.low is None or metric.high is None:
             return found
-        scores = self._state.by_sample(name, self.attempts, rule)
+        scores = self._state.by_sample(name, rule=rule)
         ends = []
         for value in (metric.low, metric.high):
             filled = {sample: list(epochs) for sample, epochs in scores.items()}
@@ -270,47 +288,62 @@ class _Figures:
     def noise(self) -> dict[str, RunNoise]:
         """How far judgements of one report lie apart, for the metrics that were judged more than once."""
         found = {}
-        for name, scores in self._scores.items():
-            noise = pooled([Noise.model_validate(score.detail[NOISE]) for score in scores if NOISE in score.detail])
-            if noise is not None:
+        for name, scores in self._found.items():
+            if (noise := pooled(scores.noise)) is not None:
                 found[name] = noise.within(self._variance(name))
         return found
 
     def _variance(self, name: str) -> float | None:
         """Of the metric's mean, with all that makes it vary; None for ratios, and for less than two samples."""
-        values = [fmean(value for value, _ in cluster) for cluster in self._clusters(name, self.attempts)]
+        values = [fmean(value for value, _ in cluster) for cluster in self._clusters(name, self.places)]
         mean_of = self._state.spec.metrics[name].estimator == "mean"
         return variance(values) / len(values) if mean_of and len(values) > 1 else None
 
     def slices(self, rule: FailureRule) -> dict[str, dict[str, Mapping[str, Estimate]]]:
         """Metrics by tag and value, both in alphabetical order; a tag with one value alone says nothing."""
-        groups: dict[str, dict[str, list[SampleKey]]] = {}
-        for key, attempt in self.attempts.items():
-            for tag, value in attempt.tags.items():
-                groups.setdefault(tag, {}).setdefault(value, []).append(key)
         return {
-            tag: {value: self.metrics(keys, rule) for value, keys in sorted(values.items())}
-            for tag, values in sorted(groups.items())
+            tag: {value: self.metrics(places, rule) for value, places in sorted(values.items())}
+            for tag, values in sorted(self._tags.items())
             if 1 < len(values) <= MOST_SLICES
         }
 
     def routes(self, rule: FailureRule) -> dict[str, RouteSummary]:
         """By route, in alphabetical order; attempts without one by their status."""
-        groups: dict[str, list[SampleKey]] = {}
-        for key, attempt in self.attempts.items():
-            groups.setdefault(attempt.route or attempt.status, []).append(key)
-        found = {}
-        for route, keys in sorted(groups.items()):
-            attempts = [self.attempts[key] for key in keys]
-            spent = sum((attempt.usage for attempt in attempts), Usage())
-            found[route] = RouteSummary(
-                n=len(keys),
-                metrics=self.metrics(keys, rule),
-                cost_usd=spent.cost_usd,
-                unreported_calls=spent.unreported_calls,
-                mean_seconds=fmean(attempt.seconds for attempt in attempts),
+        return {
+            name: RouteSummary(
+                n=len(route.places),
+                metrics=self.metrics(route.places, rule),
+                cost_usd=route.usage.cost_usd,
+                unreported_calls=route.usage.unreported_calls,
+                mean_seconds=fmean(route.seconds),
             )
-        return found
+            for name, route in sorted(self._routes.items())
+        }
+
+
+class _Route:
+    """The attempts that took one."""
+
+    def __init__(self) -> None:
+        self.places, self.seconds, self.usage = array("L"), array("d"), Usage()
+
+    def add(self, place: int, attempt: AttemptState) -> None:
+        self.places.append(place)
+        self.seconds.append(attempt.seconds)
+        self.usage += attempt.usage
+
+
+class _Found:
+    """What there is of a metric: scores by status, the places without a judgement, the judges' noise."""
+
+    def __init__(self, scores: Iterable[tuple[int, ScoreState | None]]) -> None:
+        self.statuses, self.unscored, self.noise = Counter[str](), array("L"), list[Noise]()
+        for place, score in scores:
+            if score is None or score.status == "error":
+                self.unscored.append(place)
+            if score is not None:
+                self.statuses[score.status] += 1
+                self.noise += [Noise.model_validate(score.detail[NOISE])] if NOISE in score.detail else []
 
 
 def causes(messages: Iterable[str]) -> dict[str, int]:
@@ -351,9 +384,11 @@ def difference(
     return paired_means(before, after, metric.span, method, level)
 
 
-def _citation_statuses(attempts: Iterable[AttemptState]) -> dict[str, int]:
+def _citation_statuses(state: RunState) -> dict[str, int]:
     """How many reports have which citation status, the best first; reports of which none is known are not in it."""
-    counts = Counter(attempt.citation_status for attempt in attempts)
+    counts = Counter[str | None]()
+    for attempt, n in state.attempts.kinds():
+        counts[attempt.citation_status] += n
     return {status: counts[status] for status in get_args(CitationStatus) if counts[status]}
 
 

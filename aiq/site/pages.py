@@ -19,14 +19,14 @@ from filelock import FileLock
 
 from aiq import __version__
 from aiq.analysis.reliability import reliabilities
+from aiq.core.garbage import OF_A_RUN, collected_after
 from aiq.core.seeds import derive
 from aiq.datasets import Samples
 from aiq.runs.events import EventReader
-from aiq.runs.folder import MANIFEST, SWEEP_FILE, RunFolder, natural
-from aiq.runs.journal import read_lines, scratch, unwritable, whole_lines, writable
+from aiq.runs.folder import MANIFEST, SWEEP_FILE, RunFolder
+from aiq.runs.journal import unwritable, whole_lines, writable
 from aiq.runs.manifest import Manifest
-from aiq.runs.reader import read_dataset, summary_of
-from aiq.runs.rows import SampleRow, ScoreRow
+from aiq.runs.reader import attempts_in_order, read_dataset, summary_of
 from aiq.runs.sweeps import Sweep, SweepFolder
 from aiq.site import records
 from aiq.site.markdown import environment
@@ -55,28 +55,33 @@ class Chunks:
 
     def __init__(self, folder: Path, name: str) -> None:
         self._folder, self._name = folder, name
-        self._number, self._lines, self._size = 0, list[str](), 0
+        self._number, self._size = 0, 0
+        self._lines = TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115  until `close`
 
     def add(self, record: Any) -> int:
         """The number of the script that has the record."""
         line = data_line(record)
-        if self._lines and self._size + len(line) > CHUNK * (1 + self._number // LONGER_AFTER):
+        if self._size and self._size + len(line) > CHUNK * (1 + self._number // LONGER_AFTER):
             self._write()
             self._number += 1
-        self._lines.append(line)
+        self._lines.write(line)
         self._size += len(line)
         return self._number
 
     def close(self) -> None:
         """Write what is left, and remove scripts of an earlier time beyond it."""
         self._write()
+        self._lines.close()
         for path in self._folder.glob(f"{self._name}-*.js"):
             if int(path.stem.rpartition("-")[2]) > self._number:
                 path.unlink()
 
     def _write(self) -> None:
+        self._lines.seek(0)
         replace(self._folder / f"{self._name}-{self._number}.js", self._lines)
-        self._lines, self._size = [], 0
+        self._lines.seek(0)
+        self._lines.truncate()
+        self._size = 0
 
 
 def data_line(record: Any) -> str:
@@ -112,6 +117,7 @@ def replace(path: Path, text: Iterable[str]) -> None:
         raise unwritable(path, error) from None
 
 
+@collected_after(OF_A_RUN)
 def write_run(folder: RunFolder, samples: Samples | None = None) -> Path:
     """Write the page of a run and its line in the index. Returns the page's path.
 
@@ -193,57 +199,21 @@ def stamp(folder: Path) -> str:
 
 def _write_samples(folder: RunFolder, manifest: Manifest, known: Samples, table: "Table") -> None:
     """Write the scripts of samples and their timelines, and fill the table, one row in memory at a time."""
-    events = EventReader(folder)
     texts, lines = Chunks(folder.path / SITE, "samples"), Chunks(folder.path / SITE, "events")
-    for row, found in _attempts(folder, manifest, known):
-        shown = records.of_sample(row, found, known.get(row.sample_id), manifest)
-        agent, judges = (timeline(events.read(row.key, row.attempt, account)) for account in ("agent", "judge"))
-        shown["writer"] = writer_of(row.raw_report or row.report or "", agent)
-        calls = agent.pop("calls")
-        del judges["calls"]
-        for source in shown["sources"]:
-            source["event"] = calls.get(source.pop("call"))
-        texts_at = texts.add(shown)
-        events_at = lines.add({"id": row.sample_id, "epoch": row.epoch, "agent": agent, "judge": judges})
-        table.add({**records.of_attempt(row, found), "texts": texts_at, "events": events_at})
+    with closing(EventReader(folder)) as events:
+        for row, found in attempts_in_order(folder, manifest, known.ids):
+            shown = records.of_sample(row, found, known.get(row.sample_id), manifest)
+            agent, judges = (timeline(events.read(row.key, row.attempt, account)) for account in ("agent", "judge"))
+            shown["writer"] = writer_of(row.raw_report or row.report or "", agent)
+            calls = agent.pop("calls")
+            del judges["calls"]
+            for source in shown["sources"]:
+                source["event"] = calls.get(source.pop("call"))
+            texts_at = texts.add(shown)
+            events_at = lines.add({"id": row.sample_id, "epoch": row.epoch, "agent": agent, "judge": judges})
+            table.add({**records.of_attempt(row, found), "texts": texts_at, "events": events_at})
     texts.close()
     lines.close()
-
-
-def _attempts(folder: RunFolder, manifest: Manifest, known: Samples) -> Iterator[tuple[SampleRow, list[ScoreRow]]]:
-    """The last attempt of each key with its scores; samples in the order of the dataset, then those not in it."""
-    order = known.places
-    hashes = {metric.name: judge.hash for judge in manifest.judges for metric in judge.metrics}
-    with closing(
-        scratch(
-            "CREATE TABLE attempts (sample, epoch, place, file, start, PRIMARY KEY (sample, epoch))",
-            "CREATE TABLE scores (sample, epoch, file, start)",
-            "CREATE INDEX of_attempt ON scores (sample, epoch)",
-        )
-    ) as rows:
-        rows.create_collation("by_number", lambda a, b: (natural(a) > natural(b)) - (natural(a) < natural(b)))
-        rows.executemany(
-            "REPLACE INTO attempts VALUES (?, ?, ?, ?, ?)",
-            (
-                (*row.key, order.get(row.sample_id, len(order)), *at)
-                for row, *at in _placed(folder, "samples", SampleRow)
-            ),
-        )
-        rows.executemany(
-            "INSERT INTO scores VALUES (?, ?, ?, ?)",
-            (
-                (*row.key, *at)
-                for row, *at in _placed(folder, "scores", ScoreRow)
-                if not hashes or hashes.get(row.metric) == row.judge_hash
-            ),
-        )
-        for *key, file, start in rows.execute(
-            "SELECT sample, epoch, file, start FROM attempts ORDER BY place, sample COLLATE by_number, epoch"
-        ):
-            row = _read(file, start, SampleRow)
-            places = rows.execute("SELECT file, start FROM scores WHERE sample = ? AND epoch = ? ORDER BY rowid", key)
-            scored = (_read(file, start, ScoreRow) for file, start in places)
-            yield row, [*{(one.judge, one.metric): one for one in scored if one.attempt == row.attempt}.values()]
 
 
 class Table:
@@ -285,17 +255,6 @@ class Table:
             yield before + _json(some)[1:-1]
             before = ","
         yield "]"
-
-
-def _placed(folder: RunFolder, name: str, row: Any) -> Iterator[tuple[Any, str, int]]:
-    """The rows of a run's files, and where each is."""
-    for path in folder.journals(name):
-        for found, start in read_lines(path, row.model_validate_json):
-            yield found, str(path), start
-
-
-def _read(file: str, start: int, row: Any) -> Any:
-    return row.model_validate_json(next(whole_lines(Path(file), start)))
 
 
 @cache

@@ -5,6 +5,7 @@ cluster there is no interval.
 """
 
 import math
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Literal
@@ -18,6 +19,10 @@ Values = Sequence[float]
 
 Pairs = Sequence[tuple[float, float]]
 """A sample's (numerator, denominator), one an epoch."""
+
+
+Columns = tuple["array[float]", "array[float]"]
+"""Numerators and denominators, one a cluster."""
 
 
 class Estimate(Record):
@@ -58,7 +63,7 @@ def mean_estimate(
     cluster-robust error for clusters of equal weight (Miller 2024, "Adding Error Bars to Evals",
     section 2.2, where clusters are of equal size). It is the ratio whose denominators are 1.
     """
-    return _estimate([(fmean(cluster), 1.0) for cluster in clusters if cluster], "mean", low, high, method)
+    return _estimate(_columns((fmean(cluster), 1.0) for cluster in clusters if cluster), "mean", low, high, method)
 
 
 def ratio_estimate(
@@ -70,16 +75,16 @@ def ratio_estimate(
     d_i = R - R without cluster i = (x_i - R y_i) / (Y - y_i). The linearised variance (Cochran 1977, "Sampling
     Techniques", 6.4), with Y below, is too small for few clusters of unequal size.
     """
-    return _estimate([_sums(cluster) for cluster in clusters if cluster], "ratio", low, high, method)
+    return _estimate(_columns(_sums(cluster) for cluster in clusters if cluster), "ratio", low, high, method)
 
 
 def _estimate(
-    totals: Pairs, estimator: Literal["mean", "ratio"], low: float | None, high: float | None, method: Method
+    totals: Columns, estimator: Literal["mean", "ratio"], low: float | None, high: float | None, method: Method
 ) -> Estimate | None:
     if (ratio := _ratio(totals)) is None:
         return None
     interval = mean_interval(ratio, _residuals(totals, ratio), low, high, method)
-    return Estimate(mean=ratio, ci95=interval, n=len(totals), estimator=estimator)
+    return Estimate(mean=ratio, ci95=interval, n=len(totals[0]), estimator=estimator)
 
 
 def paired_means(
@@ -133,7 +138,7 @@ def _paired(
     level: float,
 ) -> Difference | None:
     common = sorted(first.keys() & second.keys())
-    before, after = [first[sample] for sample in common], [second[sample] for sample in common]
+    before, after = (_columns(of[sample] for sample in common) for of in (first, second))
     old, new = _ratio(before), _ratio(after)
     if old is None or new is None:
         return None
@@ -150,15 +155,25 @@ def _sums(pairs: Pairs) -> tuple[float, float]:
     return math.fsum(x for x, _ in pairs), math.fsum(y for _, y in pairs)
 
 
-def _ratio(totals: Pairs) -> float | None:
-    over, under = _sums(totals)
+def _columns(totals: Iterable[tuple[float, float]]) -> Columns:
+    over, under = array("d"), array("d")
+    for x, y in totals:
+        over.append(x)
+        under.append(y)
+    return over, under
+
+
+def _ratio(totals: Columns) -> float | None:
+    over, under = map(math.fsum, totals)
     return over / under if under else None
 
 
-def _residuals(totals: Pairs, ratio: float) -> list[float]:
+def _residuals(totals: Columns, ratio: float) -> "array[float]":
     """What each cluster adds to the ratio beyond its expectation, times n - 1: the ratio minus that without it.
 
     Of clusters of equal weight: how far each is from the mean.
     """
-    n, whole = len(totals), math.fsum(y for _, y in totals)
-    return [(x - ratio * y) / (whole - y) * (n - 1) if whole != y else 0.0 for x, y in totals]
+    n, whole = len(totals[0]), math.fsum(totals[1])
+    return array(
+        "d", ((x - ratio * y) / (whole - y) * (n - 1) if whole != y else 0.0 for x, y in zip(*totals, strict=True))
+    )

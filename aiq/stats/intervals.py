@@ -11,6 +11,7 @@ intervals for proportions with small expected number of positive counts"): wider
 """
 
 import math
+from array import array
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
@@ -76,7 +77,7 @@ def spread(deviations: Sequence[float]) -> Spread:
     kurtosis makes it, at most n - 1. Few clusters that decide the variance make it very uncertain.
     """
     n = len(deviations)
-    squares = [deviation * deviation for deviation in deviations]
+    squares = array("d", (deviation * deviation for deviation in deviations))
     total = math.fsum(squares)
     if total <= 1e-24:  # what rounding may have made
         return Spread(0.0, n - 1, n)

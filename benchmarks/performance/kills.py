@@ -165,11 +165,11 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 def found_in(folder: RunFolder) -> tuple[Any, ...]:
     """What must be the same of a killed run and an undisturbed one."""
-    events = EventReader(folder)
     ends = {}
-    for row in every_sample(folder):
-        types = [event["type"] for event in events.read(row.key, row.attempt)]
-        ends[row.key] = (types[0], types[-1], types.count("model_called"))
+    with closing(EventReader(folder)) as events:
+        for row in every_sample(folder):
+            types = [event["type"] for event in events.read(row.key, row.attempt)]
+            ends[row.key] = (types[0], types[-1], types.count("model_called"))
     summary, manifest = folder.read_summary(), folder.read_manifest()
     return content(folder), ends, summary.metrics, summary.statuses, manifest.status, folder.page_path.exists()
 

@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -13,7 +13,7 @@ from aiq.__main__ import main
 from aiq.analysis.export_inspect import export
 from aiq.analysis.export_inspect_events import transcript
 from aiq.core.samples import SampleKey
-from aiq.runs.events import EventReader
+from aiq.runs.events import Account, events_of
 from aiq.runs.folder import RunFolder
 from aiq.runs.reader import read_samples
 
@@ -85,9 +85,8 @@ def test_samples_have_input_target_output_scores_usage_and_ends(run: RunFolder, 
 
 
 def test_the_transcript_has_every_call_in_its_stage(run: RunFolder, read: Any) -> None:
-    events, sample = EventReader(run), read.samples[0]
-    row = read_samples(run)[SampleKey("1", 1)]
-    recorded = [*events.read(row.key, row.attempt), *events.read(row.key, row.attempt, "judge")]
+    sample, row = read.samples[0], read_samples(run)[SampleKey("1", 1)]
+    recorded = [event for account in get_args(Account) for event in events_of(run, row.key, row.attempt, account)]
     for kind, ours in {"model": "model_called", "tool": "tool_called"}.items():
         assert [event.event for event in sample.events].count(kind) == [event["type"] for event in recorded].count(ours)
     calls = [event for event in sample.events if event.event == "model"]

@@ -1,7 +1,6 @@
 """A sample's limit with `limits.on_limit=synthesize`, for every agent; the run's limits, and what a resume counts."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar
 
@@ -172,9 +171,9 @@ def test_the_time_of_killed_starts_is_known_by_their_rows(here: Workplace) -> No
     folder = RunFolder(here.ran("limit=2"))
     state, start = read_state(folder), datetime(2026, 11, 1, tzinfo=UTC)
     ends = {0: 5.0, 100: 7.5}
-    for (key, row), (begun, seconds) in zip([*state.attempts.items()], ends.items(), strict=True):
-        started = (start + timedelta(seconds=begun + 1)).isoformat()
-        state.attempts[key] = replace(row, started=started, seconds=seconds)
+    for place, (row, (begun, seconds)) in enumerate(zip([*state.attempts.values()], ends.items(), strict=True)):
+        started = start.timestamp() + begun + 1
+        state.attempts.set(place, row._replace(started=started, seconds=seconds))
     later = [(start + timedelta(seconds=after)).isoformat() for after in (100, 500)]
     manifest = folder.read_manifest().model_copy(update={"started": start.isoformat()})
     resumed = tuple({"time": time, "overrides": ()} for time in later)

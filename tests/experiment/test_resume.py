@@ -8,7 +8,7 @@ import pytest
 
 from aiq.__main__ import main
 from aiq.core.samples import SampleKey
-from aiq.runs.events import EventReader
+from aiq.runs.events import events_of
 from aiq.runs.folder import RunFolder
 from tests.experiment.conftest import Workplace
 from tests.forked import Forked
@@ -192,7 +192,7 @@ def test_judges_events_go_with_the_attempt_they_are_about(here: Workplace) -> No
     row = json.loads((run / "samples.jsonl").read_text())
     (run / "samples.jsonl").write_text(json.dumps({**row, "status": "cancelled"}) + "\n")
     assert main(["run", f"resume={run}"]) == 0
-    judged = list(EventReader(RunFolder(run)).read(SampleKey("a", 1), 2, "judge"))
+    judged = events_of(RunFolder(run), SampleKey("a", 1), 2, "judge")
     assert [event["type"] for event in judged].count("run_started") == 1
 
 

@@ -10,7 +10,7 @@ import pytest
 from aiq.__main__ import main
 from aiq.core.samples import SampleKey
 from aiq.experiment.runner import stop_on_signal
-from aiq.runs.events import EventReader
+from aiq.runs.events import events_of
 from aiq.runs.folder import RunFolder
 from aiq.site.pages import data_records
 from tests.experiment.conftest import Workplace
@@ -96,7 +96,7 @@ def test_every_way_an_attempt_can_end_is_a_row_and_failures_score_the_worst(here
     }
     assert rows["failed"]["error"] == {"type": "AgentError", "message": "this question fails"}
     assert rows["slow"]["error"]["message"] == "limits.sample_seconds=1 reached"
-    (*_, ended) = EventReader(RunFolder(folder)).read(SampleKey("bug", 1), 1)
+    (*_, ended) = events_of(RunFolder(folder), SampleKey("bug", 1), 1)
     assert "Traceback" in ended["error"]
 
     counts = {row["sample_id"]: row for row in here.lines(folder / "scores.jsonl") if row["metric"] == "letters.count"}
@@ -105,7 +105,7 @@ def test_every_way_an_attempt_can_end_is_a_row_and_failures_score_the_worst(here
     assert counts["unjudged"]["value"] is None
     for key in ("failed", "bug", "itself", "slow", "rejected"):
         assert (counts[key]["status"], counts[key]["value"]) == ("agent_failed", 0.0)
-        assert list(EventReader(RunFolder(folder)).read(SampleKey(key, 1), 1, "judge")) == []
+        assert events_of(RunFolder(folder), SampleKey(key, 1), 1, "judge") == []
 
     found = here.summary(folder)
     good = counts["good"]["value"]

@@ -17,7 +17,7 @@ from aiq.experiment.sessions import SIMULATED_USER, make_user
 from aiq.llm.models import RunModels
 from aiq.llm.transport import open_client
 from aiq.offline.chat import ChatReply
-from aiq.runs.events import EventReader
+from aiq.runs.events import events_of
 from aiq.runs.folder import RunFolder
 from tests.agents.conftest import fenced, on_bench
 from tests.settings import configured
@@ -98,7 +98,7 @@ def run_with(folder: Path, *overrides: str) -> tuple[dict[str, Any], dict[str, A
     given = ["experiment=full_freshqa", "dataset=drb", f"dataset.path={folder}", "judge=[]", "runner.progress=false"]
     assert main(["run", *given, *agent, f"output_dir={folder}/results", *overrides]) == 0
     (run,) = (folder / "results/full_freshqa").iterdir()
-    events = list(EventReader(RunFolder(run)).read(SampleKey("1", 1), 1))
+    events = events_of(RunFolder(run), SampleKey("1", 1), 1)
     sample = json.loads((run / "samples.jsonl").read_text())
     return sample, json.loads((run / "manifest.json").read_text()), events
 
@@ -172,6 +172,6 @@ def test_an_evaluation_recalls_no_earlier_run_from_a_file_that_both_use(tmp_path
     shown = []
     for run in sorted((results / "full_freshqa").iterdir()):
         for epoch in (1, 2):
-            events = EventReader(RunFolder(run)).read(SampleKey("1", epoch), 1)
+            events = events_of(RunFolder(run), SampleKey("1", epoch), 1)
             shown.append(next(event["messages"] for event in events if event["type"] == "model_called"))
     assert shown == [shown[0]] * 4

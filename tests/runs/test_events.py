@@ -7,7 +7,7 @@ import pytest
 
 from aiq.core.events import StageChanged
 from aiq.core.samples import SampleKey
-from aiq.runs.events import Account, EventFiles, EventReader, copy_agent_events
+from aiq.runs.events import Account, EventFiles, copy_agent_events, events_of
 from aiq.runs.folder import RunFolder
 
 
@@ -17,7 +17,7 @@ def folder(tmp_path: Path) -> RunFolder:
 
 
 def stages(folder: RunFolder, sample: str, attempt: int = 1, account: Account = "agent") -> list[str]:
-    return [event["stage"] for event in EventReader(folder).read(SampleKey(sample, 1), attempt, account)]
+    return [event["stage"] for event in events_of(folder, SampleKey(sample, 1), attempt, account)]
 
 
 def write(files: EventFiles, sample: str, *said: str, attempt: int = 1, account: Account = "agent") -> None:

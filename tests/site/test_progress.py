@@ -3,7 +3,6 @@
 import io
 import os
 import sys
-from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -45,7 +44,7 @@ def test_the_running_score_cost_and_trouble_are_shown(
     keys = state.spec.keys
     progress = Progress("run", shown=True)
     state.add_scores([score(keys[0], value=0.25), score(keys[0], "j.y", value=1)])
-    state.attempts[keys[1]] = replace(state.attempts[keys[1]], status=status)
+    state.attempts.set(1, state.attempts[keys[1]]._replace(status=status))
     progress.started(state)
     progress.retrying(keys[1])
     state.add_scores([score(keys[1], value=0.75), score(keys[1], "j.y", value=1)])

@@ -15,7 +15,7 @@ from aiq.citations.urls import parse_url
 from aiq.core.samples import SampleKey
 from aiq.llm.http import Request, Response
 from aiq.llm.route import RoutingTransport
-from aiq.runs.events import EventReader
+from aiq.runs.events import events_of
 from aiq.runs.folder import RunFolder
 
 FORGED = ("register.invalid", "10.0.0.1", "169.254.169.254", "127.0.0.1", "192.168.0.1", "injected.pdf", "register.pdf")
@@ -32,7 +32,7 @@ class Run:
         self._folder = folder
 
     def events(self, sample: str, kind: str) -> list[dict[str, Any]]:
-        found = EventReader(RunFolder(self._folder)).read(SampleKey(sample, 1), self.rows[sample]["attempt"])
+        found = events_of(RunFolder(self._folder), SampleKey(sample, 1), self.rows[sample]["attempt"])
         return [event for event in found if event["type"] == kind]
 
     def hosts_outside(self) -> set[str]:

@@ -7,7 +7,7 @@ import pytest
 
 from aiq.__main__ import main
 from aiq.core.samples import SampleKey
-from aiq.runs.events import EventReader
+from aiq.runs.events import events_of
 from aiq.runs.folder import RunFolder
 
 
@@ -22,7 +22,7 @@ def test_more_rounds_state_more_of_what_the_task_needs(tmp_path: Path, monkeypat
         folder = next(tmp_path.glob(f"results/rounds-{loops}/*"))
         row, score = (json.loads((folder / f"{kind}.jsonl").read_text("utf-8")) for kind in ("samples", "scores"))
         found.append(score["value"])
-        events = EventReader(RunFolder(folder)).read(SampleKey("1", 1), row["attempt"])
+        events = events_of(RunFolder(folder), SampleKey("1", 1), row["attempt"])
         rounds = [event for event in events if event["type"] == "round"]
         assert [event["number"] for event in rounds] == list(range(1, loops + 1))
         assert all(event["queries"] and event["new_sources"] for event in rounds)
