@@ -1,4 +1,4 @@
-"""How often Python looks for garbage that refers to itself: after 700 new objects, as by itself, is a tenth of a start."""
+"""How often Python looks for garbage that refers to itself: its own 700 new objects took a tenth of a start."""
 
 import gc
 from collections.abc import Iterator

@@ -296,7 +296,7 @@ def test_another_judge_is_refused_and_compared_by_itself(place: Place, capsys: p
         (["a"], "compare takes 2 to 26 runs, and got 1"),
         (["a", "nobody"], "nobody is no run folder"),
         (["a", "a", "--metric", "j.none"], "no metric j.none in A and B; there are j.right, j.score, j.cited"),
-        (["a", "a", "--effect", "0"], "--effect 0.0"),
+        (["a", "a", "--effect", "0"], "--effect 0: a share of"),
     ],
 )
 def test_mistakes_are_one_line(
