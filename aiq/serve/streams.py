@@ -7,7 +7,7 @@ event has its number as id: `Last-Event-ID` goes on without a loss or a repetiti
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
 from starlette.responses import Response
@@ -125,7 +125,10 @@ class EventStream(Response):
             finally:
                 for task in (sending, leaving):
                     task.cancel()
-                await asyncio.gather(sending, leaving, return_exceptions=True)
+                ended = await asyncio.gather(sending, leaving, return_exceptions=True)
+        if ended[0] is None:  # only now, so that a reader may open the next stream as soon as this one has ended
+            with suppress(TimeoutError):
+                await self._send(send, b"", more=False)
 
     async def _send_all(self, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
@@ -133,7 +136,6 @@ class EventStream(Response):
         async for batch in self._batches:
             text = "".join(f"id: {seq}\nevent: {kind}\ndata: {data}\n\n" for seq, kind, data in batch)
             await self._send(send, text.encode() or _HEARTBEAT)
-        await self._send(send, b"", more=False)
 
     async def _send(self, send: Send, body: bytes, *, more: bool = True) -> None:
         """Raises TimeoutError where the reader's connection stays full."""
