@@ -114,8 +114,9 @@ def compose(overrides: Sequence[str]) -> dict[str, Any]:
     _check_options(parse(overrides))
     try:
         composed, plugins = _with_own_settings(overrides)
-        missing = sorted(OmegaConf.missing_keys(composed))
-        _check_packages(OmegaConf.to_container(composed), overrides)
+        unresolved = OmegaConf.to_container(composed)
+        missing = sorted(name for name, value in dotted(unresolved).items() if value == "???")
+        _check_packages(unresolved, overrides)
         if "name" in missing:
             raise ConfigError(_nameless(overrides))
         if missing:
