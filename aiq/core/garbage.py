@@ -14,10 +14,15 @@ OF_A_RUN: Final = 10_000
 
 @contextmanager
 def collected_after(objects: int) -> Iterator[None]:
-    """So while the block, or the function, runs; whoever calls it has thresholds of their own again after it."""
+    """So while the block, or the function, runs, and never among what was there before it.
+
+    Whoever calls it has thresholds of their own again after it.
+    """
     before = gc.get_threshold()
+    gc.freeze()
     gc.set_threshold(objects, *before[1:])
     try:
         yield
     finally:
         gc.set_threshold(*before)
+        gc.unfreeze()
