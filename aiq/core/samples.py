@@ -225,7 +225,7 @@ class Keys(Sequence[SampleKey]):
         return self._numbers.index(number) if number in self._numbers else None
 
     def where(self, keeps: Callable[[SampleKey], bool]) -> "Keys":
-        """Those that it keeps."""
+        """Those that it keeps, to be gone through: `place` would search among them one by one."""
         kept = (number for number in self._numbers if keeps(self._key(number)))
         return Keys(self._ids, self._epochs, array("Q", kept))
 
