@@ -5,7 +5,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 from aiq.citations.documents import looks_like_document, parse_key
 from aiq.citations.entries import Entry
@@ -148,14 +148,17 @@ def audit_report(report: ParsedReport, index: SourceIndex | None, others: Source
     )
 
 
+_NO_SOURCES: Final = SourceIndex(())
+
+
 class _Reader:
     """Says what the URLs and entries of one report mean."""
 
     def __init__(self, text: str, index: SourceIndex | None, others: SourceIndex | None) -> None:
         self._text = text
         self._with_sources = index is not None
-        self._index = index or SourceIndex(())
-        self._others = others or SourceIndex(())
+        self._index = index or _NO_SOURCES
+        self._others = others or _NO_SOURCES
 
     def url(self, use: UrlUse, *, listed: bool = False) -> UrlFinding:
         """What a URL means; a cut-off one that only one source continues is no broken one; a list's are of the web."""

@@ -38,7 +38,8 @@ def verify(text: str, sources: Sequence[Source], settings: CitationSettings) -> 
     accepted = [source for source in sources if source.kind in settings.accept]
     others = [source for source in sources if source.kind not in settings.accept]
     others.sort(key=lambda source: source.kind == "echoed")  # of a URL seen in two ways the better one counts
-    return verify_against(text, SourceIndex(accepted, settings.window), SourceIndex(others, settings.window))
+    met = SourceIndex(others, settings.window) if others else None
+    return verify_against(text, SourceIndex(accepted, settings.window), met)
 
 
 def verify_against(text: str, index: SourceIndex | None, others: SourceIndex | None = None) -> Verified:

@@ -25,8 +25,10 @@ from aiq.llm.calls import ANSWER, USAGE, Asked, Exchange, Failure, ModelCall, as
 from aiq.llm.flow import Flow, Send
 from aiq.llm.http import (
     SEND_ERRORS,
+    URL,
     AsyncBaseTransport,
     AsyncClient,
+    ByteStream,
     ConnectError,
     ConnectTimeout,
     Over,
@@ -92,6 +94,18 @@ class RunClient(AsyncClient):
     def __init__(self, transport: "SessionTransport", **options: Any) -> None:
         super().__init__(transport=transport, **options)
         self._models = transport
+        self._defaults = [*self.headers.items()]
+
+    def build_request(self, method: str, url: URL | str, **given: Any) -> Request:
+        """The same without a search for each header among this client's, where a stock client has made it all ready."""
+        headers, content, timeout = map(given.get, ("headers", "content", "timeout"))
+        more = {name for name, value in given.items() if value} - {"headers", "content", "timeout"}
+        if more or not (isinstance(headers, list) and isinstance(content, bytes) and isinstance(timeout, Timeout)):
+            return super().build_request(method, url, **given)
+        own = {name.lower(): value for name, value in headers}
+        others = {name: value for name, value in self._defaults if name not in own}
+        extensions = {"timeout": timeout.as_dict()}
+        return Request(method, url, headers={**others, **own}, stream=ByteStream(content), extensions=extensions)
 
     async def ask(self, asked: Asked) -> Response:
         """Send a model call as any, without what a client does for other requests: redirects, cookies, logins."""

@@ -11,6 +11,7 @@ from aiq.core.errors import LimitReached, ModelError, RunAborted
 from aiq.core.events import Recovery
 from aiq.core.models import retrying
 from aiq.core.usage import Limits
+from aiq.llm.http import AsyncClient, Timeout
 from aiq.llm.transport import open_client
 from tests.llm.endpoint import CUT, OK, chunk, completed, error, http, streamed
 from tests.settings import configured
@@ -364,3 +365,19 @@ async def test_a_stock_client_gets_an_answer_with_its_request_and_its_time(bench
         assert raw.headers["x-own"] == "a"
         assert str(raw.http_request.url) == f"{b.endpoint.base_url}/chat/completions"
         assert raw.elapsed.total_seconds() > 0
+
+
+async def test_a_stock_clients_request_has_what_any_other_client_would_send(bench: Any) -> None:
+    made: dict[str, Any] = {
+        "headers": [("Accept", "text/x-own"), ("X-Own", "a")],
+        "content": b"{}",
+        "timeout": Timeout(3.0),
+    }
+    async with bench([OK]) as b:
+        client, place = b.models._client, ("POST", f"{b.endpoint.base_url}/chat/completions")
+        ours, theirs = client.build_request(*place, **made), AsyncClient.build_request(client, *place, **made)
+    added = {"host": ours.url.netloc.decode(), "content-length": "2"}  # which the transport writes anew for each send
+    assert {**added, **ours.headers} == dict(theirs.headers)
+    assert (await ours.aread(), ours.extensions) == (await theirs.aread(), theirs.extensions)
+    plain = client.build_request(*place, json={})
+    assert (plain.headers["accept"], plain.headers["content-length"]) == (client.headers["accept"], "2")
