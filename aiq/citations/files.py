@@ -1,7 +1,5 @@
 """Audits on their own: reports and sources read from disk, and the audit as a record that can be written."""
 
-import errno
-import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -108,38 +106,6 @@ def _rows(model: type[RowT], path: Path, setting: str) -> Iterator[RowT]:
             yield model.model_validate(row.values)
         except ValidationError as error:
             raise UserError(f"{row.where}: {describe(error)}") from None
-
-
-def write_text(path: Path, text: str, *, append: bool = False) -> None:
-    """Write a file and its folders, line ends as they are; half a surrogate pair becomes `?`.
-
-    Raises UserError where that cannot be.
-    """
-    check_outputs(path)
-    try:
-        with path.open("ab" if append else "wb") as file:
-            file.write(text.encode("utf-8", errors="replace"))
-    except OSError as error:
-        raise _unwritable(path, error.strerror) from None
-
-
-def check_outputs(*paths: Path | None) -> None:
-    """Make the folders of files to be written. Raises UserError, before any work is lost, where one cannot be."""
-    for path in filter(None, paths):
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except FileExistsError:
-            raise _unwritable(path, os.strerror(errno.ENOTDIR)) from None
-        except OSError as error:
-            raise _unwritable(path, error.strerror) from None
-        if path.is_dir():
-            raise _unwritable(path, os.strerror(errno.EISDIR))
-        if not os.access(path if path.exists() else path.parent, os.W_OK):
-            raise _unwritable(path, os.strerror(errno.EACCES))
-
-
-def _unwritable(path: Path, why: str | None) -> UserError:
-    return UserError(f"{path}: cannot be written ({why}); choose another place")
 
 
 @dataclass(frozen=True, slots=True)

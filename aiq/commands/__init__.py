@@ -20,7 +20,7 @@ def add_json(parser: ArgumentParser) -> None:
 
 def write_json(path: Path | None, found: "Record") -> None:
     """Write all of it where a file is named. Raises UserError where that cannot be."""
-    from aiq.citations.files import write_text
+    from aiq.core.files import write_text
 
     if path is not None:
         write_text(path, found.model_dump_json(indent=2) + "\n")

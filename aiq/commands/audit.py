@@ -52,7 +52,8 @@ def run(args: Namespace) -> int:
     several = args.sample is None and cases[0].sample_id is not None
     if several and (args.repaired or args.html):
         raise UserError(f"--repaired and --html are for one report; choose it from {args.report} with --sample ID")
-    from aiq.citations.files import audited, write_text
+    from aiq.citations.files import audited
+    from aiq.core.files import write_text
     from aiq.site.audit_table import print_audit, print_audits
 
     audits = [audited(case, passages=args.json is not None or args.html is not None) for case in cases]

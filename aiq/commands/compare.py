@@ -36,7 +36,7 @@ def run(args: Namespace) -> int:
     from aiq.analysis.baselines import find_recorded
     from aiq.analysis.compare import compare
     from aiq.analysis.reliability import reliability_note
-    from aiq.citations.files import check_outputs, write_text
+    from aiq.core.files import check_outputs, write_text
     from aiq.runs.folder import RunFolder
     from aiq.site.analysis_tables import comparison_markdown, comparison_parts, comparison_text
     from aiq.site.tables import notes, replay_note, show

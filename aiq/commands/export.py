@@ -66,7 +66,7 @@ def run(args: Namespace) -> int:
 
 
 def _text(frames: "RunFrames", kind: Any, path: Path | None) -> None:
-    from aiq.citations.files import write_text
+    from aiq.core.files import write_text
     from aiq.site.results_tables import results_text
 
     text = results_text(frames, kind)

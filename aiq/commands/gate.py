@@ -38,7 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from aiq.analysis.baselines import BaselineFile, find_recorded
     from aiq.analysis.gate import GateSettings, gate
-    from aiq.citations.files import check_outputs, write_text
+    from aiq.core.files import check_outputs, write_text
     from aiq.core.plugins import validate
     from aiq.experiment.compose import compose_apart, dotted
     from aiq.site.analysis_tables import comparison_markdown, comparison_text

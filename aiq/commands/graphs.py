@@ -31,7 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from aiq.citations.files import write_text
+    from aiq.core.files import write_text
 
     text = asyncio.run(_page(args.overrides))
     if args.out is None:

@@ -26,7 +26,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from aiq.analysis.baselines import find_recorded
     from aiq.analysis.power import plan
-    from aiq.citations.files import check_outputs
+    from aiq.core.files import check_outputs
     from aiq.site.power_tables import power_text
     from aiq.site.tables import show
 

@@ -62,7 +62,7 @@ def _check_free(path: Path) -> None:
 
 
 def _write(path: Path, found: "Sweep", number: int) -> None:
-    from aiq.citations.files import write_text
+    from aiq.core.files import write_text
     from aiq.experiment.grid import as_experiment
 
     point = next(point for point in found.points if point.number == number)

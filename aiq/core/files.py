@@ -1,11 +1,13 @@
-"""Dataset files as rows that know their place (CSV, JSON, JSONL, also gzipped), and where shipped files are."""
+"""Rows of dataset files that know their place (CSV, JSON, JSONL, also gzipped), shipped files, and files to write."""
 
 import csv
+import errno
 import gzip
 import hashlib
 import io
 import json
 import math
+import os
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +17,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from aiq.core.errors import DatasetError
+from aiq.core.errors import DatasetError, UserError
 from aiq.core.text import whole_json
 
 
@@ -192,3 +194,35 @@ def resolve(path: str) -> Path:
     if not here.exists() and path.startswith("benchmarks/") and shipped(path).exists():
         return shipped(path)
     return here
+
+
+def write_text(path: Path, text: str, *, append: bool = False) -> None:
+    """Write a file and its folders, line ends as they are; half a surrogate pair becomes `?`.
+
+    Raises UserError where that cannot be.
+    """
+    check_outputs(path)
+    try:
+        with path.open("ab" if append else "wb") as file:
+            file.write(text.encode("utf-8", errors="replace"))
+    except OSError as error:
+        raise _unwritable(path, error.strerror) from None
+
+
+def check_outputs(*paths: Path | None) -> None:
+    """Make the folders of files to be written. Raises UserError, before any work is lost, where one cannot be."""
+    for path in filter(None, paths):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except FileExistsError:
+            raise _unwritable(path, os.strerror(errno.ENOTDIR)) from None
+        except OSError as error:
+            raise _unwritable(path, error.strerror) from None
+        if path.is_dir():
+            raise _unwritable(path, os.strerror(errno.EISDIR))
+        if not os.access(path if path.exists() else path.parent, os.W_OK):
+            raise _unwritable(path, os.strerror(errno.EACCES))
+
+
+def _unwritable(path: Path, why: str | None) -> UserError:
+    return UserError(f"{path}: cannot be written ({why}); choose another place")
