@@ -1,0 +1,105 @@
+"""`aiq correct` on runs whose truth is known: by labels of their own samples, of another run's, and of none."""
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+from aiq.__main__ import main
+from tests.analysis.test_compare import Given, Place, place
+
+__all__ = ["place"]
+
+LENIENT: Callable[[int, int], bool] = lambda number, epoch: number % 4 != 0  # noqa: E731  a judge that likes 3 of 4
+
+
+def truly(number: int) -> bool:
+    return number % 2 == 1  # and people, who like every second one
+
+
+def labels(rows: Iterable[tuple[str, object, str]], path: Path = Path("labels.jsonl")) -> str:
+    text = "".join(f"{json.dumps(dict(zip(('sample_id', 'label', 'metric'), row, strict=True)))}\n" for row in rows)
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def corrected(place: Place, run: str, *arguments: str) -> Given:
+    assert main(["correct", run, *arguments, "--json", "out.json"]) == 0
+    found: Given = json.loads((place.path / "out.json").read_text(encoding="utf-8"))
+    return found
+
+
+def test_labels_of_some_samples_draw_a_lenient_judge_to_what_people_say(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place.run("a", LENIENT, n=200, failed=(1, 3))
+    given = labels([*((f"s{n}", truly(n), "j.right") for n in range(100, 140)), ("s999", True, "")])
+    found = corrected(place, "a", "--labels", given)
+    (one,) = [metric for metric in found["metrics"] if metric["metric"] == "j.right"]
+    assert (one["method"], one["n"], one["labels"], one["failed"]) == ("ppi++", 200, 40, 2)
+    assert one["judge"] == pytest.approx(148 / 200)
+    truth = 98 / 200  # the failed ones, 1 and 3, are wrong
+    assert one["ci95"][0] < truth < one["ci95"][1]
+    assert abs(one["mean"] - truth) < abs(one["judge"] - truth)
+    assert one["ci95"][1] - one["ci95"][0] < one["labels_ci95"][1] - one["labels_ci95"][0]
+    assert found["unmatched"] == 1
+    said = capsys.readouterr().out
+    assert all(part in said for part in ("(PPI++)", "2 failed samples need no label", "1 label of no judged sample"))
+
+
+def test_labels_of_another_run_say_how_often_the_judge_is_right(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place.run("labelled", LENIENT, n=100)
+    place.run("a", lambda number, epoch: number % 2 == 0 or number % 4 == 1, n=100)
+    given = labels((f"s{n}", truly(n), "j.right") for n in range(100))
+    found = corrected(place, "a", "--labels", given, "--labelled", "labelled")
+    (one,) = found["metrics"]
+    assert (one["method"], one["sensitivity"], one["specificity"]) == ("lee", 1.0, 0.5)
+    assert one["mean"] == pytest.approx((0.75 + 0.5 - 1) / (1.0 + 0.5 - 1), abs=0.02)
+    assert found["labelled_in"] == ["labelled"]
+    assert "Lee et al." in capsys.readouterr().out
+
+
+RIGHT = [(f"s{n}", truly(n), "j.right") for n in range(60)]
+
+
+@pytest.mark.parametrize(
+    ("given", "elsewhere", "metric", "why"),
+    [
+        ([("s1", True, "j.cited"), ("s2", False, "j.cited")], None, "j.cited", "a ratio over many things per report"),
+        ([("s1", True, "j.right")], None, "j.right", "1 label; it takes 2"),
+        (RIGHT, {"judge_hash": "h2"}, "j.right", "its judge, prompt or model is another one"),
+        ([(f"s{n}", 0.5, "j.score") for n in range(9)], {}, "j.score", "correct a score of 0 or 1 alone"),
+        ([("s1", True, "j.right"), ("s3", True, "j.right")], {}, "j.right", "some samples right and some wrong"),
+        ([(f"s{n}", not LENIENT(n, 1), "j.right") for n in range(60)], {}, "j.right", "no better than chance"),
+    ],
+)
+def test_what_labels_cannot_correct_is_left_out_and_why(
+    place: Place, given: list[tuple[str, object, str]], elsewhere: Given | None, metric: str, why: str
+) -> None:
+    place.run("a", LENIENT)
+    other = () if elsewhere is None else ("--labelled", place.run("b", LENIENT, **elsewhere))
+    found = corrected(place, "a", "--labels", labels(given), *other)
+    assert found["metrics"] == []
+    assert why in found["left_out"][metric]
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (
+            ("s999", True, ""),
+            "none of 1 label is of a judged sample; check sample_id, metric (j.right, j.score, j.cited)",
+        ),
+        (("s1", 7, "j.score"), "label 7 of sample s1 lies outside of j.score (0.0 .. 1.0)"),
+    ],
+)
+def test_labels_that_fit_nothing_are_one_line(
+    place: Place, row: tuple[str, object, str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place.run("a", LENIENT)
+    assert main(["correct", "a", "--labels", labels([row])]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line
