@@ -66,7 +66,9 @@ def test_an_interval_with_failures_covers_the_truth_of_all_samples() -> None:
     draw, covered, known = random.Random(1), 0, Rates(1.0, 1.0, 10**6, 10**6)
     for _ in range(400):
         judged = [float(draw.random() < 0.9) for _ in range(100) if draw.random() < 0.5]
-        mean, interval = with_failed(*(transported(judged, known) or (0.0, None)), len(judged) / 100, 100, 0.0)
+        found = transported(judged, known)
+        assert found is not None
+        mean, interval = with_failed(*found, len(judged) / 100, 100, 0.0)
         assert mean == pytest.approx(sum(judged) / 100)
         assert interval is not None
         covered += interval[0] <= 0.45 <= interval[1]
