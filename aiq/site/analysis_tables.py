@@ -184,9 +184,9 @@ def comparison_markdown(parts: Iterable[Sheet | str]) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def spent_cell(name: str, mean: float) -> str:
-    """What a sample takes of something; `name` may say more than `cost`."""
-    return f"${money(mean)}" if name.partition(" ")[0] == "cost" else number(mean)
+def spent_cell(name: str, mean: float | None) -> str | None:
+    """What a sample takes of something, where it is known; `name` may say more than `cost`."""
+    return mean if mean is None else f"${money(mean)}" if name.partition(" ")[0] == "cost" else number(mean)
 
 
 def plus(value: float) -> str:
