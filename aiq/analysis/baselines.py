@@ -28,7 +28,8 @@ from aiq.runs.rows import AttemptStatus, RowError, SampleRow, ScoreRow, ScoreSta
 from aiq.runs.state import RunState, ScoreState
 from aiq.runs.summary import Summary, summarise
 
-_SILENT = ("name", "output_dir", "runner", "cassette", "telemetry")  # settings that say nothing of a run's results
+_SILENT = ("name", "run_id", "shard", "output_dir", "runner", "cassette", "telemetry")
+"""Settings that say nothing of a run's results."""
 _KEPT = ("experiment", "clock", "offline", "dataset", "hashes", "models", "judges")  # of a manifest
 
 

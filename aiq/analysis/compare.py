@@ -26,7 +26,10 @@ Verdict = Literal["better", "worse", "higher", "lower", "cannot tell", "equal"]
 
 
 class ComparedRun(Record):
-    """A run by its letter. `judge_errors`: by judge, the reports that it failed on; `caveats`: parts of reports."""
+    """A run by its letter. `judge_errors`: by judge, the reports that it failed on; `caveats`: parts of reports.
+
+    `unreported_calls`: of the agent, whose tokens and cost are in no figure.
+    """
 
     label: str
     run_id: str
@@ -35,6 +38,7 @@ class ComparedRun(Record):
     overrides: tuple[str, ...]
     attempts: int
     failed: int
+    unreported_calls: int
     judge_errors: Mapping[str, int]
     caveats: Mapping[str, Caveat]
 
@@ -166,6 +170,7 @@ def _run(run: Side) -> ComparedRun:
         overrides=run.manifest.overrides,
         attempts=len(run.state.attempts),
         failed=sum(row.failed for row in run.state.attempts.values()),
+        unreported_calls=sum(row.usage.unreported_calls for row in run.state.attempts.values()),
         judge_errors={judge: len(why) for judge, why in run.state.judge_errors().items()},
         caveats=run.state.caveats(),
     )

@@ -13,7 +13,10 @@ from aiq.core.text import counted
 from aiq.runs.folder import RunFolder
 from aiq.runs.reader import read_state
 from aiq.runs.state import RunState
-from aiq.stats.labels import Bounded, Corrected, Labelled, corrected, labels_alone, rates, transported
+from aiq.stats.intervals import Interval
+from aiq.stats.labels import Bounded, Corrected, Labelled, corrected, labels_alone, rates, transported, with_failed
+
+MeanFound = tuple[float, Interval | None]
 
 FEWEST = 2
 """Labels of a metric, below which nothing can be said of how they vary."""
@@ -113,8 +116,9 @@ def _here(metric: Metric, pairs: Labelled, judged: Judged, labelled: set[str]) -
         return f"{counted(len(pairs), 'label')}; it takes {FEWEST}, and some 20 say more than the judge"
     bounds = Bounded(metric.low, metric.high)
     others = [score for sample, score in judged.scores.items() if sample not in labelled]
-    mean, interval, weight = corrected(pairs, others, judged.failed, metric.worst or 0.0, bounds)
-    return _corrected(metric, pairs, judged, bounds, method="ppi++", mean=mean, ci95=interval, weight=weight)
+    mean, interval, weight = corrected(pairs, others, bounds)
+    alone = _whole(*labels_alone(pairs, bounds), metric, judged)
+    return _corrected(metric, pairs, judged, (mean, interval), alone, method="ppi++", weight=weight)
 
 
 def _elsewhere(metric: Metric, pairs: Labelled, judged: Judged) -> Corrected | str:
@@ -127,27 +131,31 @@ def _elsewhere(metric: Metric, pairs: Labelled, judged: Judged) -> Corrected | s
     found = transported(scores, known) if scores else None
     if found is None:
         return "by these labels the judge is no better than chance"
-    mean, low, high = (_whole(value, metric, judged) for value in (found[0], *found[1]))
     right = {"sensitivity": known.sensitivity, "specificity": known.specificity}
-    return _corrected(metric, pairs, judged, None, method="lee", mean=mean, ci95=(low, high), **right)
+    return _corrected(metric, pairs, judged, found, labels_alone(pairs), method="lee", **right)
 
 
-def _corrected(metric: Metric, pairs: Labelled, judged: Judged, bounds: Bounded | None, **found: Any) -> Corrected:
-    """What was found, beside what the judge alone and the labels alone say."""
-    alone, alone_ci = labels_alone(pairs, bounds)
+def _corrected(
+    metric: Metric, pairs: Labelled, judged: Judged, found: MeanFound, alone: MeanFound, **more: Any
+) -> Corrected:
+    """What was found of the samples that were judged, beside what the judge alone and the labels alone say."""
+    mean, interval = _whole(*found, metric, judged)
     return Corrected(
         metric=metric.name,
+        mean=mean,
+        ci95=interval,
         n=len(judged.scores) + judged.failed,
         labels=len(pairs),
         failed=judged.failed,
-        judge=_whole(fmean(judged.scores.values()), metric, judged),
-        labels_alone=alone,
-        labels_ci95=alone_ci,
-        **found,
+        judge=_whole(fmean(judged.scores.values()), None, metric, judged)[0],
+        labels_alone=alone[0],
+        labels_ci95=alone[1],
+        **more,
     )
 
 
-def _whole(mean: float, metric: Metric, judged: Judged) -> float:
-    """The mean over all samples, those included that failed."""
-    n = len(judged.scores)
-    return (n * mean + judged.failed * (metric.worst or 0.0)) / (n + judged.failed)
+def _whole(mean: float, interval: Interval | None, metric: Metric, judged: Judged) -> MeanFound:
+    """Over all samples, those included that failed."""
+    n = len(judged.scores) + judged.failed
+    bounds = Bounded(metric.low, metric.high)
+    return with_failed(mean, interval, len(judged.scores) / n, n, metric.worst or 0.0, bounds)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from statistics import fmean, stdev
 from typing import Final, get_args
 
@@ -57,13 +57,13 @@ def _spent(values: Sequence[float]) -> Estimate | None:
 def expected(sweep: Sweep, judges: Sequence[JudgeSpec]) -> dict[str, float]:
     """What its samples should resolve before anything ran, of the leading metrics with two bounds.
 
-    The scores of a sample are taken to vary as right and wrong do where either is as likely, the most that is possible,
-    and to correlate by 0.5 between points.
+    The scores of a sample are taken to be right or wrong, either as likely, the most that they can vary, and to
+    correlate by 0.5 between points.
     """
     metrics = [judge.metrics[0] for judge in judges if judge.metrics]
     level = LEVEL / max(1, _family(len(sweep.points), len(neighbours(sweep, sweep.points)), len(metrics)))
-    spreads = {m.name: (m.high - m.low) / 2 for m in metrics if m.low is not None and m.high is not None}
-    found = {name: resolvable(spread, sweep.samples, level) for name, spread in spreads.items()}
+    spans = {metric.name: metric.span for metric in metrics if metric.span is not None}
+    found = {name: resolvable(span / 2, sweep.samples, level, span) for name, span in spans.items()}
     return {name: least for name, least in found.items() if least is not None}
 
 
@@ -214,15 +214,19 @@ class _Evaluation:
 
     def _resolves(self, name: str, shown: Sequence[PointDifference], level: float) -> float | None:
         """By how samples changed between points, or with one point by how they vary, as if it correlated by 0.5."""
+        metric = self._metrics[name]
+        points = [
+            [sum(x for x, _ in of) / total for of in scores.values() if (total := sum(y for _, y in of))]
+            for scores in self._scores[name].values()
+        ]
         spreads = [one.difference.spread for one in shown if one.metric == name and one.difference.spread is not None]
         if spreads:
             n = min(one.difference.n for one in shown if one.metric == name)
             spread = fmean(x**2 for x in spreads) ** 0.5
         else:
-            scores = self._scores[name][self._points[0].number]
-            values = [sum(x for x, _ in of) / total for of in scores.values() if (total := sum(y for _, y in of))]
-            n, spread = len(values), stdev(values) if len(values) > 1 else 0.0
-        return resolvable(spread, n, level) if spread else None
+            n, spread = len(points[0]), stdev(points[0]) if len(points[0]) > 1 else 0.0
+        binary = metric.estimator == "mean" and {metric.low, metric.high} >= {*chain.from_iterable(points)}
+        return resolvable(spread, n, level, metric.span if binary else None) if spread else None
 
     def _main_effects(self) -> Iterator[MainEffect]:
         """Of a whole grid alone: where points are missing, an axis' mean would tell of the others' values too."""

@@ -31,13 +31,14 @@ def _count(value: object) -> int | None:
 def plain_usage(reported: object) -> dict[str, Any]:
     """The `usage` object of an answer with whole numbers, which clients rely on; without what is no count.
 
-    An answer has the tokens that the total has beyond the prompt, where it states no others: embeddings have none.
-    Empty where it does not tell the tokens. No request has none: some proxies write 0 for what they do not know.
+    An answer has all tokens that the total has beyond the prompt: some endpoints leave thoughts out of its own number,
+    which are paid for as it is, and embeddings state none. Empty where it does not tell the tokens. No request has
+    none: some proxies write 0 for what they do not know.
     """
     counts = _counts(reported) if isinstance(reported, Mapping) else {}
     beyond = counts.get("total_tokens", -1) - counts.get("prompt_tokens", 0)
     if beyond >= 0:
-        counts.setdefault("completion_tokens", beyond)
+        counts["completion_tokens"] = max(beyond, counts.get("completion_tokens", 0))
     if not counts.get("prompt_tokens") or "completion_tokens" not in counts:
         return {}
     return {**counts, "total_tokens": counts["prompt_tokens"] + counts["completion_tokens"]}

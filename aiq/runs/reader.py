@@ -69,11 +69,16 @@ def read_samples(
     folder: RunFolder, light: Callable[[SampleRow], SampleRow] | None = None
 ) -> dict[SampleKey, SampleRow]:
     """The last attempt of each key. `light` lightens each row as it is read, where not all texts are needed at once."""
+    return {row.key: light(row) if light else row for row in _attempts(folder)}
+
+
+def _attempts(folder: RunFolder) -> Iterator[SampleRow]:
+    """As `every_sample`; says on stderr what is torn, or gone."""
     _say_torn(folder, "samples")
     if not folder.journals("samples") and folder.read_manifest().status == "finished":
         remedy = f"restore it from a copy, or make its attempts again: aiq run resume={folder.path}"
         say(f"aiq: {folder.path} has no samples.jsonl any more; {remedy}")
-    return {row.key: light(row) if light else row for row in every_sample(folder)}
+    yield from every_sample(folder)
 
 
 def read_scores(folder: RunFolder, samples: Mapping[SampleKey, SampleRow]) -> dict[SampleKey, list[ScoreRow]]:
@@ -127,10 +132,10 @@ def read_state(folder: RunFolder) -> RunState:
             f"{folder.path}: an older version made this run, and did not note what its judges declare; "
             f"aiq run resume={folder.path} adds it"
         )
-    samples = read_samples(folder, SampleRow.light)
-    keys = tuple(sorted(samples, key=lambda key: (natural(key.sample_id), key.epoch)))
+    rows = [row.light() for row in _attempts(folder)]  # superseded ones too: what they have spent is spent
+    keys = tuple(sorted({row.key for row in rows}, key=lambda key: (natural(key.sample_id), key.epoch)))
     state = RunState(RunSpec(keys, manifest.judges, manifest.failures, manifest.intervals))
-    for row in samples.values():
+    for row in rows:
         state.add_attempt(row)
     state.add_scores(every_score(folder))
     return state

@@ -11,7 +11,7 @@ from aiq.analysis.fresheval import SPLITS, FreshEvalTable
 from aiq.analysis.labels import Corrections
 from aiq.analysis.official import OfficialScores, result_file
 from aiq.core.text import counted, some
-from aiq.site.tables import Sheet, cell, interval, number, p_value, percent, star
+from aiq.site.tables import Sheet, cell, interval, money, number, p_value, percent, star
 from aiq.stats.intervals import Interval
 from aiq.stats.significance import LEVEL
 
@@ -48,6 +48,8 @@ def comparison_parts(found: Comparison, remarks: Sequence[str], link: Link | Non
     for run in found.runs:
         failures = "".join(f", {judge} failed on {n}" for judge, n in run.judge_errors.items())
         said = f"{run.label} = {run.experiment}/{run.run_id}: {counted(run.attempts, 'attempt')}, {run.failed} failed"
+        if run.unreported_calls:
+            said += f", {counted(run.unreported_calls, 'call')} unreported (cost and tokens are lower bounds)"
         yield f"{said}{failures}; {' '.join(run.overrides) or 'no settings'}"
         yield from (f"{run.label}: judge {judge}: {caveat}" for judge, caveat in run.caveats.items())
     for why in found.forced:
@@ -83,7 +85,15 @@ def _pair_sheets(pair: Pair) -> Iterator[Sheet]:
     title = f"{pair.second} against {pair.first}: {counted(pair.samples, 'common sample')}"
     yield Sheet(("metric", pair.first, pair.second, minus, "95 % interval", "p", "n"), rows, title)
     if pair.spend:
-        spent = [(one.name, one.first, one.second, one.ratio, _span(one.ci95, number)) for one in pair.spend]
+        spent = [
+            (
+                one.name,
+                *(spent_cell(one.name, mean) for mean in (one.first, one.second)),
+                one.ratio,
+                _span(one.ci95, number),
+            )
+            for one in pair.spend
+        ]
         yield Sheet(("", pair.first, pair.second, over, "95 % interval"), spent, "the agent, per sample")
 
 
@@ -172,6 +182,11 @@ def comparison_markdown(parts: Iterable[Sheet | str]) -> str:
         cells = ([cell(value).replace("|", r"\|").replace("\n", " ") for value in line] for line in lines)
         blocks += [f"## {part.title}", "\n".join(f"| {' | '.join(line)} |" for line in cells)]
     return "\n\n".join(blocks) + "\n"
+
+
+def spent_cell(name: str, mean: float | None) -> str | None:
+    """What a sample takes of something, where it is known; `name` may say more than `cost`."""
+    return mean if mean is None else f"${money(mean)}" if name.partition(" ")[0] == "cost" else number(mean)
 
 
 def plus(value: float) -> str:

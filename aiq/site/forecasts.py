@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from aiq.core.text import counted
 from aiq.core.usage import Quantity
 from aiq.experiment.forecast import QUANTITIES, Bounds, Earlier, Likely, Totals, at_most, earlier_run, summed
-from aiq.site.tables import Sheet, show
+from aiq.site.tables import Sheet, money, show
 
 if TYPE_CHECKING:
     from aiq.experiment.plan import RunPlan
@@ -92,4 +92,4 @@ def _likely(name: Quantity, total: Likely | None) -> str:
 
 
 def _amount(name: Quantity, amount: float) -> str:
-    return f"{amount:,.4f}" if name == "usd" and 0 < amount < 0.1 else f"{amount:,.{2 if name == 'usd' else 0}f}"
+    return money(amount) if name == "usd" else f"{amount:,.0f}"

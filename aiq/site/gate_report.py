@@ -6,7 +6,7 @@ from xml.etree import ElementTree as Xml
 
 from aiq.analysis.gate import GateResult, LimitGate, MetricGate, Standing
 from aiq.core.text import counted, some
-from aiq.site.analysis_tables import plus
+from aiq.site.analysis_tables import plus, spent_cell
 from aiq.site.tables import Sheet, number
 
 
@@ -23,7 +23,9 @@ def gate_parts(found: GateResult) -> Iterator[Sheet | str]:
         yield Sheet(("metric", "baseline", "run", "change", bound, "margin"), rows, "got worse")
         yield from (_samples(one.metric, tuple(one.samples)) for one in worse)
     if broken := [limit for limit in found.limits if limit.broken]:
-        limits = [(one.name, one.baseline, one.value, one.allowed) for one in broken]
+        limits = [
+            (one.name, *(spent_cell(one.name, of) for of in (one.baseline, one.value, one.allowed))) for one in broken
+        ]
         yield Sheet(("of a sample", "baseline", "run", "allowed"), limits, "beyond a limit")
         yield from (_samples(one.name, one.samples) for one in broken if one.samples)
     if unknown := of["cannot tell"]:
@@ -103,6 +105,6 @@ def _of_metric(one: MetricGate, found: GateResult) -> tuple[str, str, bool]:
 def _of_limit(one: LimitGate) -> str:
     if not one.broken:
         return ""
-    value = "not known" if one.value is None else number(one.value)
+    value = spent_cell(one.name, one.value) or "not known"
     samples = f"; {_samples(one.name, one.samples)}" if one.samples else ""
-    return f"{value}, allowed is {number(one.allowed)}{samples}"
+    return f"{value}, allowed is {spent_cell(one.name, one.allowed)}{samples}"

@@ -10,7 +10,7 @@ from rich.text import Text
 from aiq.analysis.sweeps import SPEND_WORDS
 from aiq.core.text import counted
 from aiq.runs.sweeps import Axis, Point, PointDifference, Sweep, SweepFolder
-from aiq.site.tables import Sheet, cell, interval, notes, number, p_value, show, star
+from aiq.site.tables import Sheet, cell, interval, money, notes, number, p_value, show, star
 from aiq.stats.estimates import Estimate
 from aiq.stats.significance import LEVEL
 
@@ -152,7 +152,7 @@ def _spend(point: Point) -> tuple[str, ...]:
     known = {name: found.mean for name, found in point.spend.items()}
     cost = known.get("cost_usd")
     shown = [cell(known.get("calls")), f"{known['tokens']:,.0f}" if "tokens" in known else "-"]
-    return (*shown, cell(known.get("seconds")), "-" if cost is None else f"${cost:.4f}")
+    return (*shown, cell(known.get("seconds")), "-" if cost is None else f"${money(cost)}")
 
 
 def _status(point: Point) -> str:

@@ -1,5 +1,6 @@
 """Tables on the terminal: how cells are written, and the table at the end of a run."""
 
+import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -168,8 +169,13 @@ def dollars(spent: Usage | RouteSummary) -> str:
     lacking = f"{counted(unreported, 'call')} unreported" if unreported else ""
     if cost is None:
         return f"cost unknown (no price{', ' if lacking else ''}{lacking})"
-    known = f"${cost:.4f}" if 0 < cost < 0.1 else f"${cost:.2f}"
-    return f"at least {known} ({lacking})" if lacking else known
+    return f"at least ${money(cost)} ({lacking})" if lacking else f"${money(cost)}"
+
+
+def money(cost: float) -> str:
+    """US dollars with cents; below ten of them with four decimals, or as many as two digits take."""
+    decimals = max(4, 1 - math.floor(math.log10(cost))) if 0 < cost < 0.1 else 2
+    return f"{cost:,.{decimals}f}"
 
 
 def spend_line(used: Usage) -> str:

@@ -115,7 +115,9 @@ def paired_ratios(
     """Difference of two ratios of sums over common samples; None where a denominator sums to 0.
 
     The jackknife's deviations of both (`ratio_estimate`) are subtracted sample by sample, so that what the two runs
-    share cancels.
+    share cancels. `p` is by how far a sample's numerator is above what its denominator makes it at the ratio of both
+    runs together: without a difference in truth a sample's two runs could change places, which makes its change of that
+    a fall instead of a rise and no more, and the sum of all is as much above 0 as the difference of the ratios.
     """
     before, after = ({sample: _sums(pairs) for sample, pairs in of.items() if pairs} for of in (first, second))
     return _paired(before, after, span, method, level)
@@ -147,8 +149,15 @@ def _paired(
     changes = [mean + deviation for deviation in deviations]
     interval = difference_interval(mean, deviations, changes, span, method, level)
     spread = stdev(changes) if len(changes) > 1 else None
-    p = paired_p(changes) if level == LEVEL else None
+    p = paired_p(_swaps(before, after)) if level == LEVEL else None
     return Difference(mean=mean, ci95=interval, n=len(common), p=p, spread=spread, step=step(changes))
+
+
+def _swaps(before: Columns, after: Columns) -> list[float]:
+    """What each sample changed, but for what its denominators did: of means, whose denominators are 1, the change."""
+    (x, y), (over, under) = before, after
+    both = (math.fsum(x) + math.fsum(over)) / (math.fsum(y) + math.fsum(under))
+    return [d - c - both * (w - v) for c, v, d, w in zip(x, y, over, under, strict=True)]
 
 
 def _sums(pairs: Pairs) -> tuple[float, float]:

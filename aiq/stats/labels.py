@@ -11,11 +11,13 @@ answers elsewhere.
 
 import math
 from collections.abc import Sequence
-from statistics import fmean, variance
-from typing import Literal, NamedTuple
+from statistics import NormalDist, fmean, variance
+from typing import Final, Literal, NamedTuple
 
 from aiq.core.base import Record
 from aiq.stats.intervals import Interval, Spread, mean_interval, spread, spread_interval
+
+_NORMAL: Final = NormalDist().inv_cdf(0.975)
 
 Labelled = Sequence[tuple[float, float]]
 """Of each labelled sample, the label and the judge's score."""
@@ -25,7 +27,8 @@ class Corrected(Record):
     """A mean corrected by `labels` labels, over `n` samples, beside what the judge alone and the labels alone say.
 
     `weight`: of the judge's scores, 0 to 1, where it is tuned. `sensitivity`, `specificity`: how often the judge calls
-    right what people call right, and wrong what they call wrong. `failed`: samples whose worst value needs no judge.
+    right what people call right, and wrong what they call wrong. `failed`: samples whose worst value needs no judge;
+    they are in all of these means but that of the labels of other runs.
     """
 
     metric: str
@@ -85,22 +88,29 @@ def ppi(labelled: Labelled, unlabelled: Sequence[float]) -> Mean:
 
 
 def corrected(
-    labelled: Labelled, unlabelled: Sequence[float], failed: int = 0, worst: float = 0.0, bounds: Bounded | None = None
+    labelled: Labelled, unlabelled: Sequence[float], bounds: Bounded | None = None
 ) -> tuple[float, Interval | None, float]:
-    """PPI++ over the samples of a run: mean, interval and weight of the judge.
-
-    `failed` samples have the value `worst` without a judge, and are a stratum of their own: they need no label.
-    """
+    """PPI++ over the judged samples of a run: mean, interval and weight of the judge."""
     bounds = bounds or Bounded()
     mean, found, weight = ppi(labelled, unlabelled)
     mean = bounds.cut(mean)
-    judged = len(labelled) + len(unlabelled)
-    share = judged / (judged + failed)
-    between = share * (1 - share) * (mean - worst) ** 2 / (judged + failed)
-    whole = share * mean + (1 - share) * worst
-    error = math.sqrt((share * found.error) ** 2 + between)
-    interval = spread_interval(whole, found._replace(error=error), *bounds)
-    return whole, interval, weight
+    return mean, spread_interval(mean, found, *bounds), weight
+
+
+def with_failed(
+    mean: float, interval: Interval | None, share: float, n: int, worst: float, bounds: Bounded | None = None
+) -> tuple[float, Interval | None]:
+    """Over all n samples: of the `share` that was judged by mean and interval, the others have the value `worst`.
+
+    Both are strata, whose sizes are uncertain too: the distances to an interval's ends are the roots of the sums of
+    both parts' squares (Zou and Donner 2008, "Construction of confidence limits about effect measures").
+    """
+    cut, whole = (bounds or Bounded()).cut, share * mean + (1 - share) * worst
+    if interval is None:
+        return whole, None
+    sizes = _NORMAL * (mean - worst) * math.sqrt(share * (1 - share) / n)
+    low, high = (math.hypot(share * (end - mean), sizes) for end in interval)
+    return whole, (cut(whole - low), cut(whole + high))
 
 
 def labels_alone(labelled: Labelled, bounds: Bounded | None = None) -> tuple[float, Interval | None]:
@@ -132,9 +142,7 @@ def transported(judged: Sequence[float], known: Rates) -> tuple[float, Interval]
     (p + specificity - 1) / (sensitivity + specificity - 1), cut to 0 .. 1; the interval adds z^2 / 2 to the counts of
     the run and one to those of the labels, and moves the middle by the skewness, as in the paper.
     """
-    from scipy.special import ndtri
-
-    n, share, z = len(judged), fmean(judged), float(ndtri(0.975))
+    n, share, z = len(judged), fmean(judged), _NORMAL
     youden = known.sensitivity + known.specificity - 1
     if youden <= 0:
         return None

@@ -10,12 +10,15 @@ from typing import Any
 import pytest
 
 from aiq.__main__ import main
-from aiq.analysis.calibration import calibrate, judged_against_itself
+from aiq.analysis.calibration import _against_labels, calibrate, judged_against_itself
+from aiq.analysis.calibration_inputs import Label, MetricScores, ReportSet
 from aiq.analysis.reliability import FILE, Calibration, Figure, MetricReliability, measured, read_calibration
 from aiq.core.concurrency import completed
+from aiq.core.reports import Metric
 from aiq.experiment.runner import execute
 from aiq.run import new
 from aiq.runs.folder import find_run
+from aiq.runs.rows import ScoreRow
 from aiq.site.progress import Progress
 
 pytestmark = pytest.mark.slow
@@ -226,6 +229,17 @@ def test_labels_of_a_user(found: Calibration) -> None:
     assert interval(by_metric["dice.score"].spearman)[0] < 0 < interval(by_metric["dice.score"].spearman)[1]
     assert by_metric["planted.score"].kappa is None  # no verdicts
     assert found.unmatched_labels == 1
+
+
+def test_labels_are_values_of_the_metric_where_less_is_better_too() -> None:
+    scored = MetricScores(Metric.count("m", worst=None, higher_is_better=False), "j", "h", None)
+    for number in range(3):
+        key = {"sample_id": str(number), "epoch": 1, "attempt": 1, "metric": "m", "status": "scored", "value": number}
+        judge = {"judge": "j", "judge_hash": "h", "judge_version": "1", "judge_model": None, "prompt_hash": None}
+        scored.add([ScoreRow.model_validate(key | judge)])
+    reports = ReportSet({}, {sample: sample for sample in "012"}, {}, (scored,), ("m",))
+    ((found,), unmatched) = _against_labels([Label(sample, "m", float(sample)) for sample in "012"], reports)
+    assert [value(found.spearman), value(found.kendall), unmatched] == pytest.approx([1, 1, 0])
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,7 @@ class Place:
         failed: tuple[int, ...] = (),
         unjudged: tuple[int, ...] = (),
         tokens: int = 1000,
+        unreported: int = 0,
         manifest: Given | None = None,
         judge_hash: str = "h1",
     ) -> str:
@@ -56,7 +57,7 @@ class Place:
         for number in range(n):
             noise = draw.random() / 10
             for epoch in range(1, epochs + 1):
-                rows.append(self.row(number, epoch, number in failed, tokens + 10 * number))
+                rows.append(self.row(number, epoch, number in failed, tokens + 10 * number, unreported))
                 value = float(right(number, epoch)) if number not in failed else 0.0
                 found: list[Given] = [
                     {"value": value},
@@ -95,7 +96,7 @@ class Place:
         return Manifest.model_validate(given | changed)
 
     @staticmethod
-    def row(number: int, epoch: int, failed: bool, tokens: int) -> SampleRow:
+    def row(number: int, epoch: int, failed: bool, tokens: int, unreported: int) -> SampleRow:
         return SampleRow(
             sample_id=f"s{number}",
             epoch=epoch,
@@ -106,7 +107,9 @@ class Place:
             question="?",
             tags={"kind": "[/hard]" if number % 3 == 0 else "easy", "same": "hard" if number % 3 == 0 else "easy"},
             report=None if failed else f"report {number}",
-            usage={"agent": Usage(calls=2, input_tokens=tokens, cost_usd=tokens / 1e6)},
+            usage={
+                "agent": Usage(calls=2, input_tokens=tokens, unreported_calls=unreported, cost_usd=tokens / 1e6),
+            },
             timing=Timing(started="2026-11-01", seconds=1.0),
             error=RowError(type="AgentError", message="no") if failed else None,
         )
@@ -150,7 +153,7 @@ def test_a_planted_degradation_is_found_with_its_samples_and_cost(
     place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place.run("a", lambda number, _: number % 5 > 0)
-    place.run("b", lambda number, _: number % 5 > 0 and number % 4 > 0, tokens=2500)
+    place.run("b", lambda number, _: number % 5 > 0 and number % 4 > 0, tokens=2500, unreported=1)
     found = place.compared("a", "b", "--markdown", "out.md")
     whole = change(found, "j.right")
     assert (whole["verdict"], whole["difference"]["n"], round(whole["difference"]["mean"], 3)) == ("worse", 60, -0.2)
@@ -162,6 +165,8 @@ def test_a_planted_degradation_is_found_with_its_samples_and_cost(
     assert (calls["ratio"], calls["ci95"], seconds["ratio"]) == (1, None, 1)
     said = capsys.readouterr().out
     assert "j.right: B is worse by 0.200 (0.118 to 0.319), at 2.16 times the cost" in said
+    assert "B = made/b: 60 attempts, 0 failed, 60 calls unreported (cost and tokens are lower bounds); " in said
+    assert next(line for line in said.splitlines() if line.startswith("cost")).split()[1:3] == ["$0.0013", "$0.0028"]
     assert max(len(line) for line in said.splitlines() if "  " in line) <= 88
     assert "[s4](results/made/b/index.html#s4.1)" in (place.path / "out.md").read_text()
 

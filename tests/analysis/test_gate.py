@@ -116,7 +116,7 @@ def test_wrong_answers_fail_it_with_metric_and_samples(
     based()
     content = BaselineFile(Path("base.json")).content
     content.model_copy(update={"attempts": content.attempts[::-1]}).write(Path("base.json"))
-    manifest = {"hashes": {**HASHES, "prompts": {"j": "p1"}}}
+    manifest = {"hashes": {**HASHES, "prompts": {"j": "p1"}}, "overrides": ["agent.words=b", "run_id=b", "shard=1/2"]}
     place.run("b", lambda number, epoch: right(number, epoch) and number % 10 > 0, n=N, manifest=manifest)
     capsys.readouterr()
     code, found = gated("b", "--junit", "new/junit.xml", "--markdown", "new/page.md")

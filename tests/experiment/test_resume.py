@@ -10,6 +10,7 @@ from aiq.__main__ import main
 from aiq.core.samples import SampleKey
 from aiq.runs.events import events_of
 from aiq.runs.folder import RunFolder
+from aiq.runs.reader import read_state
 from tests.experiment.conftest import Workplace
 from tests.forked import Forked
 
@@ -186,7 +187,7 @@ def test_what_a_judge_spent_before_it_was_stopped_stays_in_the_books(here: Workp
     assert here.summary(run)["judge_errors"] == {}
 
 
-def test_judges_events_go_with_the_attempt_they_are_about(here: Workplace) -> None:
+def test_judges_events_go_with_the_last_attempt_and_the_rows_tell_what_both_have_cost(here: Workplace) -> None:
     here.write_samples({"a": "question"})
     run = here.ran(*SLOW[:2])
     row = json.loads((run / "samples.jsonl").read_text())
@@ -194,6 +195,7 @@ def test_judges_events_go_with_the_attempt_they_are_about(here: Workplace) -> No
     assert main(["run", f"resume={run}"]) == 0
     judged = events_of(RunFolder(run), SampleKey("a", 1), 2, "judge")
     assert [event["type"] for event in judged].count("run_started") == 1
+    assert read_state(RunFolder(run)).spent().cost_usd == here.summary(run)["cost_usd"] == len(here.endpoint.asked)
 
 
 def test_failed_attempts_stand_unless_asked_otherwise_and_old_scores_go_with_them(here: Workplace) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from aiq.__main__ import main
 from aiq.runs.sweeps import Sweep, SweepFolder
+from aiq.stats.power import POWER, power
 from tests.experiment.conftest import Workplace
 
 CHOOSER = ["experiment=tiny", "agent.target=tiny_parts:Chooser", "~agent.seconds", "~agent.ask", "~agent.words"]
@@ -95,6 +96,11 @@ def test_decisions_are_made_again_on_recorded_runs(here: Workplace, capsys: pyte
     assert alone.points[2].metrics["letters.count"].n == 5
     assert "3 attempts took a branch that no run has recorded" in (alone.points[2].note or "")
     assert alone.points[2].spend["cost_usd"].mean == 1
+    # What right and wrong resolve, by the exact test that they get: Student's would find it in 8 of 10 at 0.526.
+    assert main([*rescore, "sweep.runs=[long,short]", "+agent.longest=5,7"]) == 0
+    _, pair = latest_sweep(here)
+    (change,) = [one.difference for one in pair.differences if one.metric == "routes.long"]
+    assert power(pair.resolves["routes.long"], change.spread or 0, 8, step=1.0) == pytest.approx(POWER, abs=0.01)
     for why, *wrong in (
         ("sweep.runs=[RUN, ...]", "sweep.runs=[]"),
         ("other is no run", "sweep.runs=[real,other]"),

@@ -26,6 +26,12 @@ DOLLAR = {"m": {"input": 1_000_000, "output": 1_000_000}}
             "total_tokens": -1,
             "prompt_tokens_details": {"cached_tokens": 4},
         },
+        {  # thoughts that the answer's own number leaves out
+            "prompt_tokens": 10,
+            "completion_tokens": 2,
+            "total_tokens": 15,
+            "prompt_tokens_details": {"cached_tokens": 4},
+        },
     ],
 )
 async def test_usage_in_other_spellings_is_read_and_passed_on_as_whole_numbers(bench: Any, reported: object) -> None:

@@ -185,6 +185,15 @@ def test_two_runs_are_compared(opened: Opened) -> None:
     assert page.locator(".side section").count() == 2
 
 
+def test_runs_are_not_compared_by_the_mean_of_a_ratio(opened: Opened, results: Path) -> None:
+    copy = shutil.copytree(results, results.parent / "ratio")
+    for data in copy.glob("made/[ab]/site/summary.js"):
+        data.write_text(data.read_text().replace('"estimator":"mean"', '"estimator":"ratio"'))
+    page = opened("../ratio/compare.html#made/a,made/b")
+    page.wait_for_selector(".sortable")
+    assert "-0.167" not in page.get_by_role("region", name="means").inner_text()
+
+
 def test_a_sweep_is_opened_and_its_plots_are_drawn_and_saved(opened: Opened) -> None:
     page = opened()
     page.get_by_role("link", name="20261123").click()

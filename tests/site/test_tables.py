@@ -47,6 +47,7 @@ def test_a_score_is_short(found: dict[str, Any], shown: str) -> None:
     ("cost", "unreported", "shown"),
     [
         (0.0, 0, "$0.00"),
+        (0.000031, 0, "$0.000031"),
         (0.0123, 1, "at least $0.0123 (1 call unreported)"),
         (None, 0, "cost unknown (no price)"),
         (None, 1200, "cost unknown (no price, 1,200 calls unreported)"),

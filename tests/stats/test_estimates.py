@@ -129,3 +129,12 @@ def test_numbers_alone_need_scipy() -> None:
     """It takes most of a second to import, which the start of a run does not have."""
     code = "import aiq.stats.agreement, aiq.stats.estimates, aiq.stats.noise, sys; sys.exit('scipy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_ratio_is_tested_by_the_samples_that_changed() -> None:
+    """Of 20 samples of unequal size two have changed, which is no test; swapping the runs leaves p as it is."""
+    first = {str(number): [(float(number // 2), float(number + 1))] for number in range(20)}
+    few = first | {"3": [(4.0, 4.0)], "9": [(10.0, 10.0)]}
+    assert known(paired_ratios(first, few)).p is None
+    many = {sample: [(min(x + 2, y), y + 1)] for sample, ((x, y),) in first.items()}
+    assert known(paired_ratios(first, many)).p == known(paired_ratios(many, first)).p

@@ -36,6 +36,7 @@
     const mean = (values) => values.length ? values.reduce((a, b) => a + b, 0) / values.length : null;
     const cell = (run, one) => { const found = run.metrics.find((other) => other.name === one); return found ? h("span", {}, figure(found.mean), " ", between(found.ci95)) : "-"; };
     const difference = (one) => {
+      if (runs[0].metrics.find((other) => other.name === one).estimator === "ratio") return null;  // of sums that columns lack; aiq compare has it
       const pairs = common.map((key) => [value(runs[0], key, one), value(runs.at(-1), key, one)]).filter(([a, b]) => a !== null && b !== null);
       return pairs.length ? mean(pairs.map(([a, b]) => b - a)) : null;
     };
