@@ -99,7 +99,7 @@ def write_made_run(path: Path, rows: list[SampleRow], wrong: set[tuple[str, int]
         "judges": [JUDGE.model_dump()],
         "run_id": path.name,
         "experiment": "made",
-        "overrides": ["experiment=made", "limit=3"],
+        "overrides": ["experiment=made", "judge=[fresheval]", "agent.phrases=[it isn't]"],
     }
     given = RUN["manifest"] | common | changed
     folder.write_manifest(Manifest.model_validate(given))
