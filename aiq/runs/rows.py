@@ -93,6 +93,11 @@ class SampleRow(OfAttempt):
         return tuple(source for source in self.sources if source.kind == "retrieved")
 
     @property
+    def known_sources(self) -> tuple[Source, ...] | None:
+        """What its report is audited against; None where nobody knows what was retrieved, as of a report from a file."""
+        return self.sources if self.sources or self.audit is not None else None
+
+    @property
     def answered(self) -> bool:
         """Whether there is a report to judge: completed and not ended by a rejection, or cut off."""
         return self.partial or (self.status == "completed" and self.outcome != "rejected")
