@@ -24,8 +24,8 @@ from aiq.stats.significance import LEVEL
 OFFLINE_NOTE = "Made with the offline model: these numbers test the harness, they do not measure an agent."
 JUDGED_OFFLINE_NOTE = "Judged by the offline stack: these scores test the harness, they do not measure an agent."
 NOT_MEASURED_NOTE = (
-    "The agent made no model call through its session; what a client of its own may have called is not measured: "
-    "no call, token, cost or limit."
+    "The agent made no model call through its session; what was called without it, by a client of its own or when the "
+    "reports of a file were made, is not measured: no call, token, cost or limit."
 )
 REPLAYED_NOTE = "cassette={}: what was recorded was replayed, so times and waits are not those of the models."
 NOTHING_SCORED = "nothing was scored: judge=[] names no judge"
