@@ -51,11 +51,21 @@ class RoutingTransport(AsyncBaseTransport):
 
 
 class Proxies:
-    """Those that the machine is configured for (`HTTPS_PROXY`, `NO_PROXY`, ...), read when this is made."""
+    """Those that the machine is configured for (`HTTPS_PROXY`, `NO_PROXY`, ...), read when this is made.
+
+    An address without a scheme is of HTTP, as curl takes it. Raises ConfigError for a proxy that does not speak HTTP.
+    """
 
     def __init__(self) -> None:
         found = urllib.request.getproxies()
-        self.addresses: dict[str, str] = {way: found[way] for way in ("http", "https") if way in found}
+        self.addresses: dict[str, str] = {
+            way: found[way] if "://" in found[way] else f"http://{found[way]}"
+            for way in ("http", "https")
+            if way in found
+        }
+        for way, address in self.addresses.items():
+            if URL(address).scheme not in ("http", "https"):  # the address is not shown: it may hold a password
+                raise ConfigError(f"{way.upper()}_PROXY: only a proxy that speaks HTTP serves; write http://HOST:PORT")
 
     def of(self, url: URL) -> str | None:
         """The address of the proxy on the way to `url`; None: straight there. Loopback is never proxied."""

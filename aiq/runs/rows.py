@@ -94,7 +94,7 @@ class SampleRow(OfAttempt):
 
     @property
     def known_sources(self) -> tuple[Source, ...] | None:
-        """What its report is audited against; None where nobody knows what was retrieved, as of a report from a file."""
+        """What its report is audited against; None where nobody knows what was retrieved: of a report from a file."""
         return self.sources if self.sources or self.audit is not None else None
 
     @property
