@@ -168,6 +168,7 @@ def test_what_failed_comes_first_and_a_run_of_nothing_else_says_so(opened: Opene
     assert f"ModelError: {EVIL}" in problem.inner_text()
     problem.get_by_role("button").click()
     assert len(lines(page)) == 2
+    assert "aiq rescore made/a " in page.get_by_role("region", name="Settings").inner_text()
     assert opened().locator("tr.bad").count() == 1
 
 

@@ -210,7 +210,7 @@
     groups.map(([value, found]) => [value, ...run.metrics.map((metric) => found[metric.name]?.mean ?? "-")]), `by ${tag}`))) : null;
   const quoted = (text) => (/^[\w.,:=@%+/-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`); // for a shell
   const settings = () => h("section", { "aria-labelledby": "settings" }, h("h2", { id: "settings" }, "Settings"),
-    command("copy", ["aiq run", ...run.overrides.map(quoted)].join(" ")),
+    command("copy", ["aiq", ...(run.rescored ? ["rescore", run.rescored] : ["run"]), ...run.overrides].map(quoted).join(" ")),
     h("details", {}, h("summary", {}, "All settings, as the run resolved them"), h("div", { class: "inside" }, readable(run.config))),
     h("details", {}, h("summary", {}, "Hashes, models and versions"), h("div", { class: "inside" }, readable({ models: run.models, hashes: run.hashes, versions: run.versions, revision: run.revision }))));
 
