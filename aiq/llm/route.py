@@ -7,7 +7,16 @@ import ssl
 import urllib.request
 
 from aiq.core.errors import ConfigError
-from aiq.llm.http import URL, AsyncBaseTransport, AsyncHTTPTransport, Limits, Request, Response, create_ssl_context
+from aiq.llm.http import (
+    URL,
+    AsyncBaseTransport,
+    AsyncHTTPTransport,
+    InvalidURL,
+    Limits,
+    Request,
+    Response,
+    create_ssl_context,
+)
 
 OFFLINE_DOMAIN = "offline.example"
 OFFLINE_SERVICES = frozenset({f"model.{OFFLINE_DOMAIN}", f"search.{OFFLINE_DOMAIN}"})
@@ -53,7 +62,7 @@ class RoutingTransport(AsyncBaseTransport):
 class Proxies:
     """Those that the machine is configured for (`HTTPS_PROXY`, `NO_PROXY`, ...), read when this is made.
 
-    An address without a scheme is of HTTP, as curl takes it. Raises ConfigError for a proxy that does not speak HTTP.
+    An address without a scheme is of HTTP, as curl takes it. Raises ConfigError for what is no HTTP proxy's.
     """
 
     def __init__(self) -> None:
@@ -64,8 +73,12 @@ class Proxies:
             if way in found
         }
         for way, address in self.addresses.items():
-            if URL(address).scheme not in ("http", "https"):  # the address is not shown: it may hold a password
-                raise ConfigError(f"{way.upper()}_PROXY: only a proxy that speaks HTTP serves; write http://HOST:PORT")
+            try:
+                speaks_http = URL(address).scheme in ("http", "https")
+            except InvalidURL:
+                speaks_http = False
+            if not speaks_http:  # the address is not shown: it may hold a password
+                raise ConfigError(f"{way.upper()}_PROXY: is no address of an HTTP proxy; write http://HOST:PORT")
 
     def of(self, url: URL) -> str | None:
         """The address of the proxy on the way to `url`; None: straight there. Loopback is never proxied."""

@@ -30,11 +30,10 @@ async def test_offline_hosts_reach_the_port_with_their_own_name(bench: Any) -> N
             await client.get("http://model.offline.example/v1/models")
 
 
-async def test_a_proxy_that_speaks_no_http_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("https_proxy", "socks5://me:secret@127.0.0.1:9")
-    with pytest.raises(
-        ConfigError, match=r"^HTTPS_PROXY: only a proxy that speaks HTTP serves; write http://HOST:PORT$"
-    ):
+@pytest.mark.parametrize("address", ["socks5://me:secret@127.0.0.1:9", "http://proxy:port"])
+async def test_what_is_no_http_proxy_is_refused(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    monkeypatch.setenv("https_proxy", address)
+    with pytest.raises(ConfigError, match=r"^HTTPS_PROXY: is no address of an HTTP proxy; write http://HOST:PORT$"):
         async with open_client(SETTINGS, offline_port=None):
             pass
 
