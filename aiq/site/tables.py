@@ -223,7 +223,7 @@ def score_value(score: ScoreRow) -> str:
 
 def score_note(score: ScoreRow) -> str:
     """Why the score has no value, where it has none."""
-    return score.error.message if score.error else score.reason or ""
+    return score.why or ""
 
 
 def times(count: int) -> str:
