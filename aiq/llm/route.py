@@ -3,24 +3,17 @@
 The host names that belong to the offline stack, so that no URL depends on the port it listens on.
 """
 
+import re
 import ssl
 import urllib.request
 
 from aiq.core.errors import ConfigError
-from aiq.llm.http import (
-    URL,
-    AsyncBaseTransport,
-    AsyncHTTPTransport,
-    InvalidURL,
-    Limits,
-    Request,
-    Response,
-    create_ssl_context,
-)
+from aiq.llm.http import URL, AsyncBaseTransport, AsyncHTTPTransport, Limits, Request, Response, create_ssl_context
 
 OFFLINE_DOMAIN = "offline.example"
 OFFLINE_SERVICES = frozenset({f"model.{OFFLINE_DOMAIN}", f"search.{OFFLINE_DOMAIN}"})
 """Hosts of the offline stack that are APIs; every other host below the domain is a website."""
+_HTTP_PROXY = re.compile(r"https?://([^/\s]*@)?(\[[\da-f:]+\]|[^/\s:@]+)(:\d+)?/?", re.IGNORECASE)
 
 
 def is_offline(host: str) -> bool:
@@ -73,11 +66,7 @@ class Proxies:
             if way in found
         }
         for way, address in self.addresses.items():
-            try:
-                speaks_http = URL(address).scheme in ("http", "https")
-            except InvalidURL:
-                speaks_http = False
-            if not speaks_http:  # the address is not shown: it may hold a password
+            if not _HTTP_PROXY.fullmatch(address):  # which is not shown: it may hold a password
                 raise ConfigError(f"{way.upper()}_PROXY: is no address of an HTTP proxy; write http://HOST:PORT")
 
     def of(self, url: URL) -> str | None:

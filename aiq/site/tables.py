@@ -221,11 +221,6 @@ def score_value(score: ScoreRow) -> str:
     return f"{rounded(score.value):.10g}" if score.value is not None else score.status
 
 
-def score_note(score: ScoreRow) -> str:
-    """Why the score has no value, where it has none."""
-    return score.why or ""
-
-
 def times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
