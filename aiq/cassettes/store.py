@@ -28,6 +28,7 @@ BLOCK_BYTES: Final = 2**19
 
 _DIGEST: Final = "digest"  # in `about`: of all that _CONTENTS finds, while nobody writes
 _BLOCKS_HELD: Final = 8  # that were read last: an exchange and its texts were written at about the same time
+_OF_THE_DISK: Final = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY)
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS cassettes (id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, whole INTEGER NOT NULL);
@@ -154,6 +155,8 @@ class Store:
             later = self.about.get("version", VERSION) > VERSION
             self.ignored = frozenset(self.about.get("ignored", ignored))
         except (sqlite3.Error, ValueError, TypeError) as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in _OF_THE_DISK:
+                raise UserError(f"{path}: cannot be written ({error})") from None
             raise UserError(f"{path}: is no recording that can be read ({error}); {RECORD_ANEW}") from None
         if later:
             raise UserError(f"{path}: was recorded by a later aiq (format {self.about['version']}); update aiq")

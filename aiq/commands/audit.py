@@ -131,7 +131,7 @@ def _of_run(path: Path, args: Namespace) -> list["AuditCase"]:
     folder = RunFolder(path)
     settings = _settings(args, folder.read_manifest().section("citations", CitationSettings))
     cases = [
-        AuditCase(text, row.sources, settings, row.sample_id, row.epoch, row.question)
+        AuditCase(text, row.known_sources, settings, row.sample_id, row.epoch, row.question)
         for row in read_samples(folder).values()
         if row.answered and (text := row.raw_report or row.report) is not None
     ]

@@ -64,9 +64,7 @@ def being_cancelled() -> bool:
 
 def completed(work: Coroutine[Any, Any, T]) -> T:
     """Do it to its end; in a thread where an event loop is running here, as it is in a notebook."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
+    if not _in_a_loop():
         return _run(work)
     place: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = Future()
 
@@ -84,6 +82,14 @@ def completed(work: Coroutine[Any, Any, T]) -> T:
                 loop.call_soon_threadsafe(task.cancel)
             wait([done])
             raise
+
+
+def _in_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False  # and nothing is done in here: it would be the context of each error within, in every traceback
+    return True
 
 
 def _run(work: Coroutine[Any, Any, T]) -> T:

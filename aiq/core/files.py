@@ -128,7 +128,7 @@ def _csv_rows(text: str, name: str, columns: Sequence[str]) -> Iterator[Row]:
     except csv.Error as error:
         raise DatasetError(f"{name}, row {number + 1}: not readable as CSV ({error}); check its quotes") from None
     if header is None:
-        raise DatasetError(f"{name}: no header row with the columns {', '.join(columns)}; add one")
+        raise DatasetError(f"{name}: no header row with {', '.join(columns)}, separated by commas; add one")
 
 
 def _header(names: list[str], where: str, columns: Sequence[str]) -> list[str] | None:

@@ -340,8 +340,10 @@ def _options_with(name: str) -> list[str]:
 
 
 def _settings(overrides: Sequence[str]) -> list[str]:
-    """Names of all settings, under the group choices of `overrides`."""
-    return [*groups(), "resume", *dotted(config_of_options(_selections(overrides)))]
+    """Names of all settings, under the group choices of `overrides`; of those that must be set too."""
+    from omegaconf import OmegaConf
+
+    return [*groups(), "resume", *dotted(OmegaConf.to_container(_composed(_selections(overrides))))]
 
 
 def settings_from(config: Mapping[str, Any]) -> RunSettings:

@@ -61,8 +61,8 @@ class FreshEval(Judge):
         for sample in samples:
             if not sample.answers:
                 raise DatasetError(
-                    f"sample {sample.id} has no accepted answers, which judge fresheval needs: "
-                    "fill answer_0 in the dataset, leave the sample out with dataset.ids, or choose another judge"
+                    f"sample {sample.id} has no accepted answers, which judge fresheval needs: fill its answers "
+                    "(FreshQA: answer_0), leave the sample out with dataset.ids, or choose another judge"
                 )
 
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:

@@ -3,6 +3,7 @@
 The host names that belong to the offline stack, so that no URL depends on the port it listens on.
 """
 
+import re
 import ssl
 import urllib.request
 
@@ -12,6 +13,7 @@ from aiq.llm.http import URL, AsyncBaseTransport, AsyncHTTPTransport, Limits, Re
 OFFLINE_DOMAIN = "offline.example"
 OFFLINE_SERVICES = frozenset({f"model.{OFFLINE_DOMAIN}", f"search.{OFFLINE_DOMAIN}"})
 """Hosts of the offline stack that are APIs; every other host below the domain is a website."""
+_HTTP_PROXY = re.compile(r"https?://([^/\s]*@)?(\[[\da-f:]+\]|[^/\s:@]+)(:\d+)?/?", re.IGNORECASE)
 
 
 def is_offline(host: str) -> bool:
@@ -51,11 +53,21 @@ class RoutingTransport(AsyncBaseTransport):
 
 
 class Proxies:
-    """Those that the machine is configured for (`HTTPS_PROXY`, `NO_PROXY`, ...), read when this is made."""
+    """Those that the machine is configured for (`HTTPS_PROXY`, `NO_PROXY`, ...), read when this is made.
+
+    An address without a scheme is of HTTP, as curl takes it. Raises ConfigError for what is no HTTP proxy's.
+    """
 
     def __init__(self) -> None:
         found = urllib.request.getproxies()
-        self.addresses: dict[str, str] = {way: found[way] for way in ("http", "https") if way in found}
+        self.addresses: dict[str, str] = {
+            way: found[way] if "://" in found[way] else f"http://{found[way]}"
+            for way in ("http", "https")
+            if way in found
+        }
+        for way, address in self.addresses.items():
+            if not _HTTP_PROXY.fullmatch(address):  # which is not shown: it may hold a password
+                raise ConfigError(f"{way.upper()}_PROXY: is no address of an HTTP proxy; write http://HOST:PORT")
 
     def of(self, url: URL) -> str | None:
         """The address of the proxy on the way to `url`; None: straight there. Loopback is never proxied."""

@@ -1,12 +1,12 @@
 """The lines of a run's JSONL files as frozen models: attempts, scores, and the pages that judges have read."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field, JsonValue
 
+from aiq.core import errors
 from aiq.core.base import Record
-from aiq.core.errors import ToolErrorKind
 from aiq.core.reports import Audit, CitationStatus, Outcome, Report
 from aiq.core.samples import SampleKey
 from aiq.core.sources import Page, Source
@@ -14,6 +14,7 @@ from aiq.core.usage import Usage
 
 AttemptStatus = Literal["completed", "failed", "limit", "cancelled"]
 ScoreStatus = Literal["scored", "agent_failed", "not_applicable", "error"]
+_PLANNED: Final = frozenset(("CancelledError", *vars(errors)))
 
 
 class RowError(Record):
@@ -24,6 +25,11 @@ class RowError(Record):
 
     def __str__(self) -> str:
         return f"{self.type}: {self.message}"
+
+    @property
+    def told(self) -> str:
+        """An error of ours in its own words; any other with its class, since `'x'` of a KeyError says nothing alone."""
+        return self.message if self.type in _PLANNED else str(self)
 
 
 class Timing(Record):
@@ -93,6 +99,11 @@ class SampleRow(OfAttempt):
         return tuple(source for source in self.sources if source.kind == "retrieved")
 
     @property
+    def known_sources(self) -> tuple[Source, ...] | None:
+        """What its report is audited against; None where nobody knows what was retrieved: of a report from a file."""
+        return self.sources if self.sources or self.audit is not None else None
+
+    @property
     def answered(self) -> bool:
         """Whether there is a report to judge: completed and not ended by a rejection, or cut off."""
         return self.partial or (self.status == "completed" and self.outcome != "rejected")
@@ -110,7 +121,7 @@ class SampleRow(OfAttempt):
     @property
     def tool_calls(self) -> int:
         """Calls that limits count: not those that were refused because of one."""
-        refused = ToolErrorKind.OVER_BUDGET
+        refused = errors.ToolErrorKind.OVER_BUDGET
         return sum(n for outcomes in self.tools.values() for kind, n in outcomes.items() if kind != refused)
 
     def light(self) -> "SampleRow":
@@ -162,7 +173,7 @@ class ScoreRow(OfAttempt):
     @property
     def why(self) -> str | None:
         """The error, or the reason for having no number."""
-        return self.error.message if self.error else self.reason
+        return self.error.told if self.error else self.reason
 
 
 class StoredPage(Record):

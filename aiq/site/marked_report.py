@@ -40,7 +40,7 @@ def marked_report(row: SampleRow, places: Mapping[str, int], manifest: Manifest)
         settings = manifest.section("citations", CitationSettings)
     except UserError:  # a run of another version, whose settings are no longer known
         return {"report": safe(text), "delivered": delivered, "cited": []}
-    audit = audited(AuditCase(text, row.sources, settings, row.sample_id, row.epoch))
+    audit = audited(AuditCase(text, row.known_sources, settings, row.sample_id, row.epoch))
     cited = citations_of(audit)
     numbers = {citation.id: number for number, citation in enumerate(cited)}
 

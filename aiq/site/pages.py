@@ -104,12 +104,13 @@ def data_records(path: Path) -> Iterator[Any]:
 
 
 def replace(path: Path, text: Iterable[str]) -> None:
-    """Write a file of these parts; readers see the old one or the new one.
+    """Write a file of these parts, and its folder; readers see the old one or the new one.
 
     What a page shows can be made again, so no disk is waited for. Raises RunAborted where it cannot be written.
     """
     new = path.with_name(f".{path.name}.tmp")
     try:
+        path.parent.mkdir(exist_ok=True)
         with new.open("w", encoding="utf-8") as file:
             file.writelines(map(writable, text))
         new.replace(path)
@@ -127,7 +128,6 @@ def write_run(folder: RunFolder, samples: Samples | None = None) -> Path:
     manifest = folder.read_manifest()
     summary = summary_of(folder, manifest)
     site = folder.path / SITE
-    site.mkdir(exist_ok=True)
     known, gold = read_dataset(manifest) if samples is None else (samples, None)
     table = Table()
     _write_samples(folder, manifest, known, table)
@@ -153,7 +153,6 @@ def write_page(page: Path, kind: str, title: str, path: str = "") -> None:
 
 def write_shared(results: Path) -> None:
     """Write what all pages share, where it is not there or of another version."""
-    (results / SITE).mkdir(exist_ok=True)
     for file in sorted(STATIC.iterdir()):
         _keep(results / SITE / file.name, file.read_text(encoding="utf-8"))
 

@@ -29,7 +29,6 @@ from aiq.site.tables import (
     notes,
     replay_note,
     rounded,
-    score_note,
     spend_line,
 )
 from aiq.stats.estimates import Estimate
@@ -266,7 +265,7 @@ def _score(score: ScoreRow) -> Json:
         "status": score.status,
         "value": _number(score),
         "ratio": ratio,
-        "why": score_note(score),
+        "why": score.why or "",
         "detail": rounded(dict(score.detail)),
     }
 

@@ -55,7 +55,6 @@ def write_sweep_page(folder: SweepFolder, sweep: Sweep) -> Path:
         root="../../",
         version=__version__,
     )
-    (folder.path / SITE).mkdir(exist_ok=True)
     specs = "".join(data_line({"name": names[id(plot)], "spec": plot.spec}) for plot in plots)
     replace(folder.path / SITE / "plots.js", specs)
     replace(folder.page_path, page)

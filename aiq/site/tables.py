@@ -25,8 +25,8 @@ from aiq.stats.significance import LEVEL
 OFFLINE_NOTE = "Made with the offline model: these numbers test the harness, they do not measure an agent."
 JUDGED_OFFLINE_NOTE = "Judged by the offline stack: these scores test the harness, they do not measure an agent."
 NOT_MEASURED_NOTE = (
-    "The agent made no model call through its session; what a client of its own may have called is not measured: "
-    "no call, token, cost or limit."
+    "The agent made no model call through its session; what was called without it, by a client of its own or when the "
+    "reports of a file were made, is not measured: no call, token, cost or limit."
 )
 REPLAYED_NOTE = "cassette={}: what was recorded was replayed, so times and waits are not those of the models."
 NOTHING_SCORED = "nothing was scored: judge=[] names no judge"
@@ -225,11 +225,6 @@ def score_value(score: ScoreRow) -> str:
     if score.numerator is not None and score.denominator is not None:
         return f"{rounded(score.numerator):.10g} of {rounded(score.denominator):.10g}"
     return f"{rounded(score.value):.10g}" if score.value is not None else score.status
-
-
-def score_note(score: ScoreRow) -> str:
-    """Why the score has no value, where it has none."""
-    return score.error.message if score.error else score.reason or ""
 
 
 def times(count: int) -> str:

@@ -15,7 +15,7 @@ from aiq.core.reports import Audit
 from aiq.core.samples import Sample
 from aiq.core.usage import Usage
 from aiq.runs.rows import SampleRow, ScoreRow
-from aiq.site.tables import printable, rounded, score_note, score_value, spend_line
+from aiq.site.tables import printable, rounded, score_value, spend_line
 
 _LONGEST: Final = 60  # characters of a value that others stand beside
 _GOLD: Final = {
@@ -218,10 +218,10 @@ def _citations(row: SampleRow) -> Iterator[RenderableType]:
 def _scores(scores: list[ScoreRow], short: Shorten) -> Iterator[RenderableType]:
     if scores:
         yield Text("\nscores", style="bold")
-    for _, alike in groupby(scores, lambda one: (score_value(one), score_note(one) or one.metric, one.detail)):
+    for _, alike in groupby(scores, lambda one: (score_value(one), one.why or one.metric, one.detail)):
         first, *others = alike
         metrics = ", ".join(score.metric for score in (first, *others))
         style = "red" if first.status in ("error", "agent_failed") else ""
-        yield _indented(f"{metrics}: {score_value(first)}  {score_note(first)}", 4, style)
+        yield _indented(f"{metrics}: {score_value(first)}  {first.why or ''}", 4, style)
         if first.detail:
             yield _indented(_body(first.detail, short), 8, "dim")

@@ -1,6 +1,7 @@
 """Files of cassettes: what goes in comes out, in order, whatever it is and however the file was left."""
 
 import json
+import resource
 import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -278,6 +279,16 @@ def test_a_folder_that_cannot_be_made_is_said_as_that(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("a file")
     with pytest.raises(UserError, match=r"file: cannot be made \(.*\); name another folder"):
         Store(tmp_path / "file" / "agent.sqlite", writes=True)
+
+
+def test_a_file_that_the_disk_has_no_room_for_is_said_as_that(path: Path) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))  # as on a full disk
+    try:
+        with pytest.raises(UserError, match=r"cannot be written \(disk I/O error\)$"):
+            Store(path, writes=True)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_a_recording_of_a_later_version_asks_for_an_update(path: Path) -> None:

@@ -206,7 +206,7 @@ def test_a_file_of_reports_has_a_line_each(reports: Path, tmp_path: Path, capsys
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """A run folder: two answered samples, one in two epochs, and one that failed."""
+    """A run folder: three answered samples, one in two epochs, one of a report from a file; and one that failed."""
     folder = RunFolder(tmp_path / "run")
     folder.create()
     common = {"sample_hash": "0" * 16, "attempt": 1, "question": "Q?", "timing": Timing(started="2026", seconds=1)}
@@ -219,6 +219,7 @@ def run(tmp_path: Path) -> Path:
         SampleRow(sample_id="9", epoch=1, raw_report="superseded [7]", **answered),
         SampleRow(sample_id="9", epoch=1, raw_report="Fine.", **answered),
         SampleRow(sample_id="11", epoch=1, status="failed", **common),
+        SampleRow(sample_id="12", epoch=1, raw_report=REPORT, **{**answered, "sources": ()}),
     )
     journal.close()
     shipped = json.loads(Path(__file__).parents[1].joinpath("site", "run.json").read_text(encoding="utf-8"))
@@ -233,9 +234,11 @@ def test_a_run_is_audited_as_its_agents_wrote(run: Path, tmp_path: Path, capsys:
         ("9", 1, 0),
         ("9", 2, 1),
         ("10", 1, 2),
+        ("12", 1, 0),
     ]
+    assert found["reports"][-1]["with_sources"] is False  # nobody knows what was retrieved
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines[1:5]] == ["9", "9.2", "10", "all"]
+    assert [line.split()[0] for line in lines[1:6]] == ["9", "9.2", "10", "12", "all"]
     assert audit(run, "--sample", "9", "--epoch", "2") == 0
     assert audit(run, "--sample", "9", "--epoch", "2", "--pages", "exact") == 1
 

@@ -5,7 +5,7 @@ import gc
 
 import pytest
 
-from aiq.core.concurrency import Locks, gather_bounded
+from aiq.core.concurrency import Locks, completed, gather_bounded
 from aiq.core.errors import JudgeError
 
 
@@ -56,3 +56,12 @@ async def test_the_first_error_ends_the_rest_before_it_is_raised() -> None:
     with pytest.raises(JudgeError, match="bad"):
         await gather_bounded(["bad", "slow"], work, 2)
     assert ended == ["slow"]
+
+
+def test_an_error_of_the_work_has_no_context_of_ours() -> None:
+    async def work() -> None:
+        raise JudgeError("no answer")
+
+    with pytest.raises(JudgeError) as raised:
+        completed(work())
+    assert raised.value.__context__ is None

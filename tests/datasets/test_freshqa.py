@@ -119,7 +119,10 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
     ),
     "id-cell.csv": (sheet([{**ROW, "id": ""}]), ", row 2: no id;"),
     **{f"no-{name}.csv": (lacking(name), f", row 2: the header lacks the column {name}; add it") for name in NEEDED},
-    "no-header.csv": ("Who?,Ilan\nWhere?,Tessmark\n", ": no header row with the columns id, question, answer_0"),
+    "no-header.csv": (
+        "Who?,Ilan\nWhere?,Tessmark\n",
+        ": no header row with id, question, answer_0, separated by commas",
+    ),
     "twice.csv": (sheet([ROW, {**ROW, "id": "8"}, ROW]), ": samples 1 and 3 have the same id 7"),
     "odd-truth.csv": (sheet([{**ROW, "false_premise": "maybe"}]), ", row 2: false_premise is 'maybe'"),
     "cells.csv": ("id,question,answer_0\n1,Who, really?,Ilan\n", ", row 2: more cells than the header has columns"),

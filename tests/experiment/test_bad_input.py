@@ -65,6 +65,10 @@ class Broken(Mute):
         (["experiment=tiny", "agent.base_url=x"], "the chosen agent has no such setting; agent=endpoint has it"),
         (["experiment=tiny", "agent.ask=true", "agent.word=2"], "agent.word: there is no such setting; did you mean"),
         (
+            ["experiment=tiny", "agent=endpoint", "agent.base_url=http://a/v1", "agent.model=m", "agent.timeout=9"],
+            "agent.timeout: there is no such setting; did you mean agent.timeout_seconds?",
+        ),
+        (
             ["experiment=tiny", "agent=endpoint", "agent.base_url=http://a/v1", "agent.model=500"],
             "agent.model=500: is no text; put it in quotes of its own: agent.model='\"500\"'",
         ),

@@ -102,7 +102,9 @@ def test_a_tool_that_exits_or_cancels_itself_is_a_failed_call(exits: Workplace) 
 
 def test_a_judge_that_calls_sys_exit_has_failed_on_the_report(exits: Workplace) -> None:
     assert main(["run", "experiment=tiny", "judge.letters.target=exits:Leaving", "runner.max_error_rate=0"]) == 3
-    assert exits.summary(exits.only_run())["judge_errors"]["letters"]["causes"] == {"sys.exit(0) was called": 6}
+    assert exits.summary(exits.only_run())["judge_errors"]["letters"]["causes"] == {
+        "SystemExit: sys.exit(0) was called": 6
+    }
 
 
 def test_an_interruption_from_within_says_how_to_go_on(exits: Workplace, capsys: pytest.CaptureFixture[str]) -> None:

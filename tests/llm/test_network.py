@@ -68,7 +68,7 @@ async def test_an_error_says_whether_the_request_went_out(
 
 async def test_model_calls_go_through_the_proxies_of_the_machine(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     async with bench([http(200, completed())]) as b:
-        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{b.endpoint.port}")
+        monkeypatch.setenv("http_proxy", f"127.0.0.1:{b.endpoint.port}")  # as curl takes it
         settings = configured(LlmSettings, base_url="http://elsewhere.example/v1", model="m")
         async with open_client(settings, offline_port=None) as client:
             reply = await RunModels(settings, client).complete("a.b", [Message(role="user", content="x")])

@@ -30,6 +30,14 @@ async def test_offline_hosts_reach_the_port_with_their_own_name(bench: Any) -> N
             await client.get("http://model.offline.example/v1/models")
 
 
+@pytest.mark.parametrize("address", ["socks5://me:secret@127.0.0.1:9", "http://proxy:port"])
+async def test_what_is_no_http_proxy_is_refused(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    monkeypatch.setenv("https_proxy", address)
+    with pytest.raises(ConfigError, match=r"^HTTPS_PROXY: is no address of an HTTP proxy; write http://HOST:PORT$"):
+        async with open_client(SETTINGS, offline_port=None):
+            pass
+
+
 async def test_proxies_of_the_machine_are_used_but_not_for_loopback(
     bench: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -99,7 +99,7 @@ def write_made_run(path: Path, rows: list[SampleRow], wrong: set[tuple[str, int]
         "judges": [JUDGE.model_dump()],
         "run_id": path.name,
         "experiment": "made",
-        "overrides": ["experiment=made", "limit=3"],
+        "overrides": ["experiment=made", "judge=[fresheval]", "agent.phrases=[it isn't]"],
     }
     given = RUN["manifest"] | common | changed
     folder.write_manifest(Manifest.model_validate(given))
@@ -124,7 +124,9 @@ def write_results(results: Path) -> None:
     write_made_run(
         results / "made/b", rows, {("s2", 1), ("s2", 2), ("s3", 1), ("s3", 2)}, config=CONFIG | {"epochs": 2}
     )
-    write_made_run(results / "made/c", [row(number, failed=True) for number in (1, 2)], set(), started="2026-11-22")
+    old = {"run": "made/a", "models": {}, "overrides": []}
+    failed = [row(number, failed=True) for number in (1, 2)]
+    write_made_run(results / "made/c", failed, set(), started="2026-11-22", rescored=old)
     sweep = SweepFolder(results / "made/sweep")
     sweep.create()
     sweep.write(sweep_of(2, experiment="made"))

@@ -130,6 +130,11 @@ def test_a_broken_run_is_named_and_stops_no_other(tmp_path: Path, capsys: pytest
     assert f"{tmp_path}/made/b/samples.jsonl, line 1: " in printed.err
     assert printed.err.count("\n") == 1
     assert main(["site", str(tmp_path / "nowhere")]) == 2
+    shutil.rmtree(tmp_path / "site")
+    (tmp_path / "site").write_text("")  # where the folder cannot be made
+    capsys.readouterr()
+    assert main(["site", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.endswith(" cannot be written: File exists\n")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The results site in a real browser, from disk: by mouse and by keyboard, accessible, and deaf to hostile reports."""
 
+import shlex
 import shutil
 import threading
 from collections.abc import Callable, Iterator
@@ -167,6 +168,7 @@ def test_what_failed_comes_first_and_a_run_of_nothing_else_says_so(opened: Opene
     assert f"ModelError: {EVIL}" in problem.inner_text()
     problem.get_by_role("button").click()
     assert len(lines(page)) == 2
+    assert "aiq rescore made/a " in page.get_by_role("region", name="Settings").inner_text()
     assert opened().locator("tr.bad").count() == 1
 
 
@@ -213,6 +215,8 @@ def test_plots_of_a_run_are_drawn_when_they_are_seen_and_have_their_data(opened:
     figure.locator("svg .mark-area path").first.wait_for()
     figure.get_by_text("data of this plot").click()
     assert "shallow: wrong" in figure.get_by_role("region").inner_text()
+    typed = page.get_by_role("region", name="Settings").locator("code").first.inner_text()
+    assert shlex.split(typed) == ["aiq", "run", "experiment=made", "judge=[fresheval]", "agent.phrases=[it isn't]"]
 
 
 def test_a_hostile_report_stays_text(opened: Opened) -> None:

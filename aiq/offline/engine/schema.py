@@ -69,7 +69,7 @@ _ITEM = re.compile(
     r"(?:,[^\[\]{}]*)?\]"
 )
 _TRUTH = {"true": True, "yes": True, "是": True, "false": False, "no": False, "否": False}
-_RANGE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:-|–|to|\.\.|and|至|到)\s*(\d+(?:\.\d+)?)")
+_RANGE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:\([^()]*\)\s*)?(?:-|–|to|\.\.|and|至|到)\s*(\d+(?:\.\d+)?)")
 
 
 def asked_schema(situation: Situation) -> Schema | None:

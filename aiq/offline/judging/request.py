@@ -29,7 +29,9 @@ _CLOSING = re.compile(
 _LAST = re.compile(rf"\n\s*\n(?=(?:(?:{_ORDER})\b|请|下面)[^\n]*(?:\n[^\n]+)*\s*\Z)")
 _FORM_LINE = re.compile(r"^\W{0,3}([A-Za-z]\w{1,24})\**\s*[:：]\s*(?:<[^>\n]+>|Answer .*)$", re.MULTILINE)
 _SCALE = re.compile(
-    r"(?:from|of|between|scale|打|给|分|\()\D{0,24}?([01])\s*(?:to|[-–~]|and|到|至)\s*([34579]|10|20|100)\b", re.I
+    r"(?:from|of|between|scale|打|给|分|\()\D{0,24}?([01])\s*(?:\([^()]*\)\s*)?(?:to|[-–~]|and|到|至)\s*"
+    r"([34579]|10|20|100)\b",
+    re.I,
 )
 _KEYS = {role: re.compile(words, re.IGNORECASE) for role, words in DATA["keys"].items()}
 

@@ -208,8 +208,9 @@
     run.spend.map(([account, role, calls, input, output, cost, unreported]) => [role || `${account}, all`, calls, input, output, cost, unreported]), "spend"));
   const slices = () => Object.keys(run.slices).length ? h("details", {}, h("summary", {}, "All scores of each slice"), Object.entries(run.slices).map(([tag, groups]) => plain([tag, ...run.metrics.map((metric) => metric.name)],
     groups.map(([value, found]) => [value, ...run.metrics.map((metric) => found[metric.name]?.mean ?? "-")]), `by ${tag}`))) : null;
+  const quoted = (text) => (/^[\w.,:=@%+/-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`); // for a shell
   const settings = () => h("section", { "aria-labelledby": "settings" }, h("h2", { id: "settings" }, "Settings"),
-    command("copy", `aiq run ${run.overrides.join(" ")}`),
+    command("copy", ["aiq", ...(run.rescored ? ["rescore", run.rescored] : ["run"]), ...run.overrides].map(quoted).join(" ")),
     h("details", {}, h("summary", {}, "All settings, as the run resolved them"), h("div", { class: "inside" }, readable(run.config))),
     h("details", {}, h("summary", {}, "Hashes, models and versions"), h("div", { class: "inside" }, readable({ models: run.models, hashes: run.hashes, versions: run.versions, revision: run.revision }))));
 

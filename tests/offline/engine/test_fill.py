@@ -14,7 +14,7 @@ from aiq.offline.chat import ChatRequest
 from aiq.offline.engine.fill import Unsupported, asked_schema, fill
 from aiq.offline.engine.follow import follow
 from aiq.offline.engine.read import read
-from aiq.offline.engine.schema import Schema, fits, forms
+from aiq.offline.engine.schema import Schema, fits, forms, scaled
 from aiq.offline.engine.weigh import FRAMES
 from aiq.offline.engine.write import small_talk
 from tests.offline.cases import table
@@ -146,6 +146,10 @@ def test_nothing_is_invented(case: dict[str, Any], planted: bool) -> None:
 @each("prose")
 def test_prose_asks_for_no_json(prompt: str, user: str) -> None:
     assert asked_schema(read(request({"prompt": prompt, "user": user}))) is None
+
+
+def test_the_ends_of_a_scale_may_be_explained() -> None:
+    assert scaled(0.5, {"type": "integer"}, "score goes from 0 (not at all) to 10 (fully)") == 5
 
 
 @pytest.mark.parametrize(("order", "marked"), [("", False), (" Cite your sources as [1].", True)])
