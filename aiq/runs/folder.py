@@ -182,14 +182,28 @@ def not_finished(path: Path, status: str) -> str:
 def _at_work(path: Path) -> Iterator[Writer]:
     """Who holds a lock of the folder; a writer's turn says nothing here."""
     for file in path.glob(_LOCK.format("*")):
-        if (lock := _taken(file)) is None:
+        if _held(file):
             yield Writer.read(file.stem.removeprefix("run")) or Writer()
-        else:
-            lock.__exit__(None, None, None)
+
+
+def _held(file: Path) -> bool:
+    """Whether a process has the lock. Where the system can share locks, who looks need not be allowed to write."""
+    try:
+        import fcntl
+
+        with file.open("rb") as opened:
+            fcntl.flock(opened, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except (ImportError, OSError):
+        if (lock := _taken(file)) is None:
+            return True
+        lock.__exit__(None, None, None)
+    return False
 
 
 def _taken(path: Path, seconds: float = 0.0) -> AbstractContextManager[Any] | None:
-    """The lock, or None where another holds it for so long: who only looks holds it for a moment.
+    """The lock, or None where another holds it for so long: who only looks keeps it from others for a moment.
 
     Raises RunAborted where there can be none.
     """

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from aiq.core.errors import UserError
 from aiq.core.samples import SampleKey, Shard
-from aiq.runs.folder import RunFolder, Writer, find_run, new_run_id, write_whole
+from aiq.runs.folder import RunFolder, Writer, find_run, in_use, new_run_id, write_whole
 
 
 @given(st.integers(1, 9), st.integers(0, 40))
@@ -30,6 +30,17 @@ def test_a_folder_in_use_is_refused_until_it_is_free(tmp_path: Path) -> None:
         pass
     with RunFolder(tmp_path).lock():
         pass
+
+
+def test_those_who_look_neither_write_nor_take_each_other_for_a_writer(tmp_path: Path) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    with RunFolder(tmp_path).lock():
+        assert in_use(tmp_path)
+    (lock,) = tmp_path.iterdir()
+    lock.chmod(0o444)
+    with lock.open("rb") as another:
+        fcntl.flock(another, fcntl.LOCK_SH)
+        assert not in_use(tmp_path)
 
 
 def test_run_ids_sort_by_time_and_differ() -> None:
