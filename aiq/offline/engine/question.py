@@ -2,12 +2,13 @@
 something to be found first ("the city where X is held")."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 
 from aiq.offline.engine.analysis import PARTICLES, analyse
-from aiq.offline.engine.lexicon import kind_of, listed, parts_of_speech, stem, table, vocabulary
+from aiq.offline.engine.lexicon import groups, kind_of, listed, parts_of_speech, stem, table, vocabulary
 from aiq.offline.engine.text import is_chinese, name_spans
 
 FUNCTION_WORDS = listed("function")
@@ -23,7 +24,8 @@ _NOW = re.compile(
 )
 _CHATTER = re.compile(
     r"^(?:(?:please|hi|hello|hey|so|and|well|ok|okay|then|also)[,!]?\s+"
-    r"|(?:can|could|would|do) you (?:please )?(?:tell me|say|know|find out|explain)\s+(?:if\s+)?"
+    r"|(?:can|could|would|do) you (?:please )?(?:tell|say|know|find|explain|give|pin|look|check|help|remind|name)"
+    r"(?: (?:me|us|for|out|down|up|remember|with))*\s+(?:if\s+)?"
     r"|(?:i(?:'d| would) (?:like|love) to know|i(?:'m| am) (?:wondering|curious)|i wonder|tell me|let me know|find out"
     r"|do you know|any idea)[,:]?\s+(?:about\s+)?"
     r"|(?:请问|请告诉我|告诉我|我想知道|你知道|那么))+",
@@ -66,6 +68,14 @@ _KINDS = (  # the first that a question matches, in lower case; "" leaves it to 
     (r"哪|什么名字|叫什么|名称", "name"),
     (r"吗|是否|是不是|有没有|能不能|会不会", "yes"),
 )
+_ASKING = re.compile(
+    r"(?:^|[.!?:;,]\s+)(?=(?:(?:in|at|on|from|to|for|by|with|since|until|of|under) )?(?:what|which|who|whom|whose|where"
+    r"|when|why|how)\b)"
+)
+"""Where a clause begins that asks: what stands before it tells something."""
+_THINGS = ("person", "place", "organisation", "work", "thing")
+_UNSETTLED = ("", "phrase", "name", "age", "number")
+_DOING = re.compile(r"\bwhat (?:do|does|did|was|were|is|are|would|will|has|had|kind|sort)\b")
 _KIND_OF_NOUN = {"time": "date", "color": "colour", "colour": "colour", "material": "material", "stone": "material"}
 _KIND_OF_NOUN |= {"wood": "material", "metal": "material"} | dict.fromkeys(("name", "nickname", "title"), "name")
 _KIND_OF_NOUN |= dict.fromkeys(("job", "profession", "occupation", "trade", "living"), "occupation")
@@ -109,18 +119,36 @@ def parse(question: str) -> Ask:
     text = tidy(question)
     wanted = _BESIDES.sub(lambda m: m["instead"] or " ", text)
     low, names = wanted.lower(), _entities(wanted)
-    kind, match = next(((k, m) for pattern, k in _KINDS if (m := re.search(pattern, low))), ("", None))
-    asking = match[1] if match and kind == "how" else ""
+    asking = low[next((match.start() for match in _ASKING.finditer(low)), 0) :]
+    kind, match = next(((k, m) for pattern, k in _KINDS if (m := re.search(pattern, asking))), ("", None))
+    measure = match[1] if match and kind == "how" else ""
     if is_chinese(text):
         kind, head, units = _in_chinese(text, kind)
     else:
-        kind, head, units = _how(asking, low) if asking else _of_noun(wanted) if not kind else (kind, "", "")
+        kind, head, units = _how(measure, low) if measure else _of_noun(wanted) if not kind else (kind, "", "")
+    content = _words(wanted, names)
+    if kind in _UNSETTLED and not is_chinese(text):
+        kind, head, units = _of_words(low, content, kind, head, units)
     if kind == "date" and (unit := re.search(r"\b(?:year|month|day|date|century|decade)s?\b", low)):
         head = unit.group()
-    said = {asking, *_SAYING.get(kind, "").split()}
-    words = [table("measures").get(asking), *(w for w in _words(wanted, names) if w.lower() not in said)]
+    said = {measure, *_SAYING.get(kind, "").split()}
+    words = [table("measures").get(measure), *(w for w in content if w.lower() not in said)]
     now, past = _NOW.search(wanted) is not None, _PAST.search(wanted) is not None
     return Ask(text, kind, head, units, names, tuple(dict.fromkeys(filter(None, words))), now, past)
+
+
+def _of_words(low: str, words: Sequence[str], *found: str) -> tuple[str, str, str]:
+    """Kind, head and units by the nouns of a question whose question word settles nothing ("its headcount, please")."""
+    if re.search(r"\byear\b", low) and "how many years" not in low:
+        return "date", "year", ""
+    if found[0] == "number" or _DOING.search(low):
+        return found[0], found[1], found[2]
+    if re.search(r"\bwhere\b", low):
+        return "place", "", ""
+    kinds = {word: kind for word in words if (kind := kind_of(word)) in (*_THINGS, "number")}
+    head = next((word for word, kind in kinds.items() if kind == "number"), next(iter(kinds), ""))
+    kind = kinds.get(head, found[0])
+    return kind, head or found[1], table("units").get(head.lower(), "") if kind == "number" else ""
 
 
 def _how(word: str, low: str) -> tuple[str, str, str]:
@@ -191,7 +219,10 @@ def _entities(text: str) -> tuple[str, ...]:
         rest = re.sub(r"[《「『“\"][^》」』”\"]+[》」』”\"]", "|", text)
         long = (part for part in _segments(rest) if len(part) > 2 or (len(part) == 2 and kind_of(part)))
         found += [part for part in long if part not in vocabulary().groups and kind_of(part) != "time"]
-    return tuple(dict.fromkeys(name for name in found if name.lower() not in FUNCTION_WORDS))
+    none = {
+        name for name in found if name[1:2] in ("'", "’") or (name.isupper() and groups(stem(name)))
+    }  # "I'd", "CEO"
+    return tuple(name for name in dict.fromkeys(found) if name not in none and name.lower() not in FUNCTION_WORDS)
 
 
 _CHINESE_STOP = re.compile(
@@ -229,7 +260,6 @@ def _words(text: str, names: tuple[str, ...]) -> list[str]:
 _AUXILIARIES, _AFTERTHOUGHTS = listed("auxiliaries"), listed("afterthoughts")
 _TAGS = {"the": "t", "a": "i", "an": "i", "that": "h", "which": "h", "who": "h", ",": "c", ";": "c", ":": "c", "?": "c"}
 _TAGS |= dict.fromkeys(("its", "their", "his", "her"), "o") | dict.fromkeys(("where", "whose", "when", "whom"), "w")
-_THINGS = ("person", "place", "organisation", "work", "thing")
 _PARTICIPLE = re.compile(r"(?:ed|ing|wn|en|ought|aught|ept|elt|uilt|ade|eld|et|un|ung|old|ent)$")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[,;:?]")
 _DESCRIPTION = re.compile(

@@ -166,7 +166,8 @@ def read(request: ChatRequest) -> Situation:
     told: dict[int, str] = {}
     for number, message in enumerate(messages):
         if message.role not in ("assistant", "tool", "function"):
-            pieces = _pieces(left.get(number, message.text), pasted=message.role == "user")
+            text = left.get(number, message.text)
+            pieces = _pieces(text, pasted=message.role == "user", given=not request.tools)
             blocks[number] = [block for block in pieces if block.label]
             told[number] = "\n\n".join(block.text for block in pieces if not block.label)
     marked = [block for number in blocks for block in blocks[number]]
@@ -228,7 +229,7 @@ def _now(told: str) -> date | None:
 # the parts of a message
 
 
-def _pieces(text: str, *, pasted: bool) -> list[Block]:
+def _pieces(text: str, *, pasted: bool, given: bool = False) -> list[Block]:
     """A message's material, and its own words, which have no label. Tags and fences mark material; where text may be
     `pasted` (in a user's message) also a line that announces it, and the form of results."""
     text = _FENCE.sub(_as_element, text) if pasted else text
@@ -246,7 +247,7 @@ def _pieces(text: str, *, pasted: bool) -> list[Block]:
     own += text[at:]
     said = _paragraphs(own) if pasted else [Block("", own.strip())]
     marked = not pasted or any(piece.label for piece in (*pieces, *said))
-    pieces += (not marked and _passage(own)) or said
+    pieces += (given and not marked and _passage(own)) or said
     return [piece for piece in pieces if piece.text]
 
 

@@ -76,7 +76,7 @@ class Things:
         if about.source and self.collected.concerns:  # what a document of a collection says, it says of itself
             pool = [Evidence(about.text, about.source, 1.0)]
         makers: dict[str, Callable[[], Iterable[str | Evidence]]] = {
-            "query": lambda: self._exact() if _EXACT.search(name) else self._queries(least),
+            "query": lambda: [f'"{n}"' for n in names(w.subject)] if _EXACT.search(name) else self._queries(least),
             "question": lambda: self._asked(least),
             "facet": lambda: w.facets or [w.topic.title],
             "section": lambda: self._sections(least, most),
@@ -169,10 +169,6 @@ class Things:
         first = [f"{query}?" for query in w.found.missing[:1] if w.is_question and stems(query) < stems(w.task)]
         more = [*first, *(w.framed(frame, w.subject) for frame in ("told", "when"))]
         return found + more[: max(0, least - len(found))]
-
-    def _exact(self) -> list[str]:
-        """The name that the request is about, in quotation marks."""
-        return [f'"{name}"' for name in names(self.w.subject)]
 
     def _queries(self, least: int) -> list[str]:
         w = self.w

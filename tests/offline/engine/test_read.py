@@ -68,6 +68,16 @@ def test_statements_around_one_question_are_material(told: str, found: bool) -> 
     assert bool(_read(("user", told)).sources) is found
 
 
+def test_where_something_can_be_looked_up_they_belong_to_the_question() -> None:
+    told = "Ada Kestrel studied somewhere before she built the mill. Where was that?"
+    tools = [
+        {"type": "function", "function": {"name": "web_search", "parameters": {"type": "object", "properties": {}}}}
+    ]
+    request = {"model": "m", "messages": [{"role": "user", "content": told}]}
+    assert read(ChatRequest.model_validate(request | {"tools": tools})).task == told
+    assert read(ChatRequest.model_validate(request)).task == "Where was that?"
+
+
 def test_a_tag_s_attributes_name_the_source() -> None:
     page = f'<page url="{QUAY}" title="The port" published="2026-03-01">\n{PORT}\n</page>\n\n{QUESTION}'
     [source] = _read(("user", page)).sources
