@@ -1,26 +1,24 @@
 """What the harness costs beside bare libraries and Inspect AI: python -m benchmarks.performance.overhead [--quick].
 
-Every client asks the same stub endpoint, in a process of its own that has warmed up; what is compared takes turns, and
-a promise is the median over rounds of the ratio of one round. Processor seconds are the client's alone, of a run from
-its opening to its last sample in the journal: neither composing its settings nor the page. Exit code 1
-where a promise is broken. `--inspect PYTHON`: an interpreter that has Inspect AI; without one its rows are left out.
+Every client asks the same stub endpoint, in a process of its own that has warmed up. Of two that are compared by
+processor seconds one is halted while the other works, turn by turn, so that both meet the machine as it is; a
+promise is the median over rounds of the ratio of one round. Processor seconds are the client's alone, of a run from its
+opening to its last sample in the journal: neither composing its settings nor the page. Exit code 1 where a promise is
+broken. `--inspect PYTHON`: an interpreter that has Inspect AI; without one its rows are left out.
 """
 
 import argparse
 import asyncio
 import json
-import os
-import resource
 import statistics
-import subprocess
 import sys
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
 from benchmarks.performance.stub import SUBAGENTS, running
+from benchmarks.performance.turns import Cost, begun, cost_of, in_turns, ready, told_to_begin
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 HERE: Final = "benchmarks.performance.overhead"
@@ -277,65 +275,45 @@ ROWS: Final = [
 ]
 
 
-class Cost(NamedTuple):
-    """Of a process: seconds of the processor, its children's left out, and on the clock."""
-
-    processor: float
-    clock: float
-
-
-def spent() -> Cost:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return Cost(used.ru_utime + used.ru_stime, time.perf_counter())
-
-
-def measured(client: str, setting: Setting) -> Cost:
-    """What a client costs in this process, once it has warmed up."""
+def measured(client: str, setting: Setting) -> None:
+    """Print what a client costs in this process, once it has warmed up and is told to begin."""
     CLIENTS[client](setting._replace(samples=min(20, setting.samples)))()
-    work = CLIENTS[client](setting)
-    before = spent()
-    work()
-    return Cost(*(later - sooner for later, sooner in zip(spent(), before, strict=True)))
+    told_to_begin(CLIENTS[client](setting))
 
 
-def in_own_process(python: str, client: str, setting: Setting) -> Cost:
-    """Raises SystemExit with what it said where it fails."""
-    begin = f"import sys, json; sys.path[:0] = [{str(ROOT)!r}]"
-    if client in STARTS:
-        with TemporaryDirectory() as folder:
-            begin += f"; FOLDER, URL = {folder!r}, {setting.base_url!r}"
-            end = "import resource; used = resource.getrusage(resource.RUSAGE_SELF)"
-            tell = "print(); print(json.dumps([used.ru_utime + used.ru_stime, 0]))"
-            said = _python(python, "\n".join([begin, STARTS[client], end, tell]))
-    else:
-        tell = f"print(); print(json.dumps(measured({client!r}, Setting(*{tuple(setting)!r}))))"
-        said = _python(python, "\n".join([begin, f"from {HERE} import Setting, measured", tell]))
-    return Cost(*json.loads(said.splitlines()[-1]))
+def start(client: str, base_url: str) -> Cost:
+    """What a start costs, imports and all."""
+    with TemporaryDirectory() as folder:
+        begin = f"import sys, json; sys.path[:0] = [{str(ROOT)!r}]; FOLDER, URL = {folder!r}, {base_url!r}"
+        end = "import resource; used = resource.getrusage(resource.RUSAGE_SELF)"
+        tell = "print(); print(json.dumps([used.ru_utime + used.ru_stime, 0]))"
+        return cost_of(begun(sys.executable, "\n".join([begin, STARTS[client], end, tell]), ROOT))
 
 
-def _python(python: str, code: str) -> str:
-    env = {**os.environ, "OPENAI_API_KEY": "no-key"}
-    done = subprocess.run([python, "-c", code], cwd=ROOT, env=env, capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"overhead: {code}\nended with {done.returncode}:\n{done.stderr}")
-    return done.stdout
+def costs(row: Row, setting: Setting, inspect_python: str | None) -> list[Cost]:
+    """Of both clients of a row: in turns, or one after the other where they are compared on the clock."""
+    pair = row.ours, row.bare
+    if row.ours in STARTS:
+        return [start(client, setting.base_url) for client in pair]
+    processes = []
+    for client in pair:
+        code = f"import sys; sys.path[:0] = [{str(ROOT)!r}]; from {HERE} import Setting, measured"
+        code += f"; measured({client!r}, Setting(*{tuple(setting)!r}))"
+        python = str(inspect_python) if client.startswith("inspect") else sys.executable
+        processes.append(ready(begun(python, code, ROOT)))
+    return [in_turns([process])[0] for process in processes] if row.clock else in_turns(processes)
 
 
 def compared(
     rows: Sequence[Row], port: int, rounds: int, share: float, inspect_python: str | None
 ) -> list[list[float]]:
-    """By row, the ratios of all rounds; a client that several rows name is measured once a round."""
+    """By row, the ratios of all rounds."""
     ratios: list[list[float]] = [[] for _ in rows]
     for _ in range(rounds):
-        costs: dict[tuple[str, Setting], Cost] = {}
         for row, found in zip(rows, ratios, strict=True):
             base_url = f"http://127.0.0.1:{port}/{row.calls}/{row.milliseconds}/v1"
             setting = Setting(base_url, max(1, int(row.samples * share)), row.at_once)
-            for client in (row.ours, row.bare):
-                if (client, setting) not in costs:
-                    python = str(inspect_python) if client.startswith("inspect") else sys.executable
-                    costs[client, setting] = in_own_process(python, client, setting)
-            ours, bare = costs[row.ours, setting], costs[row.bare, setting]
+            ours, bare = costs(row, setting, inspect_python)
             found.append(ours.clock / bare.clock if row.clock else ours.processor / bare.processor)
             each = f"{ours[row.clock] / setting.samples * 1000:9.2f} {bare[row.clock] / setting.samples * 1000:9.2f}"
             print(f"{row.what:<26}{row.ours:<13}{row.bare:<15}{each} {found[-1]:7.3f}", flush=True)
