@@ -64,13 +64,17 @@ def in_turns(processes: Sequence[Process]) -> list[Cost]:
         process.stdin.write("begin\n")
         process.stdin.flush()
         left.append((process, process.stdout))
-    while left:
-        for process, output in tuple(left):
+    try:
+        while left:
+            for process, output in tuple(left):
+                process.send_signal(signal.SIGCONT)
+                if len(left) == 1 or select.select([output], [], [], TURN)[0]:
+                    left.remove((process, output))
+                else:
+                    process.send_signal(signal.SIGSTOP)
+    finally:
+        for process in processes:  # one that is halted would outlive a Ctrl-C
             process.send_signal(signal.SIGCONT)
-            if len(left) == 1 or select.select([output], [], [], TURN)[0]:
-                left.remove((process, output))
-            else:
-                process.send_signal(signal.SIGSTOP)
     return [cost_of(process) for process in processes]
 
 
