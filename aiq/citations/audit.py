@@ -5,14 +5,14 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Final, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from aiq.citations.documents import looks_like_document, parse_key
 from aiq.citations.entries import Entry
 from aiq.citations.links import UrlUse, unescape
 from aiq.citations.markdown import Place, masked
 from aiq.citations.marks import Mark
-from aiq.citations.match import Match, SourceIndex
+from aiq.citations.match import NOTHING, Match, SourceIndex
 from aiq.citations.parse import ParsedReport
 from aiq.citations.sanitise import broken_rule, scheme_of
 from aiq.citations.urls import parse_url
@@ -148,17 +148,14 @@ def audit_report(report: ParsedReport, index: SourceIndex | None, others: Source
     )
 
 
-_NO_SOURCES: Final = SourceIndex(())
-
-
 class _Reader:
     """Says what the URLs and entries of one report mean."""
 
     def __init__(self, text: str, index: SourceIndex | None, others: SourceIndex | None) -> None:
         self._text = text
         self._with_sources = index is not None
-        self._index = index or _NO_SOURCES
-        self._others = others or _NO_SOURCES
+        self._index = index or NOTHING
+        self._others = others or NOTHING
 
     def url(self, use: UrlUse, *, listed: bool = False) -> UrlFinding:
         """What a URL means; a cut-off one that only one source continues is no broken one; a list's are of the web."""

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
 from aiq.citations.documents import DocumentIndex, DocumentKey, named_documents
 from aiq.citations.sanitise import KnownHosts
@@ -164,3 +164,7 @@ def _cuts_work(source: ParsedUrl, stub: ParsedUrl) -> bool:
     """Whether a stub ends inside a DOI or an arXiv number, which is one segment however many slashes it has."""
     work = source.site[0] in ("doi.org", "arxiv.org") and "/" in "".join(source.segments[-1:])
     return work and len(stub.segments) >= len(source.segments)
+
+
+NOTHING: Final = SourceIndex(())
+"""What an agent without tools has seen."""

@@ -66,6 +66,8 @@ def repair(audit: ReportAudit, numbers: Mapping[int, int]) -> tuple[Edit, ...]:
 
     What goes out of running text is decided at once, so that neighbours take with them what is left around them all.
     """
+    if not (audit.marks or audit.entries or audit.body_urls):
+        return ()
     repairer = _Repairer(audit, numbers)
     repairer.marks()
     for url in audit.body_urls:

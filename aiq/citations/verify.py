@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from aiq.citations.audit import EntryFinding, Finding, ReportAudit, audit_report
-from aiq.citations.match import SourceIndex
+from aiq.citations.match import NOTHING, SourceIndex
 from aiq.citations.parse import parse_report
 from aiq.citations.repair import Edit, apply_edits, new_numbers, repair
 from aiq.core.reports import Audit, RemovedCitation, ValidCitation
@@ -38,8 +38,8 @@ def verify(text: str, sources: Sequence[Source], settings: CitationSettings) -> 
     accepted = [source for source in sources if source.kind in settings.accept]
     others = [source for source in sources if source.kind not in settings.accept]
     others.sort(key=lambda source: source.kind == "echoed")  # of a URL seen in two ways the better one counts
-    met = SourceIndex(others, settings.window) if others else None
-    return verify_against(text, SourceIndex(accepted, settings.window), met)
+    index, met = (SourceIndex(found, settings.window) if found else NOTHING for found in (accepted, others))
+    return verify_against(text, index, met)
 
 
 def verify_against(text: str, index: SourceIndex | None, others: SourceIndex | None = None) -> Verified:

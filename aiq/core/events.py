@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Literal
 
-from pydantic import Field, JsonValue
+from pydantic import ConfigDict, Field, JsonValue, SkipValidation
 
 from aiq.core.base import Record
 from aiq.core.errors import ToolErrorKind
@@ -24,7 +24,9 @@ parent_call: ContextVar[str | None] = ContextVar("parent_call", default=None)
 
 
 class Event(Record):
-    """Fields of every event. `seq` counts from 0; `time_ns` is monotonic, relative to the attempt's start."""
+    """Fields of every event, set by its log. `seq` counts from 0; `time_ns` is monotonic, since the attempt's start."""
+
+    model_config = ConfigDict(frozen=False)
 
     seq: int = -1
     time_ns: int = 0
@@ -80,8 +82,8 @@ class ModelCalled(Event):
     latency_ms: float
     finish_reason: str | None = None
     usage: Usage | None = None
-    messages: JsonValue = None
-    reply: JsonValue = None
+    messages: SkipValidation[JsonValue] = None  # from the wire, so JSON; long prompts
+    reply: SkipValidation[JsonValue] = None
     request_sha256: str = ""
     error: str | None = None
 
@@ -176,6 +178,6 @@ class EventLog:
         self._start_ns = time.monotonic_ns()
 
     def emit(self, event: Event) -> None:
-        since = time.monotonic_ns() - self._start_ns
-        place = {"seq": next(self._seq), "time_ns": since, "parent_id": parent_call.get()}
-        self._write(event.model_copy(update=place))
+        event.seq, event.time_ns = next(self._seq), time.monotonic_ns() - self._start_ns
+        event.parent_id = parent_call.get()
+        self._write(event)

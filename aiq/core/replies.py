@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 _MARK = re.compile(r"\[\d+\]")
@@ -134,6 +135,7 @@ _WORDED = re.compile(
 _FENCED = re.compile(r"(```+|~~~+)[^\n`]*\n(.*?)\n?[ \t]*\1?", re.DOTALL)
 
 
+@lru_cache(maxsize=32)  # an agent asks of its report, and then the harness
 def is_tool_call(text: str) -> bool:
     """Whether a text is a tool call (or a piece of one) that the model wrote out, and nothing else.
 

@@ -190,4 +190,4 @@ class Report(Record):
     outcome: Outcome = "ok"
     audit: Audit | None = None
     citation_status: CitationStatus | None = None
-    extras: Mapping[str, JsonValue] = {}
+    extras: Mapping[str, JsonValue] = Field(default_factory=dict)

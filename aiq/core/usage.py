@@ -206,7 +206,7 @@ class Limits(Record):
     @property
     def in_money(self) -> str | None:
         """The setting of a limit in money, if there is one: it needs prices."""
-        return next((f"limits.{scope}_usd" for scope in get_args(Scope) if self.bound(scope, "usd") is not None), None)
+        return next((f"limits.{name}" for name in ("run_usd", "sample_usd") if getattr(self, name) is not None), None)
 
     def check(self, sample: UsageLedger, run: UsageLedger, adds: Collection[Quantity] = OF_MODEL_CALLS) -> None:
         """Raises LimitReached when one more call, which adds to these quantities, would start beyond a limit."""

@@ -90,7 +90,8 @@ class ModelCall:
 
     def structured_as(self, form: str) -> "ModelCall":
         """The same call with its structured output asked for in this form, if it is asked for in a stricter one."""
-        return self.with_body(structured_as(self.body, form))
+        body = structured_as(self.body, form)
+        return self if body == self.body else self.with_body(body)
 
     def with_body(self, body: Mapping[str, Any]) -> "ModelCall":
         digest = hashlib.sha256(f"{self.role}\n{canonical(body)}".encode()).hexdigest()

@@ -43,7 +43,7 @@ class Journal(Generic[RowT]):
 
     def append(self, *rows: RowT) -> None:
         """Write rows, together; the system has them when this returns."""
-        text = memoryview("".join(map(json_line, rows)).encode())
+        text = "".join(map(json_line, rows)).encode()
         end = self.size + len(text)
         try:
             while text:
