@@ -67,12 +67,15 @@ def run(args: Namespace) -> int:
 def _update(found: "Recorded", baseline: "BaselineFile") -> int:
     """Write the baseline; print what changes in it."""
     from aiq.analysis.baselines import Baseline, BaselineFile
+    from aiq.core.text import counted
 
     new = found.content if isinstance(found, BaselineFile) else Baseline.of(found)
     there = baseline.path.exists()
     changes = list(baseline.content.changes(new)) if there else []
     new.write(baseline.path)
     print(f"{baseline.path}: {'as it was' if there and not changes else 'written'}")
+    if failed := sum(one.row().failed for one in new.attempts):
+        print(f"{counted(failed, 'attempt')} of {len(new.attempts)} failed, and the baseline holds them so")
     for line in changes[:_MOST_CHANGES]:
         print(f"  {line}")
     if len(changes) > _MOST_CHANGES:

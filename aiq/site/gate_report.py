@@ -41,6 +41,8 @@ def gate_parts(found: GateResult) -> Iterator[Sheet | str]:
     losses.pop(0, None)
     for lost, names in losses.items():
         yield f"{', '.join(names)}: {counted(lost, 'sample has', 'samples have')} a score in the baseline alone"
+    if not found.metrics and not found.causes:
+        yield "no metric is held against the baseline: it has no score, or none counts (gate.margin, gate.margins)"
     if kept := [limit.name for limit in found.limits if not limit.broken]:
         yield f"within limits: {', '.join(kept)}"
 

@@ -294,6 +294,15 @@ def test_a_limit_of_the_run_needs_no_price_in_the_baseline(place: Place, based: 
     assert cost["value"] > 0
 
 
+def test_a_gate_says_where_it_holds_little(place: Place, based: Based, capsys: pytest.CaptureFixture[str]) -> None:
+    based(failed=(3, 4))
+    assert main(["gate", "a", "--baseline", "anew.json", "--update"]) == 0
+    assert gated("a", "gate.margin=null")[0] == 0
+    said = capsys.readouterr().out
+    assert "2 attempts of 90 failed" in said
+    assert "no metric is held against the baseline" in said
+
+
 def test_an_update_says_what_changes(place: Place, based: Based, capsys: pytest.CaptureFixture[str]) -> None:
     based()
     place.run("b", lambda number, epoch: right(number, epoch) and number > 0, n=N)
@@ -317,6 +326,8 @@ def test_an_update_says_what_changes(place: Place, based: Based, capsys: pytest.
         (["nobody", "--baseline", "base.json"], "nobody is no run folder"),
         (["a", "--baseline", "base.json", "gate.margins.j.rigth=0.1"], "did you mean j.right?"),
         (["a", "--baseline", "base.json", "gate.limits.metrics.x=1"], "there are j.right, j.score, j.cited"),
+        (["a", "--baseline", "base.json", "gate.limits.metrics.j.right=90"], "its values lie in 0.0 .. 1.0"),
+        (["a", "--baseline", "base.json", "gate.limits.metrics.j.right=nan"], "should be a finite number"),
         (["a", "--baseline", "base.json", "gate.margn=0.1"], "gate.margn: there is no such setting"),
         (["a", "--baseline", "base.json", "gate.limits.rise=0.5"], "gate.limits.rise=0.5"),
         (["a", "--baseline", "base.json", "gate=nobodys"], "conf/gate/nobodys.yaml"),
