@@ -43,7 +43,7 @@ def run(args: Namespace) -> int:
     from aiq.experiment.compose import compose_apart, dotted
     from aiq.site.analysis_tables import comparison_markdown, comparison_text
     from aiq.site.gate_report import gate_parts, junit
-    from aiq.site.tables import notes, show
+    from aiq.site.tables import notes_of, show
 
     check_outputs(args.json, args.junit, args.markdown)
     found, baseline = find_recorded(args.run, args.results), BaselineFile(args.baseline)
@@ -55,7 +55,14 @@ def run(args: Namespace) -> int:
     if args.update and not args.baseline.exists():
         return _update(found, baseline)
     result = gate(baseline, found, settings)
-    show(*comparison_text([*gate_parts(result), *notes(found.read_summary())]))
+    show(
+        *comparison_text(
+            [
+                *gate_parts(result),
+                *notes_of({run: one.read_summary() for run, one in {"baseline": baseline, "run": found}.items()}),
+            ]
+        )
+    )
     write_json(args.json, result)
     if args.junit is not None:
         write_text(args.junit, junit(result))

@@ -303,6 +303,15 @@ def test_a_gate_says_where_it_holds_little(place: Place, based: Based, capsys: p
     assert "no metric is held against the baseline" in said
 
 
+def test_it_says_whose_cost_and_tokens_are_lower_bounds(
+    place: Place, based: Based, capsys: pytest.CaptureFixture[str]
+) -> None:
+    based()
+    place.run("b", right, n=N, unreported=1)
+    gated("b")
+    assert "run: 90 calls unreported: cost and tokens of the agent are lower bounds" in capsys.readouterr().out
+
+
 def test_an_update_says_what_changes(place: Place, based: Based, capsys: pytest.CaptureFixture[str]) -> None:
     based()
     place.run("b", lambda number, epoch: right(number, epoch) and number > 0, n=N)
