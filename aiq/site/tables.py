@@ -212,7 +212,7 @@ def notes(summary: Summary) -> Iterator[str]:
 
 
 def notes_of(runs: Mapping[str, Summary]) -> Iterator[str]:
-    """The notes of several runs by label, each once: one that is not of all names its runs; and whose cost is a lower bound."""
+    """What `notes` say of runs by label, once each and naming its runs if not of all; and whose costs are bounds."""
     noted: dict[str, list[str]] = {}
     for label, summary in runs.items():
         unreported = summary.usage["agent"].total.unreported_calls if "agent" in summary.usage else 0

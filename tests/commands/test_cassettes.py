@@ -72,6 +72,9 @@ def test_nothing_wrong(said: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
         ["1/1", "judge", "1", "0.0", "yes"],
         ["shared", "judge", "1", "0.0", "yes"],
     ]
+    assert {"cassettes/mine/judge.sqlite", "cassettes/other/agent.sqlite"} <= {
+        line.split()[0] for line in said("list", "cassettes")[1]
+    }
 
 
 def test_a_prompt_that_was_changed_by_a_word(said: Callable[..., Any]) -> None:
