@@ -34,10 +34,12 @@ class SourceRow(Source):
     """One row of a sources file; fields that only other readers know are ignored, empty ones are absent.
 
     `kind` says whether a tool returned it (`retrieved`), or whether it was only `mentioned` in a
-    text or `echoed` from a query or an error.
+    text or `echoed` from a query or an error. `id` is that of the report, of several in one file.
     """
 
     model_config = ConfigDict(extra="ignore")
+
+    id: str | None = Field(default=None, coerce_numbers_to_str=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -81,13 +83,15 @@ def read_report(name: str) -> str:
     return text
 
 
-def read_sources(path: Path) -> tuple[Source, ...]:
-    """The sources of a JSONL file, gzipped or not, each once and of every kind, as a run's registry holds them.
+def read_sources(path: Path) -> tuple[SourceRow, ...]:
+    """The rows of a file of sources, JSONL, gzipped or not. Raises UserError that names the row."""
+    return tuple(_rows(SourceRow, path, "--sources"))
 
-    Raises UserError that names the row.
-    """
+
+def sources_of(rows: Iterable[SourceRow]) -> tuple[Source, ...]:
+    """Each source once and of every kind, as a run's registry holds them."""
     registry = SourceRegistry()
-    for number, row in enumerate(_rows(SourceRow, path, "--sources")):
+    for number, row in enumerate(rows):
         registry.add(row, (number,))
     return registry.known()
 

@@ -4,7 +4,8 @@ REPORT is a report in Markdown (`-`: standard input), a run folder (every answer
 agent wrote it, against the sources that it retrieved), or a Deep Research Bench file of reports
 (.jsonl or .jsonl.gz with rows {"id", "prompt", "article"}; safety and structure only).
 SOURCES is a JSONL file (gzipped or not) with a row {"url" or "citation_key", "title", "text", "kind"} per
-source; kind is `retrieved` (the default), `mentioned` or `echoed`.
+source; kind is `retrieved` (the default), `mentioned` or `echoed`. For a file of reports a row says
+with "id" which report's source it is.
 
 Exit code 1: an entry is not valid, a number has no entry, or a URL in the text is unsafe.
 """
@@ -20,7 +21,7 @@ from aiq.core.errors import UserError
 from aiq.core.text import some
 
 if TYPE_CHECKING:
-    from aiq.citations.files import AuditCase, AuditedReport
+    from aiq.citations.files import AuditCase, AuditedReport, SourceRow
     from aiq.core.run_settings import CitationSettings
 
 
@@ -88,7 +89,7 @@ def _cases(args: Namespace) -> list["AuditCase"]:
 
     Raises UserError for options that do not fit it.
     """
-    from aiq.citations.files import STDIN, AuditCase, read_report, read_reports, read_sources
+    from aiq.citations.files import STDIN, AuditCase, read_report, read_reports, read_sources, sources_of
     from aiq.runs.folder import LATEST, find_run
 
     path = find_run(LATEST).path if args.report == LATEST else Path(args.report)
@@ -103,15 +104,37 @@ def _cases(args: Namespace) -> list["AuditCase"]:
     several = path.name.endswith((".jsonl", ".jsonl.gz"))
     if several and (path.parent / "manifest.json").is_file():
         raise UserError(f"{path} belongs to a run; name its folder, {path.parent}")
-    if several and args.sources is not None and args.sample is None:
-        raise UserError(f"--sources are those of one report; choose it from {path} with --sample ID")
     if not several and args.sample is not None:
         raise UserError(f"--sample chooses from a run or a file of reports; {args.report} is a single report")
     sources, settings = read_sources(args.sources) if args.sources else None, _settings(args)
     if not several:
-        return [AuditCase(read_report(args.report), sources, settings, title=path.name)]
+        known = None if sources is None else sources_of(sources)
+        return [AuditCase(read_report(args.report), known, settings, title=path.name)]
     rows = read_reports(path)
-    return _chosen([AuditCase(row.article, sources, settings, row.id, title=row.prompt) for row in rows], args)
+    of = {row.id: None for row in rows} if sources is None else _by_report([row.id for row in rows], sources, args)
+    cases = [
+        AuditCase(
+            row.article, None if (own := of[row.id]) is None else sources_of(own), settings, row.id, title=row.prompt
+        )
+        for row in rows
+    ]
+    return _chosen(cases, args)
+
+
+def _by_report(reports: Sequence[str], sources: Sequence["SourceRow"], args: Namespace) -> "dict[str, list[SourceRow]]":
+    """The sources of each report of a file. Raises UserError for one that does not say whose it is, or of no report."""
+    found: dict[str, list[SourceRow]] = {report: [] for report in reports}
+    for source in sources:
+        report = args.sample if source.id is None else source.id
+        if report is None:
+            raise UserError(
+                f"--sources: a row without `id` is of one report; choose it from {args.report} with --sample ID"
+            )
+        if report in found:
+            found[report].append(source)
+        elif source.id is not None:
+            raise UserError(f"--sources: {args.report} has no report {report}; it has {some([*found])}")
+    return found
 
 
 def _of_run(path: Path, args: Namespace) -> list["AuditCase"]:
