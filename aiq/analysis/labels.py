@@ -73,7 +73,7 @@ def correct(folder: RunFolder, labels: Path, others: Sequence[RunFolder] = ()) -
                 else:
                     found.append(one)
     if not matched and not left_out:
-        names = ", ".join(state.spec.metrics)
+        names = ", ".join(state.spec.metrics) or "the run has none"
         raise UserError(
             f"none of {counted(len(given), 'label')} is of a judged sample; check sample_id, metric ({names})"
         )
