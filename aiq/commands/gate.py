@@ -55,19 +55,14 @@ def run(args: Namespace) -> int:
     if args.update and not args.baseline.exists():
         return _update(found, baseline)
     result = gate(baseline, found, settings)
-    show(
-        *comparison_text(
-            [
-                *gate_parts(result),
-                *notes_of({run: one.read_summary() for run, one in {"baseline": baseline, "run": found}.items()}),
-            ]
-        )
-    )
+    summaries = {"baseline": baseline.read_summary(), "run": found.read_summary()}
+    parts = [*gate_parts(result), *notes_of(summaries)]
+    show(*comparison_text(parts))
     write_json(args.json, result)
     if args.junit is not None:
         write_text(args.junit, junit(result))
     if args.markdown is not None:
-        write_text(args.markdown, f"{comparison_markdown(gate_parts(result))}\n", append=True)  # a job's page
+        write_text(args.markdown, f"{comparison_markdown(parts)}\n", append=True)  # a job's page
     return _update(found, baseline) if args.update else 0 if result.passed else 1
 
 
