@@ -284,7 +284,9 @@ def test_what_has_lost_its_scores_is_no_pass_unseen(
     assert "j.right, j.score, j.cited: 2 samples have a score in the baseline alone" in capsys.readouterr().out
 
 
-def test_a_limit_of_the_run_needs_no_price_in_the_baseline(place: Place, based: Based) -> None:
+def test_a_limit_of_the_run_needs_no_price_in_the_baseline(
+    place: Place, based: Based, capsys: pytest.CaptureFixture[str]
+) -> None:
     based()
     content = BaselineFile(Path("base.json")).content
     free = [one.model_copy(update={"spend": replace(one.spend, cost_usd=None)}) for one in content.attempts]
@@ -292,6 +294,9 @@ def test_a_limit_of_the_run_needs_no_price_in_the_baseline(place: Place, based: 
     (_, cost, *_) = gated("a", "gate.limits.cost_usd=1")[1]["limits"]
     assert (cost["name"], cost["baseline"], cost["broken"]) == ("cost", None, False)
     assert cost["value"] > 0
+    Path("free.json").write_bytes(Path("base.json").read_bytes())
+    assert gated("free.json", "gate.limits.cost_usd=1")[0] == 1
+    assert "cost is not known of the run; llm.prices lacks a model of the run" in capsys.readouterr().out
 
 
 def test_a_gate_says_where_it_holds_little(place: Place, based: Based, capsys: pytest.CaptureFixture[str]) -> None:
