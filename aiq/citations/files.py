@@ -1,6 +1,7 @@
 """Audits on their own: reports and sources read from disk, and the audit as a record that can be written."""
 
 import sys
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,17 +84,15 @@ def read_report(name: str) -> str:
     return text
 
 
-def read_sources(path: Path) -> tuple[SourceRow, ...]:
-    """The rows of a file of sources, JSONL, gzipped or not. Raises UserError that names the row."""
-    return tuple(_rows(SourceRow, path, "--sources"))
+def read_sources(path: Path, *, by_report: bool) -> dict[str | None, tuple[Source, ...]]:
+    """The sources of a JSONL file, gzipped or not, each once and of every kind, as a run's registry holds them.
 
-
-def sources_of(rows: Iterable[SourceRow]) -> tuple[Source, ...]:
-    """Each source once and of every kind, as a run's registry holds them."""
-    registry = SourceRegistry()
-    for number, row in enumerate(rows):
-        registry.add(row, (number,))
-    return registry.known()
+    By the report that a row names, None where it names none, or by None all. Raises UserError that names the row.
+    """
+    registries = defaultdict[str | None, SourceRegistry](SourceRegistry)
+    for number, row in enumerate(_rows(SourceRow, path, "--sources")):
+        registries[row.id if by_report else None].add(row, (number,))
+    return {report: registry.known() for report, registry in registries.items()}
 
 
 def read_reports(path: Path) -> tuple[ReportRow, ...]:

@@ -21,7 +21,7 @@ from aiq.core.errors import UserError
 from aiq.core.text import some
 
 if TYPE_CHECKING:
-    from aiq.citations.files import AuditCase, AuditedReport, SourceRow
+    from aiq.citations.files import AuditCase, AuditedReport
     from aiq.core.run_settings import CitationSettings
 
 
@@ -89,7 +89,7 @@ def _cases(args: Namespace) -> list["AuditCase"]:
 
     Raises UserError for options that do not fit it.
     """
-    from aiq.citations.files import STDIN, AuditCase, read_report, read_reports, read_sources, sources_of
+    from aiq.citations.files import STDIN, AuditCase, read_report, read_sources
     from aiq.runs.folder import LATEST, find_run
 
     path = find_run(LATEST).path if args.report == LATEST else Path(args.report)
@@ -106,35 +106,26 @@ def _cases(args: Namespace) -> list["AuditCase"]:
         raise UserError(f"{path} belongs to a run; name its folder, {path.parent}")
     if not several and args.sample is not None:
         raise UserError(f"--sample chooses from a run or a file of reports; {args.report} is a single report")
-    sources, settings = read_sources(args.sources) if args.sources else None, _settings(args)
-    if not several:
-        known = None if sources is None else sources_of(sources)
-        return [AuditCase(read_report(args.report), known, settings, title=path.name)]
-    rows = read_reports(path)
-    of = {row.id: None for row in rows} if sources is None else _by_report([row.id for row in rows], sources, args)
-    cases = [
-        AuditCase(
-            row.article, None if (own := of[row.id]) is None else sources_of(own), settings, row.id, title=row.prompt
-        )
-        for row in rows
-    ]
-    return _chosen(cases, args)
+    if several:
+        return _chosen(_of_file(path, args), args)
+    sources = read_sources(args.sources, by_report=False).get(None, ()) if args.sources else None
+    return [AuditCase(read_report(args.report), sources, _settings(args), title=path.name)]
 
 
-def _by_report(reports: Sequence[str], sources: Sequence["SourceRow"], args: Namespace) -> "dict[str, list[SourceRow]]":
-    """The sources of each report of a file. Raises UserError for one that does not say whose it is, or of no report."""
-    found: dict[str, list[SourceRow]] = {report: [] for report in reports}
-    for source in sources:
-        report = args.sample if source.id is None else source.id
-        if report is None:
-            raise UserError(
-                f"--sources: a row without `id` is of one report; choose it from {args.report} with --sample ID"
-            )
-        if report in found:
-            found[report].append(source)
-        elif source.id is not None:
-            raise UserError(f"--sources: {args.report} has no report {report}; it has {some([*found])}")
-    return found
+def _of_file(path: Path, args: Namespace) -> list["AuditCase"]:
+    """Every report of a file. Raises UserError for a source that names no report, or one that is not there."""
+    from aiq.citations.files import AuditCase, read_reports, read_sources
+
+    rows, settings = read_reports(path), _settings(args)
+    if args.sources is None:
+        return [AuditCase(row.article, None, settings, row.id, title=row.prompt) for row in rows]
+    given, ids = read_sources(args.sources, by_report=True), [row.id for row in rows]
+    if None in given and args.sample is None:
+        raise UserError(f"--sources: a row without `id` is of one report; choose it from {path} with --sample ID")
+    if unknown := [report for report in given if report not in (None, *ids)]:
+        raise UserError(f"--sources: {path} has no report {unknown[0]}; it has {some(ids)}")
+    of = {report: (*given.get(None, ()), *given.get(report, ())) for report in ids}
+    return [AuditCase(row.article, of[row.id], settings, row.id, title=row.prompt) for row in rows]
 
 
 def _of_run(path: Path, args: Namespace) -> list["AuditCase"]:

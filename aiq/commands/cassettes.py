@@ -78,26 +78,23 @@ def _recordings(given: Path) -> list[Path]:
 
 
 def _list(args: Namespace) -> int:
-    for folder in _recordings(args.dir):
-        _listed(folder)
-    return 0
-
-
-def _listed(folder: Path) -> None:
     from aiq.site.tables import Sheet, show
 
-    rows: list[tuple[object, ...]] = []
-    with _opened(folder) as stores:
-        for account, store in stores.items():
-            about = store.about
-            said = [*about.get("overrides", ["of no run"]), *([f"clock {about['clock']}"] if "clock" in about else [])]
-            said += [f"aiq {about['versions']['aiq']}"] if "versions" in about else []
-            print(f"{store.path} ({store.path.stat().st_size / 1000:,.0f} kB): {', '.join(said)}")
-            for name, whole in store.names().items():
-                sizes = [len(each.request_body) + len(each.response_body) for each in store.exchanges(name)]
-                state = "yes" if whole else "no: cut off"
-                rows.append((name, account, len(sizes), f"{sum(sizes) / 1000:,.1f}", state))
-    show(Sheet(("cassette", "of", "exchanges", "kB of bodies", "whole"), rows, left=2))
+    for folder in _recordings(args.dir):
+        rows: list[tuple[object, ...]] = []
+        with _opened(folder) as stores:
+            for account, store in stores.items():
+                about = store.about
+                said = [*about.get("overrides", ["of no run"])]
+                said += [f"clock {about['clock']}"] if "clock" in about else []
+                said += [f"aiq {about['versions']['aiq']}"] if "versions" in about else []
+                print(f"{store.path} ({store.path.stat().st_size / 1000:,.0f} kB): {', '.join(said)}")
+                for name, whole in store.names().items():
+                    sizes = [len(each.request_body) + len(each.response_body) for each in store.exchanges(name)]
+                    state = "yes" if whole else "no: cut off"
+                    rows.append((name, account, len(sizes), f"{sum(sizes) / 1000:,.1f}", state))
+        show(Sheet(("cassette", "of", "exchanges", "kB of bodies", "whole"), rows, left=2))
+    return 0
 
 
 def _verify(args: Namespace) -> int:

@@ -23,23 +23,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.usage = f"{parser.prog} [--add-key NAME [--usd N] | --remove-key NAME | --keys] SETTING=VALUE ..."
     parser.add_argument("overrides", nargs="*", metavar="SETTING=VALUE", help="a setting, or GROUP=OPTION")
     parser.add_argument("--add-key", metavar="NAME", help="make a key of this name, show it once, and stop")
-    parser.add_argument("--usd", type=dollars, metavar="N", help="with --add-key: what the key may spend in all")
+    parser.add_argument("--usd", type=float, metavar="N", help="with --add-key: what the key may spend in all")
     parser.add_argument("--remove-key", metavar="NAME", help="take a key back, at once, and stop")
     parser.add_argument("--keys", action="store_true", help="list the keys, and stop")
-
-
-def dollars(text: str) -> float:
-    """By this name argparse refuses what is no number."""
-    if not 0 < (number := float(text)) < math.inf:
-        raise UserError(f"--usd {text}: what a key may spend in all is above 0, such as 5")
-    return number
 
 
 def run(args: Namespace) -> int:
     from aiq.serve.settings import setup_of
 
-    if args.usd is not None and not args.add_key:
-        raise UserError(f"--usd goes with --add-key NAME; for keys without one: serve.key.usd={args.usd:g}")
+    if args.usd is not None and not (args.add_key and 0 < args.usd < math.inf):
+        raise UserError(f"--usd {args.usd:g}: with --add-key, what the key may spend in all, above 0")
     setup = setup_of(args.overrides)
     if args.add_key or args.remove_key or args.keys:
         return _keys(args, setup.home)
