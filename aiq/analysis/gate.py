@@ -20,6 +20,7 @@ from aiq.analysis.run_pairs import OTHER_JUDGE, RunPair, Scored, Side, worth
 from aiq.core.base import Record
 from aiq.core.errors import ConfigError
 from aiq.core.plugins import near
+from aiq.core.reports import Metric
 from aiq.core.settings import NotNegative, Settings, Share
 from aiq.core.usage import SpendName
 from aiq.runs.folder import natural
@@ -137,12 +138,19 @@ class _Gate:
     settings: GateSettings
 
     def check(self) -> None:
-        known = {**self.pair.first.judges, **self.pair.second.judges}
+        known = self._declared
         named = {"margins": self.settings.margins, "limits.metrics": self.settings.limits.metrics}
         for setting, name in ((setting, name) for setting, names in named.items() for name in names):
             if name not in known:
                 hint = near(name, known) or f"; there are {', '.join(known)}"
                 raise ConfigError(f"gate.{setting}.{name}: the runs have no such metric{hint}")
+        for name, least in self.settings.limits.metrics.items():
+            if not known[name].allows(least):
+                raise ConfigError(f"gate.limits.metrics.{name}={least:g}: its values lie in {known[name].reach}")
+
+    @property
+    def _declared(self) -> dict[str, Metric]:
+        return {**self.pair.first.state.spec.metrics, **self.pair.second.state.spec.metrics}
 
     def causes(self) -> Iterator[str]:
         a, b = self.pair.first, self.pair.second
@@ -269,8 +277,7 @@ class _Gate:
 
     def _floor(self, name: str, allowed: float) -> LimitGate:
         old, new = (run.summary.metrics.get(name) for run in (self.pair.first, self.pair.second))
-        metrics = {**self.pair.first.state.spec.metrics, **self.pair.second.state.spec.metrics}
-        sign, scored = 1 if metrics[name].higher_is_better else -1, self._scores.get(name)
+        sign, scored = 1 if self._declared[name].higher_is_better else -1, self._scores.get(name)
         return LimitGate(
             name=name,
             baseline=old.mean if old else None,

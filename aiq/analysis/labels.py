@@ -73,7 +73,7 @@ def correct(folder: RunFolder, labels: Path, others: Sequence[RunFolder] = ()) -
                 else:
                     found.append(one)
     if not matched and not left_out:
-        names = ", ".join(state.spec.metrics)
+        names = ", ".join(state.spec.metrics) or "the run has none"
         raise UserError(
             f"none of {counted(len(given), 'label')} is of a judged sample; check sample_id, metric ({names})"
         )
@@ -100,9 +100,8 @@ def _values(labels: Sequence[Label], metric: Metric) -> dict[str, float]:
     given: dict[str, list[float]] = {}
     for label in labels:
         if not metric.allows(label.value):
-            limits = f"{'' if metric.low is None else metric.low} .. {'' if metric.high is None else metric.high}"
             raise UserError(
-                f"label {label.value:g} of sample {label.sample} lies outside of {metric.name} ({limits}); "
+                f"label {label.value:g} of sample {label.sample} lies outside of {metric.name} ({metric.reach}); "
                 "name the metric or the judge that it is for in the column `metric`"
             )
         given.setdefault(label.sample, []).append(label.value)

@@ -254,8 +254,10 @@ class _Evaluation:
 
     def _chosen(self) -> Recommendation | str:
         """The recommendation, or why there is none."""
-        if self._metric is None or self._spend is None:
-            return "the points have no metric in common, or neither dollars, tokens nor calls that are known"
+        if self._metric is None:
+            return "the points have no metric in common"
+        if self._spend is None:
+            return "neither dollars, tokens nor calls are known of all points and spent; --spend seconds goes by time"
         if left := self._sweep.unfinished:
             return f"{left} of {counted(len(self._sweep.points), 'point')} are not finished"
         if len(self._points) < 2:

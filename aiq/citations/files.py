@@ -1,6 +1,7 @@
 """Audits on their own: reports and sources read from disk, and the audit as a record that can be written."""
 
 import sys
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,10 +35,12 @@ class SourceRow(Source):
     """One row of a sources file; fields that only other readers know are ignored, empty ones are absent.
 
     `kind` says whether a tool returned it (`retrieved`), or whether it was only `mentioned` in a
-    text or `echoed` from a query or an error.
+    text or `echoed` from a query or an error. `id` is that of the report, of several in one file.
     """
 
     model_config = ConfigDict(extra="ignore")
+
+    id: str | None = Field(default=None, coerce_numbers_to_str=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -81,15 +84,15 @@ def read_report(name: str) -> str:
     return text
 
 
-def read_sources(path: Path) -> tuple[Source, ...]:
+def read_sources(path: Path, *, by_report: bool) -> dict[str | None, tuple[Source, ...]]:
     """The sources of a JSONL file, gzipped or not, each once and of every kind, as a run's registry holds them.
 
-    Raises UserError that names the row.
+    By the report that a row names, None where it names none, or by None all. Raises UserError that names the row.
     """
-    registry = SourceRegistry()
+    registries = defaultdict[str | None, SourceRegistry](SourceRegistry)
     for number, row in enumerate(_rows(SourceRow, path, "--sources")):
-        registry.add(row, (number,))
-    return registry.known()
+        registries[row.id if by_report else None].add(row, (number,))
+    return {report: registry.known() for report, registry in registries.items()}
 
 
 def read_reports(path: Path) -> tuple[ReportRow, ...]:

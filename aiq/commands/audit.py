@@ -4,7 +4,8 @@ REPORT is a report in Markdown (`-`: standard input), a run folder (every answer
 agent wrote it, against the sources that it retrieved), or a Deep Research Bench file of reports
 (.jsonl or .jsonl.gz with rows {"id", "prompt", "article"}; safety and structure only).
 SOURCES is a JSONL file (gzipped or not) with a row {"url" or "citation_key", "title", "text", "kind"} per
-source; kind is `retrieved` (the default), `mentioned` or `echoed`.
+source; kind is `retrieved` (the default), `mentioned` or `echoed`. For a file of reports a row says
+with "id" which report's source it is.
 
 Exit code 1: an entry is not valid, a number has no entry, or a URL in the text is unsafe.
 """
@@ -88,7 +89,7 @@ def _cases(args: Namespace) -> list["AuditCase"]:
 
     Raises UserError for options that do not fit it.
     """
-    from aiq.citations.files import STDIN, AuditCase, read_report, read_reports, read_sources
+    from aiq.citations.files import STDIN, AuditCase, read_report, read_sources
     from aiq.runs.folder import LATEST, find_run
 
     path = find_run(LATEST).path if args.report == LATEST else Path(args.report)
@@ -103,15 +104,28 @@ def _cases(args: Namespace) -> list["AuditCase"]:
     several = path.name.endswith((".jsonl", ".jsonl.gz"))
     if several and (path.parent / "manifest.json").is_file():
         raise UserError(f"{path} belongs to a run; name its folder, {path.parent}")
-    if several and args.sources is not None and args.sample is None:
-        raise UserError(f"--sources are those of one report; choose it from {path} with --sample ID")
     if not several and args.sample is not None:
         raise UserError(f"--sample chooses from a run or a file of reports; {args.report} is a single report")
-    sources, settings = read_sources(args.sources) if args.sources else None, _settings(args)
-    if not several:
-        return [AuditCase(read_report(args.report), sources, settings, title=path.name)]
-    rows = read_reports(path)
-    return _chosen([AuditCase(row.article, sources, settings, row.id, title=row.prompt) for row in rows], args)
+    if several:
+        return _chosen(_of_file(path, args), args)
+    sources = read_sources(args.sources, by_report=False).get(None, ()) if args.sources else None
+    return [AuditCase(read_report(args.report), sources, _settings(args), title=path.name)]
+
+
+def _of_file(path: Path, args: Namespace) -> list["AuditCase"]:
+    """Every report of a file. Raises UserError for a source that names no report, or one that is not there."""
+    from aiq.citations.files import AuditCase, read_reports, read_sources
+
+    rows, settings = read_reports(path), _settings(args)
+    if args.sources is None:
+        return [AuditCase(row.article, None, settings, row.id, title=row.prompt) for row in rows]
+    given, ids = read_sources(args.sources, by_report=True), [row.id for row in rows]
+    if None in given and args.sample is None:
+        raise UserError(f"--sources: a row without `id` is of one report; choose it from {path} with --sample ID")
+    if unknown := [report for report in given if report not in (None, *ids)]:
+        raise UserError(f"--sources: {path} has no report {unknown[0]}; it has {some(ids)}")
+    of = {report: (*given.get(None, ()), *given.get(report, ())) for report in ids}
+    return [AuditCase(row.article, of[row.id], settings, row.id, title=row.prompt) for row in rows]
 
 
 def _of_run(path: Path, args: Namespace) -> list["AuditCase"]:

@@ -28,7 +28,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     export = commands.add_parser("export", help="write HTTP exchanges as files of vcrpy, one a cassette")
     importing = commands.add_parser("import", help="read files of vcrpy into the cassette of a sample")
     verify.add_argument("dirs", nargs="+", type=Path, metavar="DIR", help="a recording, or a folder of recordings")
-    for command in (listing, forget, export, importing):
+    listing.add_argument("dir", type=Path, metavar="DIR", help="a recording, or a folder of recordings")
+    for command in (forget, export, importing):
         command.add_argument("dir", type=Path, metavar="DIR", help="the folder of the recording")
     forget.add_argument("samples", nargs="*", metavar="SAMPLE", help="a sample's id")
     export.add_argument("out", type=Path, metavar="OUT", help="the folder to write below")
@@ -68,31 +69,36 @@ def _absent(folder: Path) -> UserError:
     return UserError(f"{folder}: nothing is recorded there; name a folder that has agent.sqlite or judge.sqlite")
 
 
+def _recordings(given: Path) -> list[Path]:
+    """The folders of recordings that are it or below it. Raises UserError where there are none."""
+    found = {path.parent for path in given.glob("**/*.sqlite") if path in _files(path.parent).values()}
+    if not found:
+        raise _absent(given)
+    return sorted(found)
+
+
 def _list(args: Namespace) -> int:
     from aiq.site.tables import Sheet, show
 
-    rows: list[tuple[object, ...]] = []
-    with _opened(args.dir) as stores:
-        for account, store in stores.items():
-            about = store.about
-            said = [*about.get("overrides", ["of no run"]), *([f"clock {about['clock']}"] if "clock" in about else [])]
-            said += [f"aiq {about['versions']['aiq']}"] if "versions" in about else []
-            print(f"{store.path} ({store.path.stat().st_size / 1000:,.0f} kB): {', '.join(said)}")
-            for name, whole in store.names().items():
-                sizes = [len(each.request_body) + len(each.response_body) for each in store.exchanges(name)]
-                state = "yes" if whole else "no: cut off"
-                rows.append((name, account, len(sizes), f"{sum(sizes) / 1000:,.1f}", state))
-    show(Sheet(("cassette", "of", "exchanges", "kB of bodies", "whole"), rows, left=2))
+    for folder in _recordings(args.dir):
+        rows: list[tuple[object, ...]] = []
+        with _opened(folder) as stores:
+            for account, store in stores.items():
+                about = store.about
+                said = [*about.get("overrides", ["of no run"])]
+                said += [f"clock {about['clock']}"] if "clock" in about else []
+                said += [f"aiq {about['versions']['aiq']}"] if "versions" in about else []
+                print(f"{store.path} ({store.path.stat().st_size / 1000:,.0f} kB): {', '.join(said)}")
+                for name, whole in store.names().items():
+                    sizes = [len(each.request_body) + len(each.response_body) for each in store.exchanges(name)]
+                    state = "yes" if whole else "no: cut off"
+                    rows.append((name, account, len(sizes), f"{sum(sizes) / 1000:,.1f}", state))
+        show(Sheet(("cassette", "of", "exchanges", "kB of bodies", "whole"), rows, left=2))
     return 0
 
 
 def _verify(args: Namespace) -> int:
-    folders: list[Path] = []
-    for given in args.dirs:
-        below = {path.parent for path in given.glob("**/*.sqlite") if path in _files(path.parent).values()}
-        if not below:
-            raise _absent(given)
-        folders += sorted(below)
+    folders = [folder for given in args.dirs for folder in _recordings(given)]
     exchanges, wrong = map(sum, zip(*map(_verified, folders), strict=True))
     checked = f"{counted(len(folders), 'recording')} with {counted(exchanges, 'exchange')}"
     print(f"{checked}: {counted(wrong, 'finding') if wrong else 'nothing wrong'}")

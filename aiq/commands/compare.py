@@ -39,12 +39,13 @@ def run(args: Namespace) -> int:
     from aiq.core.files import check_outputs, write_text
     from aiq.runs.folder import RunFolder
     from aiq.site.analysis_tables import comparison_markdown, comparison_parts, comparison_text
-    from aiq.site.tables import notes, replay_note, show
+    from aiq.site.tables import notes_of, replay_note, show
 
     check_outputs(args.json, args.markdown)
     folders = [find_recorded(name, args.results) for name in args.runs]
     found = compare(folders, metrics=args.metric, effect=args.effect, judges=args.judges, force=args.force)
-    said = [note for folder in folders for note in notes(folder.read_summary())]
+    summaries = (folder.read_summary() for folder in folders)
+    said = [*notes_of(dict(zip((run.label for run in found.runs), summaries, strict=True)))]
     said += [note for folder in folders for note in replay_note(folder.read_manifest())]
     said += [
         note for folder in folders if isinstance(folder, RunFolder) for note in reliability_note(folder, found.leading)

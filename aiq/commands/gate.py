@@ -43,7 +43,7 @@ def run(args: Namespace) -> int:
     from aiq.experiment.compose import compose_apart, dotted
     from aiq.site.analysis_tables import comparison_markdown, comparison_text
     from aiq.site.gate_report import gate_parts, junit
-    from aiq.site.tables import notes, show
+    from aiq.site.tables import notes_of, show
 
     check_outputs(args.json, args.junit, args.markdown)
     found, baseline = find_recorded(args.run, args.results), BaselineFile(args.baseline)
@@ -55,24 +55,29 @@ def run(args: Namespace) -> int:
     if args.update and not args.baseline.exists():
         return _update(found, baseline)
     result = gate(baseline, found, settings)
-    show(*comparison_text([*gate_parts(result), *notes(found.read_summary())]))
+    summaries = {"baseline": baseline.read_summary(), "run": found.read_summary()}
+    parts = [*gate_parts(result), *notes_of(summaries)]
+    show(*comparison_text(parts))
     write_json(args.json, result)
     if args.junit is not None:
         write_text(args.junit, junit(result))
     if args.markdown is not None:
-        write_text(args.markdown, f"{comparison_markdown(gate_parts(result))}\n", append=True)  # a job's page
+        write_text(args.markdown, f"{comparison_markdown(parts)}\n", append=True)  # a job's page
     return _update(found, baseline) if args.update else 0 if result.passed else 1
 
 
 def _update(found: "Recorded", baseline: "BaselineFile") -> int:
     """Write the baseline; print what changes in it."""
     from aiq.analysis.baselines import Baseline, BaselineFile
+    from aiq.core.text import counted
 
     new = found.content if isinstance(found, BaselineFile) else Baseline.of(found)
     there = baseline.path.exists()
     changes = list(baseline.content.changes(new)) if there else []
     new.write(baseline.path)
     print(f"{baseline.path}: {'as it was' if there and not changes else 'written'}")
+    if failed := sum(one.row().failed for one in new.attempts):
+        print(f"{counted(failed, 'attempt')} of {len(new.attempts)} failed, and the baseline holds them so")
     for line in changes[:_MOST_CHANGES]:
         print(f"  {line}")
     if len(changes) > _MOST_CHANGES:

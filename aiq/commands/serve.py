@@ -10,12 +10,13 @@ Tasks are attempts of a run in results/serve/, one for each start; they outlive 
 """
 
 import asyncio
+import math
 import sys
 from argparse import ArgumentParser, Namespace
 from contextlib import closing
 from pathlib import Path
 
-from aiq.core.errors import ConfigError
+from aiq.core.errors import ConfigError, UserError
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -30,6 +31,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from aiq.serve.settings import setup_of
 
+    if args.usd is not None and not (args.add_key and 0 < args.usd < math.inf):
+        raise UserError(f"--usd {args.usd:g}: with --add-key, what the key may spend in all, above 0")
     setup = setup_of(args.overrides)
     if args.add_key or args.remove_key or args.keys:
         return _keys(args, setup.home)

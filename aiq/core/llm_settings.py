@@ -18,6 +18,11 @@ class Price(Settings):
     output: NotNegative
     cached_input: NotNegative | None = None
 
+    @property
+    def dearest(self) -> float:
+        """US dollars of one token at most."""
+        return max(self.input, self.output, self.cached_input or 0) / 1e6
+
     def cost(self, usage: Usage) -> float:
         """US dollars for the tokens of `usage`."""
         cached = self.input if self.cached_input is None else self.cached_input

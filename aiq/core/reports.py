@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import JsonValue, model_validator
 
 from aiq.core.base import Record
 
@@ -35,6 +35,11 @@ class Metric(Record):
         """The width of its range; None where it has no bound on one side."""
         return None if self.low is None or self.high is None else self.high - self.low
 
+    @property
+    def reach(self) -> str:
+        """Its range in words: `0.0 .. 1.0`, without an end that it has not."""
+        return f"{'' if self.low is None else self.low} .. {'' if self.high is None else self.high}".strip()
+
     def allows(self, value: float) -> bool:
         """Whether the value lies within the declared bounds."""
         return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
@@ -50,9 +55,6 @@ class Metric(Record):
         return cls(name=name, low=0.0, **declared)
 
 
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-
-
 class Score(Record):
     """One named number about one report: a value, a ratio's two parts, or the reason it has none.
 
@@ -60,9 +62,9 @@ class Score(Record):
     """
 
     metric: str
-    value: Finite | None = None
-    numerator: Finite | None = None
-    denominator: Finite | None = None
+    value: float | None = None
+    numerator: float | None = None
+    denominator: float | None = None
     error: str | None = None
     not_applicable: str | None = None
     detail: Mapping[str, JsonValue] = {}

@@ -37,7 +37,9 @@ def outdated(account: Account, store: Store, plan: RunPlan) -> Iterator[str]:
             yield (
                 f"{store.path}: the prompts of {name} have changed since; record what they touch with cassette=refresh"
             )
-    dataset = datasets.load(plan.settings.dataset, seed=plan.settings.seed, limit=None)
+    unfiltered = dict.fromkeys(("ids", "split", "language", "type", "sample"))
+    whole = plan.settings.dataset.model_copy(update=unfiltered)  # the last run that recorded may have had a part of it
+    dataset = datasets.load(whole, seed=plan.settings.seed, limit=None)
     for name in store.names():
         sample = name.rpartition("/")[0]
         if name != SHARED and sample not in dataset.samples.ids:

@@ -256,7 +256,9 @@ async def _invalid(_: Request, error: Exception) -> JSONResponse:
     """Where and what is wrong, without what was sent."""
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"] if part != "body")[:200]
+    where = ".".join(str(part) for part in first["loc"] if part != "body" and "[" not in str(part))[:200]
+    if first["type"] == "json_invalid":
+        where = f"the body is no JSON (at character {where})"
     return Refused(422, "invalid_request", f"{where}: {first['msg']}".removeprefix(": ")[:500]).answer()
 
 

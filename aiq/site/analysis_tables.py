@@ -48,8 +48,6 @@ def comparison_parts(found: Comparison, remarks: Sequence[str], link: Link | Non
     for run in found.runs:
         failures = "".join(f", {judge} failed on {n}" for judge, n in run.judge_errors.items())
         said = f"{run.label} = {run.experiment}/{run.run_id}: {counted(run.attempts, 'attempt')}, {run.failed} failed"
-        if run.unreported_calls:
-            said += f", {counted(run.unreported_calls, 'call')} unreported (cost and tokens are lower bounds)"
         yield f"{said}{failures}; {' '.join(run.overrides) or 'no settings'}"
         yield from (f"{run.label}: judge {judge}: {caveat}" for judge, caveat in run.caveats.items())
     for why in found.forced:

@@ -28,6 +28,7 @@ def gate_parts(found: GateResult) -> Iterator[Sheet | str]:
         ]
         yield Sheet(("of a sample", "baseline", "run", "allowed"), limits, "beyond a limit")
         yield from (_samples(one.name, one.samples) for one in broken if one.samples)
+        yield from (_unknown(one) for one in broken if one.value is None)
     if unknown := of["cannot tell"]:
         cells = [(one.metric, plus(one.change), _worst(one), one.margin, one.n, _more(one)) for one in unknown]
         headings = ("metric", "change", "may be", "margin", "n", "more samples")
@@ -41,6 +42,8 @@ def gate_parts(found: GateResult) -> Iterator[Sheet | str]:
     losses.pop(0, None)
     for lost, names in losses.items():
         yield f"{', '.join(names)}: {counted(lost, 'sample has', 'samples have')} a score in the baseline alone"
+    if not found.metrics and not found.causes:
+        yield "no metric is held against the baseline: it has no score, or none counts (gate.margin, gate.margins)"
     if kept := [limit.name for limit in found.limits if not limit.broken]:
         yield f"within limits: {', '.join(kept)}"
 
@@ -102,9 +105,14 @@ def _of_metric(one: MetricGate, found: GateResult) -> tuple[str, str, bool]:
     return one.metric, "", False
 
 
+def _unknown(one: LimitGate) -> str:
+    remedy = "; llm.prices lacks a model of the run" if one.name == "cost" else ""
+    return f"{one.name} is not known of the run{remedy}"
+
+
 def _of_limit(one: LimitGate) -> str:
     if not one.broken:
         return ""
-    value = spent_cell(one.name, one.value) or "not known"
+    value = spent_cell(one.name, one.value) or _unknown(one)
     samples = f"; {_samples(one.name, one.samples)}" if one.samples else ""
     return f"{value}, allowed is {spent_cell(one.name, one.allowed)}{samples}"

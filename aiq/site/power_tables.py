@@ -33,6 +33,8 @@ def power_text(found: Planning, effect: float) -> Iterator[RenderableType]:
             yield Text(_ONE_RUN)
     if any(one.within is None for one in found.plans):
         yield Text(_ONE_EPOCH)
+    if not (found.plans or found.alike):
+        yield Text("Nothing was scored, so there is nothing to plan")
     if found.alike:
         yield Text(f"Nothing varies, so nothing is known: {', '.join(found.alike)}")
 

@@ -15,8 +15,8 @@ from aiq.runs.sweeps import Axis, Point, Sweep, SweepFolder
 from aiq.site.markdown import environment
 from aiq.site.pages import SITE, data_line, place, replace, sweep_written
 from aiq.site.plots import Dot, Line, Plot, Role, curve, heat_map, ladder, readable, trade_off
-from aiq.site.sweep_tables import recommendation_lines
-from aiq.site.tables import interval, notes, p_value, star
+from aiq.site.sweep_tables import recommendation_lines, sweep_notes
+from aiq.site.tables import interval, p_value, star
 from aiq.stats.estimates import Estimate
 
 
@@ -198,7 +198,8 @@ def _between(found: Estimate) -> str:
 
 def _notes(folder: SweepFolder, sweep: Sweep) -> list[str]:
     """What the runs' own pages say of whose models made the numbers, once; and what is not finished."""
-    runs = (folder.point(point.number) for point in sweep.points)
-    said = dict.fromkeys(note for run in runs if run.summary_path.is_file() for note in notes(run.read_summary()))
     left = sweep.unfinished
-    return [*said, *([f"{counted(left, 'point')} of {len(sweep.points)} not finished"] if left else [])]
+    return [
+        *sweep_notes(folder, sweep),
+        *([f"{counted(left, 'point')} of {len(sweep.points)} not finished"] if left else []),
+    ]

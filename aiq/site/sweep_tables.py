@@ -10,7 +10,7 @@ from rich.text import Text
 from aiq.analysis.sweeps import SPEND_WORDS
 from aiq.core.text import counted
 from aiq.runs.sweeps import Axis, Point, PointDifference, Sweep, SweepFolder
-from aiq.site.tables import Sheet, cell, interval, money, notes, number, p_value, show, star
+from aiq.site.tables import Sheet, cell, interval, money, notes_of, number, p_value, show, star
 from aiq.stats.estimates import Estimate
 from aiq.stats.significance import LEVEL
 
@@ -75,13 +75,17 @@ def print_sweep(sweep: Sweep, folder: SweepFolder) -> None:
     parts += [Text(line) for line in _apart(sweep)]
     parts += [Text(line) for line in _resolves(sweep, "can")] if sweep.resolves else []
     parts += [Text(line) for line in _decision(sweep)] if sweep.metric else []
-    summaries = [folder.point(point.number).read_summary() for point in sweep.points if point.metrics]
-    said = dict.fromkeys(note for summary in summaries for note in notes(summary))
     show(
         *parts,
-        *(Text(note, style="yellow") for note in said),
+        *(Text(note, style="yellow") for note in sweep_notes(folder, sweep)),
         f"written to {folder.sweep_path}\n           {folder.page_path}",
     )
+
+
+def sweep_notes(folder: SweepFolder, sweep: Sweep) -> Iterator[str]:
+    """What the runs of the points say of the models behind their numbers."""
+    runs = {f"point {point.number}": folder.point(point.number) for point in sweep.points}
+    return notes_of({label: run.read_summary() for label, run in runs.items() if run.summary_path.is_file()})
 
 
 def _apart(sweep: Sweep) -> Iterator[str]:

@@ -211,6 +211,18 @@ def notes(summary: Summary) -> Iterator[str]:
             yield f"{tool} did not serve in {sum(outages.values())} of {calls} ({how}){first}"
 
 
+def notes_of(runs: Mapping[str, Summary]) -> Iterator[str]:
+    """What `notes` say of runs by label, once each and naming its runs if not of all; and whose costs are bounds."""
+    noted: dict[str, list[str]] = {}
+    for label, summary in runs.items():
+        unreported = summary.usage["agent"].total.unreported_calls if "agent" in summary.usage else 0
+        least = f"{counted(unreported, 'call')} unreported: cost and tokens of the agent are lower bounds"
+        for note in (*([least] if unreported else []), *notes(summary)):
+            noted.setdefault(note, []).append(label)
+    for note, labels in noted.items():
+        yield note if len(labels) == len(runs) else f"{', '.join(labels)}: {note}"
+
+
 def rounded(value: Any) -> Any:
     """JSON for reading: numbers to three decimals, small ones to three digits."""
     if isinstance(value, float):

@@ -284,7 +284,9 @@ def test_what_has_lost_its_scores_is_no_pass_unseen(
     assert "j.right, j.score, j.cited: 2 samples have a score in the baseline alone" in capsys.readouterr().out
 
 
-def test_a_limit_of_the_run_needs_no_price_in_the_baseline(place: Place, based: Based) -> None:
+def test_a_limit_of_the_run_needs_no_price_in_the_baseline(
+    place: Place, based: Based, capsys: pytest.CaptureFixture[str]
+) -> None:
     based()
     content = BaselineFile(Path("base.json")).content
     free = [one.model_copy(update={"spend": replace(one.spend, cost_usd=None)}) for one in content.attempts]
@@ -292,6 +294,28 @@ def test_a_limit_of_the_run_needs_no_price_in_the_baseline(place: Place, based: 
     (_, cost, *_) = gated("a", "gate.limits.cost_usd=1")[1]["limits"]
     assert (cost["name"], cost["baseline"], cost["broken"]) == ("cost", None, False)
     assert cost["value"] > 0
+    Path("free.json").write_bytes(Path("base.json").read_bytes())
+    assert gated("free.json", "gate.limits.cost_usd=1")[0] == 1
+    assert "cost is not known of the run; llm.prices lacks a model of the run" in capsys.readouterr().out
+
+
+def test_a_gate_says_where_it_holds_little(place: Place, based: Based, capsys: pytest.CaptureFixture[str]) -> None:
+    based(failed=(3, 4))
+    assert main(["gate", "a", "--baseline", "anew.json", "--update"]) == 0
+    assert gated("a", "gate.margin=null")[0] == 0
+    said = capsys.readouterr().out
+    assert "2 attempts of 90 failed" in said
+    assert "no metric is held against the baseline" in said
+
+
+def test_it_says_whose_cost_and_tokens_are_lower_bounds(
+    place: Place, based: Based, capsys: pytest.CaptureFixture[str]
+) -> None:
+    based()
+    place.run("b", right, n=N, unreported=1)
+    gated("b", "--markdown", "page.md")
+    for said in (capsys.readouterr().out, Path("page.md").read_text(encoding="utf-8")):
+        assert "run: 90 calls unreported: cost and tokens of the agent are lower bounds" in said
 
 
 def test_an_update_says_what_changes(place: Place, based: Based, capsys: pytest.CaptureFixture[str]) -> None:
@@ -317,6 +341,8 @@ def test_an_update_says_what_changes(place: Place, based: Based, capsys: pytest.
         (["nobody", "--baseline", "base.json"], "nobody is no run folder"),
         (["a", "--baseline", "base.json", "gate.margins.j.rigth=0.1"], "did you mean j.right?"),
         (["a", "--baseline", "base.json", "gate.limits.metrics.x=1"], "there are j.right, j.score, j.cited"),
+        (["a", "--baseline", "base.json", "gate.limits.metrics.j.right=90"], "its values lie in 0.0 .. 1.0"),
+        (["a", "--baseline", "base.json", "gate.limits.metrics.j.right=nan"], "should be a finite number"),
         (["a", "--baseline", "base.json", "gate.margn=0.1"], "gate.margn: there is no such setting"),
         (["a", "--baseline", "base.json", "gate.limits.rise=0.5"], "gate.limits.rise=0.5"),
         (["a", "--baseline", "base.json", "gate=nobodys"], "conf/gate/nobodys.yaml"),

@@ -84,6 +84,10 @@ def test_the_command_says_it_for_files(
     assert "aiq power RUN OTHER" not in capsys.readouterr().out
     assert main(["power", "a.json", "a.json"]) == 0
     assert capsys.readouterr().out == "Nothing varies, so nothing is known: right0, score1\n"
+    unscored = [one.model_copy(update={"scores": {}}) for one in run.content.attempts]
+    run.content.model_copy(update={"attempts": tuple(unscored)}).write(Path("unscored.json"))
+    assert main(["power", "unscored.json"]) == 0
+    assert capsys.readouterr().out == "Nothing was scored, so there is nothing to plan\n"
     for wrong in (["--effect", "2"], ["--metric", "none"]):
         capsys.readouterr()
         assert main(["power", "a.json", *wrong]) == 2

@@ -291,6 +291,20 @@ def test_a_byte_order_mark_counts_in_offsets_and_means_nothing(
     assert audit_json(tmp_path, "-", "--sources", sources) == marked
 
 
+def test_each_report_of_a_file_has_its_own_sources(files: tuple[str, str], reports: Path, tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in SOURCES.splitlines() if line.strip()]
+    mine = tmp_path / "mine.jsonl"
+
+    def found(report: int) -> list[str]:
+        mine.write_text("".join(json.dumps({**row, "id": report}) + "\n" for row in rows), encoding="utf-8")
+        entries = audit_json(tmp_path, reports, "--sources", mine)["reports"][0]["entries"]
+        return [entry["outcome"] for entry in entries]
+
+    alone = audit_json(tmp_path, files[0], "--sources", files[1])
+    assert found(1) == [entry["outcome"] for entry in alone["entries"]]
+    assert "valid" not in found(2)
+
+
 def test_a_torn_last_line_of_a_run_is_said(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with (run / "samples.jsonl").open("a") as file:
         file.write('{"sample_id": "10", "epo')
@@ -309,7 +323,8 @@ def test_a_torn_last_line_of_a_run_is_said(run: Path, capsys: pytest.CaptureFixt
         (["{report}", "--repaired", "{report}"], "is the same file as REPORT"),
         (["{report}", "--html", "{report}/x.html"], "x.html: cannot be written (Not a directory)"),
         (["{reports}", "--html", "{tmp}/x.html"], "choose it from {reports} with --sample"),
-        (["{reports}", "--sources", "{sources}"], "choose it from"),
+        (["{reports}", "--sources", "{sources}"], "a row without `id` is of one report; choose it from"),
+        (["{reports}", "--sources", "{tmp}/other.jsonl"], "has no report 7; it has 1, 2"),
         (["{reports}", "--sample", "7"], "no report of sample 7; it has 1, 2"),
         (["{reports}", "--sample", "1", "--epoch", "1"], "--epoch chooses a repetition of one sample of a run"),
         (["{report}", "--epoch", "2"], "--epoch chooses"),
@@ -335,6 +350,7 @@ def test_what_does_not_fit_together_is_said_before_any_work(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    (tmp_path / "other.jsonl").write_text('{"id": 7, "url": "https://v.com/1"}', encoding="utf-8")
     names = {"tmp": tmp_path, "report": files[0], "sources": files[1], "reports": reports, "run": run}
     assert audit(*(argument.format(**names) for argument in arguments)) == 2
     printed = capsys.readouterr()

@@ -72,6 +72,9 @@ def test_nothing_wrong(said: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
         ["1/1", "judge", "1", "0.0", "yes"],
         ["shared", "judge", "1", "0.0", "yes"],
     ]
+    assert {"cassettes/mine/judge.sqlite", "cassettes/other/agent.sqlite"} <= {
+        line.split()[0] for line in said("list", "cassettes")[1]
+    }
 
 
 def test_a_prompt_that_was_changed_by_a_word(said: Callable[..., Any]) -> None:
@@ -90,7 +93,7 @@ def test_a_prompt_that_was_changed_by_a_word(said: Callable[..., Any]) -> None:
 
 
 def test_the_cassette_of_a_sample_that_is_gone_can_be_forgotten(said: Callable[..., Any]) -> None:
-    path = record(names=("1/1", "9/2", "gone/1", "a/b/1"))
+    path = record(names=("1/1", "9/2", "gone/1", "a/b/1"), overrides=[*RUN, "dataset.ids=[1]"])
     gone = [
         f"{path}: {sample}/1: freshqa_mini has no sample {sample}; `aiq cassettes forget {FOLDER} {sample}` deletes it"
         for sample in ("gone", "a/b")

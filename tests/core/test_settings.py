@@ -37,6 +37,8 @@ def test_a_plugin_carries_its_own_settings_and_the_clock_may_be_now() -> None:
         {"epochs": 0},
         {"clock": "soon"},
         {"limits": {"sample_usd": -1}},
+        {"limits": {"sample_usd": float("nan")}},
+        {"limits": {"run_usd": float("inf")}},
         {"nmae": "x"},
         {"citations": {"pages": "near"}},
         {"citations": {"page_window": True}},

@@ -46,6 +46,10 @@ def filled(account: str, cells: list[str]) -> list[str]:
         (["limits.run_usd=4", "limits.run_seconds=7"], {"usd": "4.00", "seconds": "7"}),
         (["limits.run_tokens=50", "limits.sample_tokens=500"], {"tokens": "50", "usd": "6,000.00"}),
         (
+            ["limits.sample_tokens=500", "llm.model=m", "llm.prices.m={input: 1, output: 1, cached_input: 2000000}"],
+            {"tokens": "6,000", "usd": "12,000.00"},
+        ),
+        (
             ["limits.sample_tokens=500", "llm.model=other"],
             {"tokens": "6,000", "usd": "unknown"},
         ),

@@ -88,6 +88,12 @@ def test_bodies_that_are_too_much_or_not_as_described(keyed: Api, body: bytes, s
     refused(keyed.client.post("/api/v1/tasks", content=body, headers=headers), status, code)
 
 
+def test_a_refusal_names_what_is_wrong_in_words(keyed: Api) -> None:
+    said = keyed.client.post("/api/v1/tasks", content=b"{", headers={"Content-Type": "application/json"}).text
+    assert "the body is no JSON (at character 1)" in said
+    assert '"query.status: Input should be ' in keyed.client.get("/api/v1/tasks?status=over").text
+
+
 def test_a_body_without_a_length_is_cut_at_its_limit(keyed: Api) -> None:
     chunks = (b"x" * 65536 for _ in range(160))
     headers = {"Content-Type": "application/json"}
@@ -191,6 +197,9 @@ def test_without_keys_only_this_machine_is_answered(api: Api, headers: dict[str,
         (["serve.port={busy}"], "serve.port={busy}: Address already in use; take another"),
         (["serve.port=99999"], "serve.port=99999: Input should be less than or equal to 65535"),
         (["serve.agents=[nobody]"], "agent=nobody: there is no such agent"),
+        (["--add-key", "team", "--usd", "nan"], "--usd nan: with --add-key, what the key may spend in all, above 0"),
+        (["--add-key", "team", "--usd", "-1"], "--usd -1: with --add-key"),
+        (["--usd", "5"], "--usd 5: with --add-key"),
         (["--remove-key", "nobody"], "--remove-key nobody: there is no such key"),
     ],
 )

@@ -187,6 +187,20 @@ def test_two_runs_are_compared(opened: Opened) -> None:
     assert page.locator(".side section").count() == 2
 
 
+def test_each_of_three_runs_is_held_against_the_first(opened: Opened) -> None:
+    page = opened("compare.html#made/a,made/b,made/a")
+    page.wait_for_selector(".sortable")
+    means = page.get_by_role("region", name="means").inner_text()
+    assert "B - A, same samples" in means
+    assert "C - A, same samples" in means
+    assert "-0.167" in means
+    page.get_by_role("group", name="filters").get_by_role("button", name="B worse").click()
+    assert lines(page) == ["s3.1"]
+    page.get_by_role("link", name="s3.1").click()
+    assert page.locator(".diff").last.inner_text() == "nothing"  # C is A
+    assert page.get_by_role("heading", name="What ").all_inner_texts() == [f"What {run} changed of A" for run in "BC"]
+
+
 def test_runs_are_not_compared_by_the_mean_of_a_ratio(opened: Opened, results: Path) -> None:
     copy = shutil.copytree(results, results.parent / "ratio")
     for data in copy.glob("made/[ab]/site/summary.js"):

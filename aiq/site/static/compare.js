@@ -27,24 +27,23 @@
   let metric = runs[0].headline.find((one) => metrics.includes(one)) ?? metrics[0];
   const common = [...runs[0].at.keys()].filter((key) => runs.every((run) => run.at.has(key)));
   const value = (run, key, one = metric) => run.columns.scores[one]?.[run.at.get(key)] ?? null;
-  const change = (key) => { const [a, b] = [value(runs[0], key), value(runs.at(-1), key)]; return a === null || b === null ? null : b - a; };
+  const others = runs.slice(1);
+  const change = (run, key, one = metric) => { const [a, b] = [value(runs[0], key, one), value(run, key, one)]; return a === null || b === null ? null : b - a; };
   const flip = (key) => new Set(runs.map((run) => value(run, key)).filter((one) => one !== null)).size > 1;
 
   function means() {
     const row = (title, of) => [title, ...runs.map(of)];
-    const shared = (run, one) => common.map((key) => value(run, key, one)).filter((found) => found !== null);
     const mean = (values) => values.length ? values.reduce((a, b) => a + b, 0) / values.length : null;
     const cell = (run, one) => { const found = run.metrics.find((other) => other.name === one); return found ? h("span", {}, figure(found.mean), " ", between(found.ci95)) : "-"; };
-    const difference = (one) => {
+    const difference = (run, one) => {
       if (runs[0].metrics.find((other) => other.name === one).estimator === "ratio") return null;  // of sums that columns lack; aiq compare has it
-      const pairs = common.map((key) => [value(runs[0], key, one), value(runs.at(-1), key, one)]).filter(([a, b]) => a !== null && b !== null);
-      return pairs.length ? mean(pairs.map(([a, b]) => b - a)) : null;
+      return mean(common.map((key) => change(run, key, one)).filter((found) => found !== null));
     };
-    const last = runs.at(-1).letter;
-    return plain(["", ...runs.map((run) => run.letter), `${last} - A, same samples`], [
-      ...metrics.map((one) => [...row(one, (run) => cell(run, one)), signed(difference(one))]),
-      [...row("samples", (run) => run.samples), common.length === runs[0].at.size ? "all" : `${common.length} attempts in common`],
-      [...row("failed attempts", (run) => run.failed), ""], [...row("cost", (run) => dollars(run.cost)), ""], [...row("tokens", (run) => run.tokens), ""],
+    const none = others.map(() => "");
+    return plain(["", ...runs.map((run) => run.letter), ...others.map((run) => `${run.letter} - A, same samples`)], [
+      ...metrics.map((one) => [...row(one, (run) => cell(run, one)), ...others.map((run) => signed(difference(run, one)))]),
+      [...row("samples", (run) => run.samples), ...others.map(() => common.length === runs[0].at.size ? "all" : `${common.length} attempts in common`)],
+      [...row("failed attempts", (run) => run.failed), ...none], [...row("cost", (run) => dollars(run.cost)), ...none], [...row("tokens", (run) => run.tokens), ...none],
     ], "means");
   }
   const signed = (found) => found === null ? "-" : h("span", { title: String(found) }, `${found > 0 ? "+" : ""}${rounded(found)}`);
@@ -52,12 +51,12 @@
   const difference = h("section", { "aria-label": "difference of two reports", tabindex: "-1" });
   async function open(key) {
     const found = await Promise.all(runs.map(async (run) => (await load(`${run.path}/site/samples-${run.columns.texts[run.at.get(key)]}.js`)).find((one) => `${one.id}.${one.epoch}` === key)));
-    const [first, last] = [found[0], found.at(-1)];
+    const first = found[0];
     difference.replaceChildren(h("h2", {}, `Sample ${nameOf(key)}`), h("p", {}, first.question),
       first.gold?.answers.length ? h("p", {}, h("b", {}, "Gold: "), first.gold.answers.join(" / ")) : null,
       h("div", { class: "side" }, runs.map((run, place) => h("section", {}, h("h3", {}, h("a", { href: `${run.path}/index.html#${encodeURIComponent(key)}` }, `${run.letter}: ${run.run_id}`), " ", figure(value(run, key))),
         found[place].report === null ? h("p", { class: "problem" }, found[place].error ?? "no report") : h("div", { class: "report" }, prose(found[place].report))))),
-      h("h3", {}, `What ${runs.at(-1).letter} changed of A`), h("p", { class: "words diff" }, changes(sentences(first.report), sentences(last.report))));
+      ...others.flatMap((run, place) => [h("h3", {}, `What ${run.letter} changed of A`), h("p", { class: "words diff" }, changes(sentences(first.report), sentences(found[place + 1].report)))]));
     difference.focus();
     difference.scrollIntoView();
   }
@@ -82,17 +81,16 @@
   const nameOf = (key) => runs.every((run) => run.epochs === 1) ? key.replace(/\.1$/, "") : key;
   const question = (key) => runs[0].columns.question[runs[0].at.get(key)];
   function samples() {
-    const last = runs.at(-1).letter;
     const changed = { name: "changed", text: true, value: (key) => flip(key) ? "yes" : "no", cell: (key) => flip(key) ? h("span", { class: "key duplicate" }, "changed") : "" };
     const several = runs.length > 2;  // of two, the difference shows it
     return sortable({
       label: "samples", rows: common, said: (key) => `${key} ${question(key)}`.toLowerCase(),
-      quick: [["changed", "changed = yes"], ["worse", "difference < 0"], ["better", "difference > 0"]],
+      quick: [["changed", "changed = yes"], ...others.flatMap((run) => [[`${run.letter} worse`, `${run.letter}-A < 0`], [`${run.letter} better`, `${run.letter}-A > 0`]])],
       columns: [
         { name: "sample", text: true, value: (key) => runs[0].at.get(key), filtered: nameOf, cell: (key) => h("a", { href: "#", onclick: (event) => { event.preventDefault(); open(key); } }, nameOf(key)) },
         { name: "question", text: true, value: question, cell: (key) => h("span", { class: "question" }, question(key)) },
         ...runs.map((run) => ({ name: run.letter, value: (key) => value(run, key), cell: (key) => figure(value(run, key)) })),
-        { name: "difference", title: `${last} - A`, value: change, cell: (key) => h("span", { class: `score ${change(key) > 0 ? "high" : change(key) < 0 ? "low" : ""}` }, signed(change(key))) },
+        ...others.map((run) => ({ name: `${run.letter}-A`, value: (key) => change(run, key), cell: (key) => h("span", { class: `score ${change(run, key) > 0 ? "high" : change(run, key) < 0 ? "low" : ""}` }, signed(change(run, key))) })),
         ...several ? [changed] : [],
       ],
       more: several ? [] : [changed],
