@@ -1,6 +1,7 @@
 """What all tests share: the socket guard, the folder of real benchmark data, and generated cases without a clock."""
 
 import gc
+import inspect
 import ipaddress
 import json
 import os
@@ -47,6 +48,46 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_pycollect_makeitem(collector: Any, name: str, obj: Any) -> Iterator[Any]:
+    """A worker runs the rows of a table as one test where they need no fixture, and reports each that fails.
+
+    To hand out and report a test takes five milliseconds, ten times what most rows do.
+    """
+    made = yield
+    if isinstance(made, list) and hasattr(collector.config, "workerinput") and all(map(_is_row, made)) and made[1:]:
+        return pytest.Function.from_parent(collector, name=name, callobj=_table(obj, made))
+    return made
+
+
+def _is_row(item: pytest.Item) -> bool:
+    """Whether a test has nothing but the values of its row: no fixture, loop, generated values or mark of its own."""
+    if type(item) is not pytest.Function or isinstance(item.parent, pytest.Class) or not hasattr(item, "callspec"):
+        return False
+    if getattr(item.obj, "is_hypothesis_test", False):
+        return False
+    given = [mark for mark in item.iter_markers("parametrize") if not mark.kwargs.get("indirect")]
+    names = [name for mark in given for name in re.findall(r"\w+", str(mark.args[0]))]
+    return (
+        {*inspect.signature(item.obj).parameters} == {*names} == {*item.callspec.params}
+        and {*item.fixturenames} - {*names} <= {"loopback_only", "one_stack", "pytestconfig", "request"}
+        and not item.callspec.marks
+    )
+
+
+def _table(test: Callable[..., None], rows: Sequence[Any]) -> Callable[[pytest.Subtests], None]:
+    def table(subtests: pytest.Subtests) -> None:
+        for row in rows:
+            try:
+                test(**row.callspec.params)
+            except BaseException:
+                with subtests.test(row.callspec.id):
+                    raise
+
+    table.pytestmark = getattr(test, "pytestmark", [])  # type: ignore[attr-defined]
+    return table
+
+
 def pytest_runtest_setup() -> None:
     """Tables are as wide as their contents: readline leaves the terminal's width to all that follows."""
     os.environ.pop("COLUMNS", None)
@@ -68,14 +109,31 @@ def loopback_only() -> Iterator[None]:
     patch.undo()
 
 
+_WHOLE_PROMPTS = ("--context-tokens", str(CONTEXT_TOKENS))
+"""The options of the stack that nearly all runs use."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Workers use one stack, which their controller starts: that takes seconds of computing, and so does its warmth."""
+    if not hasattr(node.config, "one_stack"):
+        running = port_of_stack(page_files(None, [])[0], *_WHOLE_PROMPTS)
+        node.config.one_stack = next(running)
+        node.config.add_cleanup(lambda: next(running, None))
+    node.workerinput["one_stack"] = node.config.one_stack
+
+
 @pytest.fixture(scope="session", autouse=True)
-def one_stack() -> Iterator[Callable[..., int]]:
+def one_stack(pytestconfig: pytest.Config) -> Iterator[Callable[..., int]]:
     """The port of an offline stack of the shipped world by its options, which all runs of this process share.
 
     Its answers depend on requests alone, its faults on their seed too. Runs over other pages start their own, and so do
     runs in processes of their own, if STACK names none to them.
     """
+    given = getattr(pytestconfig, "workerinput", {})
     shared: dict[tuple[str, ...], tuple[Iterator[int], int]] = {}
+    if "one_stack" in given:
+        shared[_WHOLE_PROMPTS] = iter(()), given["one_stack"]
     start = OfflineStack.start
 
     def port(*options: str) -> int:
@@ -126,7 +184,7 @@ def port_of_stack(pages: Path, *options: str) -> Iterator[int]:
 @pytest.fixture(scope="session")
 def world_port(one_stack: Callable[..., int]) -> int:
     """The port of a stack over the shipped pages."""
-    return one_stack("--context-tokens", str(CONTEXT_TOKENS))
+    return one_stack(*_WHOLE_PROMPTS)
 
 
 @pytest.fixture
