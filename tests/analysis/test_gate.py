@@ -172,8 +172,8 @@ def test_each_metric_is_held_by_itself(place: Place, based: Based, metric: str, 
     based()
     place.run("b", right, n=N)
     edited("b", metric, change, TENTH)
-    assert gated("b")[0] == 1
-    assert worse(gated("b")[1]) == {metric: TENTH}
+    code, found = gated("b")
+    assert (code, worse(found)) == (1, {metric: TENTH})
     assert gated("b", f"gate.margins.{metric}=0.2")[1]["passed"]
     assert gated("b", f"gate.margins.{metric}=null")[1]["passed"]
 
