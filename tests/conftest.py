@@ -48,6 +48,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
+_FIXTURES_OF_ALL = {"event_loop_policy", "loopback_only", "one_stack", "pytestconfig", "request"}
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_pycollect_makeitem(collector: Any, name: str, obj: Any) -> Iterator[Any]:
     """A worker runs the rows of a table as one test where they need no fixture, and reports each that fails.
@@ -70,7 +73,7 @@ def _is_row(item: pytest.Item) -> bool:
     names = [name for mark in given for name in re.findall(r"\w+", str(mark.args[0]))]
     return (
         {*inspect.signature(item.obj).parameters} == {*names} == {*item.callspec.params}
-        and {*item.fixturenames} - {*names} <= {"loopback_only", "one_stack", "pytestconfig", "request"}
+        and {*item.fixturenames} - {*names} <= _FIXTURES_OF_ALL
         and not item.callspec.marks
     )
 
