@@ -10,11 +10,22 @@ from hydra._internal import config_loader_impl, defaults_list
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.config_repository import ConfigRepository
 from hydra._internal.defaults_list import DefaultsList
+from hydra.core.config_store import ConfigStore
 from hydra.core.default_element import ResultDefault
 from hydra.core.object_type import ObjectType
+from hydra.core.override_parser import overrides_parser
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 
 from aiq.experiment.choices import config_folders
+
+_KNOWN: dict[tuple[Any, ...], bytes] = {}
+
+
+def once(key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+    if key not in _KNOWN:
+        _KNOWN[key] = pickle.dumps(make())
+    return pickle.loads(_KNOWN[key])
 
 
 def compose_once(patch: pytest.MonkeyPatch) -> None:
@@ -23,12 +34,6 @@ def compose_once(patch: pytest.MonkeyPatch) -> None:
     A file that was read serves other choices of options, and chosen options other values. Whoever gets what was
     composed changes it, and so gets a copy.
     """
-    known: dict[tuple[Any, ...], bytes] = {}
-
-    def once(key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-        if key not in known:
-            known[key] = pickle.dumps(make())
-        return pickle.loads(known[key])
 
     def files() -> tuple[Any, ...]:
         """What is in the folders that did not come with aiq."""
@@ -61,8 +66,15 @@ def compose_once(patch: pytest.MonkeyPatch) -> None:
     def compose(self: ConfigLoaderImpl, defaults: list[ResultDefault], repo: Any) -> Any:
         return once((str(defaults), files()), lambda: put_together(self, defaults, repo))
 
+    def parse_rule(self: OverridesParser, text: str, rule: str) -> Any:
+        return once((rule, text), lambda: parse(self, text, rule))
+
+    parse, functions = OverridesParser.parse_rule, overrides_parser.create_functions()
     read, choose = ConfigRepository.load_config, defaults_list.create_defaults_list
     put_together, whole = ConfigLoaderImpl._compose_config_from_defaults_list, ConfigLoaderImpl.load_configuration
+    patch.setattr(ConfigStore, "__deepcopy__", lambda self, _: self, raising=False)  # one for all, and not changed
+    patch.setattr(overrides_parser, "create_functions", lambda: functions)
+    patch.setattr(OverridesParser, "parse_rule", parse_rule)
     patch.setattr(ConfigLoaderImpl, "load_configuration", load)
     patch.setattr(ConfigRepository, "load_config", load_config)
     patch.setattr(config_loader_impl, "create_defaults_list", create_defaults_list)

@@ -68,14 +68,31 @@ def loopback_only() -> Iterator[None]:
     patch.undo()
 
 
+_WHOLE_PROMPTS = ("--context-tokens", str(CONTEXT_TOKENS))
+"""The options of the stack that nearly all runs use."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Workers use one stack, which their controller starts: that takes seconds of computing, and so does its warmth."""
+    if not hasattr(node.config, "one_stack"):
+        running = port_of_stack(page_files(None, [])[0], *_WHOLE_PROMPTS)
+        node.config.one_stack = next(running)
+        node.config.add_cleanup(lambda: next(running, None))
+    node.workerinput["one_stack"] = node.config.one_stack
+
+
 @pytest.fixture(scope="session", autouse=True)
-def one_stack() -> Iterator[Callable[..., int]]:
+def one_stack(pytestconfig: pytest.Config) -> Iterator[Callable[..., int]]:
     """The port of an offline stack of the shipped world by its options, which all runs of this process share.
 
     Its answers depend on requests alone, its faults on their seed too. Runs over other pages start their own, and so do
     runs in processes of their own, if STACK names none to them.
     """
+    given = getattr(pytestconfig, "workerinput", {})
     shared: dict[tuple[str, ...], tuple[Iterator[int], int]] = {}
+    if "one_stack" in given:
+        shared[_WHOLE_PROMPTS] = iter(()), given["one_stack"]
     start = OfflineStack.start
 
     def port(*options: str) -> int:
@@ -126,7 +143,7 @@ def port_of_stack(pages: Path, *options: str) -> Iterator[int]:
 @pytest.fixture(scope="session")
 def world_port(one_stack: Callable[..., int]) -> int:
     """The port of a stack over the shipped pages."""
-    return one_stack("--context-tokens", str(CONTEXT_TOKENS))
+    return one_stack(*_WHOLE_PROMPTS)
 
 
 @pytest.fixture

@@ -107,7 +107,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.performance.events", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="does it run? small sizes, no promises")
     quick = parser.parse_args(arguments).quick
-    small, large = (200, 2_000) if quick else (10_000, 100_000)
+    small, large = (50, 500) if quick else (10_000, 100_000)
     with TemporaryDirectory() as folder:
         few, many = measured(small, Path(folder)), measured(large, Path(folder))
     print(f"{'':<28}{small:>10,}{large:>10,}{'ratio':>8}")

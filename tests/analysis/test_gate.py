@@ -20,6 +20,9 @@ from aiq.core.plugins import validate
 from aiq.experiment.compose import compose_apart
 from aiq.runs.folder import RunFolder
 from tests.analysis.test_compare import OTHER, Given, Place, by_seed, place
+from tests.cases import table
+
+each = table(__file__)
 
 __all__ = ["place"]  # the fixture
 HASHES = {"config": "d", "agent": "b", "judges": {}}
@@ -172,8 +175,8 @@ def test_each_metric_is_held_by_itself(place: Place, based: Based, metric: str, 
     based()
     place.run("b", right, n=N)
     edited("b", metric, change, TENTH)
-    assert gated("b")[0] == 1
-    assert worse(gated("b")[1]) == {metric: TENTH}
+    code, found = gated("b")
+    assert (code, worse(found)) == (1, {metric: TENTH})
     assert gated("b", f"gate.margins.{metric}=0.2")[1]["passed"]
     assert gated("b", f"gate.margins.{metric}=null")[1]["passed"]
 
@@ -330,25 +333,7 @@ def test_an_update_says_what_changes(place: Place, based: Based, capsys: pytest.
     assert gated("b", "gate.inconclusive=fail")[0] == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        (["a", "--baseline", "none.json"], "none.json: No such file or directory; aiq gate RUN --baseline none.json"),
-        (["a", "--baseline", "results/made/a/summary.json"], "delete it, and make it with --update"),
-        (["a", "--baseline", "none_declares.json"], "none of the judges declares j.cited"),
-        (["a", "--baseline", "others.json", "gate.limits.metrics.x=1"], "there are j.right, j.score, j.cited"),
-        (["a", "--baseline", "base.json", "--json", "base.json/x.json"], "x.json: cannot be written (Not a directory)"),
-        (["nobody", "--baseline", "base.json"], "nobody is no run folder"),
-        (["a", "--baseline", "base.json", "gate.margins.j.rigth=0.1"], "did you mean j.right?"),
-        (["a", "--baseline", "base.json", "gate.limits.metrics.x=1"], "there are j.right, j.score, j.cited"),
-        (["a", "--baseline", "base.json", "gate.limits.metrics.j.right=90"], "its values lie in 0.0 .. 1.0"),
-        (["a", "--baseline", "base.json", "gate.limits.metrics.j.right=nan"], "should be a finite number"),
-        (["a", "--baseline", "base.json", "gate.margn=0.1"], "gate.margn: there is no such setting"),
-        (["a", "--baseline", "base.json", "gate.limits.rise=0.5"], "gate.limits.rise=0.5"),
-        (["a", "--baseline", "base.json", "gate=nobodys"], "conf/gate/nobodys.yaml"),
-        (["a", "--baseline", "base.json", "agent.words=c"], "only gate"),
-    ],
-)
+@each("arguments")
 def test_misuse_is_one_line(
     place: Place, based: Based, arguments: list[str], why: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

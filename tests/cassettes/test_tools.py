@@ -22,9 +22,12 @@ from aiq.core.usage import Limits
 from aiq.llm.http import AsyncClient
 from aiq.tools.own import make_tool
 from aiq.tools.toolbox import ThinkArguments
+from tests.cases import table
 from tests.cassettes.conftest import CANARY, Deck, DeckMaker, Servers, booked, ended
 from tests.llm.endpoint import OK
 from tests.settings import configured
+
+each = table(__file__)
 
 ran: list[str] = []
 
@@ -84,21 +87,7 @@ def own(target: str) -> Tool:
     return make_tool("mine", Plugin.model_validate({"target": f"{__name__}:{target}"}))
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "again"),
-    [
-        ("weather", {"place": "Bergen"}, 0),
-        ("weather", {"place": "refused"}, 0),
-        ("weather", {"place": "broken"}, 0),
-        ("weather", {"place": "exits"}, 0),
-        ("weather", {"place": "cancels"}, 0),
-        ("weather", {"place": "limited"}, 1),
-        ("weather", {"location": "not an argument"}, 0),
-        ("shout", {"thought": "hello"}, 0),
-        ("asks", {"question": "why"}, 1),
-        ("outer", {"question": "why"}, 2),
-    ],
-)
+@each("tool")
 async def test_a_tool_is_replayed_at_its_boundary_and_carried_out_where_its_requests_are_recorded(
     deck: DeckMaker, serve: Servers, tool: str, arguments: dict[str, Any], again: int
 ) -> None:

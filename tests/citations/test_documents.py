@@ -10,8 +10,11 @@ from hypothesis import strategies as st
 from aiq.citations.documents import DocumentIndex, DocumentKey, looks_like_document, named_documents, parse_key
 from aiq.core.run_settings import CitationSettings
 from aiq.core.sources import Source
+from tests.cases import table
 from tests.citations.rows import rows
 from tests.settings import configured
+
+each = table(__file__)
 
 
 def find(keys: list[str], cited: str, **settings: Any) -> str | None:
@@ -23,25 +26,7 @@ def find(keys: list[str], cited: str, **settings: Any) -> str | None:
 SOURCES = ["r.pdf, p.15", "r.pdf, pp. 20-24", "r.pdf, p.40"]
 
 
-@pytest.mark.parametrize(
-    ("cited", "ignore", "window", "exact"),
-    [
-        ("r.pdf, p.15", 0, 0, 0),
-        ("r.pdf#page=15", 0, 0, 0),
-        ("r.pdf，第15页", 0, 0, 0),
-        ("r.pdf, p.16", 0, 0, None),
-        ("r.pdf, p.17", 0, None, None),
-        ("r.pdf, p.22", 1, 1, 1),
-        ("r.pdf, p.25", 1, 1, None),
-        ("r.pdf, pp. 10-15", 0, 0, 0),
-        ("r.pdf, pp. 10-14", 0, 0, None),
-        ("r.pdf, pp. 3-5", 0, None, None),
-        ("r.pdf, pp. 23-30", 1, 1, 1),
-        ("r.pdf, pp. 100-200", 2, None, None),
-        ("r.pdf", 0, 0, 0),
-        ("s.pdf, p.15", None, None, None),
-    ],
-)
+@each("cited")
 def test_rules(cited: str, ignore: int | None, window: int | None, exact: int | None) -> None:
     expected = [None if position is None else SOURCES[position] for position in (ignore, window, exact)]
     assert [find(SOURCES, cited, pages=rule) for rule in ("ignore", "window", "exact")] == expected

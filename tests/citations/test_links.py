@@ -8,25 +8,13 @@ from hypothesis import strategies as st
 
 from aiq.citations.links import addresses
 from aiq.citations.parse import parse_report
+from tests.cases import table
 from tests.citations.rows import rows
 
+each = table(__file__)
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("see https://e.com/a. Then", ["https://e.com/a"]),
-        (
-            "(https://e.com/a), <https://e.com/b>; [x](https://e.com/c)",
-            ["https://e.com/a", "https://e.com/b", "https://e.com/c"],
-        ),
-        ("https://en.wikipedia.org/wiki/Mercury_(planet).", ["https://en.wikipedia.org/wiki/Mercury_(planet)"]),
-        ("见https://v.com/1，以及更多", ["https://v.com/1"]),
-        ('{"query": "see https://evil.com/x"}', ["https://evil.com/x"]),
-        ("HTTP://E.com/A?b=1&c=2#d", ["HTTP://E.com/A?b=1&c=2#d"]),
-        ("**https://e.com/a** and `https://e.com/b`", ["https://e.com/a", "https://e.com/b"]),
-        ("https:// and http://) and ftp://e.com and e.com", []),
-    ],
-)
+
+@each("text")
 def test_addresses(text: str, found: list[str]) -> None:
     assert list(addresses(text)) == found
 

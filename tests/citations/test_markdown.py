@@ -6,6 +6,9 @@ import pytest
 
 from aiq.citations.markdown import read_markdown
 from aiq.citations.parse import parse_report
+from tests.cases import table
+
+each = table(__file__)
 
 _ATTEMPTS = 3
 """A busy machine makes one measurement wrong, a quadratic rule all of them."""
@@ -77,20 +80,7 @@ def test_offsets_hold_for_every_kind_of_line_end(newline: str) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "| a | b |\n|---|---|\n| x\\|y | `code` |",
-        "| `c\\|ode` | `code` |\n|---|---|\n| a | b |",
-        "> - | a | b |\n>   |---|---|\n>   | \\|\\|\\| | `code` |",
-        "-\t`code`",
-        "1.  a\n\n\t`code`",
-        "a\n\t\t`code`",
-        "> > a\n> > `code`",
-        "# `code` #",
-        "`code`\n===",
-    ],
-)
+@each("text")
 def test_spans_stand_where_the_text_has_them(text: str) -> None:
     spans = read_markdown(text).spans
     assert spans

@@ -13,27 +13,15 @@ from aiq.citations.parse import parse_report
 from aiq.citations.passages import SourceSentences, cited_passages, cited_statements
 from aiq.core.run_settings import CitationSettings
 from aiq.core.sources import Source
+from tests.cases import table
 from tests.settings import configured
+
+each = table(__file__)
 
 LIST = "\n\n## References\n\n[1] Atlas - https://a.example/x\n[2] News - https://b.example/y\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "statements"),
-    [
-        ("It grew [1].", ["It grew."]),
-        ("It grew.[1] It fell. [2] It stood.", ["It grew.", "It fell."]),
-        ("It grew [1][2], or (see [2]) not.", ["It grew, or not."]),
-        ("**Lead:** it grew [1].", ["Lead: it grew."]),
-        ("And [the label](https://d.example/q) too.", ["And the label too."]),
-        ("It is tall [1]. See <https://d.example/x>.", ["It is tall.", "See."]),
-        ("It fell (source: https://d.example/x). Next one.", ["It fell."]),
-        ("增长了[1]。下降了。【2†L3】", ["增长了。", "下降了。"]),
-        ("1. In 3.5 years, e.g. by 2025, it grew [1]", ["In 3.5 years, e.g. by 2025, it grew"]),
-        ("| Name | Founded |\n| --- | --- |\n| Halden | 1912 [1] |", ["Halden, Founded: 1912"]),
-        ("Nothing is cited here.", []),
-    ],
-)
+@each("text")
 def test_a_statement_is_the_sentence_with_the_mark(text: str, statements: list[str]) -> None:
     assert [found.text for found in cited_statements(parse_report(f"# Title\n\n{text}{LIST}"))] == statements
 

@@ -18,7 +18,10 @@ from aiq.runs.folder import RunFolder
 from aiq.runs.journal import Journal
 from aiq.runs.manifest import Manifest
 from aiq.runs.rows import SampleRow, Timing
+from tests.cases import table
 from tests.settings import configured
+
+each = table(__file__)
 
 REPORT = """The Vell Tower is 330 metres tall [1], two [2]. 三[3]。[1, 9] See [it](https://v.com/z).
 
@@ -314,32 +317,7 @@ def test_a_torn_last_line_of_a_run_is_said(run: Path, capsys: pytest.CaptureFixt
     assert capsys.readouterr().err.count("samples.jsonl: a torn last line") == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["{tmp}"], "no run folder"),
-        (["{report}", "--sample", "1"], "a single report"),
-        (["{report}", "--json", "{tmp}/x", "--html", "{tmp}/x"], "--html {tmp}/x is the same file as --json"),
-        (["{report}", "--repaired", "{report}"], "is the same file as REPORT"),
-        (["{report}", "--html", "{report}/x.html"], "x.html: cannot be written (Not a directory)"),
-        (["{reports}", "--html", "{tmp}/x.html"], "choose it from {reports} with --sample"),
-        (["{reports}", "--sources", "{sources}"], "a row without `id` is of one report; choose it from"),
-        (["{reports}", "--sources", "{tmp}/other.jsonl"], "has no report 7; it has 1, 2"),
-        (["{reports}", "--sample", "7"], "no report of sample 7; it has 1, 2"),
-        (["{reports}", "--sample", "1", "--epoch", "1"], "--epoch chooses a repetition of one sample of a run"),
-        (["{report}", "--epoch", "2"], "--epoch chooses"),
-        (["{run}", "--epoch", "2"], "--sample ID"),
-        (["{report}", "--pages", "exact"], "--pages says which sources verify, and there are none"),
-        (["{reports}", "--accept", "echoed"], "--accept says which sources verify"),
-        (["{run}/manifest.json"], "is JSON; a report is Markdown"),
-        (["{tmp}/q.csv"], "q.csv is a table; a report is Markdown"),
-        (["{run}/samples.jsonl"], "belongs to a run; name its folder, {run}"),
-        (["{run}", "--sources", "{sources}"], "its own sources"),
-        (["{tmp}/loop"], "{tmp}/loop cannot be read"),
-        (["{run}", "--sample", "9", "--epoch", "3"], "has no epoch 3 of sample 9; it has 9, 9.2"),
-        (["{run}", "--sample", "9", "--epoch", "0"], "has no epoch 0 of sample 9; it has 9, 9.2"),
-    ],
-)
+@each("arguments")
 def test_what_does_not_fit_together_is_said_before_any_work(
     arguments: list[str],
     said: str,

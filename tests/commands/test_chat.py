@@ -21,7 +21,10 @@ from aiq.core.samples import Question
 from aiq.site.chat import LeftError, Terminal
 from tests.agents.conftest import agent, on_bench
 from tests.agents.replies import chat as scripted
+from tests.cases import table
 from tests.forked import Forked
+
+each = table(__file__)
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("children_share_a_stack")]
 
@@ -123,24 +126,7 @@ async def test_enter_says_so_where_a_turn_is_over_without_an_answer(
     assert told.endswith("  · Enter goes on where it broke off\n  · that turn is over, without an answer; ask again\n")
 
 
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        (["user.kind=reject"], "in `aiq chat` it is whoever types"),
-        (["limit=3"], "limit: a conversation is no run: it has no samples, judges or folder; leave it out"),
-        (["judge.race.votes=3"], "judge.race.votes: a conversation is no run"),
-        (["dataset=drb"], "dataset: a conversation is no run"),
-        (["resume=results/x"], "resume: a conversation is gone on with by --thread NAME"),
-        (["thread=rivers"], "thread: a conversation is named by --thread NAME; leave it out"),
-        (["--list"], "--list: checkpointer=memory keeps nothing; add checkpointer=sqlite"),
-        (["--thread", " "], "--thread: a conversation's name cannot be blank"),
-        (["agent=nobody"], "there is no such agent"),
-        (["checkpointer=sqlite", "checkpointer.path=nowhere/c.db"], "checkpointer.path=nowhere/c.db: cannot be opened"),
-        (["checkpointer=postgres"], "AIQ_POSTGRES_DSN: this environment variable is not set"),
-        (["agent.shallow.tools=[serch]"], "agent.shallow.tools: this run has no tool 'serch'"),
-        (["agent.max_historx=3"], "max_historx: there is no such setting"),
-    ],
-)
+@each("given")
 def test_a_mistake_is_one_line(
     given: list[str], says: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 
 from aiq.__main__ import main
+from tests.cases import table
+
+each = table(__file__)
 
 
 @pytest.fixture
@@ -42,20 +45,7 @@ def test_a_model_summarises_and_says_what_it_cost(here: Path, capsys: pytest.Cap
     assert "Mara Tolvane" in document["summary"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["add", "notes.md"], "name the collection: --collection NAME"),
-        (["add", "absent.pdf", "--collection", "mine"], "absent.pdf: No such file or directory"),
-        (["add", "notes.md", "--collection", "a/b"], "collection 'a/b': use letters"),
-        (["list", "--collection", "mine"], "collection 'mine': there is none in knowledge (there are: none yet)"),
-        (["list", "--set", "knowledge.dri=x"], "there is no such setting; did you mean knowledge.dir"),
-        (
-            ["add", "notes.md", "--collection", "m", "--summarizer", "model", "--set", "llm=openai"],
-            "llm.model: must be",
-        ),
-    ],
-)
+@each("arguments")
 def test_a_mistake_is_one_line(here: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str) -> None:
     assert main(["documents", *arguments]) == 2
     error = capsys.readouterr().err

@@ -9,7 +9,10 @@ from aiq.core.llm_settings import LlmSettings
 from aiq.core.plugins import validate
 from aiq.core.run_settings import RunSettings
 from aiq.core.settings import Plugin
+from tests.cases import table
 from tests.settings import configured
+
+each = table(__file__)
 
 
 def run(**changes: object) -> RunSettings:
@@ -61,20 +64,7 @@ def test_a_single_name_needs_no_brackets_and_ids_are_text(pages: object, ids: ob
     assert settings.offline.pages == settings.dataset.ids == names
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        "127.0.0.1:8000",
-        "ftp://models.example/v1",
-        "https://me:secret@models.example/v1",
-        "https://me:secret/pass@models.example/v1",
-        "https://models.example/v1?api-key=secret",
-        "https://models.example/v1#secret",
-        "https://models.example:port/v1",
-        "https://models.example:70000/v1",
-        "",
-    ],
-)
+@each("address")
 def test_an_endpoint_is_a_web_address_without_a_secret_and_the_error_shows_none(address: str) -> None:
     with pytest.raises(ConfigError) as raised:
         validate(LlmSettings, {"base_url": address, "model": "m"}, "llm")

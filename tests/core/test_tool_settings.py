@@ -6,6 +6,9 @@ import pytest
 
 import aiq
 from aiq.core.errors import ConfigError
+from tests.cases import table
+
+each = table(__file__)
 
 
 def test_servers_are_named_on_the_command_line_and_have_what_all_have() -> None:
@@ -34,24 +37,7 @@ def test_an_option_of_the_group_tool_can_name_one(tmp_path: Path, monkeypatch: p
     assert (settings.tools.of("notes").prefix, settings.tools.of("notes").max_chars) == ("notes_", 9)
 
 
-@pytest.mark.parametrize(
-    ("given", "why"),
-    [
-        (["tools.mcp.a.prefix=b"], r"name either its command, \[PROGRAM, \.\.\.\], or its url"),
-        (["tools.mcp.a.command=[x]", "tools.mcp.a.url=http://h/mcp"], "name either its command"),
-        (["tools.mcp.a.command=[]"], "at least 1 item"),
-        (["tools.mcp.a.command='npx -y x'"], r"write a list of words: \[npx, -y, PACKAGE\]"),
-        (["tools.mcp.a.url='http://h/mcp?key=1'"], "name the key's variable in api_key_env or headers_env"),
-        (["tools.mcp.a.url=http://h/mcp", "tools.mcp.a.cwd=/"], "env and cwd go with command"),
-        (["tools.mcp.a.command=[x]", "tools.mcp.a.headers_env.A=B"], "headers_env goes with url"),
-        (
-            ["tools.mcp.a.comand=[x]"],
-            r"tools\.mcp\.a\.comand: there is no such setting; did you mean tools\.mcp\.a\.com",
-        ),
-        (["tools.mcp.a.command=[x]", "tools.mcp.a.max_chars=0"], r"tools\.mcp\.a\.max_chars=0"),
-        (["tools.mcp.a.command=[x]", "tools.mcp.a.prefix=a/"], r"tools\.mcp\.a\.prefix='a/'"),
-    ],
-)
+@each("given")
 def test_a_wrong_setting_is_one_line(given: list[str], why: str) -> None:
     with pytest.raises(ConfigError, match=why) as raised:
         aiq.settings(*given)

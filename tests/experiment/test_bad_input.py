@@ -6,7 +6,10 @@ import sys
 import pytest
 
 from aiq.__main__ import main
+from tests.cases import table
 from tests.experiment.conftest import Workplace
+
+each = table(__file__)
 
 
 def only_line(capsys: pytest.CaptureFixture[str]) -> str:
@@ -148,21 +151,7 @@ def test_a_key_refused_later_stops_the_run_and_not_each_sample(
     assert here.summary(run)["statuses"] == {"completed": 6}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "hint"),
-    [
-        (["nothing"], "there are: audit"),
-        (["shwo"], "did you mean show?"),
-        (["deep_drb"], "did you mean aiq run experiment=deep_drb?"),
-        (["experiment=deep_drb", "limit=2"], "did you mean aiq run experiment=deep_drb?"),
-        (["run", "--nope"], "unrecognized arguments: --nope"),
-        (["run", "--experiment", "deep_drb"], "a setting has no dashes: experiment=VALUE"),
-        (["rescore", "latest", "--llm.model=m"], "a setting has no dashes: llm.model=VALUE"),
-        (["run", "--cgf"], "unrecognized arguments: --cgf; did you mean --cfg?"),
-        (["resume", "latest"], "did you mean aiq run resume=VALUE?"),
-        (["show"], "RUN"),
-    ],
-)
+@each("arguments")
 def test_commands_that_do_not_exist(arguments: list[str], hint: str, capsys: pytest.CaptureFixture[str]) -> None:
     try:
         code = main(arguments)

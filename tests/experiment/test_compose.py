@@ -11,6 +11,9 @@ from aiq.core.errors import ConfigError
 from aiq.experiment.choices import description, options
 from aiq.experiment.compose import chosen_options, compose, dotted, parse, settings_from
 from aiq.experiment.grid import refuse, refuse_axes, split, written
+from tests.cases import table
+
+each = table(__file__)
 
 
 @pytest.mark.parametrize("experiment", options("experiment"))
@@ -179,37 +182,7 @@ def test_a_conf_folder_where_the_command_is_typed_is_searched_too(
     assert "shallow_freshqa" in options("experiment")
 
 
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        ([], "choose an experiment: experiment=NAME, one of deep_drb"),
-        (["experiment=deep_drb", "judge=[race,fcat]"], "judge=fcat: there is no such judge; did you mean fact"),
-        (["experiment=deep_drb", "agent.deep.max_lops=1"], "did you mean agent.deep.max_loops"),
-        (
-            ["experiment=deep_drb", "max_loops=1"],
-            "max_loops: there is no such setting; did you mean agent.deep.max_loops",
-        ),
-        (["experiment=deep_drb", "agnt=ai_q"], "agnt: there is no such setting; did you mean agent"),
-        (["experiment=deep_drb", "dataset=drb"], "dataset.path: must be set"),
-        (["experiment=deep_drb", "epochs=0"], "epochs=0: Input should be greater than or equal to 1"),
-        (["experiment=deep_drb", "+surprise=1"], "surprise: there is no such setting"),
-        (["experiment=deep_drb", "clock=soon"], "clock='soon': .*ISO 8601"),
-        (["experiment=deep_drb", "dataset.path=${nowhere}"], "nowhere"),
-        (["experiment=deep_drb", "name=a/b"], "name='a/b'"),
-        (["exp=deep_drb"], "exp: there is no such setting; did you mean experiment"),
-        (["deep_drb"], "deep_drb: expected SETTING=VALUE; did you mean experiment=deep_drb"),
-        (
-            ["experiment=deep_drb", "limit=2", "limit=3"],
-            r"limit is given more than once \(limit=2, limit=3\); keep one",
-        ),
-        (["experiment=deep_drb limit=2"], "write each setting as an argument of its own"),
-        (["experiment=shallow_freshqa", "judge=[race]", "judge.race.vote=3"], r"did you mean judge\.race\.votes"),
-        (["experiment=shallow_freshqa", "judge.race.votes=3"], "the run has no judge race; name it"),
-        (["experiment=deep_drb", 'llm.extra_body={"a": 2}'], r"no quotes here; write llm\.extra_body={a: 2}"),
-        (["experiment=deep_drb", "llm.extra_body=[2]"], r"llm\.extra_body=\[2\].*write llm\.extra_body\.KEY=VALUE"),
-        (["experiment=deep_drb", "llm.extra_body=2"], r"llm\.extra_body=2: write llm\.extra_body\.KEY=VALUE"),
-    ],
-)
+@each("overrides")
 def test_what_is_wrong_is_one_line_with_what_is_near(overrides: list[str], message: str) -> None:
     with pytest.raises(ConfigError, match=message) as raised:
         settings_from(compose(overrides))

@@ -8,7 +8,10 @@ import pytest
 
 from aiq.__main__ import main
 from aiq.experiment.forecast import QUANTITIES, _total
+from tests.cases import table
 from tests.experiment.conftest import Workplace
+
+each = table(__file__)
 
 JUDGED = ("experiment=tiny", "agent.ask=true")
 ASKING = (*JUDGED, "judge=[]")  # a call a sample, of a token in and one out; a dollar a token in
@@ -33,28 +36,7 @@ def filled(account: str, cells: list[str]) -> list[str]:
     return cells if len(cells) == len(QUANTITIES) else [*cells[:3], "", *cells[3:]]
 
 
-@pytest.mark.parametrize(
-    ("limits", "bounds"),
-    [
-        ([], {}),
-        (["limits.sample_model_calls=3", "limits.sample_tool_calls=2"], {"model_calls": "36", "tool_calls": "24"}),
-        (
-            ["limits.sample_tokens=500", "limits.sample_seconds=9"],
-            {"tokens": "6,000", "usd": "6,000.00", "seconds": "18"},
-        ),
-        (["limits.sample_usd=0.001"], {"usd": "0.0120"}),
-        (["limits.run_usd=4", "limits.run_seconds=7"], {"usd": "4.00", "seconds": "7"}),
-        (["limits.run_tokens=50", "limits.sample_tokens=500"], {"tokens": "50", "usd": "6,000.00"}),
-        (
-            ["limits.sample_tokens=500", "llm.model=m", "llm.prices.m={input: 1, output: 1, cached_input: 2000000}"],
-            {"tokens": "6,000", "usd": "12,000.00"},
-        ),
-        (
-            ["limits.sample_tokens=500", "llm.model=other"],
-            {"tokens": "6,000", "usd": "unknown"},
-        ),
-    ],
-)
+@each("limits")
 def test_what_a_run_uses_at_most(
     here: Workplace, capsys: pytest.CaptureFixture[str], limits: list[str], bounds: dict[str, str]
 ) -> None:
@@ -105,18 +87,7 @@ def test_of_a_sweep_each_run_and_all_together(here: Workplace, capsys: pytest.Ca
     assert len(here.runs()) == 1
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        (["--like", "x"], "add --dry-run, or drop it"),
-        (["--dry-run", "--like", "nothing"], "nothing is no run folder"),
-        (["--dry-run", "resume=latest"], "no --cfg, --dry-run or second folder goes with it"),
-        (["--dry-run", "seed=1,2"], "which needs -m"),
-        (["--dry-run", "-m", "seed=1"], "no setting has several values"),
-        (["--dry-run", "-m", "seed=1,2", "sweep.strategy=rescore"], "drop one"),
-        (["--dry-run", "dataset.ids=[none]"], "tiny has no sample none"),
-    ],
-)
+@each("given")
 def test_what_is_wrong_is_one_line(
     here: Workplace, capsys: pytest.CaptureFixture[str], given: list[str], message: str
 ) -> None:

@@ -16,7 +16,10 @@ from aiq.core.samples import Expected, NeededNumber, Question, Sample, Truth, Tr
 from aiq.core.session import Session
 from aiq.experiment.compose import config_of_options
 from aiq.judges.events import Events, EventsSettings, stated
+from tests.cases import table
 from tests.judges.parts import as_report
+
+each = table(__file__)
 
 SESSION = cast(Session, None)  # it asks nothing of its session
 THEMES = {"AI": 50, "Cloud": 40, "Security": 30}
@@ -31,24 +34,7 @@ def total(value: float) -> list[NeededNumber]:
     return [NeededNumber(labels=(), value=value)]
 
 
-@pytest.mark.parametrize(
-    "report",
-    [
-        "AI: 50, Cloud: 40, Security: 30",
-        "AI leads with 50 events, followed by Cloud (40) and Security (30) [1].",
-        "There were 50 AI events, 40 Cloud events and 30 Security events.",
-        "In 2025 the 165 events in India were about AI (50 events, 30.3%), then Cloud with 40 and Security with 30.",
-        "AI, Cloud and Security have 50, 40 and 30 events respectively.",
-        "The number rose from 30 for Security to 40 for Cloud, and to 50 for AI.",
-        "**AI** - 50\n**Cloud** - 40\n**Security** - 30",
-        "- AI: 50 (30.3%)\n- Cloud: 40 (24.2%)\n- Security: 30 (18.2%)",
-        "1. AI - 50 events\n2. Cloud - 40 events\n3. Security - 30 events",
-        "## AI\n\nThe collection has 50 events.\n\n## Cloud\n\n- Events: 40\n\n## Security\n\nThere are 30.",
-        "| Theme | Events | Share |\n|--|--:|--:|\n| AI | 50 | 30.3% |\n| Cloud | 40 | 24% |\n| Security | 30 | 18% |",
-        "| Rank | Theme | Events |\n|---|---|---|\n| 1 | AI | **50** |\n| 2 | Cloud | 40 |\n| 3 | Security | 30 |",
-        "Counts:\n\n| | AI | Cloud | Security |\n|---|---|---|---|\n| Events | 50 | 40 | 30 |\n",
-    ],
-)
+@each("report")
 def test_numbers_are_found_beside_their_labels(report: str) -> None:
     assert stated(report, needed(THEMES)) == {0, 1, 2}
 

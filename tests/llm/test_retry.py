@@ -10,21 +10,13 @@ from hypothesis import strategies as st
 from aiq.core.llm_settings import RetrySettings
 from aiq.llm.http import Headers
 from aiq.llm.retry import next_wait, retry_after
+from tests.cases import table
 from tests.settings import configured
 
+each = table(__file__)
 
-@pytest.mark.parametrize(
-    ("headers", "expected"),
-    [
-        ({"retry-after": "3"}, 3.0),
-        ({"retry-after": "0.25"}, 0.25),
-        ({"retry-after": "-4"}, 0.0),
-        ({"retry-after": "soon"}, None),
-        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
-        ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
-        ({}, None),
-    ],
-)
+
+@each("headers")
 def test_retry_after_numbers_and_dates(headers: dict[str, str], expected: float | None) -> None:
     assert retry_after(Headers(headers)) == expected
     later = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
@@ -48,19 +40,7 @@ def test_waits_double_with_seeded_spread_and_end() -> None:
     assert waits != [next_wait(policy, n, None, "other") for n in range(1, 6)]
 
 
-@pytest.mark.parametrize(
-    ("failures", "asked", "attempts", "sent"),
-    [
-        (1, 30.0, None, True),
-        (1, 3600.0, None, False),
-        (6, None, None, False),
-        (10, None, 11, True),
-        (11, None, 11, False),
-        (1, None, 1, False),
-        (3, 30.0, 11, True),
-        (4, 0.2, None, True),
-    ],
-)
+@each("failures")
 def test_how_often_it_is_sent_and_that_an_asked_wait_is_never_shortened(
     failures: int, asked: float | None, attempts: int | None, sent: bool
 ) -> None:

@@ -11,7 +11,7 @@ from aiq.__main__ import main
 from aiq.core.files import shipped
 from benchmarks.strangers import agents
 from benchmarks.strangers.web import Web
-from tests.offline.cases import rows
+from tests.cases import rows
 
 FILE = shipped("benchmarks/freshqa_mini") / "freshqa_mini.csv"
 QUESTIONS = [row for row in csv.DictReader(FILE.open(encoding="utf-8")) if row["false_premise"] == "FALSE"][:6]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from aiq.offline import mistakes
 from aiq.offline.chat import ChatReply, ChatRequest, call
 from aiq.offline.faults import CONTENT, Faults
-from tests.offline.cases import table
+from tests.cases import table
 
 each = table(__file__)
 

@@ -11,7 +11,7 @@ from aiq.offline.chat import ChatMessage, ChatReply, ChatRequest, FunctionSpec, 
 from aiq.offline.faults import Faults
 from aiq.offline.gullible import obey
 from aiq.offline.protocol.site import Served, Site
-from tests.offline.cases import table
+from tests.cases import table
 
 each = table(__file__)
 

@@ -9,7 +9,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from aiq.__main__ import main
-from tests.offline.cases import rows
+from tests.cases import rows
 
 
 @pytest.fixture(scope="module")

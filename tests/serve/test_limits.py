@@ -12,7 +12,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from aiq.__main__ import main
+from tests.cases import table
 from tests.serve.conftest import Api, served
+
+each = table(__file__)
 
 pytestmark = pytest.mark.slow
 
@@ -186,23 +189,7 @@ def test_without_keys_only_this_machine_is_answered(api: Api, headers: dict[str,
     assert "access-control-allow-origin" not in api.client.get("/", headers={"Origin": api.address}).headers
 
 
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
-        (
-            ["serve.host=0.0.0.0", "serve.port=0"],
-            "serve.host=0.0.0.0 is reached from elsewhere, so it needs keys; make one with",
-        ),
-        (["dataset=freshqa_mini"], "dataset: a server's samples are the tasks that it is asked; leave it out"),
-        (["serve.port={busy}"], "serve.port={busy}: Address already in use; take another"),
-        (["serve.port=99999"], "serve.port=99999: Input should be less than or equal to 65535"),
-        (["serve.agents=[nobody]"], "agent=nobody: there is no such agent"),
-        (["--add-key", "team", "--usd", "nan"], "--usd nan: with --add-key, what the key may spend in all, above 0"),
-        (["--add-key", "team", "--usd", "-1"], "--usd -1: with --add-key"),
-        (["--usd", "5"], "--usd 5: with --add-key"),
-        (["--remove-key", "nobody"], "--remove-key nobody: there is no such key"),
-    ],
-)
+@each("arguments")
 def test_what_cannot_be_served_is_one_line(
     arguments: list[str], line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

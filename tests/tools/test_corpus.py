@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 
 from aiq.core.errors import DatasetError
 from aiq.tools.corpus import Corpus, CorpusPage, address
+from tests.cases import table
+
+each = table(__file__)
 
 ROWS: list[dict[str, str]] = [
     {"url": f"https://a.example/{name}", "title": title, "text": text, **more}
@@ -86,19 +89,7 @@ def test_a_long_page_shows_its_best_passages_in_page_order() -> None:
     assert len(hit.text) <= 2000
 
 
-@pytest.mark.parametrize(
-    ("url", "title"),
-    [
-        ("https://A.example/halden", "Halden Works"),
-        ("http://a.example/halden/", "Halden Works"),
-        ("https://a.example/halden#history", "Halden Works"),
-        (" https://a.example/h%61lden ", "Halden Works"),
-        ("https://a.example/Halden", None),
-        ("https://b.example/halden", None),
-        ("https://a.example/halden?x=1", None),
-        ("", None),
-    ],
-)
+@each("url")
 def test_a_page_is_found_by_other_spellings_of_its_url(corpus: Corpus, url: str, title: str | None) -> None:
     page = corpus.page(url)
     assert (page and page.title) == title

@@ -18,7 +18,10 @@ from aiq.tools.live import LiveWeb
 from aiq.tools.papers import Paper, PaperArguments, PaperSearch, Years
 from aiq.tools.search import Found, SearchArguments, SearchHit, WebSearch
 from aiq.tools.web import CorpusWeb, FetchArguments, FetchPage
+from tests.cases import table
 from tests.settings import configured
+
+each = table(__file__)
 
 PATTERNS = (
     "*.example.org",
@@ -30,46 +33,7 @@ PATTERNS = (
 )
 
 
-@pytest.mark.parametrize(
-    ("url", "denied"),
-    [
-        ("https://a.example.org/", True),
-        ("https://deep.a.EXAMPLE.org:8443/x?y#z", True),
-        ("https://example.org/", False),
-        ("https://a.example.org.evil.example/a", False),
-        ("https://data.example/sets/one", True),
-        ("https://www.data.example/SETS/one?raw=1", True),
-        ("https://data.example//sets/./one", True),
-        ("https://data.example/other/../sets/one", True),
-        ("https://data.example/%73ets/one", True),
-        ("https://data.example./sets/one", True),
-        ("https://user@data.example/sets/one", True),
-        ("https://data.example/sets", False),
-        ("https://data.example/settings", False),
-        ("https://data.example/?next=/sets/one", False),
-        ("https://sheets.example/d", True),
-        ("https://sheets.example/d/", True),
-        ("https://sheets.example/d/1/edit", True),
-        ("https://sheets.example/d?id=1", True),
-        ("https://sheets.example/docs", False),
-        ("https://raw.code.example/team/questions/main/q.csv", True),
-        ("https://cdn.example/gh/Team/Questions@main/q.csv", True),
-        ("https://code.example/team/answers", False),
-        ("https://archive.example/web/2025/https://data.example/sets/one", True),
-        ("https://archive.example/web/2025/http:/data.example/sets/one", True),
-        ("https://reader.example/?url=https%3A%2F%2Fdata.example%2Fsets%2Fone", True),
-        ("https://archive.example/web/2025/data.example/sets/one", True),
-        ("https://cache.example/search?q=cache:data.example/sets/one", True),
-        ("https://data。example/sets/one", True),
-        ("https://DATA.xn--bcher-kva.example/a", True),
-        ("https://bücher.example/a/", True),
-        ("https://folder.example/q%20a/1", True),
-        ("https://folder.example/q%20answers", False),
-        ("data.example/sets/one", False),
-        ("", False),
-        ("http://[", False),
-    ],
-)
+@each("url")
 def test_which_addresses_the_patterns_mean(url: str, denied: bool) -> None:
     assert DenyList(PATTERNS).has(url) is denied
     assert not DenyList().has(url)
@@ -87,24 +51,7 @@ def test_a_pattern_that_is_none_is_refused(pattern: str) -> None:
         configured(WebSettings, kind="live", deny=[pattern])
 
 
-@pytest.mark.parametrize(
-    ("url", "denied"),
-    [
-        ("https://github.com/freshllms/freshqa", True),
-        ("https://raw.githubusercontent.com/freshllms/freshqa/main/fresheval_strict.ipynb", True),
-        ("https://docs.google.com/spreadsheets/d/1X6oTXz/edit?usp=sharing", True),
-        ("https://github.com/Ayanami0730/deep_research_bench/blob/main/data/prompt_data/query.jsonl", True),
-        ("https://deepresearch-bench.github.io/", True),
-        ("https://huggingface.co/datasets/muset-ai/DeepResearch-Bench-Dataset", True),
-        ("https://huggingface.co/spaces/muset-ai/DeepResearch-Bench-Leaderboard", True),
-        ("https://arxiv.org/pdf/2506.11763v1", True),
-        ("https://arxiv.org/abs/2310.03214", True),
-        ("https://github.com/freshllms", False),
-        ("https://docs.google.com/document/d/1", False),
-        ("https://huggingface.co/blog/deep-research", False),
-        ("https://arxiv.org/abs/2310.03215", False),
-    ],
-)
+@each("benchmarks")
 def test_the_live_web_denies_the_homes_of_the_benchmarks(url: str, denied: bool) -> None:
     assert DenyList(config_of_options(["web=live"])["web"]["deny"]).has(url) is denied
 

@@ -16,7 +16,10 @@ from aiq.llm.http import AsyncClient
 from aiq.tools.providers.json import JsonSearch
 from aiq.tools.search import Found, SearchHit, SearchProvider
 from aiq.tools.toolbox import make_provider
+from tests.cases import table
 from tests.tools.conftest import serving
+
+each = table(__file__)
 
 KEY = "key-0123456789-secret"
 RESULTS = [
@@ -193,18 +196,7 @@ async def test_no_error_shows_the_key(server: tuple[Server, str], run_client: As
     assert "secret" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"options": {"url": "http://a.example/search"}}, r"neither url nor body has \{query\}"),
-        ({"options": {"url": "a.example/search?q={query}"}}, r"search\.options\.url="),
-        ({"options": {"url": "http://a.example:port/?q={query}"}}, r"search\.options.*http://a\.example:port"),
-        ({"options": {"fields": {"title": "t"}}}, r"search\.options\.fields\.url: must be set"),
-        ({"options": {"query": "q"}}, r"search\.options\.query"),
-        ({"base_url": None}, r"search\.base_url must be set"),
-        ({"api_key_env": "NO_SUCH_KEY"}, r"search\.api_key_env=NO_SUCH_KEY"),
-    ],
-)
+@each("changes")
 async def test_options_that_cannot_be_stop_the_run(run_client: AsyncClient, changes: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigError, match=f"^[^\n]*{said}[^\n]*$"):
         await found(settings("searxng", **changes), run_client)

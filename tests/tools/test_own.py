@@ -13,7 +13,10 @@ from aiq.core.settings import Plugin, Settings
 from aiq.core.tools import Toolbox, ToolResult
 from aiq.tools.own import make_tool
 from aiq.tools.toolbox import ThinkArguments
+from tests.cases import table
 from tests.sessions import make_session
+
+each = table(__file__)
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/tools.md"
 
@@ -81,19 +84,7 @@ async def test_a_class_has_settings_of_its_own() -> None:
     assert (await made("Shouting", mark="!").run(ThinkArguments(thought="oh"))).content == "OH!"
 
 
-@pytest.mark.parametrize(
-    ("target", "given", "message"),
-    [
-        ("silent", {}, "tool.mine.target: silent has no docstring"),
-        ("many", {}, "many cannot be a tool: its parameter *texts: str cannot be given by name"),
-        ("strange", {}, "strange cannot be a tool: name 'Nowhere' is not defined"),
-        ("repeat", {"times": "many"}, "tool.mine.times='many': Input should be a valid integer"),
-        ("repeat", {"tims": 3}, "tool.mine.tims: there is no such setting"),
-        ("Shouting", {}, "tool.mine.mark: must be set"),
-        ("PAGE", {}, "is no function, and no class with Settings, "),
-        ("nothing", {}, "has no 'nothing'"),
-    ],
-)
+@each("target")
 def test_what_config_gets_wrong_is_one_line(target: str, given: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)):
         made(target, **given)

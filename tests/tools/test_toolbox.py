@@ -13,7 +13,10 @@ from aiq.tools.live import LiveWeb
 from aiq.tools.search import Found, SearchHit, SearchProvider
 from aiq.tools.toolbox import Think, build_toolbox, build_web, make_provider
 from aiq.tools.web import CorpusWeb, OfflineWeb
+from tests.cases import table
 from tests.settings import against_offline, configured
+
+each = table(__file__)
 
 
 class OwnSearch:
@@ -67,25 +70,7 @@ async def test_a_provider_of_ones_own_by_its_target(run_client: AsyncClient, mon
     assert found.hits[0].text == "hello world"
 
 
-@pytest.mark.parametrize(
-    ("section", "settings", "said"),
-    [
-        (
-            "search",
-            {"provider": "serper"},
-            "provider=serper: there is no such provider; there are: corpus, json,",
-        ),
-        ("search", {"provider": "no.such.module:Mine"}, "provider: there is no module"),
-        ("search", {"provider": "aiq.tools.search:Nothing"}, "provider: module aiq.tools.search has no 'Nothing'"),
-        ("search", {"provider": "corpus"}, "corpus must be set"),
-        ("search", {"provider": "corpus", "corpus": "absent.jsonl"}, "corpus (a JSONL of url, title, text)"),
-        ("search", {"provider": "tavily", "api_key_env": "NO_KEY"}, "api_key_env=NO_KEY"),
-        ("papers", {"provider": "arxiv"}, "provider=arxiv: there is no such provider; there are: serper,"),
-        ("papers", {"provider": "no.such.module:Mine"}, "provider: there is no module"),
-        ("papers", {"provider": "serper", "api_key_env": "NO_KEY"}, "api_key_env=NO_KEY"),
-        ("papers", {"provider": "serper", "api_key_env": None}, "api_key_env must name the variable"),
-    ],
-)
+@each("section")
 def test_wrong_provider_settings_are_one_line(
     section: str, settings: dict[str, Any], said: str, run_client: AsyncClient
 ) -> None:

@@ -3,6 +3,9 @@
 import pytest
 
 from aiq.agents.ai_q.user_replies import may_be_a_question, read_decision, skips
+from tests.cases import table
+
+each = table(__file__)
 
 READ = {
     "yes": (
@@ -33,24 +36,6 @@ def test_words_that_answer_them(reply: str) -> None:
     assert not skips(reply)
 
 
-@pytest.mark.parametrize(
-    ("reply", "may_be"),
-    [
-        ("What is the capital of France?", True),
-        ("who founded Orlune", True),
-        ("And Orlune, is it a city?", True),
-        ("Write a report on wind energy.", True),
-        ("法国的首都是哪里？", True),
-        ("比较风能和太阳能", True),
-        ("Can you add prices?", False),
-        ("Do not cover trade.", False),
-        ("What about trade?", False),
-        ("Why is there no section on prices?", False),
-        ("Is the second chapter needed?", False),
-        ("Add a section on who won.", False),
-        ("make it shorter", False),
-        ("这个部分是什么？", False),
-    ],
-)
+@each("reply")
 def test_a_reply_that_reads_like_a_question_of_its_own(reply: str, may_be: bool) -> None:
     assert may_be_a_question(reply) is may_be

@@ -9,6 +9,9 @@ from aiq.agents.shannon.rules import (
     split_tokens,
     window_share,
 )
+from tests.cases import table
+
+each = table(__file__)
 
 
 @pytest.mark.parametrize(
@@ -50,18 +53,7 @@ def test_the_windows_of_tiers(tier: str, window: int, threshold: int, target: in
     assert [window_share(tier, share) for share in (1, 0.75, 0.375)] == [window, threshold, target]
 
 
-@pytest.mark.parametrize(
-    ("session", "messages", "tokens", "new", "minutes", "reason"),
-    [
-        ("s", 21, 6000, 0, None, ""),
-        ("", 21, 6000, 0, None, "Too few messages"),
-        ("s", 20, 6000, 0, None, "Too few messages"),
-        ("s", 21, 5999, 0, None, "Below token threshold"),
-        ("s", 40, 6000, 20, 30.0, ""),
-        ("s", 40, 6000, 19, 30.0, "Rate limited"),
-        ("s", 40, 6000, 20, 29.9, "Rate limited"),
-    ],
-)
+@each("session")
 def test_when_a_conversation_is_compressed(
     session: str, messages: int, tokens: int, new: int, minutes: float | None, reason: str
 ) -> None:

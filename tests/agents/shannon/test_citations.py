@@ -20,6 +20,9 @@ from aiq.agents.shannon.rules import (
     quality_score,
     rank_citations,
 )
+from tests.cases import table
+
+each = table(__file__)
 
 NOW = datetime(2026, 1, 31, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -81,20 +84,7 @@ def test_clipping_counts_characters(text: str, limit: int, clipped: str) -> None
     assert clip(text, limit) == clipped
 
 
-@pytest.mark.parametrize(
-    ("title", "url", "source", "clean"),
-    [
-        ("  A title\n", "https://a.example", "a.example", "A title"),
-        ("", "https://a.example", "a.example", ""),
-        ("reCAPTCHA", "https://a.example", "a.example", "reCAPTCHA"),
-        (" Paper ", "https://arxiv.org/abs/2301.00001", "arxiv.org", "Paper"),
-        ("", "https://arxiv.org/abs/2301.00001v2", "arxiv.org", "arXiv:2301.00001v2"),
-        (" ", "https://www.arxiv.org/pdf/2301.00001.pdf?download=1#page=2", "arxiv.org", "arXiv:2301.00001"),
-        ("Checking reCAPTCHA", "https://arxiv.org/abs/hep-th/9901001/", "arxiv.org", "arXiv:9901001"),
-        ("", "https://arxiv.org/", "arxiv.org", "arXiv"),
-        ("", "https://export.arxiv.org/abs/2301.00001", "export.arxiv.org", ""),
-    ],
-)
+@each("title")
 def test_titles(title: str, url: str, source: str, clean: str) -> None:
     assert clean_title(title, url, source) == clean
 

@@ -19,6 +19,9 @@ from aiq.agents.shannon.rules import (
     section_body,
     select_evidence,
 )
+from tests.cases import table
+
+each = table(__file__)
 
 
 @pytest.mark.parametrize(
@@ -131,20 +134,7 @@ def test_a_section_may_say_itself_that_it_is_a_gap(phrase: str) -> None:
     assert detect_gaps(text, ["A"]) == ["A"]
 
 
-@pytest.mark.parametrize(
-    ("text", "check", "least", "gap"),
-    [
-        ("## A\nBody [1] [2].", False, 2, True),
-        ("### A\nBody.", False, 2, False),
-        ("### A\n", False, 2, False),
-        ("### A\nBody [1] [1].", True, 2, True),
-        ("### A\nBody [1] [2].", True, 2, False),
-        ("### A\nBody [1].", True, 1, False),
-        ("### A\nBody.\n### B\nInsufficient data.", False, 2, False),
-        ("### A and more\nBody [1] [2].", True, 2, True),
-        ("### a\nBody [1].\n## Limits\n[2]", True, 2, True),
-    ],
-)
+@each("text")
 def test_an_area_is_a_gap(text: str, check: bool, least: int, gap: bool) -> None:
     found = detect_gaps(text, ["A"], check_citations=check, min_citations_per_section=least)
     assert found == ["A"] * gap
@@ -215,24 +205,7 @@ def test_results_that_say_the_same_are_one(texts: list[str], same_above: float, 
     assert distinct(results, same_above) == [results[n] for n in kept]
 
 
-@pytest.mark.parametrize(
-    ("text", "clean"),
-    [
-        ("A.\n\n## Sources\n[1] x\n- y\n", "A."),
-        ("A.\n### SOURCES:\nx\n## Next\nB.", "A.\n## Next\nB."),
-        ("A.\n## Sources\nx\n#### Next\nB.", "A.\n#### Next\nB."),
-        ("A.\n## Sources of error\nB.", "A.\n## Sources of error\nB."),
-        ("A.\nhttps://a.example/x\nB.", "A.\nB."),
-        ("A.\n[12] https://a.example/x more\nB.", "A.\nB."),
-        ("A.\n  - https://a.example/x\n* http://b.example\n• http://c.example\nB.", "A.\nB."),
-        ("A.\n- https://a.example/x says so\nB.", "A.\n- https://a.example/x says so\nB."),
-        ("See https://a.example/x", "See https://a.example/x"),
-        ("[1] A title", "[1] A title"),
-        ("\n\nA.\n\nB.\n", "A.\n\nB."),
-        ("A\u2028b\r\n## Sources\r\nx\r\n## C", "A\u2028b\r\n## C"),
-        ("", ""),
-    ],
-)
+@each("sources")
 def test_an_agents_answer_is_cleaned_of_sources(text: str, clean: str) -> None:
     assert sanitize_output(text) == clean
 

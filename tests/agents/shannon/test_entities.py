@@ -4,6 +4,9 @@ import pytest
 
 from aiq.agents.shannon.records import AgentResult, Citation
 from aiq.agents.shannon.rules import entity_matches, filter_by_entity, filter_results
+from tests.cases import table
+
+each = table(__file__)
 
 
 @pytest.mark.parametrize(
@@ -54,28 +57,7 @@ def kept(citations: list[Citation], *domains: str, queries: tuple[str, ...] = ()
     return [one.url for one in found]
 
 
-@pytest.mark.parametrize(
-    ("url", "fields", "queries", "domains", "stays"),
-    [
-        ("https://acme.com/a", {}, [], [], True),
-        ("https://other.example/ACME-wins", {}, [], [], True),
-        ("https://other.example/a", {"title": "All about acme"}, [], [], True),
-        ("https://other.example/a", {"snippet": "ACME"}, [], [], True),
-        ("https://other.example/a", {"source": "acme"}, [], [], True),
-        ("https://other.example/a", {}, [], [], False),
-        ("https://other.example/a", {"title": "Apex"}, ['"Apex"'], [], True),
-        ("https://docs.owner.com/a", {}, [], ["https://www.Owner.com"], True),
-        ("https://owner.com/a", {}, [], ["docs.owner.com"], True),
-        ("https://notowner.com/a", {}, [], ["owner.com"], False),
-        ("https://owner.com.evil.net/a", {}, [], ["owner.com"], False),
-        ("https://archive.example/owner.com", {}, [], ["owner.com"], False),
-        ("https://two.co.uk/", {}, [], ["one.co.uk"], False),
-        ("https://code.example.com/owner/x", {}, [], ["example.com/owner"], True),
-        ("https://example.com/owner?x=1", {}, [], ["example.com/owner/"], True),
-        ("https://example.com/owners", {}, [], ["example.com/owner"], False),
-        ("https://other.example/a", {}, [], ["", " "], False),
-    ],
-)
+@each("url")
 def test_any_single_match_is_enough(
     url: str, fields: dict[str, Any], queries: list[str], domains: list[str], stays: bool
 ) -> None:

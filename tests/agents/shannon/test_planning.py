@@ -17,6 +17,9 @@ from aiq.agents.shannon.rules import (
     strategy_preset,
     topological_order,
 )
+from tests.cases import table
+
+each = table(__file__)
 
 
 @pytest.mark.parametrize(
@@ -55,38 +58,12 @@ def test_the_share_of_chinese_is_a_parameter() -> None:
     assert detect_language("abcdefg 量子", 0.15) == "Chinese"
 
 
-@pytest.mark.parametrize(
-    ("text", "peeled"),
-    [
-        ('"Acme"', "Acme"),
-        ("\"'Acme'\"", "Acme"),
-        (' "Acme" ', "Acme"),
-        ('"Acme', '"Acme'),
-        ("\"Acme'", "\"Acme'"),
-        ('""', ""),
-        ('"', '"'),
-        ("Acme", "Acme"),
-        ("", ""),
-    ],
-)
+@each("text")
 def test_pairs_of_quotes_are_peeled(text: str, peeled: str) -> None:
     assert peel_quotes(text) == peeled
 
 
-@pytest.mark.parametrize(
-    ("exact", "domains", "terms", "line"),
-    [
-        (['"A"', '"B"'], [], [], '"A" OR "B"'),
-        (
-            ['"A"'],
-            ["a.example", "b.example"],
-            ["x", "y"],
-            '"A"; prefer domains (site:a.example OR site:b.example); add disambiguation: x, y',
-        ),
-        ([], ["a.example"], [], "prefer domains (site:a.example)"),
-        ([], [], [], ""),
-    ],
-)
+@each("exact")
 def test_the_line_to_search_with(exact: list[str], domains: list[str], terms: list[str], line: str) -> None:
     assert search_line(exact, domains, terms) == line
 
@@ -206,18 +183,7 @@ def test_the_pattern_of_a_plan(
     assert route_pattern(complexity, plan, per_task, strategy) == pattern
 
 
-@pytest.mark.parametrize(
-    ("tier", "complexity", "chosen"),
-    [
-        ("large", 0.1, "large"),
-        ("", 0.29, "small"),
-        (None, 0.3, "medium"),
-        (None, 0.49, "medium"),
-        (None, 0.5, "large"),
-        (None, 0.0, "small"),
-        (None, None, "medium"),
-    ],
-)
+@each("tier")
 def test_the_tier_of_a_model(tier: str | None, complexity: float | None, chosen: str) -> None:
     assert model_tier(tier, complexity) == chosen
 

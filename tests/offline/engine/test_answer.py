@@ -5,7 +5,7 @@ from datetime import date
 
 from aiq.offline.engine.answer import answer, rank
 from aiq.offline.engine.read import Source
-from tests.offline.cases import group, table
+from tests.cases import group, table
 
 each = table(__file__)
 

@@ -6,7 +6,7 @@ import pytest
 from aiq.offline.chat import ChatReply, ToolSpec
 from aiq.offline.engine import respond
 from aiq.offline.engine.tools import understand
-from tests.offline.cases import table
+from tests.cases import table
 from tests.offline.engine.conftest import ask, called, tool
 
 each = table(__file__)

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from aiq.offline.engine import counts, respond
-from tests.offline.cases import table
+from tests.cases import table
 from tests.offline.engine.conftest import ask, called, tool
 
 each = table(__file__)

@@ -1,5 +1,5 @@
 from aiq.offline.engine import respond
-from tests.offline.cases import table
+from tests.cases import table
 from tests.offline.engine.conftest import ask
 
 each = table(__file__)

@@ -17,7 +17,7 @@ from aiq.offline.engine.read import read
 from aiq.offline.engine.schema import Schema, fits, forms, scaled
 from aiq.offline.engine.weigh import FRAMES
 from aiq.offline.engine.write import small_talk
-from tests.offline.cases import table
+from tests.cases import table
 
 each = table(__file__)
 

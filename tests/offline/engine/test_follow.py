@@ -11,7 +11,7 @@ from aiq.core.prompts import Prompts
 from aiq.offline.chat import ChatRequest
 from aiq.offline.engine.follow import Orders, follow
 from aiq.offline.engine.read import read
-from tests.offline.cases import table
+from tests.cases import table
 
 each = table(__file__)
 

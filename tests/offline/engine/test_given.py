@@ -5,7 +5,7 @@ import re
 import pytest
 
 from aiq.offline.engine import given, respond
-from tests.offline.cases import table
+from tests.cases import table
 from tests.offline.engine.conftest import ask, called, tool
 
 each = table(__file__)

@@ -22,7 +22,7 @@ from aiq.offline.engine import respond
 from aiq.offline.engine.follow import follow
 from aiq.offline.engine.read import read
 from aiq.offline.judging import judge
-from tests.offline.cases import group
+from tests.cases import group
 from tests.offline.engine.conftest import tool
 from tests.settings import configured
 

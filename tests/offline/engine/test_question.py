@@ -1,7 +1,7 @@
 """What a question asks and which of its parts describe something to be found first."""
 
 from aiq.offline.engine.question import description, parse, rewritten, tidy
-from tests.offline.cases import table
+from tests.cases import table
 
 each = table(__file__)
 

@@ -9,7 +9,7 @@ import pytest
 from aiq.offline.chat import ChatRequest
 from aiq.offline.engine.material import sources
 from aiq.offline.engine.read import Situation, read
-from tests.offline.cases import table
+from tests.cases import table
 
 each = table(__file__)
 

@@ -7,7 +7,7 @@ import pytest
 from aiq.offline.chat import ChatMessage, ChatRequest
 from aiq.offline.engine.refer import standalone
 from aiq.offline.engine.respond import respond
-from tests.offline.cases import rows, table
+from tests.cases import rows, table
 
 each = table(__file__)
 

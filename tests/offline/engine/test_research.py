@@ -2,7 +2,7 @@ import pytest
 
 from aiq.offline.engine import research
 from aiq.offline.engine.read import Source
-from tests.offline.cases import table
+from tests.cases import table
 
 each = table(__file__)
 

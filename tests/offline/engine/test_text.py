@@ -5,7 +5,7 @@ import pytest
 from aiq.offline.engine.lexicon import alike, kind_of, stem, synonyms, vocabulary
 from aiq.offline.engine.quantities import numbers, with_unit
 from aiq.offline.engine.text import is_chinese, names, sentences
-from tests.offline.cases import table
+from tests.cases import table
 
 each = table(__file__)
 

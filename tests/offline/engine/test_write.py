@@ -4,7 +4,7 @@ import pytest
 
 from aiq.offline.engine import respond
 from aiq.offline.engine.report import MOST_SENTENCES
-from tests.offline.cases import table
+from tests.cases import table
 from tests.offline.engine.conftest import ask, called, tool
 
 each = table(__file__)

@@ -13,7 +13,7 @@ from aiq.judges.race_scores import compare
 from aiq.judges.wording import PROMPTS
 from aiq.offline.chat import ChatMessage, ChatRequest
 from aiq.offline.judging import judge
-from tests.offline.cases import rows
+from tests.cases import rows
 
 
 def cases(name: str) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ import pytest
 from aiq.agents.external.perturbations import perturbed
 from aiq.judges.wording import PROMPTS
 from aiq.offline.judging.facts import named_in
-from tests.offline.cases import table
+from tests.cases import table
 from tests.offline.judging.cases import DRB, TASKS, ask, halved, race_prompt, reference, share, shuffled, spam
 
 each = table(__file__)

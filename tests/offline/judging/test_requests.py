@@ -4,7 +4,7 @@ import json
 
 from aiq.offline.chat import FunctionSpec, ToolSpec
 from aiq.offline.judging import judge
-from tests.offline.cases import group, table
+from tests.cases import group, table
 from tests.offline.judging.cases import ask, asked
 
 each = table(__file__)

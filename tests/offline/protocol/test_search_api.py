@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.offline.cases import table
+from tests.cases import table
 from tests.offline.protocol.conftest import plain
 
 each = table(__file__)

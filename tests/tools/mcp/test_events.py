@@ -6,7 +6,10 @@ import pytest
 
 from aiq.core.errors import ToolError
 from aiq.tools.mcp.events import AnalyzeEvents, Condition, Level, Query, query_of
+from tests.cases import table
 from tests.tools.mcp.shipped_events import FIELDS, NESTED
+
+each = table(__file__)
 
 
 def query(**arguments: Any) -> Query:
@@ -78,31 +81,7 @@ def test_a_field_of_the_collection_comes_before_a_period_of_its_name() -> None:
     assert query_of(AnalyzeEvents(filters={"online": True}), NESTED).conditions[0].values == ("true",)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ({"filters": '{"country": '}, r"filters is not valid JSON \(.*\); write it like \{\"country\": \"India\"\}"),
-        ({"filters": "[1]"}, "filters is no JSON object"),
-        (
-            {"filters": {"contry": "India"}},
-            "no field 'contry'; did you mean country[?]; there are: id, country, city, .*year",
-        ),
-        ({"filters": {"country": {"is": "India"}}}, "country needs a value or a list of values"),
-        ({"filters": {"country": []}}, "country needs a value"),
-        ({"filters": {"attendance": "many"}}, "filters: attendance is a number, not 'many'"),
-        ({"filters": {"month": 13}}, "month is a date such as 2024, 2024-Q1, 2024-03 or 2024-03-09, not 13"),
-        ({"range_filters": {"country": {"gte": "A"}}}, "no field 'country'.*there are: attendance, event_date"),
-        ({"range_filters": {"attendance": {"from": 1}}}, "attendance needs bounds, some of gt, gte, lt, lte"),
-        ({"range_filters": {"attendance": 5}}, "attendance needs bounds"),
-        ({"range_filters": {"event_date": {"gte": "2024-13"}}}, "event_date is a date such as"),
-        ({"group_by": "country,attendance"}, "no field 'attendance'.*there are: country, city, event_theme, organiser"),
-        ({"date_histogram": "fortnight"}, "the interval 'fortnight' is none of year, quarter, month, week, day"),
-        ({"date_histogram": {"field": "event_date"}}, "the interval None is none of"),
-        ({"date_histogram": {"field": "country", "interval": "day"}}, "no field 'country'; there are: event_date"),
-        ({"search_after": "17"}, "search_after is no JSON list"),
-        ({"search_after": "[[]]"}, "search_after is none of ours"),
-    ],
-)
+@each("arguments")
 def test_mistakes_say_how_to_write_it(arguments: dict[str, Any], said: str) -> None:
     with pytest.raises(ToolError, match=said) as error:
         query(**arguments)

@@ -21,9 +21,12 @@ from aiq.core.tools import Toolbox
 from aiq.llm.http import AsyncClient
 from aiq.tools.mcp.servers import arguments_of, open_servers
 from aiq.tools.toolbox import build_web, open_toolbox
+from tests.cases import table
 from tests.settings import against_offline
 from tests.tools.conftest import serving
 from tests.tools.mcp.server import calls, make_server
+
+each = table(__file__)
 
 CANARY = "Canary-5ecret-4711"
 TOOLS = ["look_up", "records", "long", "fail", "count", "odd/name.v2"]
@@ -91,23 +94,7 @@ async def test_langchain_calls_them_through_the_session(url: str, run_client: As
             assert session.tool_outcomes["long"] == {"ok": 1, "invalid_arguments": 1}
 
 
-@pytest.mark.parametrize(
-    ("servers", "why"),
-    [
-        (
-            {"a": {"tools": ["count"]}, "b": {}},
-            r"two tools are called 'count' \(of tools\.mcp\.a and tools\.mcp\.b\); set tools\.mcp\.b\.prefix",
-        ),
-        (
-            {
-                "a": {"tools": ["count", "long"], "prefix": "fetch_page"},
-                "b": {"tools": ["long"], "prefix": "fetch_page"},
-            },
-            r"'fetch_pagelong' \(of tools\.mcp\.a and tools\.mcp\.b\)",
-        ),
-        ({"a": {"tools": ["cuont"]}}, r"tools\.mcp\.a\.tools: the server has no tool 'cuont'; there are: look_up, rec"),
-    ],
-)
+@each("servers")
 async def test_names_that_clash_or_are_not_there_end_the_run_before_it_begins(
     url: str, run_client: AsyncClient, servers: dict[str, Any], why: str
 ) -> None:
