@@ -92,6 +92,7 @@ async def test_a_name_that_leads_inside_is_refused_when_connecting_and_an_inner_
         ("away?to=//inner.example/x", ToolErrorKind.BLOCKED, "."),
         ("loop/0", ToolErrorKind.HTTP, "more than 3 redirects"),
         ("bomb", ToolErrorKind.TOO_LARGE, "."),
+        ("bomb/2", ToolErrorKind.MALFORMED, "compressed more than once"),
         ("endless", ToolErrorKind.TOO_LARGE, "."),
         ("slow", ToolErrorKind.TIMEOUT, "."),
         *((f"status/{code}", ToolErrorKind.NOT_FOUND, f"HTTP {code}") for code in (404, 410)),
@@ -108,6 +109,7 @@ async def test_each_redirect_and_answer_is_checked(pages_port: int, path: str, k
 
 async def test_an_unknown_name_and_a_closed_port_are_http_errors() -> None:
     await refused(live(), "http://nowhere.example/", ToolErrorKind.HTTP)
+    await refused(LiveWeb(configured(WebSettings, kind="live")), "http://a..b/", ToolErrorKind.HTTP, "has no address")
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     await refused(live("127.0.0.1"), f"http://127.0.0.1:{port}/", ToolErrorKind.HTTP)
