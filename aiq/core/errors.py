@@ -10,6 +10,8 @@ import traceback
 from enum import StrEnum
 from typing import TextIO
 
+from aiq.core.secrets import hidden
+
 
 class AiqError(Exception):
     """Base of all errors that aiq raises on purpose."""
@@ -122,7 +124,7 @@ def discard_output() -> None:
 def say(line: str) -> None:
     """A line on stderr; where nobody reads it (`aiq run ... 2>&1 | head -1`), the work goes on in silence."""
     try:
-        print(line, file=sys.stderr)
+        print(hidden(line), file=sys.stderr)
     except BrokenPipeError:
         _discard(sys.stderr)
 

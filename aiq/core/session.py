@@ -25,6 +25,7 @@ from aiq.core.plugins import describe
 from aiq.core.replies import Said
 from aiq.core.run_settings import CitationSettings
 from aiq.core.samples import SampleKey
+from aiq.core.secrets import hidden
 from aiq.core.seeds import derive
 from aiq.core.sources import Registry, SourceKind
 from aiq.core.text import json_value, whole_value
@@ -249,7 +250,7 @@ class Session:
             self._denied.append(error.kind is ToolErrorKind.DENIED)
             self.tool_outcomes[name][error.kind] += 1
             if error.kind in OUTAGES:
-                self.outages.setdefault(name, str(error))
+                self.outages.setdefault(name, hidden(str(error)))  # the run prints it
             raise
         self._denied.append(result.denied)
         self.tool_outcomes[name]["ok"] += 1

@@ -17,8 +17,8 @@ def json_value(text: str | bytes, *, strict: bool = True) -> Any:
         value = json.loads(text, strict=strict)
     except RecursionError:
         raise ValueError("it is nested too deep") from None
-    brackets = (b"[", b"{") if isinstance(text, bytes) else ("[", "{")
-    level = [value] if sum(map(text.count, brackets)) > _DEEPEST else []
+    opened = text.count(b"[") + text.count(b"{") if isinstance(text, bytes) else text.count("[") + text.count("{")
+    level = [value] if opened > _DEEPEST else []
     for _ in range(_DEEPEST):
         level = [inner for outer in level for inner in _inside(outer)]
     if level:
