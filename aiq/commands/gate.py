@@ -67,14 +67,14 @@ def run(args: Namespace) -> int:
 def _update(found: "Recorded", baseline: "BaselineFile") -> int:
     """Write the baseline; print what changes in it."""
     from aiq.analysis.baselines import Baseline, BaselineFile
+    from aiq.site.tables import show
 
     new = found.content if isinstance(found, BaselineFile) else Baseline.of(found)
     there = baseline.path.exists()
     changes = list(baseline.content.changes(new)) if there else []
     new.write(baseline.path)
     print(f"{baseline.path}: {'as it was' if there and not changes else 'written'}")
-    for line in changes[:_MOST_CHANGES]:
-        print(f"  {line}")
+    show(*(f"  {line}" for line in changes[:_MOST_CHANGES]))
     if len(changes) > _MOST_CHANGES:
         print(f"  and {len(changes) - _MOST_CHANGES:,} more")
     return 0

@@ -4,6 +4,7 @@ JSON escapes can spell half of a character pair, which no file can hold.
 """
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -47,6 +48,14 @@ def whole_json(body: bytes) -> bytes:
     if rb"\ud" not in body.lower():  # how every escape of half a pair begins
         return body
     return whole(json.dumps(json_value(body), ensure_ascii=False)).encode()
+
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def printable(text: str) -> str:
+    """The text without control characters but tab and line feed: what a page brings must not steer a terminal."""
+    return _CONTROL.sub("", text)
 
 
 def counted(n: int, one: str, several: str = "") -> str:
