@@ -173,6 +173,8 @@ def test_a_reader_that_takes_nothing_is_cut_and_the_task_goes_on(tmp_path: Path)
         ({"X-Forwarded-For": "198.51.100.1"}, "not_local"),
         ({"Origin": "https://evil.example"}, "foreign_origin"),
         ({"Origin": "null"}, "foreign_origin"),
+        ({"Host": "["}, "not_local"),
+        ({"Origin": "http://["}, "foreign_origin"),
     ],
 )
 def test_without_keys_only_this_machine_is_answered(api: Api, headers: dict[str, str], code: str) -> None:
