@@ -23,6 +23,7 @@ class Answer(BaseModel):
         ('{"year": 8} {"year": 9, "note": "whole"} {"year": 10, "note": "later"}', 9),
         ('{"year": 11, "year": 12, "note": "x"}', 11),
         ('{"year": null, "year": 13}', 13),
+        ('{"x":' * 1500 + ' {"year": 14}', 14),
         ("[1, 2]", None),
         ('{"year": 8', None),
         ("", None),
