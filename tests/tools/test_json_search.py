@@ -201,6 +201,7 @@ async def test_no_error_shows_the_key(server: tuple[Server, str], run_client: As
         ({"options": {"url": "http://a.example:port/?q={query}"}}, r"search\.options.*http://a\.example:port"),
         ({"options": {"fields": {"title": "t"}}}, r"search\.options\.fields\.url: must be set"),
         ({"options": {"query": "q"}}, r"search\.options\.query"),
+        ({"options": {"headers": {"X-API-Key": "12345"}}}, r"headers\.X-API-Key: write \{key\}(?!.*12345)"),
         ({"base_url": None}, r"search\.base_url must be set"),
         ({"api_key_env": "NO_SUCH_KEY"}, r"search\.api_key_env=NO_SUCH_KEY"),
     ],
