@@ -14,10 +14,11 @@ _spellings: dict[str, None] = {}
 def hide(values: Iterable[str]) -> None:
     """Let `hidden` take these out of every text from now on.
 
-    Not those without a digit: they may be words that the files of a run are made of (`DB_PASSWORD=postgres`).
+    Only those with a digit and a letter: others may be words or numbers that the files of a run are made of
+    (`DB_PASSWORD=postgres`).
     """
     for value in values:
-        if len(value) >= SHORTEST and re.search("[0-9]", value):
+        if len(value) >= SHORTEST and re.search("[0-9]", value) and re.search("[A-DF-Za-df-z]", value):
             spelled = json.dumps(value, ensure_ascii=False)[1:-1]
             _spellings.update(dict.fromkeys((value, spelled, quote(value, safe=""))))
 
