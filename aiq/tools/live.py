@@ -74,7 +74,9 @@ class LiveWeb:
 
     def _check(self, url: str) -> URL:
         self._deny.check(url)
-        return check_url(url, self._allowed)
+        asked = check_url(url, self._allowed)
+        self._deny.check(str(asked))  # without `..`, which may be longer than what is looked at
+        return asked
 
 
 class GuardedBackend(httpcore2.AsyncNetworkBackend):

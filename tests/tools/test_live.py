@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.applications import Starlette
@@ -48,7 +49,7 @@ class Names:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
 
-def live(*allow: str, resolve: Names | None = None, **limits: float) -> LiveWeb:
+def live(*allow: str, resolve: Names | None = None, **limits: Any) -> LiveWeb:
     settings = {"kind": "live", "allow_hosts": allow, "timeout_seconds": 5.0, **limits}
     return LiveWeb(configured(WebSettings, **settings), resolve=resolve or Names())
 
@@ -105,6 +106,11 @@ async def test_each_redirect_and_answer_is_checked(pages_port: int, path: str, k
     web = live(site, max_redirects=3, max_bytes=1_000_000, timeout_seconds=seconds)
     await refused(web, f"http://{site}/{path}", kind, said)
     assert path != "slow" or time.monotonic() - start < 3
+
+
+async def test_a_denied_page_is_not_read_by_a_long_way_round() -> None:
+    web = live(deny=("good.example/answers",))
+    await refused(web, f"http://good.example/{'x' * 3000}/../answers/1", ToolErrorKind.DENIED)
 
 
 async def test_an_unknown_name_and_a_closed_port_are_http_errors() -> None:
