@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import NoReturn
 
 from aiq import __version__
-from aiq.core.errors import UserError, discard_output, said
+from aiq.core.errors import UserError, discard_output, said, say
 from aiq.core.garbage import OF_A_START, collected_after
 
 _COMMANDS = Path(__file__).parent / "commands"
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
             return code
     except UserError as error:
-        print(f"aiq: {error}", file=sys.stderr)
+        say(f"aiq: {error}")
         return 2
     except KeyboardInterrupt as interruption:
         print(f"aiq: {str(interruption) or 'interrupted'}", file=sys.stderr)

@@ -16,6 +16,8 @@ from itertools import accumulate
 from typing import Any
 from urllib.parse import unquote
 
+from aiq.core.secrets import SHORTEST
+
 MARK = "aiq-redacted"
 """What replaces a secret: unreserved characters, so that URLs, headers and JSON spell it alike."""
 REQUEST_HEADERS = frozenset({"accept", "content-type", "x-aiq-attempt", "x-aiq-role"})
@@ -24,7 +26,6 @@ RESPONSE_HEADERS = frozenset({"content-type", "location", "retry-after*", "x-rat
 
 Span = tuple[int, int, str]  # where a secret begins and ends, and its kind
 Leaf = tuple[int, Any, Any]  # a string in an event: the number of the event's line, what holds the string, the key
-_SHORTEST = 8  # characters of a value: shorter ones ("test", "12345") occur by chance in ordinary text
 _DIGIT = "(?=[A-Za-z._~+/=-]{0,99}[0-9])"  # as drawn keys have; the joined words of prose and style sheets have none
 _KEYS = {
     "model key": ("sk-", rf"(?:(?:admin|ant|or|proj|svcacct)-[\w-]{{20}}|(?:[a-z0-9]+-){{0,3}}{_DIGIT}\w{{20}})[\w-]*"),
@@ -43,7 +44,7 @@ _NAMES = f"(?:(?:{_OF})[_-]?)?(?:credential|key|passwd|password|secret|sig|signa
 _PLACES = {
     "password in a header": r"uthorization\W{1,9}[Bb]asic +([A-Za-z0-9+/_-]{6,}=*)",
     "bearer token": rf"earer +{_DIGIT}([A-Za-z0-9._~+/=-]{{16,}})",
-    "secret in a query": rf"[?&#](?i:{_NAMES})=([A-Za-z0-9._~%+/=!*$:@-]{{{_SHORTEST},}})",
+    "secret in a query": rf"[?&#](?i:{_NAMES})=([A-Za-z0-9._~%+/=!*$:@-]{{{SHORTEST},}})",
     "password in a URL": r"://[\w.~%!$&'*+;=-]*:([\w.~%!$&'*+;=:-]+)@",
 }
 """Where secrets of any form are; the group is the secret."""
@@ -66,7 +67,7 @@ class Redactor:
     """Takes secrets out, however they are spelled; all else stays as it was. Redacting twice is redacting once."""
 
     def __init__(self, values: Iterable[str]) -> None:
-        kept = (value for value in values if len(value) >= _SHORTEST and value not in MARK)
+        kept = (value for value in values if len(value) >= SHORTEST and value not in MARK)
         self._values = tuple(dict.fromkeys(spelling for value in kept for spelling in _spellings(value)))
 
     def text(self, text: str) -> str:

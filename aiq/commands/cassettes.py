@@ -88,7 +88,7 @@ def _list(args: Namespace) -> int:
                 said = [*about.get("overrides", ["of no run"])]
                 said += [f"clock {about['clock']}"] if "clock" in about else []
                 said += [f"aiq {about['versions']['aiq']}"] if "versions" in about else []
-                print(f"{store.path} ({store.path.stat().st_size / 1000:,.0f} kB): {', '.join(said)}")
+                show(f"{store.path} ({store.path.stat().st_size / 1000:,.0f} kB): {', '.join(said)}")
                 for name, whole in store.names().items():
                     sizes = [len(each.request_body) + len(each.response_body) for each in store.exchanges(name)]
                     state = "yes" if whole else "no: cut off"
@@ -108,6 +108,7 @@ def _verify(args: Namespace) -> int:
 def _verified(folder: Path) -> tuple[int, int]:
     """Print what is wrong with a recording; how many exchanges it has that can be read, and how many findings."""
     from aiq.cassettes.store import Store
+    from aiq.site.tables import show
 
     wrong, exchanges, stores = [], 0, {}
     with ExitStack() as held:
@@ -120,8 +121,7 @@ def _verified(folder: Path) -> tuple[int, int]:
         for store in stores.values():
             with suppress(UserError):  # said already
                 exchanges += store.rows("SELECT count(*) FROM exchanges")[0][0]
-    for line in wrong:
-        print(line)
+    show(*wrong)
     return exchanges, len(wrong)
 
 

@@ -23,15 +23,15 @@ from functools import partial
 from itertools import count
 
 from aiq.agents.base import Agent, Checked, Resumable
-from aiq.core.errors import AiqError, ConfigError, UserError
+from aiq.core.errors import AiqError, ConfigError, UserError, say
 from aiq.core.events import EventLog
 from aiq.core.reports import Audit, Report
 from aiq.core.run_settings import RunSettings
 from aiq.core.samples import Question, Sample, SampleKey
 from aiq.core.session import Session
+from aiq.core.text import printable
 from aiq.core.usage import UsageLedger
 from aiq.site.chat import LeftError, Terminal, show_progress, show_thread, show_threads
-from aiq.site.tables import printable
 
 _DEFAULTS = ("experiment=full_freshqa", "agent=ai_q_chat", "name=chat")
 """Where no experiment is chosen: AI-Q on the closed world, at the world's time."""
@@ -162,7 +162,7 @@ async def _turn(work: Callable[[Session], Awaitable[Report | None]], session: Se
         error = boundary_error(raised)
         if isinstance(error, UserError) or not isinstance(error, AiqError):
             raise error from None
-        print(f"aiq: {printable(str(error))}", file=sys.stderr)
+        say(f"aiq: {error}")
         print("  · Enter goes on where it broke off", file=sys.stderr, flush=True)
         return True
     if cut:

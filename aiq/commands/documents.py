@@ -9,8 +9,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from aiq.core.errors import AiqError, ConfigError, UserError
-from aiq.core.text import counted
-from aiq.site.tables import printable
+from aiq.core.text import counted, printable
 
 if TYPE_CHECKING:
     from aiq.core.run_settings import RunSettings

@@ -70,6 +70,7 @@ def _update(found: "Recorded", baseline: "BaselineFile") -> int:
     """Write the baseline; print what changes in it."""
     from aiq.analysis.baselines import Baseline, BaselineFile
     from aiq.core.text import counted
+    from aiq.site.tables import show
 
     new = found.content if isinstance(found, BaselineFile) else Baseline.of(found)
     there = baseline.path.exists()
@@ -78,8 +79,7 @@ def _update(found: "Recorded", baseline: "BaselineFile") -> int:
     print(f"{baseline.path}: {'as it was' if there and not changes else 'written'}")
     if failed := sum(one.row().failed for one in new.attempts):
         print(f"{counted(failed, 'attempt')} of {len(new.attempts)} failed, and the baseline holds them so")
-    for line in changes[:_MOST_CHANGES]:
-        print(f"  {line}")
+    show(*(f"  {line}" for line in changes[:_MOST_CHANGES]))
     if len(changes) > _MOST_CHANGES:
         print(f"  and {len(changes) - _MOST_CHANGES:,} more")
     return 0

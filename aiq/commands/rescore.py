@@ -7,10 +7,10 @@ The scores go into a run folder of their own; the old one stays as it is. Judges
 not changed keep their scores. RUN is a run folder, a run id, or `latest`.
 """
 
-import sys
 from argparse import ArgumentParser, Namespace
 
 from aiq.commands import add_results
+from aiq.core.errors import say
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -28,7 +28,7 @@ def run(args: Namespace) -> int:
     old = find_run(args.run, args.results)
     plan, manifest, notes = plan_rescore(old, args.overrides)
     for note in notes:
-        print(f"aiq: {note}", file=sys.stderr)
+        say(f"aiq: {note}")
     new = RunFolder((old.sweep_path or old.path).parent / manifest.run_id)
     take_over(old, new, plan)
     new.write_manifest(manifest)

@@ -8,7 +8,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from aiq.core.errors import UserError
+from aiq.core.errors import UserError, say
 from aiq.core.text import counted
 
 
@@ -25,7 +25,7 @@ def run(args: Namespace) -> int:
         raise UserError(f"there is no folder {args.results}; name the folder of all results")
     written, problems = write_site(args.results, shown=sys.stderr.isatty())
     for problem in problems:
-        print(f"aiq: {problem}", file=sys.stderr)
+        say(f"aiq: {problem}")
     print(f"{counted(written, 'page')} written; open {args.results / 'index.html'}")
     if args.serve:
         from aiq.site.server import serve

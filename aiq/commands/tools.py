@@ -68,7 +68,7 @@ async def _tools(settings: "RunSettings") -> list[dict[str, Any]]:
 
 def _table(tools: Sequence[dict[str, Any]]) -> Iterator[str]:
     """A row for each tool, and below it its arguments (`?`: may be left out) and what it does."""
-    from aiq.site.tables import printable
+    from aiq.core.text import printable
 
     rows = [_HEADINGS, *((tool["name"], tool["data_source"] or "-", tool["from"]) for tool in tools)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

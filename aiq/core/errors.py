@@ -10,6 +10,9 @@ import traceback
 from enum import StrEnum
 from typing import TextIO
 
+from aiq.core.secrets import hidden
+from aiq.core.text import printable
+
 
 class AiqError(Exception):
     """Base of all errors that aiq raises on purpose."""
@@ -122,7 +125,7 @@ def discard_output() -> None:
 def say(line: str) -> None:
     """A line on stderr; where nobody reads it (`aiq run ... 2>&1 | head -1`), the work goes on in silence."""
     try:
-        print(line, file=sys.stderr)
+        print(printable(hidden(line)), file=sys.stderr)
     except BrokenPipeError:
         _discard(sys.stderr)
 

@@ -132,7 +132,7 @@ _WORDED = re.compile(
     r"|(?:Thought:[^\n]*\n+)?Action:[^\n]+\n\s*Action Input:(?!.*Final Answer:).*",  # of ReAct
     re.DOTALL,
 )
-_FENCED = re.compile(r"(```+|~~~+)[^\n`]*\n(.*?)\n?[ \t]*\1?", re.DOTALL)
+_FENCE = re.compile(r"(```++|~~~++)[^\n`]*\n")
 
 
 @lru_cache(maxsize=32)  # an agent asks of its report, and then the harness
@@ -142,8 +142,8 @@ def is_tool_call(text: str) -> bool:
     One fence around all of it, and a few words that announce the call, are part of it; words after it are an answer.
     """
     text = text.strip()
-    if fenced := _FENCED.fullmatch(text):
-        text = fenced[2].strip()
+    if fence := _FENCE.match(text):
+        text = text[fence.end() :].removesuffix(fence[1]).strip()
     shown = CODE.sub(lambda code: " " * len(code[0]), text) if _CALL_TAG.search(text) else ""
     if tags := [tag for tag in _CALL_TAG.finditer(shown) if not _mentioned(text, tag)]:
         before, after = text[: tags[0].start()].strip(), text[tags[-1].end() :]

@@ -25,9 +25,10 @@ from aiq.core.plugins import describe
 from aiq.core.replies import Said
 from aiq.core.run_settings import CitationSettings
 from aiq.core.samples import SampleKey
+from aiq.core.secrets import hidden
 from aiq.core.seeds import derive
 from aiq.core.sources import Registry, SourceKind
-from aiq.core.text import whole_value
+from aiq.core.text import json_value, whole_value
 from aiq.core.tools import Toolbox, ToolResult, Web
 from aiq.core.usage import OF_TOOL_CALLS, Limits, Usage, UsageLedger, account
 
@@ -225,8 +226,8 @@ class Session:
         """
         number = next(self._tool_calls)
         call, path = {"call_id": call_id or f"call-{number}", "tool": name}, (*call_path.get(), number)
-        given = _read(arguments) if isinstance(arguments, str) else dict(arguments)
-        logged = {} if given is None else whole_value(given)  # models cut characters in two
+        given = _read(arguments)
+        logged = given or {}
         self.events.emit(ToolCalled(**call, arguments=logged))
         self.sources.note(json.dumps(logged, ensure_ascii=False), "echoed", path, **call)
         start = time.perf_counter()
@@ -249,7 +250,7 @@ class Session:
             self._denied.append(error.kind is ToolErrorKind.DENIED)
             self.tool_outcomes[name][error.kind] += 1
             if error.kind in OUTAGES:
-                self.outages.setdefault(name, str(error))
+                self.outages.setdefault(name, hidden(str(error)))  # the run prints it
             raise
         self._denied.append(result.denied)
         self.tool_outcomes[name]["ok"] += 1
@@ -313,11 +314,12 @@ class Session:
             timer.reschedule(asyncio.get_running_loop().time())
 
 
-def _read(arguments: str) -> dict[str, Any] | None:
-    """The object that this is the JSON of; no text at all is no arguments. None where it is none."""
+def _read(arguments: Mapping[str, Any] | str) -> dict[str, Any] | None:
+    """The object that this is, or is the JSON of; no text at all is no arguments. None where no event can hold it."""
     try:
-        value = json.loads(arguments or "{}")
-    except ValueError:
+        value = json_value(arguments or "{}") if isinstance(arguments, str) else dict(arguments)
+        value = whole_value(value)  # models cut characters in two
+    except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 

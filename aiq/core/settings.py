@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, field_v
 from aiq.core import plugins
 from aiq.core.base import Record
 from aiq.core.errors import AiqError, ConfigError
+from aiq.core.secrets import hide
 
 Count = Annotated[int, Field(ge=1)]
 NotNegative = Annotated[float, Field(ge=0)]
@@ -81,6 +82,7 @@ def headers_of(setting: str, headers_env: Mapping[str, str]) -> dict[str, str]:
         value = from_environment(f"{setting}.headers_env.{name}", variable)
         if not value.isascii() or not value.isprintable():
             raise ConfigError(f"{setting}.headers_env.{name}={variable}: no header can have its value")
+        hide((value,))
         found[name] = f"Bearer {value}" if name.lower() == "authorization" and " " not in value else value
     return found
 

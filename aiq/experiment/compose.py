@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
+from aiq.cassettes.redact import Redactor
 from aiq.core.errors import ConfigError
 from aiq.core.llm_settings import Price, RoleSettings
 from aiq.core.plugins import near, validate
@@ -105,7 +106,7 @@ def checked(found: RunSettings) -> RunSettings:
 
 
 def compose(overrides: Sequence[str]) -> dict[str, Any]:
-    """The composed config. Raises ConfigError, one line, for what Hydra refuses."""
+    """The composed config. Raises ConfigError, one line, for what Hydra refuses, and for a key: manifests show it."""
     from hydra.errors import HydraException
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
@@ -126,6 +127,11 @@ def compose(overrides: Sequence[str]) -> dict[str, Any]:
         raise ConfigError(_explain(error, overrides)) from None
     if plugins:
         _checked_own(config, overrides)
+    redactor = Redactor(())
+    for setting, value in dotted(config).items():
+        if found := redactor.found(str(value)):
+            why = "no setting holds a secret; name an environment variable that does, or pass it in one"
+            raise ConfigError(f"{setting}: this looks like a {found[0]}; {why}")
     return dict(config)
 
 

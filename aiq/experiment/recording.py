@@ -12,6 +12,7 @@ from aiq.cassettes.redact import Redactor, secret_values
 from aiq.core.concurrency import holding
 from aiq.core.errors import say
 from aiq.core.run_settings import RunSettings
+from aiq.core.secrets import hide
 from aiq.llm.models import stand_in
 from aiq.runs.manifest import Manifest
 
@@ -29,9 +30,13 @@ def without_keys(settings: RunSettings) -> Iterator[None]:
 
 @contextmanager
 def open_recorder(settings: RunSettings, accounts: Sequence[Account] = get_args(Account)) -> Iterator[Recorder]:
-    """The run's cassettes of these accounts. Says at its end, on stderr, what was not recorded or not asked for."""
-    secrets = [*secret_values(settings.model_dump(mode="json"), os.environ), STAND_IN]
-    recorder = Recorder(settings.cassette, _folder(settings), Redactor(secrets), accounts=accounts)
+    """The run's cassettes of these accounts; from now on no journal and no line on stderr has a secret of the run.
+
+    Says at its end, on stderr, what was not recorded or not asked for.
+    """
+    secrets = secret_values(settings.model_dump(mode="json"), os.environ)
+    hide(secrets)
+    recorder = Recorder(settings.cassette, _folder(settings), Redactor([*secrets, STAND_IN]), accounts=accounts)
     try:
         with without_keys(settings):
             yield recorder

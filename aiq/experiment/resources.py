@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from aiq.cassettes.recorder import Recorder
 from aiq.core import plugins
-from aiq.core.errors import ConfigError, RunAborted
+from aiq.core.errors import ConfigError, RunAborted, say
 from aiq.core.files import resolve
 from aiq.core.llm_settings import LlmSettings
 from aiq.core.models import Models
@@ -224,7 +224,7 @@ async def _open_telemetry(settings: TelemetrySettings, recorder: Recorder) -> As
         yield telemetry
     finally:
         if lost := await asyncio.to_thread(telemetry.close):
-            print(f"aiq: {lost}", file=sys.stderr)
+            say(f"aiq: {lost}")
 
 
 def needs_offline_stack(settings: RunSettings) -> bool:

@@ -6,6 +6,7 @@ a third of what a model call costs here. Requests are the same to the byte.
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from langchain_core.language_models.base import LangSmithParams
@@ -19,6 +20,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import Field
 
+from aiq.core.text import json_value
 from aiq.llm.calls import ANSWER
 from aiq.llm.http import Response
 
@@ -108,7 +110,7 @@ def _message(wire: Mapping[str, Any], **told: Any) -> AIMessage:
     for call in wire.get("tool_calls") or ():
         try:
             calls["tool_calls"].append(parse_tool_call(call, return_id=True))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             calls["invalid_tool_calls"].append(make_invalid_tool_call(call, str(error)))
     said = {"refusal": wire["refusal"]} if wire.get("refusal") else {}
     return AIMessage(wire.get("content") or "", additional_kwargs=said, **calls, **told)
@@ -134,8 +136,9 @@ async def _events(response: Response) -> AsyncIterator[dict[str, Any]]:
         payload = line.removeprefix("data:").strip() if line.startswith("data:") else ""
         if payload == "[DONE]":
             return
-        if payload:
-            yield json.loads(payload)
+        with suppress(ValueError):
+            if isinstance(event := json_value(payload), dict):
+                yield event
 
 
 def _chunk(event: Mapping[str, Any]) -> AIMessageChunk:

@@ -35,7 +35,7 @@ from httpx2 import Response as Response
 from httpx2 import Timeout as Timeout
 from httpx2 import TimeoutException as TimeoutException
 
-from aiq.core.text import whole
+from aiq.core.text import json_value, whole
 
 Over = Callable[[AsyncBaseTransport], AsyncBaseTransport]
 """Puts a transport over another one."""
@@ -85,7 +85,7 @@ def send_error(name: str, message: str) -> RequestError:
 def read_error(body: bytes, key: str) -> tuple[str, str]:
     """What the body of an error answer says and its code: its `error` (OpenAI) or `detail` (Tavily), or all of it."""
     try:
-        error = json.loads(body)
+        error = json_value(body)
     except ValueError:
         error = body.decode("utf-8", "replace")
     if isinstance(error, list) and len(error) == 1:  # Gemini

@@ -13,6 +13,7 @@ from aiq.core.errors import ConfigError, ModelError, RunAborted
 from aiq.core.llm_settings import LlmSettings
 from aiq.core.models import Message, Reply, ToolRequest
 from aiq.core.replies import without_thoughts
+from aiq.core.secrets import hide
 from aiq.core.text import whole
 from aiq.llm.apis import CHAT, Embeddings, vectors
 from aiq.llm.calls import ANSWER, ROLE, SUBJECT, USAGE, VOTE, Asked
@@ -53,6 +54,7 @@ def read_key(variable: str | None, setting: str) -> str:
         raise ConfigError(f"{setting}={variable}: this environment variable is not set; export the key")
     if not key.isascii() or not key.isprintable() or " " in key:
         raise ConfigError(f"{setting}={variable}: its value is no key: it has spaces, line breaks or letters of no key")
+    hide((key,))
     return key
 
 

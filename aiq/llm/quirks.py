@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from aiq.core.llm_settings import QuirkSettings
+from aiq.core.text import json_value
 
 FORMS: Final = ("json_schema", "json_object", "prose")
 """Of structured output, the strictest first; the names of the first two are OpenAI's."""
@@ -168,7 +169,7 @@ def _arguments(given: Any) -> str:
     value = given
     if isinstance(given, str):
         try:
-            value = json.loads(given, strict=False)
+            value = json_value(given, strict=False)
         except ValueError:
             return given
         if isinstance(value, dict):

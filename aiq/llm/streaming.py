@@ -1,6 +1,5 @@
 """Streamed chat completions: passed on as they come, put together again, and booked when whole."""
 
-import json
 import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, suppress
@@ -8,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aiq.core.errors import ModelError
-from aiq.core.text import whole_value
+from aiq.core.text import json_value, whole_value
 from aiq.llm.calls import Exchange, ModelCall
 from aiq.llm.http import SEND_ERRORS, AsyncByteStream, Response, error_text, failure_text
 
@@ -60,7 +59,7 @@ class StreamReader:
             self.done = True
             return True
         try:
-            event = json.loads(payload)
+            event = json_value(payload)
             if isinstance(event, dict):
                 self._event(event)
                 return not (self._hide_usage and event.get("usage") and not event.get("choices"))

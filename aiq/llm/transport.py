@@ -19,7 +19,7 @@ from aiq.core.events import Recovery
 from aiq.core.llm_settings import LlmSettings
 from aiq.core.models import retries_of_calls
 from aiq.core.session import Session, current
-from aiq.core.text import whole_json
+from aiq.core.text import json_value, whole_json
 from aiq.llm.apis import api_of
 from aiq.llm.calls import ANSWER, USAGE, Asked, Exchange, Failure, ModelCall, as_asked, read_call
 from aiq.llm.flow import Flow, Send
@@ -309,7 +309,7 @@ class SessionTransport(AsyncBaseTransport):
         body = await _body(response, call)
         try:
             mended = whole_json(body)
-            answer: Any = json.loads(mended)
+            answer: Any = json_value(mended)
         except ValueError:
             said, _ = read_error(body, call.key)
             failure = exchange.lost(f"the answer is not JSON: {said or 'it is empty'}", status=200)

@@ -20,6 +20,7 @@ from pydantic_core import PydanticSerializationError
 from aiq.core.base import Record
 from aiq.core.errors import RunAborted, UserError, say
 from aiq.core.plugins import describe
+from aiq.core.secrets import hidden
 
 RowT = TypeVar("RowT", bound=Record)
 T = TypeVar("T")
@@ -43,7 +44,7 @@ class Journal(Generic[RowT]):
 
     def append(self, *rows: RowT) -> None:
         """Write rows, together; the system has them when this returns."""
-        text = "".join(map(json_line, rows)).encode()
+        text = hidden("".join(map(json_line, rows))).encode()
         end = self.size + len(text)
         try:
             while text:

@@ -1,12 +1,11 @@
 """Runs and sweeps in a list: what each is and what has come out so far, without reading its rows."""
 
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
 from aiq.core.base import Record
-from aiq.core.errors import UserError
+from aiq.core.errors import UserError, say
 from aiq.core.usage import Usage
 from aiq.runs.folder import MANIFEST, SWEEP_FILE, RunFolder, in_use
 from aiq.runs.manifest import Manifest
@@ -61,7 +60,7 @@ def _read(files: Iterable[Path]) -> Iterator[Listed]:
         try:
             yield _sweep(SweepFolder(file.parent)) if file.name == SWEEP_FILE else _run(RunFolder(file.parent))
         except UserError as error:
-            print(f"aiq: {error}", file=sys.stderr)
+            say(f"aiq: {error}")
 
 
 def _run(folder: RunFolder) -> Listed:

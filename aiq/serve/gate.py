@@ -89,8 +89,15 @@ _TOO_LARGE = Refused(413, "too_large", f"a body has at most {MOST_BYTES} bytes")
 def _check_local(headers: Headers, origins: tuple[str, ...]) -> None:
     """Raises Refused for a request by another name than this machine's, from a page elsewhere, or through a proxy."""
     origin = headers.get("origin")
-    if origin is not None and origin not in origins and not is_loopback(urlsplit(origin).hostname or ""):
+    if origin is not None and origin not in origins and not is_loopback(_host(origin)):
         raise Refused(403, "foreign_origin", "without keys only pages of this machine may ask")
-    named = urlsplit(f"//{headers.get('host', '')}")
-    if not is_loopback(named.hostname or "") or "forwarded" in headers or "x-forwarded-for" in headers:
+    if not is_loopback(_host(f"//{headers.get('host', '')}")) or "forwarded" in headers or "x-forwarded-for" in headers:
         raise Refused(403, "not_local", "without keys only this machine may ask; make one with aiq serve --add-key")
+
+
+def _host(address: str) -> str:
+    """The host of an address; empty where it has none, or is none."""
+    try:
+        return urlsplit(address).hostname or ""
+    except ValueError:
+        return ""

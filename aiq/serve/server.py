@@ -6,9 +6,12 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from aiq.core.errors import ConfigError
 from aiq.runs.folder import RunFolder
@@ -30,6 +33,26 @@ def listen(settings: ServeSettings) -> socket.socket:
         raise ConfigError(f"serve.host={settings.host} serve.port={settings.port}: {why}; take another") from None
 
 
+class Connection(H11Protocol):
+    """Closed where no request has come within `seconds`: those that never ask would keep out those that do."""
+
+    def __init__(self, seconds: float, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._seconds = seconds
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        super().connection_made(transport)
+        self.loop.call_later(self._seconds, self._look, (None, True))
+
+    def _look(self, before: tuple[Any, bool]) -> None:
+        """Close it where it waits for a request, as it did when it was looked at before."""
+        now = (self.cycle, self.cycle is None or self.cycle.response_complete)
+        if now == before and now[1]:
+            self.transport.close()
+        elif not self.transport.is_closing():
+            self.loop.call_later(self._seconds, self._look, now)
+
+
 class Server(uvicorn.Server):
     """Ends on the first signal with what `ending` does first, and at once on the second."""
 
@@ -37,6 +60,7 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
+                http=partial(Connection, settings.body_seconds),  # type: ignore[arg-type]  # called as a class is
                 lifespan="off",
                 ws="none",
                 access_log=False,

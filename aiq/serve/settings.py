@@ -59,7 +59,7 @@ class ServeSettings(Settings):
     streams: Count = Field(description="open at once; more are answered with 503")
     task_seconds: Positive = Field(description="of one attempt, where limits.sample_seconds states none")
     approval_seconds: Positive = Field(description="that a plan waits (then it is rejected) or a question (skipped)")
-    body_seconds: Positive = Field(description="in which a request's body has to arrive")
+    body_seconds: Positive = Field(description="in which a request has to arrive, and its body again")
     heartbeat_seconds: Positive = Field(description="after which a silent stream says that it is alive")
     stall_seconds: Positive = Field(description="after which a stream is cut whose reader takes nothing")
     key: KeyLimits = Field(description="what each key may ask for")

@@ -20,6 +20,7 @@ from pydantic import JsonValue
 
 from aiq.core.base import Record
 from aiq.core.errors import ConfigError
+from aiq.core.secrets import hidden
 from aiq.serve.events import Told
 from aiq.serve.wire import UNFINISHED, ApiError, Asked, TaskEvent, TaskStatus
 
@@ -236,10 +237,10 @@ def _task(row: dict[str, Any]) -> Task:
 
 
 def _line(event: TaskEvent) -> str:
-    """One line of JSON; a model may have cut a character in two, which UTF-8 has not."""
+    """One line of JSON without a secret; a model may have cut a character in two, which UTF-8 has not."""
     with suppress(ValueError):
-        return event.model_dump_json()
-    return json.dumps(event.model_dump(mode="json"))
+        return hidden(event.model_dump_json())
+    return hidden(json.dumps(event.model_dump(mode="json")))
 
 
 def utc_now() -> str:

@@ -7,8 +7,8 @@ from rich.text import Text
 
 from aiq.citations.files import AuditedReport, AuditRecord, total
 from aiq.citations.metrics import EXACT_RATE, KEPT, REMOVED, VALID_RATE
-from aiq.core.text import counted
-from aiq.site.tables import Sheet, cell, printable, show
+from aiq.core.text import counted, printable
+from aiq.site.tables import Sheet, cell, show
 
 Row = tuple[str, ...]
 """A style, and the cells."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from aiq.core.concurrency import interruptible
 from aiq.core.events import Decision, Event, Round, StageChanged, ToolCalled
-from aiq.site.tables import Sheet, printable, show
+from aiq.core.text import printable
+from aiq.site.tables import Sheet, show
 
 if TYPE_CHECKING:
     from aiq.agents.toolkit.conversation import Thread  # loads LangGraph

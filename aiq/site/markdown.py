@@ -15,6 +15,9 @@ TEMPLATES = Path(__file__).parent / "templates"
 _BARE_URL = re.compile(r"https?://[^\s<>\"'（）《》【】，。；]+[^\s<>\"'（）《》【】，。；.,:;!?)\]]")
 
 
+_IN_LINK = "in_link"
+
+
 def is_web_link(url: str) -> bool:
     """Whether a link may be followed: http or https."""
     return re.match(r"https?://", url, re.IGNORECASE) is not None
@@ -31,14 +34,14 @@ def _renderer() -> MarkdownIt:
     markdown.validateLink = is_web_link  # type: ignore[method-assign]
     markdown.add_render_rule("text", _text)
     markdown.add_render_rule("link_open", _link_open)
+    markdown.add_render_rule("link_close", _link_close)
     return markdown
 
 
-def _text(_: Any, tokens: Sequence[Token], index: int, *__: Any) -> str:
+def _text(_: Any, tokens: Sequence[Token], index: int, __: Any, env: Any) -> str:
     """Escaped text; outside of links, bare web addresses become links."""
     text = tokens[index].content
-    depth = sum((token.type == "link_open") - (token.type == "link_close") for token in tokens[:index])
-    if depth:
+    if env.get(_IN_LINK):
         return html.escape(text)
     parts, end = [], 0
     for found in _BARE_URL.finditer(text):
@@ -49,8 +52,14 @@ def _text(_: Any, tokens: Sequence[Token], index: int, *__: Any) -> str:
 
 
 def _link_open(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    env[_IN_LINK] = True
     tokens[index].attrSet("rel", "noopener noreferrer")
     return str(renderer.renderToken(tokens, index, options, env))
+
+
+def _link_close(_: Any, __: Sequence[Token], ___: int, ____: Any, env: Any) -> str:
+    env[_IN_LINK] = False  # a link holds no other
+    return "</a>"
 
 
 _OPEN, _CLOSE = "\ue000", "\ue001"  # around the number of a piece that is put in after rendering

@@ -20,6 +20,7 @@ class _Pages(SimpleHTTPRequestHandler):
 
     def end_headers(self) -> None:
         self.send_header("Cache-Control", "no-cache")
+        self.send_header("Cross-Origin-Resource-Policy", "same-origin")  # no other page may load the data scripts
         super().end_headers()
 
     def send_head(self) -> Any:

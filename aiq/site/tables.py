@@ -2,17 +2,17 @@
 
 import math
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product, zip_longest
 from typing import Any, Final, NamedTuple
 
 from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.text import Text
 
 from aiq.analysis.reliability import Figure, reliabilities
 from aiq.core.errors import OUTAGES, discard_output
-from aiq.core.text import counted
+from aiq.core.text import counted, printable
 from aiq.core.usage import Usage
 from aiq.runs.folder import RunFolder
 from aiq.runs.manifest import Manifest
@@ -36,13 +36,17 @@ NOISE_HEADINGS = (
 SPEND_HEADINGS = ("account", "calls", "input tokens", "output tokens", "cost")
 LEFT_OUT_HEADINGS = ("attempts without a judgement", "failed", "unjudged", "not\napplicable", "bounds of\nthe mean")
 _WIDEST: Final = 1000
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _GAP: Final = 2  # blanks between columns
 _NARROWEST: Final = 24  # cells of a column of text
 
 
 class Output(Console):
-    """Where nobody reads on (`aiq compare ... | head`), the command goes on in silence, to its own exit code."""
+    """Prints no control characters of others. Where nobody reads on (`aiq compare ... | head`), the command goes on in
+    silence, to its own exit code."""
+
+    def render(self, *given: Any, **options: Any) -> Iterator[Segment]:
+        for segment in super().render(*given, **options):
+            yield segment if segment.control else segment._replace(text=printable(segment.text))
 
     def on_broken_pipe(self) -> None:
         self.quiet = True
@@ -59,11 +63,6 @@ def show(*contents: RenderableType) -> None:
         console.width = _WIDEST
     for content in contents:
         console.print(content, soft_wrap=isinstance(content, str))
-
-
-def printable(text: str) -> str:
-    """The text without control characters but tab and line feed: what a page brings must not steer a terminal."""
-    return _CONTROL.sub("", text)
 
 
 class Sheet(NamedTuple):

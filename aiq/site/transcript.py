@@ -13,9 +13,10 @@ from rich.text import Text
 
 from aiq.core.reports import Audit
 from aiq.core.samples import Sample
+from aiq.core.text import printable
 from aiq.core.usage import Usage
 from aiq.runs.rows import SampleRow, ScoreRow
-from aiq.site.tables import printable, rounded, score_value, spend_line
+from aiq.site.tables import rounded, score_value, spend_line
 
 _LONGEST: Final = 60  # characters of a value that others stand beside
 _GOLD: Final = {

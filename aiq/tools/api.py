@@ -1,5 +1,6 @@
 """A search API over HTTP: answers in JSON, and every failure as a typed ToolError in one line, without our key."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -47,8 +48,10 @@ class ApiClient:
         """The API's answer. Raises ToolError: by status; timeout, http (no connection), malformed."""
         try:
             timeout, headers = Timeout(self.seconds, pool=None), dict(self.headers)
-            response = await self.client.request(method, url, json=body, headers=headers, timeout=timeout)
-        except TimeoutException:
+            asked = self.client.stream(method, url, json=body, headers=headers, timeout=timeout)
+            async with asked as response, asyncio.timeout(self.seconds):  # the client limits silence only
+                await response.aread()
+        except (TimeoutException, TimeoutError):
             raise self.error(ToolErrorKind.TIMEOUT, f"no answer within {self.seconds:g} s") from None
         except SEND_ERRORS as error:
             raise self.error(ToolErrorKind.HTTP, f"no connection: {error or type(error).__name__}") from None

@@ -12,11 +12,13 @@ from typing import Any
 
 import httpcore2
 
+from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.run_settings import WebSettings
 from aiq.core.sources import Page
 from aiq.core.tools import Reader
-from aiq.llm.http import URL, AsyncClient, AsyncHTTPTransport, Over
+from aiq.llm.http import URL, AsyncClient, AsyncHTTPTransport, Over, Request, Response
 from aiq.llm.models import read_key
+from aiq.tools.blocks import safe_url
 from aiq.tools.deny import DenyList
 from aiq.tools.guard import check_address, check_url, is_listed
 from aiq.tools.pages import ACCEPT, Downloader, page_by_reader, page_of
@@ -72,7 +74,9 @@ class LiveWeb:
 
     def _check(self, url: str) -> URL:
         self._deny.check(url)
-        return check_url(url, self._allowed)
+        asked = check_url(url, self._allowed)
+        self._deny.check(str(asked))  # without `..`, which may be longer than what is looked at
+        return asked
 
 
 class GuardedBackend(httpcore2.AsyncNetworkBackend):
@@ -97,7 +101,7 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
         """Raises ToolError (`blocked`) before any packet is sent, httpcore2.ConnectError when nobody answers."""
         try:
             addresses = await self._resolve(host, port)
-        except OSError as error:
+        except (OSError, UnicodeError) as error:  # the latter: a label is empty or too long
             raise httpcore2.ConnectError(f"{host} has no address ({error})") from error
         if not is_listed(host, port, self._allowed):
             for address in addresses:
@@ -116,3 +120,15 @@ class GuardedTransport(AsyncHTTPTransport):
 
     def __init__(self, context: ssl.SSLContext, network: GuardedBackend) -> None:
         self._pool = httpcore2.AsyncConnectionPool(ssl_context=context, max_connections=4, network_backend=network)
+
+    async def handle_async_request(self, request: Request) -> Response:
+        """Raises ToolError (`malformed`) for a body compressed more than once.
+
+        The library unpacks it without a pause: of less than a kilobyte minutes and gigabytes, whatever the limits.
+        """
+        response = await super().handle_async_request(request)
+        if "," in response.headers.get("content-encoding", ""):
+            await response.aclose()
+            why = "its body is compressed more than once"
+            raise ToolError(ToolErrorKind.MALFORMED, f"{safe_url(str(request.url))[:300]} is not read: {why}")
+        return response

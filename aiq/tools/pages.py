@@ -38,6 +38,8 @@ MOST_TAGS = 50_000
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
 _SUPERSETS = {"iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932"}
 """What browsers read where a page declares the older, smaller set (WHATWG Encoding 4.2)."""
+_OF_HOSTS = frozenset({"idna", "punycode"})
+"""Python counts them among character sets; to read a page as punycode takes the square of its length, hours."""
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
@@ -167,7 +169,8 @@ def decoded(body: bytes, content_type: str) -> str:
     names = [*declared, "utf-8"] if b"\x1b" in body else ["utf-8", *declared]
     for name in names:
         try:
-            name = codecs.lookup(name).name
+            if (name := codecs.lookup(name).name) in _OF_HOSTS:
+                continue
             text = body.decode(_SUPERSETS.get(name, name))
             text.encode()  # some of Python's own codecs give halves of character pairs
             return text
@@ -193,7 +196,7 @@ def _extract(html: str, url: str) -> dict[str, Any]:
     if html.count("<") > MOST_TAGS:
         if "<html" not in html[:2048].lower():  # the extractor takes a fragment of this size for no page
             html = f"<html><body>{html}</body></html>"
-        title = re.search(r"<title[^>]*>([^<]*)", html, re.IGNORECASE)
+        title = re.search(r"<title[^<>]*>([^<]*)", html, re.IGNORECASE)
         return {"title": unescape(title.group(1)).strip() if title else "", "text": trafilatura.html2txt(html).strip()}
     eager = deepcopy(DEFAULT_CONFIG)
     eager["DEFAULT"]["MIN_EXTRACTED_SIZE"] = "10"  # short pages are pages too

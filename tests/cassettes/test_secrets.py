@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -155,3 +156,33 @@ def test_no_secret_is_in_any_file_or_message_and_a_replay_needs_no_key(
         if (at := data.find(spelling)) >= 0
     ]
     assert leaks == []
+
+
+def test_a_run_that_is_not_recorded_keeps_and_says_no_secret_either(
+    here: Workplace,
+    services: tuple[Services, str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What its services answer in has their keys, and an MCP server that does not start complains of its own."""
+    base = services[1]
+    shutil.copy(Path(__file__).parent / "curious.py", here.path)
+    (here.path / "conf/agent/curious.yaml").write_text("# Curious\ntarget: curious:Curious\n")
+    here.write_samples({"s1": base})
+    for name, secret in SECRETS.items():
+        monkeypatch.setenv(name, secret)
+    run = [
+        *("run", "experiment=tiny", "agent=curious", "web=live", f"web.allow_hosts=['{base[7:]}']", "search=json"),
+        *(f"llm.base_url={base}/v1", "llm.api_key_env=MODEL_API_KEY", "llm.retry.attempts=1", "runner.progress=false"),
+        *(f'search.options.url="{base}/search?q={{query}}&api_key={{key}}"', "search.api_key_env=SEARCH_API_KEY"),
+        "search.options.headers={x-key: '{key}'}",
+    ]
+    assert main(run) == 0
+    complains = "import os, sys; sys.exit('error: ' + os.environ['MODEL_API_KEY'])"
+    server = [f'tools.mcp.x.command=["{sys.executable}",-c,"{complains}"]', "tools.mcp.x.env=[MODEL_API_KEY]"]
+    assert main([*run, *server]) == 2
+    said = capsys.readouterr()
+    assert "it says: error: ***" in said.err
+    texts = [str(said).encode(), *(path.read_bytes() for path in here.path.glob("results/**/*") if path.is_file())]
+    named = list(SECRETS.values())[:2]  # the third has no digit
+    assert not [secret for secret in named for text in texts for form in spellings(secret) if form in text]

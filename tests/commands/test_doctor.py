@@ -46,7 +46,9 @@ class Model:
             return error(500, "Internal Server Error")
         if body.get("stream"):
             return streamed(chunk(content="Hello"), chunk("stop"))
-        text = "one two three four five six seven eight nine ten " * (1 if self.limit in body else 9)
+        text = f"{self.key or 'zero'} one two three four five six seven eight nine ten " * (
+            1 if self.limit in body else 9
+        )
         if "in JSON" in str(body["messages"]) and self.json:
             text = '{"city": "Oslo", "weather": "rain"}'
         calls: dict[str, Any] = {"tool_calls": [CALL]} if body.get("tools") else {}
@@ -79,11 +81,14 @@ def read(text: str) -> tuple[dict[str, str], list[str]]:
 
 
 def test_an_endpoint_that_takes_everything_needs_no_settings(
-    serve: Callable[[Model], list[str]], capsys: pytest.CaptureFixture[str]
+    serve: Callable[[Model], list[str]], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = Model()
-    assert main(["doctor", *serve(model), "llm.prices.m={input: 1, output: 1}"]) == 0
+    model = Model(key="key-0815-4711")
+    monkeypatch.setenv("A_KEY", "key-0815-4711")
+    given = ["llm.api_key_env=A_KEY", "llm.prices.m={input: 1, output: 1}"]
+    assert main(["doctor", *serve(model), *given]) == 0
     out = capsys.readouterr().out
+    assert "'*** one two" in out  # the model repeats the key
     assert read(out) == (dict.fromkeys(CHECKS, "ok"), [])
     assert out.endswith("\nA run with these settings can work.\n")
     assert len(model.bodies) == 10

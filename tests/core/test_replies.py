@@ -173,7 +173,9 @@ def test_an_answer_is_no_call(text: str) -> None:
     assert not is_tool_call(text)
 
 
-@pytest.mark.parametrize("piece", ["<tool", '{"name": ', "[", '"a", ', '{"name": "a", "arguments": {}}', "a(b=", "<a_"])
+@pytest.mark.parametrize(
+    "piece", ["<tool", '{"name": ', "[", '"a", ', '{"name": "a", "arguments": {}}', "a(b=", "<a_", "~~~"]
+)
 def test_a_loop_of_calls_is_read_in_time(piece: str) -> None:
     start = time.process_time()
     is_tool_call(piece * 10_000)

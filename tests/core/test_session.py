@@ -1,6 +1,7 @@
 """What a session does with tool calls and time; its model calls are tested with the transport."""
 
 import asyncio
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -107,13 +108,14 @@ async def test_arguments_may_come_as_the_json_that_the_model_wrote() -> None:
     events: list[Event] = []
     asked = session(events)
     await asked.call_tool("lookup", '{"query": "a"}', "id-1")
-    for arguments in ('{"query": "a', "[1]", ""):
+    deep = '{"a":' * 300 + "1" + "}" * 300
+    for arguments in ('{"query": "a', "[1]", "", deep, json.loads(deep)):
         with pytest.raises(ToolError, match=r"^lookup: (arguments are no JSON object: |query: )"):
             await asked.call_tool("lookup", arguments)
     called = [event.arguments for event in events if isinstance(event, ToolCalled)]
-    assert called == [{"query": "a"}, {}, {}, {}]
+    assert called == [{"query": "a"}, *[{}] * 5]
     returned = [event.error for event in events if isinstance(event, ToolReturned)]
-    assert returned == [None, *[ToolErrorKind.INVALID_ARGUMENTS] * 3]
+    assert returned == [None, *[ToolErrorKind.INVALID_ARGUMENTS] * 5]
 
 
 async def test_sources_of_a_loop_that_marks_no_call_stand_in_the_order_of_its_calls() -> None:

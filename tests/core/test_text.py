@@ -1,9 +1,10 @@
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.core.text import counted, some, whole, whole_json, whole_value
+from aiq.core.text import counted, json_value, some, whole, whole_json, whole_value
 
 ANY_CHARACTERS = st.text(st.characters(codec=None, exclude_categories=()))
 
@@ -29,6 +30,14 @@ def test_keys_and_values_of_json_are_mended_and_the_rest_is_left_as_it_is() -> N
     body = '{"a" :  "\\\\ud83d is an escape, caf\u00e9"}'.encode()
     assert json.loads(whole_json(body)) == json.loads(body)
     assert whole_json(b'{"a" :  1}') == b'{"a" :  1}'
+
+
+@pytest.mark.parametrize("deep", [201, 900, 100_000])
+def test_json_that_is_nested_without_reason_is_refused_as_what_is_none(deep: int) -> None:
+    assert json_value(b'{"a": ' + b"[" * 199 + b"]" * 199 + b"}")
+    for text in ("[" * deep + "]" * deep, '{"a":' * deep + "1" + "}" * deep, "{"):
+        with pytest.raises(ValueError, match=r"nested too deep|Expecting"):
+            json_value(text)
 
 
 def test_a_number_of_things_has_its_plural() -> None:

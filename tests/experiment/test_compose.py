@@ -39,6 +39,20 @@ def test_settings_need_no_experiment_and_have_those_of_plugins() -> None:
         aiq.settings("llm=openai")
 
 
+@pytest.mark.parametrize(
+    ("override", "kind"),
+    [
+        ("tools.mcp.x.command=[npx,mcp,--key,tvly-dev-0a1b2c3d4e5f6g7h8i9j]", "Tavily key"),
+        ("llm.extra_body={token: sk-proj-0a1b2c3d4e5f6g7h8i9j}", "model key"),
+        ('dataset.path="https://a.example/x.csv?api_key=0123456789"', "secret in a query"),
+    ],
+)
+def test_a_setting_that_holds_a_secret_is_refused_and_not_repeated(override: str, kind: str) -> None:
+    with pytest.raises(ConfigError, match=rf"^{override.partition('=')[0]}.*: this looks like a {kind}; ") as raised:
+        compose(["experiment=shallow_freshqa", override])
+    assert not any(char in str(raised.value) for char in "0123456789")
+
+
 def test_options_are_recorded_by_their_place() -> None:
     found = chosen_options(["experiment=deep_drb", "judge=[race]", "search=tavily", "seed=1"])
     assert found.items() >= {"agent": "ai_q_deep", "judge.race": "race", "search": "tavily"}.items()

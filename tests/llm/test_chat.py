@@ -130,3 +130,13 @@ async def test_streams_are_put_together_as_by_langchains_own_model(bench: Any) -
         for what in ("content", "tool_calls", "invalid_tool_calls", "usage_metadata"):
             assert getattr(ours, what) == getattr(theirs, what), what
         assert ours.response_metadata["finish_reason"] == "tool_calls"
+
+
+async def test_what_is_no_event_or_no_arguments_ends_no_call(bench: Any) -> None:
+    deep = {"id": "c1", "type": "function", "function": {"name": "look_up", "arguments": '{"a":' * 2000}}
+    script = streamed(chunk(content="he"), "garbage", [1], chunk(content="llo"), chunk("stop"), chunk(usage=USAGE))
+    async with bench([script, http(200, completed(None, tool_calls=[deep]))]) as b:
+        model = b.models.chat("a.b")
+        assert "".join([str(part.content) async for part in model.astream("hello")]) == "hello"
+        reply = await model.ainvoke("hello")
+    assert [call["name"] for call in reply.invalid_tool_calls] == ["look_up"]

@@ -5,6 +5,7 @@ import json
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -175,6 +176,18 @@ def test_a_reader_that_takes_nothing_is_cut_and_the_task_goes_on(tmp_path: Path)
         assert len(api.events(task_id)) == 35
 
 
+def test_a_connection_that_asks_nothing_is_closed(tmp_path: Path) -> None:
+    with served(tmp_path, "serve.body_seconds=0.5") as api, ExitStack() as opened:
+        parts = urlsplit(api.address)
+        idle, slow, kept = (
+            opened.enter_context(socket.create_connection((parts.hostname, parts.port or 0), timeout=5)) for _ in "123"
+        )
+        slow.sendall(b"GET /health HTTP/1.1\r\nHost: ")
+        kept.sendall(f"GET /health HTTP/1.1\r\nHost: {parts.netloc}\r\n\r\n".encode())
+        assert kept.recv(9999).startswith(b"HTTP/1.1 200 ")
+        assert [one.recv(1) for one in (idle, slow, kept)] == [b"", b"", b""]
+
+
 @pytest.mark.parametrize(
     ("headers", "code"),
     [
@@ -182,6 +195,8 @@ def test_a_reader_that_takes_nothing_is_cut_and_the_task_goes_on(tmp_path: Path)
         ({"X-Forwarded-For": "198.51.100.1"}, "not_local"),
         ({"Origin": "https://evil.example"}, "foreign_origin"),
         ({"Origin": "null"}, "foreign_origin"),
+        ({"Host": "["}, "not_local"),
+        ({"Origin": "http://["}, "foreign_origin"),
     ],
 )
 def test_without_keys_only_this_machine_is_answered(api: Api, headers: dict[str, str], code: str) -> None:

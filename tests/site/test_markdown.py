@@ -1,5 +1,7 @@
 """Markdown of others becomes HTML that is safe to open, whatever it says and wherever pieces are put into it."""
 
+import time
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +15,12 @@ def test_no_markdown_makes_anything_but_text_and_web_links(text: str) -> None:
     assert seen.is_harmless()
     assert not [tag for tag, _ in seen.tags if tag in ("script", "style")]
     assert all(set(attrs) <= {"href", "title", "rel", "class", "style", "start"} for _, attrs in seen.tags)
+
+
+def test_many_pieces_of_text_are_rendered_in_time() -> None:
+    start = time.process_time()
+    render("**a" * 10_000)
+    assert time.process_time() - start < 4
 
 
 def test_pieces_are_put_only_into_text() -> None:

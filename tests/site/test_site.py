@@ -277,7 +277,7 @@ def test_everybody_can_use_the_pages(name: str, opened: Opened) -> None:
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), size
 
 
-def test_a_served_page_follows_its_run(opened: Opened, tmp_path: Path) -> None:
+def test_a_served_page_follows_its_run(opened: Opened, window: Any, tmp_path: Path) -> None:
     write_results(tmp_path)
     folder = tmp_path / "made" / "a"
     manifest = folder / "manifest.json"
@@ -299,6 +299,11 @@ def test_a_served_page_follows_its_run(opened: Opened, tmp_path: Path) -> None:
         found = {path: httpx2.get(f"{address}/{path}").status_code for path in ("index.html", "made/a/manifest.json")}
         assert found == {"index.html": 200, "made/a/manifest.json": 404}
         assert httpx2.get(f"{address}/index.html", headers={"Host": "rebound.example"}).status_code == 404
+        stranger = window.new_page()  # any page of the web that is open in the same browser
+        script = f"<script>read = []; aiq = (record) => read.push(record)</script><script src={address}/site/runs.js>"
+        stranger.set_content(f"{script}</script>")
+        assert stranger.evaluate("read") == []
+        stranger.close()
     finally:
         server.shutdown()
         server.server_close()

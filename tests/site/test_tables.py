@@ -7,16 +7,20 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from rich.panel import Panel
+from rich.text import Text
 
 from aiq.agents.toolkit.conversation import Thread
+from aiq.core.errors import say
 from aiq.core.samples import Turn
+from aiq.core.text import printable
 from aiq.core.usage import Usage
 from aiq.runs.folder import RunFolder
 from aiq.runs.manifest import Manifest
 from aiq.runs.rows import ScoreRow
 from aiq.runs.summary import Summary
 from aiq.site.chat import show_threads
-from aiq.site.tables import Sheet, dollars, missing_metrics, print_summary, rounded, score_value
+from aiq.site.tables import Sheet, dollars, missing_metrics, print_summary, rounded, score_value, show
 
 RUN = json.loads(Path(__file__).with_name("run.json").read_text(encoding="utf-8"))
 SUMMARY = RUN["summary"]
@@ -86,6 +90,16 @@ def test_the_table_of_a_run_fits_any_terminal(
     out = capsys.readouterr().out
     assert ("excluded" in out) == excluded
     assert max(len(line) for line in out.splitlines() if str(tmp_path) not in line) <= width
+
+
+def test_nothing_that_is_printed_steers_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    hostile = "\x1b]8;;http://evil.example\x07here\x1b]8;;\x07 \x1b[2J \x9b31m\rred"
+    show(hostile, Text(hostile), Panel(hostile, title=hostile))
+    say(f"aiq: there is no run {hostile}")
+    shown = capsys.readouterr()
+    for text in (shown.out, shown.err):
+        assert "here" in text
+        assert text == printable(text)
 
 
 def test_so_does_a_list_of_conversations(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,8 +63,11 @@ async def away(request: Request) -> Response:
 
 
 async def bomb(request: Request) -> Response:
-    packed = gzip.compress(b"a" * 20_000_000)
-    return Response(packed, headers={"content-encoding": "gzip", "content-type": "text/plain"})
+    times = int(request.path_params.get("times", 1))
+    packed = b"a" * 20_000_000
+    for _ in range(times):
+        packed = gzip.compress(packed)
+    return Response(packed, headers={"content-encoding": ", ".join(["gzip"] * times), "content-type": "text/plain"})
 
 
 async def slow(request: Request) -> Response:
@@ -86,6 +89,7 @@ PATHS = {
     "/loop/{n:int}": loop,
     "/away": away,
     "/bomb": bomb,
+    "/bomb/{times:int}": bomb,
     "/endless": slow,
     "/slow": slow,
 }

@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.applications import Starlette
@@ -48,7 +49,7 @@ class Names:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
 
-def live(*allow: str, resolve: Names | None = None, **limits: float) -> LiveWeb:
+def live(*allow: str, resolve: Names | None = None, **limits: Any) -> LiveWeb:
     settings = {"kind": "live", "allow_hosts": allow, "timeout_seconds": 5.0, **limits}
     return LiveWeb(configured(WebSettings, **settings), resolve=resolve or Names())
 
@@ -92,6 +93,7 @@ async def test_a_name_that_leads_inside_is_refused_when_connecting_and_an_inner_
         ("away?to=//inner.example/x", ToolErrorKind.BLOCKED, "."),
         ("loop/0", ToolErrorKind.HTTP, "more than 3 redirects"),
         ("bomb", ToolErrorKind.TOO_LARGE, "."),
+        ("bomb/2", ToolErrorKind.MALFORMED, "compressed more than once"),
         ("endless", ToolErrorKind.TOO_LARGE, "."),
         ("slow", ToolErrorKind.TIMEOUT, "."),
         *((f"status/{code}", ToolErrorKind.NOT_FOUND, f"HTTP {code}") for code in (404, 410)),
@@ -106,8 +108,14 @@ async def test_each_redirect_and_answer_is_checked(pages_port: int, path: str, k
     assert path != "slow" or time.monotonic() - start < 3
 
 
+async def test_a_denied_page_is_not_read_by_a_long_way_round() -> None:
+    web = live(deny=("good.example/answers",))
+    await refused(web, f"http://good.example/{'x' * 3000}/../answers/1", ToolErrorKind.DENIED)
+
+
 async def test_an_unknown_name_and_a_closed_port_are_http_errors() -> None:
     await refused(live(), "http://nowhere.example/", ToolErrorKind.HTTP)
+    await refused(LiveWeb(configured(WebSettings, kind="live")), "http://a..b/", ToolErrorKind.HTTP, "has no address")
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     await refused(live("127.0.0.1"), f"http://127.0.0.1:{port}/", ToolErrorKind.HTTP)

@@ -11,6 +11,7 @@ from aiq.agents.planner.settings import FieldSettings
 from aiq.agents.planner.state import AggregationResult, Arguments, DataDocument
 from aiq.core.base import Record
 from aiq.core.errors import ToolError, ToolErrorKind
+from aiq.core.text import json_value
 from aiq.core.tools import ToolResult
 
 _NOTE = 4000  # characters
@@ -137,7 +138,7 @@ def _data(content: str) -> dict[str, Any] | None:
 
 def _json(text: Any) -> Any:
     try:
-        return json.loads(text)
+        return json_value(text)
     except (TypeError, ValueError):
         return None
 

@@ -116,7 +116,7 @@ def _objects(text: str) -> Iterator[Any]:
     while position >= 0:
         try:
             value, end = _DECODER.raw_decode(text, position)
-        except ValueError:
+        except (ValueError, RecursionError):
             end = position + 1
         else:
             yield value

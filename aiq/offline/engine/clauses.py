@@ -86,7 +86,7 @@ def clauses(told: str) -> Iterator[Clause]:
     for line in told.splitlines():
         asked = False
         for sentence in sentences(re.sub(r"^\s*(?:[-*•]\s+|\d+[.)]\s+|#+\s+)", "", line)):
-            is_question = re.search(r"[?？]\W*$", sentence) and not re.match(
+            is_question = re.match(r"\W*?[?？]", sentence[::-1]) and not re.match(
                 r"\W*(?:could|can|would|will) you\b|请", sentence, re.I
             )
             asked = asked or bool(is_question)

@@ -336,7 +336,8 @@ def _tagged(text: str) -> tuple[str, list[tuple[int, int]]]:
     s: other word.
     """
     names = {(span.start, span.end): "N" for span in name_spans(text)}
-    words = [m for m in _WORD.finditer(text) if not any(a <= m.start() < b for a, b in names)]
+    named = {at for a, b in names for at in range(a, b)}
+    words = [m for m in _WORD.finditer(text) if m.start() not in named]
     places = sorted([*names, *(m.span() for m in words)])
     tags = ""
     for at, after in zip(places, [*places[1:], (0, 0)], strict=False):

@@ -16,6 +16,7 @@ _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|Sr|Jr|St|Mt|vs|No|Inc|Ltd|Co|Corp|Gen|Col|Sen|Rep|Gov|Jan|Feb|Mar|Apr|Jun|Jul"
     r"|Aug|Sept|Sep|Oct|Nov|Dec|approx|ca|c|e\.g|i\.e|(?:[A-Z]\.)+[A-Z])\.$"
 )
+_LONGEST = 40  # characters of an abbreviation and what is before it; to look further back takes quadratic time
 _BOUNDARY = re.compile(
     r"(?<=[.!?])[\"'”’)\]]*(?:\[\d+\])*\s+(?=[\"'“‘(\[]*[A-Z0-9\u00c0-\u024f\u3400-\u9fff])|(?<=[。！？；])|\n+|(?<=[a-z0-9)”\"][.!?])(?=[A-Z][a-z])"
 )
@@ -51,7 +52,8 @@ def sentences(text: str) -> tuple[str, ...]:
     start = 0
     for boundary in [*_BOUNDARY.finditer(text), None]:
         piece = text[start : boundary.end() if boundary else len(text)]
-        if boundary and "\n" not in boundary.group() and _ABBREVIATION.search(piece.rstrip()):
+        ended = piece.rstrip()
+        if boundary and "\n" not in boundary.group() and _ABBREVIATION.search(ended, max(0, len(ended) - _LONGEST)):
             continue
         found.append(" ".join(piece.split()))
         start = boundary.end() if boundary else 0

@@ -1,5 +1,6 @@
 """Search by any API that answers in JSON, described in config alone (`search.options`): SearXNG and the like."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 from urllib.parse import quote
@@ -16,6 +17,8 @@ from aiq.tools.api import ApiClient
 from aiq.tools.search import Found, SearchHit, SearchProvider, relevance_of
 
 _QUERY: Final = "{query}"
+_SECRET: Final = re.compile(r"(?<![a-z])(?:api)?(?:auth|authorization|cookie|key|secret|token)(?![a-z])", re.IGNORECASE)
+"""In the name of a header whose value is a secret."""
 
 
 class FieldNames(Settings):
@@ -54,6 +57,9 @@ class JsonSearchSettings(Settings):
     def _asks_something(self) -> "JsonSearchSettings":
         if _QUERY not in self.url and _QUERY not in str(self.body):
             raise ValueError("neither url nor body has {query}: write where the words of a search go")
+        for name in self.headers:
+            if _SECRET.search(name) and "{key}" not in self.headers[name]:
+                raise ValueError(f"headers.{name}: write {{key}} and name its variable in search.api_key_env")
         try:
             URL(self.url.replace("{base_url}", "http://base.example"))
         except (InvalidURL, ValueError) as error:

@@ -1,5 +1,10 @@
 """What a question asks and which of its parts describe something to be found first."""
 
+import time
+
+import pytest
+
+from aiq.offline.engine.clauses import clauses
 from aiq.offline.engine.question import description, parse, rewritten, tidy
 from tests.cases import table
 
@@ -27,3 +32,12 @@ def test_politeness_is_no_part_of_the_question() -> None:
 
 def test_what_is_not_wanted_is_not_looked_for() -> None:
     assert "lamps" not in parse("What does Wimco make besides lamps?").words
+
+
+@pytest.mark.parametrize("piece", ["?", "? ", "A. ", "Key: "])
+def test_a_loop_is_read_in_time(piece: str) -> None:
+    loop = f"{piece * (20_000 // len(piece))}x"
+    start = time.process_time()
+    assert [*clauses(loop)]
+    description(loop)
+    assert time.process_time() - start < 2

@@ -13,6 +13,7 @@ from aiq.agents.planner.subagents.base import Changes, Research, SubAgent
 from aiq.agents.planner.tools import ToolChoice
 from aiq.agents.toolkit.structured import LenientRecord
 from aiq.core.errors import ToolError
+from aiq.core.text import json_value
 
 NO_TOOLS = "No tools available for aggregation"
 _INTERVALS = ("year", "quarter", "month", "week", "day")
@@ -116,7 +117,7 @@ def json_text(value: dict[str, Any] | str | None) -> str | None:
     if not value or isinstance(value, dict):
         return json.dumps(value, ensure_ascii=False) if value else None
     try:
-        json.loads(value)
+        json_value(value)
     except ValueError:
         return None
     return value
