@@ -19,11 +19,11 @@ def json_value(text: str | bytes, *, strict: bool = True) -> Any:
     except RecursionError:
         raise ValueError("it is nested too deep") from None
     opened = text.count(b"[") + text.count(b"{") if isinstance(text, bytes) else text.count("[") + text.count("{")
-    level = [value] if opened > _DEEPEST else []
-    for _ in range(_DEEPEST):
-        level = [inner for outer in level for inner in _inside(outer)]
-    if level:
-        raise ValueError("it is nested too deep")
+    level, depth = [value] if opened > _DEEPEST else [], 0
+    while level:
+        if depth == _DEEPEST:
+            raise ValueError("it is nested too deep")
+        level, depth = [inner for outer in level for inner in _inside(outer)], depth + 1
     return value
 
 
