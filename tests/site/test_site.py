@@ -92,7 +92,7 @@ def test_from_the_index_to_the_call_that_wrote_a_report_by_mouse(opened: Opened)
     event = page.locator("details[data-part=e6]")
     playwright.expect(event.locator("pre").first).to_contain_text("The mayor of Tessmark is Ilan Corvey")
     assert page.evaluate("document.activeElement.parentElement.dataset.part") == "e6"
-    assert page.url.endswith("#s1.1/e6")
+    page.wait_for_url("**#s1.1/e6")
 
 
 def test_from_the_index_to_the_call_that_wrote_a_report_by_keyboard(opened: Opened) -> None:
@@ -113,7 +113,7 @@ def test_from_the_index_to_the_call_that_wrote_a_report_by_keyboard(opened: Open
     press("m")
     page.wait_for_selector("details[data-part=e6][open]")
     press("Escape")
-    assert page.url.endswith("#s1.1")
+    page.wait_for_url("**#s1.1")
     press("j")
     page.wait_for_url("**#s1.2")
     page.wait_for_selector(".sample h1")
