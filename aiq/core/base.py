@@ -4,6 +4,6 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Record(BaseModel):
-    """A frozen value whose fields are all declared and whose numbers are finite; an unknown field is an error."""
+    """A frozen value whose fields are all declared; an unknown field is an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid")

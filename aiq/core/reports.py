@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
@@ -55,6 +55,9 @@ class Metric(Record):
         return cls(name=name, low=0.0, **declared)
 
 
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+
+
 class Score(Record):
     """One named number about one report: a value, a ratio's two parts, or the reason it has none.
 
@@ -62,9 +65,9 @@ class Score(Record):
     """
 
     metric: str
-    value: float | None = None
-    numerator: float | None = None
-    denominator: float | None = None
+    value: Finite | None = None
+    numerator: Finite | None = None
+    denominator: Finite | None = None
     error: str | None = None
     not_applicable: str | None = None
     detail: Mapping[str, JsonValue] = {}

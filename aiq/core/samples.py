@@ -58,7 +58,7 @@ class Question(Record):
     thread_id: str | None = None
 
 
-Weight = Annotated[float, Field(ge=0)]
+Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class Criterion(Record):

@@ -20,7 +20,9 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Settings(Record):
-    """Base of all settings models: as records are, and no `true` for a number (Python takes it for 1)."""
+    """Base of all settings models: as records are, numbers finite, and no `true` for one (Python takes it for 1)."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
 
     @field_validator("*", mode="before")
     @classmethod

@@ -159,6 +159,8 @@ _ESTIMATED: Final[Mapping[Quantity, tuple[str, str, float]]] = {
 class Limits(Record):
     """Section `limits`; None means no limit."""
 
+    model_config = ConfigDict(allow_inf_nan=False)
+
     sample_seconds: float | None = Field(gt=0, description="wall time of one attempt")
     sample_tokens: int | None = Field(ge=1, description="tokens of one attempt, input and output")
     sample_usd: float | None = Field(gt=0, description="cost of one attempt, in US dollars")

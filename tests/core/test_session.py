@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Sequence
+from math import isnan
 from typing import Any
 
 import pytest
@@ -112,10 +113,13 @@ async def test_arguments_may_come_as_the_json_that_the_model_wrote() -> None:
     for arguments in ('{"query": "a', "[1]", "", deep, json.loads(deep)):
         with pytest.raises(ToolError, match=r"^lookup: (arguments are no JSON object: |query: )"):
             await asked.call_tool("lookup", arguments)
-    called = [event.arguments for event in events if isinstance(event, ToolCalled)]
+    with pytest.raises(ToolError, match="query: must be set"):
+        await asked.call_tool("lookup", '{"seconds": NaN, "of": [Infinity]}')
+    *called, odd = [event.arguments for event in events if isinstance(event, ToolCalled)]
     assert called == [{"query": "a"}, *[{}] * 5]
+    assert isnan(odd["seconds"]), "what models write is logged, whatever it is"
     returned = [event.error for event in events if isinstance(event, ToolReturned)]
-    assert returned == [None, *[ToolErrorKind.INVALID_ARGUMENTS] * 5]
+    assert returned == [None, *[ToolErrorKind.INVALID_ARGUMENTS] * 6]
 
 
 async def test_sources_of_a_loop_that_marks_no_call_stand_in_the_order_of_its_calls() -> None:
