@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Sequence
-from math import isnan
 from typing import Any
 
 import pytest
@@ -117,7 +116,7 @@ async def test_arguments_may_come_as_the_json_that_the_model_wrote() -> None:
         await asked.call_tool("lookup", '{"seconds": NaN, "of": [Infinity]}')
     *called, odd = [event.arguments for event in events if isinstance(event, ToolCalled)]
     assert called == [{"query": "a"}, *[{}] * 5]
-    assert isnan(odd["seconds"]), "what models write is logged, whatever it is"
+    assert str(odd["seconds"]) == "nan", "what models write is logged, whatever it is"
     returned = [event.error for event in events if isinstance(event, ToolReturned)]
     assert returned == [None, *[ToolErrorKind.INVALID_ARGUMENTS] * 6]
 
