@@ -120,10 +120,12 @@ class _Body(AsyncByteStream):
 
 def _failure(error: Exception) -> RequestError:
     """The same in httpx2's terms; aiohttp's own words for a failed connection only repeat where to."""
-    from aiohttp import ClientConnectorError, ConnectionTimeoutError
+    from aiohttp import ClientConnectorError, ClientPayloadError, ConnectionTimeoutError
 
     if isinstance(error, TimeoutError):
         return (ConnectTimeout if isinstance(error, ConnectionTimeoutError) else ReadTimeout)("")
     if isinstance(error, ClientConnectorError):
         return ConnectError(str(error.__cause__ or error))
+    if isinstance(error, ClientPayloadError):
+        return ReadError("the connection closed before the answer was whole")
     return ReadError(str(error) or type(error).__name__)

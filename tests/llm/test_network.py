@@ -44,23 +44,23 @@ async def test_requests_and_answers_are_not_changed(bench: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "delay", "error"),
+    ("answer", "delay", "error", "said"),
     [
-        (CUT, 0.0, ReadError),
-        (b"no HTTP\r\n\r\n", 0.0, ReadError),
-        (http(200, b"half", content_length="9"), 0.0, ReadError),
-        (OK, 2.0, ReadTimeout),
-        (None, 0.0, ConnectError),
+        (CUT, 0.0, ReadError, "Server disconnected"),
+        (b"no HTTP\r\n\r\n", 0.0, ReadError, None),
+        (http(200, b"half", content_length="9"), 0.0, ReadError, "the connection closed before the answer was whole"),
+        (OK, 2.0, ReadTimeout, None),
+        (None, 0.0, ConnectError, "Connect call failed"),
     ],
     ids=["cut", "no HTTP", "half", "silent", "nobody listens"],
 )
 async def test_an_error_says_whether_the_request_went_out(
-    bench: Any, answer: bytes | None, delay: float, error: type[RequestError]
+    bench: Any, answer: bytes | None, delay: float, error: type[RequestError], said: str | None
 ) -> None:
     async with bench([OK if answer is None else answer], delay=delay) as b:
         if answer is None:
             b.endpoint.close()
-        with pytest.raises(error) as raised:
+        with pytest.raises(error, match=said) as raised:
             await sent(b.endpoint.base_url)
         assert type(raised.value) is error
         assert len(b.endpoint.got) == (answer is not None)
