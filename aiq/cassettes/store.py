@@ -176,8 +176,7 @@ class Store:
     def describe(self, about: Mapping[str, Any]) -> None:
         """Say this of the recording, besides what it says already, as soon as anything of it changes.
 
-        At once where prompts or tools have changed: those that no exchange has are recorded nowhere else. With another
-        clock go the cassettes that are not opened: a replay has one clock, and their prompts tell the earlier one.
+        At once where prompts or tools have changed: those that no exchange has are recorded nowhere else.
         """
         changed = {name: value for name, value in about.items() if self.about.get(name) != value}
         new = "clock" not in self.about or not changed.keys().isdisjoint(("prompts", "mcp"))
@@ -188,8 +187,6 @@ class Store:
 
     def _say(self) -> None:
         said, self._to_say = self._to_say, {}
-        if "clock" in said and self.rows("SELECT 1 FROM about WHERE name = 'clock'"):
-            self.forget(self.names().keys() - self.opened.keys())
         for name, value in said.items():
             self.write("INSERT OR REPLACE INTO about VALUES (?, ?)", name, json.dumps(value, ensure_ascii=False))
 

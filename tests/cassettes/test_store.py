@@ -190,22 +190,6 @@ def test_a_file_to_which_nothing_is_added_stays_byte_for_byte(path: Path) -> Non
     assert path.read_bytes() == before
 
 
-def test_with_another_clock_what_is_not_recorded_anew_is_forgotten(path: Path) -> None:
-    for clock, names, left in (
-        ("then", ("s1/1", "s2/1"), {"s1/1", "s2/1"}),
-        ("then", ("s1/1",), {"s1/1", "s2/1"}),
-        ("now", (), {"s1/1", "s2/1"}),  # a run that is refused at once harms nothing
-        ("now", ("s1/1",), {"s1/1"}),
-    ):
-        with Store(path, writes=True) as store:
-            store.describe({"clock": clock})
-            for name in names:
-                keep(opened(store, name), answered({"q": name}, clock))
-        with Store(path, writes=False) as store:
-            assert store.names().keys() == left
-    assert [exchange.response_body for exchange in kept(path, "s1/1")] == [b"now"]
-
-
 def test_two_recordings_into_one_file_keep_what_both_say(path: Path) -> None:
     with Store(path, writes=True) as one, Store(path, writes=True) as other:
         for number in range(5):
