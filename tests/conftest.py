@@ -26,6 +26,8 @@ from tests.forked import STACK
 _REPOSITORY = Path(__file__).resolve().parent.parent
 BUSY_MS = 60_000
 """Milliseconds that anything in a browser may take: a busy machine fails no test."""
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+"""What draws pages, the cheapest first: without windows it takes half the processor time."""
 
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")  # a busy machine fails no test
@@ -156,7 +158,7 @@ def children_share_a_stack(world_port: int, monkeypatch: pytest.MonkeyPatch) -> 
 def chromium() -> Iterator[Any]:
     """The browser of this machine, driven by Playwright, beside whose loop no test of the module can run its own."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
         pytest.skip("no chromium on this machine")
     playwright.expect.set_options(timeout=BUSY_MS)
@@ -169,7 +171,7 @@ def chromium() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def window(chromium: Any) -> Any:
     """What pages are opened in."""
-    context = chromium.new_context()
+    context = chromium.new_context(viewport={"width": 1400, "height": 900}, color_scheme="light")
     context.set_default_timeout(BUSY_MS)
     return context
 

@@ -49,7 +49,6 @@ def opened(window: Any, results: Path) -> Iterator[Opened]:
     def open_page(address: str = "index.html") -> Page:
         page = window.new_page()
         pages.append(page)
-        look(page, "wide", "light")
         page.on("console", lambda message: wrong.append(message.text))
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("dialog", refuse)
