@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -121,6 +122,7 @@ def one_stack(pytestconfig: pytest.Config) -> Iterator[Callable[..., int]]:
 
 def pytest_configure(config: pytest.Config) -> None:
     """From the start, since tests are composed for while they are collected, too."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has its background jobs ignore Ctrl-C
     gc.set_threshold(OF_A_START)
     patch = pytest.MonkeyPatch()
     compose_once(patch)
