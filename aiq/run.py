@@ -228,7 +228,7 @@ def plan_of(
     from aiq.experiment.plan import make_plan
     from aiq.experiment.recording import as_recorded
 
-    config = compose.compose(overrides)
+    config, options = compose.compose_with_options(overrides)
     if place is None and not swept:
         refuse_axes(config, overrides)
     settings = as_recorded(compose.settings_from(config), place.job if place else None)
@@ -237,7 +237,7 @@ def plan_of(
         settings = settings.model_copy(update={"knowledge": without})
     if settings.judge_reliability is not None:
         read_calibration(resolve(settings.judge_reliability))
-    plan = make_plan(settings, overrides, place, compose.chosen_options(overrides))
+    plan = make_plan(settings, overrides, place, options)
     if isinstance(plan.agent, AsksUser):  # not in make_plan: a run that began before this was checked can be resumed
         plan.agent.check_user(settings.user.kind)
     return plan

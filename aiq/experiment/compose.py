@@ -1,8 +1,8 @@
 """From `conf/` and the command line to settings, by Hydra's compose API: nothing is logged, no folder is made."""
 
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Container, Mapping, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +38,7 @@ def parse(overrides: Sequence[str]) -> "list[Override]":
     from hydra.core.override_parser.overrides_parser import OverridesParser
     from hydra.errors import HydraException
 
-    parsed = []
+    parser, parsed = OverridesParser.create(), []
     for text in overrides:
         if "=" not in text and not text.startswith("~"):
             meant = [f"{group}={text}" for group in groups() if text in options(group)]
@@ -46,7 +46,7 @@ def parse(overrides: Sequence[str]) -> "list[Override]":
             hint = f"; write {text}=VALUE, without blanks" if is_setting(text) else hint
             raise ConfigError(f"{text}: expected SETTING=VALUE{hint}")
         try:
-            override = OverridesParser.create().parse_override(text)
+            override = parser.parse_override(text)
         except HydraException as error:
             reason = str(error).partition("\n")[0]
             raise ConfigError(f"{text}: {reason if 'while evaluating' in reason else _unreadable(text)}") from None
@@ -107,6 +107,11 @@ def checked(found: RunSettings) -> RunSettings:
 
 def compose(overrides: Sequence[str]) -> dict[str, Any]:
     """The composed config. Raises ConfigError, one line, for what Hydra refuses, and for a key: manifests show it."""
+    return compose_with_options(overrides)[0]
+
+
+def compose_with_options(overrides: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The composed config, and the option of each group by its place in it, e.g. `judge.race`. Raises as `compose`."""
     from hydra.errors import HydraException
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
@@ -114,10 +119,10 @@ def compose(overrides: Sequence[str]) -> dict[str, Any]:
 
     _check_options(parse(overrides))
     try:
-        composed, plugins = _with_own_settings(overrides)
-        unresolved = OmegaConf.to_container(composed)
+        (composed, chosen), plugins = _with_own_settings(overrides)
+        unresolved: Any = OmegaConf.to_container(composed)
         missing = sorted(name for name, value in dotted(unresolved).items() if value == "???")
-        _check_packages(unresolved, overrides)
+        _check_packages(unresolved, chosen)
         if "name" in missing:
             raise ConfigError(_nameless(overrides))
         if missing:
@@ -132,7 +137,8 @@ def compose(overrides: Sequence[str]) -> dict[str, Any]:
         if found := redactor.found(str(value)):
             why = "no setting holds a secret; name an environment variable that does, or pass it in one"
             raise ConfigError(f"{setting}: this looks like a {found[0]}; {why}")
-    return dict(config)
+    several = {f"{group}.{name}": name for group in LISTS for name in config[group] if name in options(group)}
+    return dict(config), {**{group: chosen[group] for group in groups() if chosen.get(group)}, **several}
 
 
 def _checked_own(config: Mapping[str, Any], overrides: Sequence[str]) -> None:
@@ -148,8 +154,8 @@ def _checked_own(config: Mapping[str, Any], overrides: Sequence[str]) -> None:
         raise
 
 
-def _with_own_settings(overrides: Sequence[str]) -> tuple[Any, Sequence[str]]:
-    """What Hydra composes, and the places of those plugins that overrides give settings which no config file has.
+def _with_own_settings(overrides: Sequence[str]) -> tuple[tuple[Any, Mapping[str, Any]], Sequence[str]]:
+    """What Hydra makes of it, and the places of those plugins that overrides give settings which no config file has.
 
     Such a setting may have its default in the class, which is not asked before all else is composed. Raises Hydra's
     errors.
@@ -157,12 +163,12 @@ def _with_own_settings(overrides: Sequence[str]) -> tuple[Any, Sequence[str]]:
     from hydra.errors import HydraException
 
     try:
-        return _composed(_opened(overrides, _MAPS)), ()
+        return _composed_with_choices(_opened(overrides, _MAPS)), ()
     except HydraException:
         config = config_of_options(_selections(overrides))
         lists = [f"{group}.{name}" for group in LISTS for name in config.get(group) or {}]
         plugins = ["agent", "dataset", *lists]
-        return _composed(_opened(overrides, (*_MAPS, *plugins))), plugins
+        return _composed_with_choices(_opened(overrides, (*_MAPS, *plugins))), plugins
 
 
 def _opened(overrides: Sequence[str], places: Sequence[str]) -> list[str]:
@@ -181,18 +187,24 @@ def _selections(overrides: Sequence[str]) -> list[str]:
     return [text for text in overrides if _group(text)]
 
 
-def _check_packages(config: Any, overrides: Sequence[str]) -> None:
+def _check_packages(config: Any, chosen: Mapping[str, Any]) -> None:
     """Raises ConfigError where the settings of an option are not in its place: its file does not say which it is."""
     for group in ("experiment", *LISTS):
         section = config.get(group) or {}
         misplaced = group == "experiment" or any(not isinstance(value, Mapping) for value in section.values())
-        if section and misplaced:
-            raise ConfigError(_unplaced(group, chosen_options(overrides).get(group, "")))
+        if not section or not misplaced:
+            continue
+        for option in [chosen[group]] if group in chosen else options(group):
+            if _place(group, option) not in file_of(group, option).read_text(encoding="utf-8"):
+                raise ConfigError(_unplaced(group, option))
+
+
+def _place(group: str, option: str) -> str:
+    return "# @package " + ("_global_" if group == "experiment" else f"{group}.{option}")
 
 
 def _unplaced(group: str, option: str) -> str:
-    package = "_global_" if group == "experiment" else f"{group}.{option}"
-    return f"{file_of(group, option)}: its first line must be `# @package {package}`, the place of its settings"
+    return f"{file_of(group, option)}: its first line must be `{_place(group, option)}`, the place of its settings"
 
 
 def _nameless(overrides: Sequence[str]) -> str:
@@ -252,37 +264,22 @@ def compose_apart(group: str, option: str, overrides: Sequence[str]) -> dict[str
 
 def _composed(overrides: Sequence[str], root: str = "config") -> Any:
     """What Hydra makes of a file in our folders and these overrides; raises its errors."""
+    return _composed_with_choices(overrides, root)[0]
+
+
+def _composed_with_choices(overrides: Sequence[str], root: str = "config") -> tuple[Any, Mapping[str, Any]]:
+    """The same, and the option of each group of which there is one."""
     from hydra import compose as hydra_compose
-
-    with _hydra() as search_path:
-        return hydra_compose(root, [*search_path, *overrides])
-
-
-@contextmanager
-def _hydra() -> Iterator[list[str]]:
-    """Hydra set up on our folder; the overrides that let it look into the user's own."""
     from hydra import initialize_config_dir
+    from omegaconf import open_dict
 
     shipped_folder, *others = config_folders()
     folders = [f"file://{folder}".replace("\\", "\\\\").replace("'", "\\'") for folder in others]
+    search_path = ["hydra.searchpath=[{}]".format(",".join(f"'{folder}'" for folder in folders))] if folders else []
     with initialize_config_dir(str(shipped_folder), version_base=None):
-        yield ["hydra.searchpath=[{}]".format(",".join(f"'{folder}'" for folder in folders))] if folders else []
-
-
-def chosen_options(overrides: Sequence[str]) -> dict[str, str]:
-    """The option of each group by its place in the config, e.g. `judge.race`, for overrides that compose."""
-    from hydra.core.global_hydra import GlobalHydra
-    from hydra.types import RunMode
-
-    known, found = groups(), {}
-    with _hydra() as search_path:
-        loader = GlobalHydra.instance().config_loader()
-        defaults = loader.compute_defaults_list("config", [*search_path, *_selections(overrides)], RunMode.RUN).defaults
-    for item in defaults:
-        group, _, option = (item.config_path or "").partition("/")
-        if group in known and not str(item.parent).startswith(f"{group}/"):  # not one that is only inherited
-            found[item.package or group] = option
-    return found
+        config = hydra_compose(root, [*search_path, *overrides], return_hydra_config=True)
+    with open_dict(config):
+        return config, config.pop("hydra").runtime.choices
 
 
 def config_of_options(selection: Sequence[str], root: str = "config") -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from aiq import datasets
 from aiq.cassettes.recorder import SHARED, Account
 from aiq.cassettes.store import Store
-from aiq.experiment.compose import chosen_options, compose, settings_from
+from aiq.experiment.compose import compose_with_options, settings_from
 from aiq.experiment.plan import RunPlan, make_plan
 from aiq.experiment.provenance import prompts_of
 
@@ -26,7 +26,8 @@ def recorded_plans(recorded: Mapping[Account, Mapping[str, Any]]) -> dict[Accoun
 
 def _plan(overrides: tuple[str, ...]) -> RunPlan:
     replayed = (*overrides, "cassette=replay")  # a recording says nothing of `cassette` itself
-    return make_plan(settings_from(compose(replayed)), replayed, options=chosen_options(replayed))
+    config, options = compose_with_options(replayed)
+    return make_plan(settings_from(config), replayed, options=options)
 
 
 def outdated(account: Account, store: Store, plan: RunPlan) -> Iterator[str]:

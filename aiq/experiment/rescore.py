@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from aiq.core.errors import UserError
 from aiq.experiment.choices import groups
-from aiq.experiment.compose import allowed_overrides, chosen_options, compose, settings_from
+from aiq.experiment.compose import allowed_overrides, compose_with_options, settings_from
 from aiq.experiment.plan import RunPlan, make_plan, web_of
 from aiq.experiment.provenance import new_manifest
 from aiq.experiment.resume import brought_up_to_date, check_dataset, check_finished, load_state
@@ -116,7 +116,7 @@ def _changed(old: Manifest, overrides: Sequence[str]) -> tuple[dict[str, Any], d
     named = allowed_overrides(overrides, _ALLOWED, "rescore keeps the reports of the run")
     chosen = [name for name, _ in named if name in GROUPS]
     own = [text for text, (name, _) in zip(overrides, named, strict=True) if name.split(".")[0] in chosen]
-    composed = compose(["name=rescore", *own]) if chosen else {}
+    composed, anew = compose_with_options(["name=rescore", *own]) if chosen else ({}, {})
     merged = OmegaConf.create({**old.config, **{group: composed.get(group, {}) for group in chosen}})
     if any(name == "llm.base_url" for name, _ in named) and "://" in (OmegaConf.select(merged, "llm.known_as") or ""):
         OmegaConf.update(merged, "llm.known_as", None)  # a resume noted where it was; this is another endpoint
@@ -128,6 +128,5 @@ def _changed(old: Manifest, overrides: Sequence[str]) -> tuple[dict[str, Any], d
         name.split(".")[0] == "cassette" for name, _ in named
     ):  # neither asks judges anew that stay as they are, nor forgets what others asked
         config["cassette"]["mode"] = "auto"
-    anew = chosen_options(own) if chosen else {}
     options = {place: option for place, option in old.options.items() if place.split(".")[0] not in chosen}
     return config, options | {place: option for place, option in anew.items() if place.split(".")[0] in chosen}

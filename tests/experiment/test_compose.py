@@ -9,7 +9,7 @@ import aiq
 from aiq.__main__ import main
 from aiq.core.errors import ConfigError
 from aiq.experiment.choices import description, options
-from aiq.experiment.compose import chosen_options, compose, dotted, parse, settings_from
+from aiq.experiment.compose import compose, compose_with_options, dotted, parse, settings_from
 from aiq.experiment.grid import refuse, refuse_axes, split, written
 from tests.cases import table
 
@@ -54,7 +54,7 @@ def test_a_setting_that_holds_a_secret_is_refused_and_not_repeated(override: str
 
 
 def test_options_are_recorded_by_their_place() -> None:
-    found = chosen_options(["experiment=deep_drb", "judge=[race]", "search=tavily", "seed=1"])
+    _, found = compose_with_options(["experiment=deep_drb", "judge=[race]", "search=tavily", "seed=1"])
     assert found.items() >= {"agent": "ai_q_deep", "judge.race": "race", "search": "tavily"}.items()
     assert "judge.fact" not in found
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import aiq
-from aiq.experiment.compose import chosen_options, settings_from
+from aiq.experiment.compose import compose_with_options, settings_from
 from aiq.experiment.resume import brought_up_to_date
 from aiq.runs.manifest import Manifest
 
@@ -24,7 +24,7 @@ def manifest(*, without: str = "", options: bool = True, **changes: Any) -> Mani
     for judge, target in changes.items():
         config["judge"][judge]["target"] = target
     return Manifest.model_validate(
-        {**stored, "config": config, "options": chosen_options(OVERRIDES) if options else {}}
+        {**stored, "config": config, "options": compose_with_options(OVERRIDES)[1] if options else {}}
     )
 
 
