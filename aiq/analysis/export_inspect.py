@@ -79,8 +79,8 @@ def _log(folder: RunFolder, manifest: Manifest, targets: "Samples") -> "EvalLog"
         status=_STATUS[manifest.status],
         eval=_spec(manifest, summary),
         results=EvalResults(
-            total_samples=summary.n_attempts,
-            completed_samples=summary.n_attempts - summary.n_errors,
+            total_samples=manifest.counts.get("attempts_planned", summary.n_attempts),
+            completed_samples=sum(sample.error is None for sample in samples),
             scores=[_metric(name, found, summary.n_samples) for name, found in summary.metrics.items()],
         ),
         stats=EvalStats(

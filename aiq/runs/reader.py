@@ -142,8 +142,11 @@ def read_state(folder: RunFolder) -> RunState:
 
 
 def summary_of(folder: RunFolder, manifest: Manifest) -> Summary:
-    """The numbers of a run: as it wrote them, or worked out from the rows of one that was cut off."""
-    if folder.summary_path.is_file():
+    """The numbers of a run: as it wrote them when it ended, or worked out from its rows.
+
+    A run that is `running` may have the numbers of an earlier start beside later rows.
+    """
+    if manifest.status != "running" and folder.summary_path.is_file():
         return folder.read_summary()
     return summarise(manifest, read_state(folder), run_seconds=0.0)
 
