@@ -89,13 +89,29 @@ def _metrics(summary: Summary) -> Iterator[tuple[str, float]]:
 
 
 def to_mlflow(run: Tracked, out: Path) -> str:
-    """Log the run into the MLflow store below `out` (`mlflow.db`, `artifacts/`), once; what opens it."""
+    """Log the run into the MLflow store below `out` (`mlflow.db`, `artifacts/`), once; what opens it.
+
+    Raises UserError where MLflow is not installed, and where it does not take the run: its experiment was deleted
+    there, or another version made the store.
+    """
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     try:
-        from mlflow import MlflowClient
-        from mlflow.entities import Metric, Param, RunTag
+        from mlflow.exceptions import MlflowException
+        from sqlalchemy.exc import SQLAlchemyError
     except ImportError as error:
         raise UserError(f"--format mlflow needs MLflow: pip install 'aiq-bench[mlflow]' ({error})") from None
+    try:
+        _log_to_mlflow(run, out)
+    except (MlflowException, SQLAlchemyError) as error:
+        why = str(error).splitlines()[0]
+        raise UserError(f"{out / 'mlflow.db'}: MLflow refuses the run ({why}); name another folder with --to") from None
+    return f"mlflow ui --backend-store-uri {shlex.quote(f'sqlite:///{out}/mlflow.db')}"
+
+
+def _log_to_mlflow(run: Tracked, out: Path) -> None:
+    from mlflow import MlflowClient
+    from mlflow.entities import Metric, Param, RunTag
+
     out.mkdir(parents=True, exist_ok=True)
     store = f"sqlite:///{(out / 'mlflow.db').absolute()}"
     client = MlflowClient(tracking_uri=store, registry_uri=store)
@@ -116,7 +132,6 @@ def to_mlflow(run: Tracked, out: Path) -> str:
         client.log_artifact(made, str(path))
     if ending := _MLFLOW_STATUS.get(run.status):  # else it is running, as it was created
         client.set_terminated(made, ending, ended)
-    return f"mlflow ui --backend-store-uri {shlex.quote(f'sqlite:///{out}/mlflow.db')}"
 
 
 def _key(name: str) -> str:

@@ -158,11 +158,9 @@ class RunFrames:
 
     def _scores(self) -> Iterator[Row]:
         for folder, manifest in zip(self.folders, self.manifests, strict=True):
-            hashes = manifest.hashes.judges
             scores = read_scores(folder, read_samples(folder, SampleRow.light))
             for score in (score for found in scores.values() for score in found):
-                if score.judge_hash == hashes.get(score.judge):
-                    yield _place(manifest) | _score(score)
+                yield _place(manifest) | _score(score)
 
 
 @dataclass(frozen=True, repr=False)

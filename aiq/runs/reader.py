@@ -82,11 +82,16 @@ def _attempts(folder: RunFolder) -> Iterator[SampleRow]:
 
 
 def read_scores(folder: RunFolder, samples: Mapping[SampleKey, SampleRow]) -> dict[SampleKey, list[ScoreRow]]:
-    """The last scores of these attempts, in the order of the files; a key without any has an empty list."""
+    """The last scores of these attempts, in the order of the files; a key without any has an empty list.
+
+    Scores of a judge that has changed since are left out, as in the run's summary.
+    """
     _say_torn(folder, "scores")
+    hashes = folder.read_manifest().hashes.judges
     found: dict[SampleKey, dict[tuple[str, str], ScoreRow]] = {key: {} for key in samples}
     for row in every_score(folder):
-        if row.key in samples and samples[row.key].attempt == row.attempt:
+        current = row.judge_hash == hashes.get(row.judge)
+        if current and row.key in samples and samples[row.key].attempt == row.attempt:
             found[row.key][row.judge, row.metric] = row
     return {key: list(scores.values()) for key, scores in found.items()}
 

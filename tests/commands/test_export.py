@@ -132,7 +132,7 @@ def test_trackers_are_told_config_intervals_spend_and_hashes(run: Path) -> None:
 
 
 @pytest.mark.slow
-def test_mlflow_holds_the_run_once(run: Path, tmp_path: Path) -> None:
+def test_mlflow_holds_the_run_once(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     client = pytest.importorskip("mlflow").MlflowClient
     text = (run / "manifest.json").read_text()
     for status in ("finished", "interrupted"):
@@ -147,6 +147,9 @@ def test_mlflow_holds_the_run_once(run: Path, tmp_path: Path) -> None:
     assert logged.data.params["llm.retry.attempts"] == str(told.parameters["llm.retry.attempts"])
     assert logged.data.tags["aiq.hashes.agent"] == told.tags["aiq.hashes.agent"]
     assert {file.path for file in store.list_artifacts(logged.info.run_id)} == {path.name for path in told.files}
+    store.delete_experiment(experiment.experiment_id)
+    assert main(["export", str(run), "--format", "mlflow", "--to", str(tmp_path / "ml")]) == 2
+    assert "MLflow refuses the run" in capsys.readouterr().err
 
 
 @pytest.mark.slow
