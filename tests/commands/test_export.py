@@ -16,6 +16,7 @@ from aiq.analysis.export_tables import inert
 from aiq.analysis.export_trackers import tracked
 from aiq.core.reports import Metric
 from aiq.runs.folder import RunFolder
+from aiq.runs.listing import listed
 from aiq.runs.manifest import JudgeSpec
 
 RUN = Path(__file__).resolve().parent.parent / "experiment" / "version_1"
@@ -210,6 +211,9 @@ def test_a_run_that_was_cut_off_is_exported_as_such(cut_off: Path, capsys: pytes
     )
     assert "run.seconds" not in told.metrics
     assert aiq.load_runs(cut_off).runs.n_attempts.tolist() == [8]
+    (results := cut_off.parent / "results").mkdir()
+    shutil.copytree(cut_off, results / "tiny" / "run")
+    assert [one.summarised for one in listed(str(results))] == [False]
 
 
 def test_what_each_metric_lacks_is_counted_by_metric(cut_off: Path) -> None:
