@@ -73,14 +73,14 @@ def _log(folder: RunFolder, manifest: Manifest, targets: "Samples") -> "EvalLog"
     samples = []
     with closing(EventReader(folder)) as events:
         for key in sorted(rows, key=lambda key: (natural(key.sample_id), key.epoch)):
-            current = [score for score in scores[key] if score.judge_hash == manifest.hashes.judges.get(score.judge)]
-            samples.append(condense_sample(_sample(manifest, rows[key], current, targets.get(key.sample_id), events)))
+            sample = _sample(manifest, rows[key], scores[key], targets.get(key.sample_id), events)
+            samples.append(condense_sample(sample))
     return EvalLog(
         status=_STATUS[manifest.status],
         eval=_spec(manifest, summary),
         results=EvalResults(
-            total_samples=summary.n_attempts,
-            completed_samples=summary.n_attempts - summary.n_errors,
+            total_samples=manifest.counts.get("attempts_planned", summary.n_attempts),
+            completed_samples=sum(sample.error is None for sample in samples),
             scores=[_metric(name, found, summary.n_samples) for name, found in summary.metrics.items()],
         ),
         stats=EvalStats(

@@ -6,6 +6,7 @@ artifacts, W&B an offline run that `wandb sync` can upload.
 """
 
 import os
+import shlex
 import shutil
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -15,12 +16,15 @@ from typing import Any, Final
 from aiq.core.base import Record
 from aiq.core.errors import UserError
 from aiq.runs.folder import RunFolder
+from aiq.runs.manifest import RunStatus
 from aiq.runs.reader import summary_of
 from aiq.runs.summary import Summary
 
 _IDENTITY: Final = {
-    *("run_id", "status", "dataset", "clock", "offline", "git_revision", "hashes", "models", "sweep"),
+    *("run_id", "status", "started", "finished", "clock", "offline", "git_revision"),
+    *("dataset", "hashes", "models", "sweep"),
 }
+_MLFLOW_STATUS: Final = {"finished": "FINISHED", "interrupted": "KILLED", "failed": "FAILED"}
 _LONGEST: Final = 6000  # characters of a parameter's value in MLflow; of a tag's 8,000
 _AT_ONCE: Final = 100  # parameters in one request to MLflow; a thousand metrics may go with them
 
@@ -36,7 +40,7 @@ class Tracked(Record):
     files: tuple[Path, ...]
     started: float
     finished: float
-    failed: bool
+    status: RunStatus
 
 
 def tracked(folder: RunFolder) -> Tracked:
@@ -53,7 +57,7 @@ def tracked(folder: RunFolder) -> Tracked:
         files=tuple(path for path in files if path.is_file()),
         started=started.timestamp(),
         finished=(datetime.fromisoformat(manifest.finished) if manifest.finished else started).timestamp(),
-        failed=manifest.status != "finished",
+        status=manifest.status,
     )
 
 
@@ -85,13 +89,29 @@ def _metrics(summary: Summary) -> Iterator[tuple[str, float]]:
 
 
 def to_mlflow(run: Tracked, out: Path) -> str:
-    """Log the run into the MLflow store below `out` (`mlflow.db`, `artifacts/`), once; what opens it."""
+    """Log the run into the MLflow store below `out` (`mlflow.db`, `artifacts/`), once; what opens it.
+
+    Raises UserError where MLflow is not installed, and where it does not take the run: its experiment was deleted
+    there, or another version made the store.
+    """
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     try:
-        from mlflow import MlflowClient
-        from mlflow.entities import Metric, Param, RunTag
+        from mlflow.exceptions import MlflowException
+        from sqlalchemy.exc import SQLAlchemyError
     except ImportError as error:
         raise UserError(f"--format mlflow needs MLflow: pip install 'aiq-bench[mlflow]' ({error})") from None
+    try:
+        _log_to_mlflow(run, out)
+    except (MlflowException, SQLAlchemyError) as error:
+        why = str(error).splitlines()[0]
+        raise UserError(f"{out / 'mlflow.db'}: MLflow refuses the run ({why}); name another folder with --to") from None
+    return f"mlflow ui --backend-store-uri {shlex.quote(f'sqlite:///{out}/mlflow.db')}"
+
+
+def _log_to_mlflow(run: Tracked, out: Path) -> None:
+    from mlflow import MlflowClient
+    from mlflow.entities import Metric, Param, RunTag
+
     out.mkdir(parents=True, exist_ok=True)
     store = f"sqlite:///{(out / 'mlflow.db').absolute()}"
     client = MlflowClient(tracking_uri=store, registry_uri=store)
@@ -110,8 +130,8 @@ def to_mlflow(run: Tracked, out: Path) -> str:
         client.log_batch(made, metrics=metrics[part], params=parameters[part], tags=tags[part])
     for path in run.files:
         client.log_artifact(made, str(path))
-    client.set_terminated(made, "FAILED" if run.failed else "FINISHED", ended)
-    return f"mlflow ui --backend-store-uri sqlite:///{out / 'mlflow.db'}"
+    if ending := _MLFLOW_STATUS.get(run.status):  # else it is running, as it was created
+        client.set_terminated(made, ending, ended)
 
 
 def _key(name: str) -> str:
@@ -129,6 +149,7 @@ def to_wandb(run: Tracked, out: Path) -> str:
     settings = wandb.Settings(
         mode="offline",
         silent=True,
+        host="",  # else the name of this machine
         console="off",
         disable_git=True,
         disable_code=True,
@@ -151,5 +172,6 @@ def to_wandb(run: Tracked, out: Path) -> str:
         for path in run.files:  # into the offline run's own folder: an artifact would lie in the user's cache
             made.save(shutil.copy(path, made.dir), base_path=made.dir, policy="end")
         place = Path(made.dir).parent
+        made.finish(exit_code=int(run.status != "finished"))
     wandb.teardown()  # only then is the run's file whole
-    return f"wandb sync {place}"
+    return f"wandb sync {shlex.quote(str(place))}"

@@ -11,6 +11,7 @@ RUN is a run (a folder, an id, `latest`, an experiment's name for its latest run
 runs, or a pattern of such. `aiq export drb RUN --out DIR` is the last line as earlier versions wrote it.
 """
 
+import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
@@ -88,7 +89,7 @@ def _files(frames: "RunFrames", kind: Any, out: Path) -> Iterator[str]:
         for folder in frames.folders:
             path, problem = export_inspect.export(folder, out)
             yield f"{path}{f': without targets: {problem}' if problem else ''}"
-        yield f"inspect view --log-dir {out}"
+        yield f"inspect view --log-dir {shlex.quote(str(out))}"
     else:
         from aiq.analysis.export_trackers import to_mlflow, to_wandb, tracked
 

@@ -137,7 +137,7 @@ class RunFolder:
 
     def read_summary(self) -> Summary:
         """Raises UserError when the run has none yet or it is not one of ours."""
-        absent = f"{self.path} has no summary.json yet: the run was cut off; resume it with resume={self.path}"
+        absent = f"{self.path} has no summary.json yet: it is running, or was cut off; then aiq run resume={self.path}"
         return read_record(self.summary_path, Summary, absent)
 
     def write_summary(self, summary: Summary) -> None:

@@ -53,6 +53,24 @@ COLUMNS: Final[Mapping[str, Sequence[str]]] = {
 }
 """The columns of each frame that are always there. `docs/reference/frames.md` says what they mean."""
 
+_MAY_LACK: Final = {
+    *("run_seconds", "attempt_seconds", "agent_cost_usd", "judge_cost_usd", "cost_usd"),
+    *(
+        "mean",
+        "ci_low",
+        "ci_high",
+        "least",
+        "greatest",
+        "failed",
+        "unjudged",
+        "not_applicable",
+        "bound_low",
+        "bound_high",
+    ),
+    *("value", "numerator", "denominator"),
+}
+"""Numbers that a row may lack: NaN, and of type float also where every row lacks them."""
+
 
 @dataclass(frozen=True)
 class RunFrames:
@@ -97,7 +115,8 @@ class RunFrames:
         found = list(rows)
         axes = {f"axis.{axis}": None for manifest in self.manifests for axis in _axes(manifest)}
         tags = sorted({column for row in found for column in row if column.startswith("tag.")})
-        return DataFrame(found, columns=[*COLUMNS[name], *axes, *tags])
+        frame = DataFrame(found, columns=[*COLUMNS[name], *axes, *tags])
+        return frame.astype(dict.fromkeys(_MAY_LACK & set(COLUMNS[name]), float))
 
     def _runs(self) -> Iterator[Row]:
         for folder, manifest, summary in zip(self.folders, self.manifests, self.summaries, strict=True):
@@ -158,11 +177,9 @@ class RunFrames:
 
     def _scores(self) -> Iterator[Row]:
         for folder, manifest in zip(self.folders, self.manifests, strict=True):
-            hashes = manifest.hashes.judges
             scores = read_scores(folder, read_samples(folder, SampleRow.light))
             for score in (score for found in scores.values() for score in found):
-                if score.judge_hash == hashes.get(score.judge):
-                    yield _place(manifest) | _score(score)
+                yield _place(manifest) | _score(score)
 
 
 @dataclass(frozen=True, repr=False)

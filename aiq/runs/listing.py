@@ -65,7 +65,8 @@ def _read(files: Iterable[Path]) -> Iterator[Listed]:
 
 def _run(folder: RunFolder) -> Listed:
     manifest = folder.read_manifest()
-    summary = folder.read_summary() if folder.summary_path.is_file() else None
+    ended = manifest.status != "running" and folder.summary_path.is_file()  # else the numbers are an earlier start's
+    summary = folder.read_summary() if ended else None
     metric, score = next(iter(summary.metrics.items()), (None, None)) if summary else (None, None)
     return Listed(
         kind="run",

@@ -82,11 +82,16 @@ def _attempts(folder: RunFolder) -> Iterator[SampleRow]:
 
 
 def read_scores(folder: RunFolder, samples: Mapping[SampleKey, SampleRow]) -> dict[SampleKey, list[ScoreRow]]:
-    """The last scores of these attempts, in the order of the files; a key without any has an empty list."""
+    """The last scores of these attempts, in the order of the files; a key without any has an empty list.
+
+    Scores of a judge that has changed since are left out, as in the run's summary.
+    """
     _say_torn(folder, "scores")
+    hashes = folder.read_manifest().hashes.judges
     found: dict[SampleKey, dict[tuple[str, str], ScoreRow]] = {key: {} for key in samples}
     for row in every_score(folder):
-        if row.key in samples and samples[row.key].attempt == row.attempt:
+        current = row.judge_hash == hashes.get(row.judge)
+        if current and row.key in samples and samples[row.key].attempt == row.attempt:
             found[row.key][row.judge, row.metric] = row
     return {key: list(scores.values()) for key, scores in found.items()}
 
@@ -142,8 +147,11 @@ def read_state(folder: RunFolder) -> RunState:
 
 
 def summary_of(folder: RunFolder, manifest: Manifest) -> Summary:
-    """The numbers of a run: as it wrote them, or worked out from the rows of one that was cut off."""
-    if folder.summary_path.is_file():
+    """The numbers of a run: as it wrote them when it ended, or worked out from its rows.
+
+    A run that is `running` may have the numbers of an earlier start beside later rows.
+    """
+    if manifest.status != "running" and folder.summary_path.is_file():
         return folder.read_summary()
     return summarise(manifest, read_state(folder), run_seconds=0.0)
 

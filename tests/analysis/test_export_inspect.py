@@ -23,7 +23,10 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder]:
-    """Two questions twice; at the first one a limit was reached, at the second one the agent and a judge failed."""
+    """Two questions twice; at the first one a limit was reached, at the second one the agent and a judge failed.
+
+    The other attempt at the second one was cancelled.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("inspect"))
         assert main(["run", "experiment=full_freshqa", "limit=2", "epochs=2", "runner.progress=false"]) == 0
@@ -31,6 +34,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder]:
         rows = [json.loads(line) for line in folder.samples_path.read_text().splitlines()]
         changes: dict[tuple[str, int], dict[str, Any]] = {
             ("1", 2): {"status": "limit", "error": {"type": "LimitReached", "message": "limits.sample_seconds=9"}},
+            ("2", 1): {"status": "cancelled", "error": {"type": "CancelledError", "message": "stopped"}},
             ("2", 2): {"status": "failed", "error": {"type": "ValueError", "message": "broken"}},
         }
         rows = [row | changes.get((row["sample_id"], row["epoch"]), {}) for row in rows]
@@ -61,6 +65,7 @@ def test_the_log_has_the_numbers_of_the_run(run: RunFolder, read: Any) -> None:
         for score in read.results.scores
         for found in [summary.metrics[score.name]]
     } == {name: found.mean for name, found in summary.metrics.items()}
+    assert (read.results.total_samples, read.results.completed_samples) == (4, 2)
     assert read.eval.metadata["aiq"]["hashes"]["config"] == run.read_manifest().hashes.config
 
 

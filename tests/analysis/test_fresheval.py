@@ -11,6 +11,7 @@ from aiq.analysis.fresheval import fresheval_tables
 from aiq.core.errors import UserError
 from aiq.runs.folder import RunFolder
 
+VERSION_1 = Path(__file__).resolve().parent.parent / "experiment" / "version_1"
 TIMING = {"started": "2026-11-01T09:00:00+00:00", "seconds": 1.0}
 
 
@@ -30,6 +31,9 @@ def score(key: str, value: float | None, epoch: int = 1, **more: Any) -> dict[st
 
 
 def run_of(path: Path, samples: list[dict[str, Any]], scores: list[dict[str, Any]]) -> RunFolder:
+    manifest = json.loads((VERSION_1 / "manifest.json").read_text())
+    manifest["hashes"]["judges"] = {"fresheval": "j", "other": "j"}
+    (path / "manifest.json").write_text(json.dumps(manifest))
     for name, rows in (("samples", samples), ("scores", scores)):
         (path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return RunFolder(path)
@@ -48,6 +52,7 @@ def test_kinds_and_splits_counted_by_hand(tmp_path: Path) -> None:
     scores = [
         *[score("1", 0), score("1", 1), score("2", 0), score("3", 1), score("4", 0, status="agent_failed")],
         *[score("5", 1), score("5", 0, 2), score("6", None), score("2", 1, attempt=2)],
+        score("1", 0, judge_hash="before its prompt changed"),
     ]
     (table,) = fresheval_tables(run_of(tmp_path, samples, scores))
     found = {(k, s): (cell.percent, cell.n) for k, cells in table.accuracies.items() for s, cell in cells.items()}

@@ -4,6 +4,7 @@ import importlib.util
 import json
 import re
 import shutil
+import socket
 from pathlib import Path
 
 import pandas as pd
@@ -15,6 +16,7 @@ from aiq.analysis.export_tables import inert
 from aiq.analysis.export_trackers import tracked
 from aiq.core.reports import Metric
 from aiq.runs.folder import RunFolder
+from aiq.runs.listing import listed
 from aiq.runs.manifest import JudgeSpec
 
 RUN = Path(__file__).resolve().parent.parent / "experiment" / "version_1"
@@ -44,9 +46,9 @@ def run(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture
-def cut_off(run: Path) -> Path:
-    """The run in the layout of today, killed before it had a summary."""
+@pytest.fixture(params=["at its first start", "when it was resumed"])
+def cut_off(run: Path, request: pytest.FixtureRequest) -> Path:
+    """The run in the layout of today, killed: it has no summary, or one of fewer attempts."""
     folder = RunFolder(run)
     manifest = folder.read_manifest()
     metrics = (
@@ -56,7 +58,10 @@ def cut_off(run: Path) -> Path:
     )
     judge = JudgeSpec(name="letters", version="1", hash=manifest.hashes.judges["letters"], metrics=metrics)
     folder.write_manifest(manifest.with_judges([judge]).model_copy(update={"status": "running"}))
-    folder.summary_path.unlink()
+    if request.param == "at its first start":
+        folder.summary_path.unlink()
+    else:
+        folder.write_summary(folder.read_summary().model_copy(update={"n_attempts": 1, "metrics": {}}))
     return run
 
 
@@ -123,36 +128,46 @@ def test_trackers_are_told_config_intervals_spend_and_hashes(run: Path) -> None:
     assert told.metrics["spend.agent.calls"] == summary["usage"]["agent"]["total"]["calls"]
     assert told.tags["aiq.hashes.agent"] == manifest["hashes"]["agent"]
     assert told.tags["aiq.dataset.fingerprint"] == manifest["dataset"]["fingerprint"]
+    assert told.tags["aiq.started"] == manifest["started"]
     assert {path.name for path in told.files} >= {"summary.json", "manifest.json"}
 
 
 @pytest.mark.slow
-def test_mlflow_holds_the_run_once(run: Path, tmp_path: Path) -> None:
+def test_mlflow_holds_the_run_once(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     client = pytest.importorskip("mlflow").MlflowClient
-    for _ in range(2):
+    text = (run / "manifest.json").read_text()
+    for status in ("finished", "interrupted"):
+        (run / "manifest.json").write_text(text.replace('"status": "finished"', f'"status": "{status}"'))
         assert main(["export", str(run), "--format", "mlflow", "--to", str(tmp_path / "ml")]) == 0
     store = client(f"sqlite:///{tmp_path / 'ml' / 'mlflow.db'}")
     (experiment,) = [found for found in store.search_experiments() if found.name != "Default"]
     (logged,) = store.search_runs([experiment.experiment_id])
     told = tracked(RunFolder(run))
-    assert logged.info.status == "FINISHED"
+    assert logged.info.status == "KILLED"
     assert logged.data.metrics == pytest.approx(told.metrics)
     assert logged.data.params["llm.retry.attempts"] == str(told.parameters["llm.retry.attempts"])
     assert logged.data.tags["aiq.hashes.agent"] == told.tags["aiq.hashes.agent"]
     assert {file.path for file in store.list_artifacts(logged.info.run_id)} == {path.name for path in told.files}
+    store.delete_experiment(experiment.experiment_id)
+    assert main(["export", str(run), "--format", "mlflow", "--to", str(tmp_path / "ml")]) == 2
+    assert "MLflow refuses the run" in capsys.readouterr().err
 
 
 @pytest.mark.slow
-def test_wandb_writes_an_offline_run(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wandb_writes_an_offline_run(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("wandb")
+    monkeypatch.setattr(socket, "gethostname", lambda: "this-machine")
     manifest = json.loads((run / "manifest.json").read_text())
-    point = {"run_id": "sweep/1", "sweep": {"id": "sweep", "job": 1, "axes": {"seed": "2"}}}
+    point = {"run_id": "sweep/1", "status": "interrupted", "sweep": {"id": "sweep", "job": 1, "axes": {"seed": "2"}}}
     (run / "manifest.json").write_text(json.dumps({**manifest, **point}))
     assert main(["export", str(run), "--format", "wandb", "--to", str(tmp_path / "wb")]) == 0
     folder = Path(capsys.readouterr().out.splitlines()[-1].removeprefix("wandb sync "))
     (log,) = folder.glob("*.wandb")
     told, held = tracked(RunFolder(run)), log.read_bytes()
     assert [name for name in (*told.metrics, *told.parameters, *told.tags) if name.encode() not in held] == []
+    assert b"this-machine" not in held
     assert {path.name for path in (folder / "files").iterdir()} >= {path.name for path in told.files}
 
 
@@ -189,12 +204,16 @@ def test_a_run_that_was_cut_off_is_exported_as_such(cut_off: Path, capsys: pytes
     assert "the run is running, not finished" in text
     assert "## Attempts without a judgement" in text
     told = tracked(RunFolder(cut_off))
-    assert told.failed
+    assert told.status == "running"
     assert (
         told.metrics["letters.count"]
         == json.loads((RUN / "summary.json").read_text())["metrics"]["letters.count"]["mean"]
     )
     assert "run.seconds" not in told.metrics
+    assert aiq.load_runs(cut_off).runs.n_attempts.tolist() == [8]
+    (results := cut_off.parent / "results").mkdir()
+    shutil.copytree(cut_off, results / "tiny" / "run")
+    assert [one.summarised for one in listed(str(results))] == [False]
 
 
 def test_what_each_metric_lacks_is_counted_by_metric(cut_off: Path) -> None:

@@ -71,6 +71,7 @@ def test_scores_of_a_judge_that_has_changed_are_left_out(tmp_path: Path) -> None
     scores = aiq.load_runs(run).scores
     assert len(scores) == 0
     assert list(scores.columns) == list(COLUMNS["scores"])
+    assert scores.value.dtype == float
 
 
 NAMES = {
