@@ -55,19 +55,8 @@ COLUMNS: Final[Mapping[str, Sequence[str]]] = {
 
 _MAY_LACK: Final = {
     *("run_seconds", "attempt_seconds", "agent_cost_usd", "judge_cost_usd", "cost_usd"),
-    *(
-        "mean",
-        "ci_low",
-        "ci_high",
-        "least",
-        "greatest",
-        "failed",
-        "unjudged",
-        "not_applicable",
-        "bound_low",
-        "bound_high",
-    ),
-    *("value", "numerator", "denominator"),
+    *("mean", "ci_low", "ci_high", "least", "greatest", "bound_low", "bound_high"),
+    *("failed", "unjudged", "not_applicable", "value", "numerator", "denominator"),
 }
 """Numbers that a row may lack: NaN, and of type float also where every row lacks them."""
 
