@@ -1,14 +1,11 @@
 """Every threshold of AI-Q: type, range and meaning. The defaults are in `conf/agent/ai_q.yaml`."""
 
-from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from aiq.agents.toolkit.compaction import CompactionSettings, PruningSettings
-from aiq.core.files import resolve
-from aiq.core.prompts import Prompts
-from aiq.core.samples import DataSources
+from aiq.agents.toolkit.settings import ResearchSettings
 from aiq.core.settings import Settings
 
 
@@ -90,7 +87,7 @@ def plain(text: str) -> str:
     return " ".join(text.translate(_APOSTROPHES).lower().split())
 
 
-class AiqSettings(Settings):
+class AiqSettings(ResearchSettings):
     entry: Literal["chat", "shallow", "deep"] = Field(
         description="chat: the whole graph; shallow or deep: one researcher alone"
     )
@@ -99,17 +96,8 @@ class AiqSettings(Settings):
     )
     enable_clarifier: bool = Field(description="a plan (and questions) before deep research")
     max_history: int = Field(ge=1, description="messages of the conversation that are kept")
-    data_sources: DataSources = Field(description="ids such as [web], where a question names none; null: all, []: none")
-    prompts_dir: str | None = Field(
-        description="a folder of templates that take the place of shipped ones of the same name"
-    )
     intent: IntentSettings = Field(description="the first classification")
     escalation: EscalationSettings = Field(description="from shallow to deep")
     clarifier: ClarifierSettings = Field(description="questions and the plan before deep research")
     shallow: ShallowSettings = Field(description="the shallow researcher")
     deep: DeepSettings = Field(description="the deep researcher")
-
-    def prompts(self) -> Prompts:
-        """The templates in use. Raises ConfigError for a `prompts_dir` that does not fit."""
-        variants = None if self.prompts_dir is None else resolve(self.prompts_dir)
-        return Prompts(Path(__file__).parent / "prompts", variants, "agent.prompts_dir")

@@ -1,13 +1,10 @@
 """Every threshold of the planner: type, range and meaning. The defaults are in `conf/agent/planner.yaml`."""
 
-from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 
-from aiq.core.files import resolve
-from aiq.core.prompts import Prompts
-from aiq.core.samples import DataSources
+from aiq.agents.toolkit.settings import ResearchSettings
 from aiq.core.settings import Count, NotNegative, OneOrMore, Positive, Settings, Share
 
 PAGE_LIMIT = 100
@@ -70,7 +67,7 @@ class PoolSettings(Settings):
     document_chars: Count = Field(description="of an opened page")
 
 
-class PlannerSettings(Settings):
+class PlannerSettings(ResearchSettings):
     policy: Literal["document", "strict_source"] = Field(
         description="which safeguards the plan goes through: document lets validators and gap analyzers run, "
         "strict_source writes the report as soon as there are aggregations and nothing is to be scanned"
@@ -81,11 +78,7 @@ class PlannerSettings(Settings):
         description="iterations with data and without a new finding, after which it is written"
     )
     validator_findings: Count = Field(description="findings that validator and gap analyzer are shown")
-    data_sources: DataSources = Field(description="ids such as [web], where a question names none; null: all, []: none")
     subagents: OneOrMore = Field(description="sub-agents of your own, as package.module:Class, beside the eight")
-    prompts_dir: str | None = Field(
-        description="a folder of templates that take the place of shipped ones of the same name"
-    )
     calls: CallSettings = Field(description="of tools and sub-agents")
     fields: FieldSettings = Field(description="of documents, by name")
     decomposer: DecomposerSettings = Field(description="sub-questions")
@@ -93,8 +86,3 @@ class PlannerSettings(Settings):
     scanner: ScannerSettings = Field(description="of all documents, and of the extractor")
     synthesizer: SynthesizerSettings = Field(description="the report")
     pool: PoolSettings = Field(description="of web pages, where no tool pages through documents")
-
-    def prompts(self) -> Prompts:
-        """The templates in use. Raises ConfigError for a `prompts_dir` that does not fit."""
-        variants = None if self.prompts_dir is None else resolve(self.prompts_dir)
-        return Prompts(Path(__file__).parent / "prompts", variants, "agent.prompts_dir")

@@ -5,15 +5,12 @@ decides (`rules.strategy_preset`), and without a strategy `WITHOUT_STRATEGY` doe
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
 from aiq.agents.shannon.rules import strategy_preset
-from aiq.core.files import resolve
-from aiq.core.prompts import Prompts
-from aiq.core.samples import DataSources
+from aiq.agents.toolkit.settings import ResearchSettings
 from aiq.core.settings import Count, Positive, Settings, Share
 
 Tier = Literal["small", "medium", "large"]
@@ -170,7 +167,7 @@ class VerificationSettings(Settings):
     unsupported_below: Share = Field(description="confidence of a claim that counts as unsupported")
 
 
-class ShannonSettings(Settings):
+class ShannonSettings(ResearchSettings):
     research_strategy: Literal["quick", "standard", "deep", "academic"] | None = Field(
         description="what the settings below that are null follow; null: none"
     )
@@ -195,10 +192,6 @@ class ShannonSettings(Settings):
     gap_model_tier: Tier | None = Field(description="of that which rewrites it once gaps are filled; null: the same")
     model_tier: Tier | None = Field(description="of agents; null: by complexity, small below 0.3, medium below 0.5")
     force_research: bool = Field(description="every subtask gets search and fetch tools, suggested or not")
-    data_sources: DataSources = Field(description="ids such as [web], where a question names none; null: all, []: none")
-    prompts_dir: str | None = Field(
-        description="a folder of templates that take the place of shipped ones of the same name"
-    )
     memory: MemorySettings = Field(description="earlier turns of the conversation")
     compression: CompressionSettings = Field(description="of a long conversation")
     refine: RefineSettings = Field(description="the query, its areas and its entity")
@@ -214,8 +207,3 @@ class ShannonSettings(Settings):
         """The value of a setting that may be null: its own, else the strategy's, else `otherwise` or without one."""
         own, preset = getattr(self, name), strategy_preset(self.research_strategy)
         return preset.get(name, otherwise or WITHOUT_STRATEGY[name]) if own is None else own
-
-    def prompts(self) -> Prompts:
-        """The templates in use. Raises ConfigError for a `prompts_dir` that does not fit."""
-        variants = None if self.prompts_dir is None else resolve(self.prompts_dir)
-        return Prompts(Path(__file__).parent / "prompts", variants, "agent.prompts_dir")
