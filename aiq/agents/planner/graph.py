@@ -154,7 +154,12 @@ class PlannerGraph:
         return {"route": route, "why": cause}
 
     async def synthesis(self, state: PlannerState) -> Changes:
-        """The report. Where the completion check leads here, that is an iteration whose plan is the synthesizer."""
+        """The report. Where the completion check leads here, that is an iteration whose plan is the synthesizer.
+
+        Raises AgentError where there are tools and nothing is known from any, unless a limit is why.
+        """
+        if state.tools.names and not state.has_material and not current().cut_short:
+            raise AgentError(f"nothing was found that a report could be written from: {state.why}")
         if state.decision.agents != (SYNTHESIZER,) and state.iteration < self._settings.max_iterations:
             state = state.model_copy(update={"iteration": state.iteration + 1})
         agent = self._registry.get(SYNTHESIZER)

@@ -240,4 +240,4 @@ class PlannerState(BaseModel):
     @property
     def has_material(self) -> bool:
         """Whether there is anything to write a report from."""
-        return bool(self.aggregations or self.findings or self.calls)
+        return bool(self.aggregations or self.findings or self.calls or self.documents)

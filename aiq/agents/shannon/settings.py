@@ -56,7 +56,7 @@ class CompressionSettings(Settings):
 
 
 class RefineSettings(Settings):
-    enabled: bool = Field(description="refine the query; false: research it as it is, as its only area")
+    enabled: bool = Field(description="refine the query; false: research it as it is, without areas")
     tier: Tier = Field(description="of the model that refines")
     min_areas: Count = Field(description="research areas that are asked for, at least")
     max_areas: Count = Field(description="and at most")

@@ -9,7 +9,7 @@ from aiq.agents.planner.graph import PlannerGraph
 from aiq.agents.planner.settings import PlannerSettings
 from aiq.agents.planner.state import FirstPlan, PlannerDecision, plan_form
 from aiq.agents.toolkit.structured import schema_of
-from aiq.core.errors import LimitReached, ModelError, RunAborted, ToolError, ToolErrorKind
+from aiq.core.errors import AgentError, LimitReached, ModelError, RunAborted, ToolError, ToolErrorKind
 from aiq.core.events import AgentFinished, AgentStarted, Decision, Recovery
 from aiq.core.tools import ToolResult
 from aiq.core.usage import Limits
@@ -26,6 +26,8 @@ from tests.agents.planner.conftest import (
     roles,
 )
 from tests.settings import configured
+
+BROKEN = ToolError(ToolErrorKind.FAILED, "it broke")
 
 
 def decisions(bench: Bench, name: str) -> list[Any]:
@@ -108,11 +110,25 @@ async def test_the_validator_is_reached_by_the_document_and_not_by_the_source() 
 
 
 async def test_a_failed_call_is_skipped_and_logged_by_its_category() -> None:
-    tool = Pages([ToolError(ToolErrorKind.FAILED, "it broke")])
-    plans = [plan("decomposer", tools=[("pages", {})]), plan(next_action="complete")]
+    tool = Pages([BROKEN, {"documents": [{"id": "a"}]}])
+    plans = [plan("decomposer", tools=[("pages", {}), ("pages", {"page_size": 5})])]
     async with planned(roles(plans), tool) as (report, bench):
         assert recovered(bench)["mcp_tool_error"] == "pages: it broke"
-        assert (report.extras["documents"], report.extras["sub_questions"]) == (0, QUESTIONS)
+        assert (report.extras["documents"], report.extras["sub_questions"]) == (1, QUESTIONS)
+
+
+@pytest.mark.parametrize(
+    ("plans", "why"),
+    [
+        ([plan("decomposer", tools=[("pages", {})]), plan(next_action="complete")], "nothing is planned"),
+        ([plan("scanner", tools=[("pages", {})])], "max iterations: 2"),
+        (["no plan"], "the planner failed: no reply, repaired or not, is a plan"),
+    ],
+)
+async def test_no_report_is_made_of_nothing(plans: list[Any], why: str) -> None:
+    with pytest.raises(AgentError, match=f"nothing was found that a report could be written from: {why}"):
+        async with planned(roles(plans), Pages([BROKEN]), max_iterations=2 if len(plans) == 1 else 10):
+            pass
 
 
 async def test_what_may_pass_is_tried_again() -> None:

@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from aiq.core.errors import AgentError
 from tests.agents.shannon.runs import (
     AREAS,
+    CALL,
     QUICK,
     Ran,
     Said,
@@ -185,7 +187,18 @@ async def test_a_report_that_was_rewritten_whole_is_whole() -> None:
     assert ran.extras["gap_iterations"] == 1
 
 
-CALL = '<tool_call>{"name": "web_search_tool", "arguments": {"query": "x"}}</tool_call>'
+async def test_a_rewrite_that_is_cut_off_takes_the_place_of_no_whole_report() -> None:
+    first = WHOLE.partition("### Trade")[0].strip()
+    said = in_order(first, completion("And then", reason="length"))
+    ran = await write(said, {"gap_filling_enabled": True, "gap_filling_max_iterations": 1})
+    assert (ran.report.outcome, ran.recovered) == ("ok", ["rewrite_cut_off"])
+    assert ran.report.raw_text.startswith(first)
+
+
+@pytest.mark.parametrize("researcher", [500, " ", CALL])
+async def test_no_report_is_made_of_nothing(researcher: Said) -> None:
+    with pytest.raises(AgentError, match="there is nothing to write a report from: no agent has found anything"):
+        await research({"researcher": researcher}, found="")
 
 
 @pytest.mark.parametrize("said", [500, " \n", CALL])
