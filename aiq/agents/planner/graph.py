@@ -30,6 +30,7 @@ from aiq.agents.toolkit.structured import StructuredCall
 from aiq.agents.toolkit.subagents import as_agent, gather_ordered
 from aiq.core.errors import AgentError, AiqError, LimitReached, ModelError, UserError
 from aiq.core.events import Decision, Recovery, Round, StageChanged
+from aiq.core.models import retrying
 from aiq.core.prompts import Prompts
 from aiq.core.session import current, nested_call
 
@@ -176,12 +177,13 @@ class PlannerGraph:
         )
         options = {"seconds": self._settings.calls.timeout_seconds}
         call = StructuredCall("planner.planner", form, self._prompts, "planner", options, repair="repair.j2")
-        plan = await call.ask(
-            state=state,
-            max_iterations=self._settings.max_iterations,
-            sub_agents=self._registry.listing(),
-            tools=state.tools.listing(),
-        )
+        with retrying(self._settings.calls.retries):
+            plan = await call.ask(
+                state=state,
+                max_iterations=self._settings.max_iterations,
+                sub_agents=self._registry.listing(),
+                tools=state.tools.listing(),
+            )
         if plan is None:
             raise AgentError("no reply, repaired or not, is a plan")
         said = plan.model_dump()

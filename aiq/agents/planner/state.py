@@ -229,6 +229,11 @@ class PlannerState(BaseModel):
     error: str = ""
 
     @property
+    def conversation(self) -> str:
+        """What was said before the question, as prompts show it."""
+        return "\n".join(f"{turn.speaker}: {turn.text}" for turn in self.history)
+
+    @property
     def docs_fetched(self) -> int:
         """Distinct documents: those of an aggregation's samples and those of a scan count once."""
         return len(self.documents)

@@ -164,6 +164,8 @@ async def test_a_planner_that_fails_leaves_the_report_to_what_there_is(said: Any
         assert decisions(bench, "plan")[-1].cause.startswith("the planner failed")
         assert report.extras["iterations"] == 2
         assert bench.endpoint.of("planner.synthesizer")
+        sends = 1 + {"no plan": 2, 500: 1 + 2}[said]  # asked and repaired; or sent again as often as a call may be
+        assert len(bench.endpoint.of("planner.planner")) == sends
 
 
 @pytest.mark.parametrize(("status", "raised"), [(404, RunAborted), (400, ModelError)])
@@ -178,6 +180,14 @@ async def test_limits_pass_through(calls: int) -> None:
     with pytest.raises(LimitReached):
         async with planned(roles([FIRST, plan("scanner")]), limits=configured(Limits, sample_model_calls=calls)):
             pass
+
+
+async def test_what_is_kept_for_the_report_is_not_spent_on_the_batches_of_a_scan() -> None:
+    limits = configured(Limits, sample_model_calls=6, on_limit="synthesize")
+    async with planned(roles([FIRST, plan("scanner")]), limits=limits) as (report, bench):
+        assert report.extras["documents"] == 165
+        assert [len(bench.endpoint.of(f"planner.{role}")) for role in ("scanner", "synthesizer")] == [2, 1]
+        assert recovered(bench)["no_findings"].startswith("scanner failed: limits.sample_model_calls=6")
 
 
 async def test_after_the_last_iteration_the_report_is_written() -> None:
@@ -258,3 +268,10 @@ async def test_the_graph_reads_like_the_documents_diagram() -> None:
         ("check_completion", "__end__"),
         ("synthesis", "__end__"),
     }
+
+
+async def test_what_reads_and_writes_sees_the_conversation_that_the_question_goes_on() -> None:
+    history = [{"speaker": "user", "text": "Which robots are built in Pune?"}]
+    async with planned(roles([FIRST, plan("scanner")]), asked={"history": history}) as (_, bench):
+        for role in ("planner", "decomposer", "scanner", "synthesizer"):
+            assert "user: Which robots are built in Pune?" in bench.endpoint.of(f"planner.{role}")[-1].last_user
