@@ -194,7 +194,9 @@ class ShannonSettings(Settings):
     synthesis_model_tier: Tier = Field(description="of the model that writes the report")
     gap_model_tier: Tier | None = Field(description="of that which rewrites it once gaps are filled; null: the same")
     model_tier: Tier | None = Field(description="of agents; null: by complexity, small below 0.3, medium below 0.5")
-    force_research: bool = Field(description="every subtask gets search and fetch tools, suggested or not")
+    force_research: bool = Field(
+        description="subtasks outside of loops get search and fetch tools, suggested or not; loops always have them"
+    )
     data_sources: DataSources = Field(description="ids such as [web], where a question names none; null: all, []: none")
     prompts_dir: str | None = Field(
         description="a folder of templates that take the place of shipped ones of the same name"
