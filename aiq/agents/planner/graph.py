@@ -160,7 +160,8 @@ class PlannerGraph:
         Raises AgentError where there are tools and nothing is known from any, unless a limit is why.
         """
         if state.tools.names and not state.has_material and not current().cut_short:
-            raise AgentError(f"nothing was found that a report could be written from: {state.why}")
+            why = next((outcome.error for outcome in state.outcomes if outcome.failed), state.why)
+            raise AgentError(f"nothing was found that a report could be written from: {why}")
         if state.decision.agents != (SYNTHESIZER,) and state.iteration < self._settings.max_iterations:
             state = state.model_copy(update={"iteration": state.iteration + 1})
         agent = self._registry.get(SYNTHESIZER)
