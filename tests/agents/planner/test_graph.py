@@ -121,7 +121,7 @@ async def test_a_failed_call_is_skipped_and_logged_by_its_category() -> None:
     ("plans", "why"),
     [
         ([plan("decomposer", tools=[("pages", {})]), plan(next_action="complete")], "nothing is planned"),
-        ([plan("scanner", tools=[("pages", {})])], "mcp_tool_error: pages: it broke"),
+        ([plan("scanner", tools=[("pages", {})])], "mcp_tool_error: it broke"),
         (["no plan"], "the planner failed: no reply, repaired or not, is a plan"),
     ],
 )
