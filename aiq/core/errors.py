@@ -38,13 +38,17 @@ class ModelError(AiqError):
     """A model call failed after all retries; `status` is the last HTTP status, None where no answer arrived.
 
     `never_answered`: a refusal by a model that has answered nothing yet in this run, or nobody is there. An attempt or
-    a score that ends in it ends the run too, because the set-up is likely to be wrong.
+    a score that ends in it ends the run too, because the set-up is likely to be wrong. `broke_off`: a stream that
+    stopped in the middle, which only the caller, who has part of it, can ask for again.
     """
 
-    def __init__(self, message: str, *, status: int | None = None, never_answered: bool = False) -> None:
+    def __init__(
+        self, message: str, *, status: int | None = None, never_answered: bool = False, broke_off: bool = False
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.never_answered = never_answered
+        self.broke_off = broke_off
 
 
 class LimitReached(AiqError):

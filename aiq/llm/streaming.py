@@ -121,7 +121,7 @@ class BookedStream(AsyncByteStream):
         except SEND_ERRORS as error:
             raise self._cut(failure_text(error)) from error
         if not self._reader.ended:
-            raise self._cut("it ended in the middle")
+            raise self._cut("it ended in the middle" if self._reader.events else "this endpoint sends no events")
         self._book()
         yield self._reader.rest
 
@@ -141,7 +141,7 @@ class BookedStream(AsyncByteStream):
 
     def _cut(self, why: str) -> ModelError:
         self._lost(why)
-        return ModelError(f"{self.call.role}: {self.call.url} broke off its stream: {why}", status=200)
+        return ModelError(f"{self.call.role}: {self.call.url} broke off its stream: {why}", status=200, broke_off=True)
 
     async def aclose(self) -> None:
         self._lost("given up by the caller")

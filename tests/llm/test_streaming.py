@@ -84,6 +84,12 @@ async def test_a_cut_stream_is_an_error_and_booked(bench: Any, answer: bytes, sa
         assert b.calls[0].reply == {"role": "assistant", "content": "half of"}
 
 
+async def test_an_answer_that_is_no_stream_is_said_to_be_none(bench: Any) -> None:
+    async with bench([http(200, completed())]) as b:
+        with pytest.raises(ModelError, match="this endpoint sends no events"):
+            await stream(b)
+
+
 async def test_a_stream_that_is_kept_alive_without_an_event_runs_out_of_time(bench: Any) -> None:
     head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
     first = head + f"data: {json.dumps(chunk(content='It '))}\n\n".encode()

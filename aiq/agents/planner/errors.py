@@ -83,6 +83,9 @@ def categorise(error: BaseException) -> Category:
     match error:
         case UnknownSubAgent():
             return Category.UNKNOWN
+        case ModelError(broke_off=True):
+            said = categorise_text(str(error))
+            return Category.CONNECTION if said is Category.UNKNOWN else said
         case ModelError(status=int(status)):
             return _of_status(status) or categorise_text(str(error))
         case ToolError(kind=kind) if kind in _TOOLS:
@@ -126,8 +129,9 @@ async def with_retries(
 ) -> T:
     """What the call gives; one that failed in a way that may pass is made again, after a token limit with less.
 
-    A model call is sent again by the run's transport, as often as these settings say, and not here once more. Raises
-    the last error; a limit, the run's end, and a set-up that has never worked pass at once.
+    A model call is sent again by the run's transport, as often as these settings say, and not here once more, but for
+    a stream that broke off. Raises the last error; a limit, the run's end, and a set-up that has never worked pass at
+    once.
     """
     for attempt in range(settings.retries + 1):
         try:
@@ -137,7 +141,7 @@ async def with_retries(
             raise
         except Exception as error:
             category = categorise(error)
-            was_sent_again = isinstance(error, ModelError) and category is not Category.TOKEN_LIMIT
+            was_sent_again = isinstance(error, ModelError) and not (error.broke_off or category is Category.TOKEN_LIMIT)
             if not category.may_pass or was_sent_again or attempt == settings.retries:
                 raise
             detail = f"{name}: {category}: {error}"

@@ -30,6 +30,7 @@ from aiq.agents.toolkit.structured import StructuredCall
 from aiq.agents.toolkit.subagents import as_agent, gather_ordered
 from aiq.core.errors import AgentError, AiqError, LimitReached, ModelError, UserError
 from aiq.core.events import Decision, Recovery, Round, StageChanged
+from aiq.core.models import retrying
 from aiq.core.prompts import Prompts
 from aiq.core.session import current, nested_call
 
@@ -154,7 +155,13 @@ class PlannerGraph:
         return {"route": route, "why": cause}
 
     async def synthesis(self, state: PlannerState) -> Changes:
-        """The report. Where the completion check leads here, that is an iteration whose plan is the synthesizer."""
+        """The report. Where the completion check leads here, that is an iteration whose plan is the synthesizer.
+
+        Raises AgentError where there are tools and nothing is known from any, unless a limit is why.
+        """
+        if state.tools.names and not state.has_material and not current().cut_short:
+            why = next((outcome.error for outcome in state.outcomes if outcome.failed), state.why)
+            raise AgentError(f"nothing was found that a report could be written from: {why}")
         if state.decision.agents != (SYNTHESIZER,) and state.iteration < self._settings.max_iterations:
             state = state.model_copy(update={"iteration": state.iteration + 1})
         agent = self._registry.get(SYNTHESIZER)
@@ -171,12 +178,13 @@ class PlannerGraph:
         )
         options = {"seconds": self._settings.calls.timeout_seconds}
         call = StructuredCall("planner.planner", form, self._prompts, "planner", options, repair="repair.j2")
-        plan = await call.ask(
-            state=state,
-            max_iterations=self._settings.max_iterations,
-            sub_agents=self._registry.listing(),
-            tools=state.tools.listing(),
-        )
+        with retrying(self._settings.calls.retries):
+            plan = await call.ask(
+                state=state,
+                max_iterations=self._settings.max_iterations,
+                sub_agents=self._registry.listing(),
+                tools=state.tools.listing(),
+            )
         if plan is None:
             raise AgentError("no reply, repaired or not, is a plan")
         said = plan.model_dump()

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
 from typing import Any, Literal
 
 from pydantic import JsonValue
@@ -110,7 +111,7 @@ class ResponseReader:
         for name, found in _groupings(data):
             kind = next((kind for word, kind in _TYPES.items() if word in name), "terms")
             asked = arguments.get("group_by" if kind == "terms" else "date_histogram") or name
-            field = str(found.get("field") or (_json(asked) or {}).get("field") or asked)
+            field = str(found.get("field") or _object(_json(asked)).get("field") or asked)
             buckets = tuple(_bucket(bucket) for bucket in found["buckets"] if isinstance(bucket, Mapping))
             yield AggregationResult(aggregation_type=kind, field=field, buckets=buckets, of=of, source_tool=tool)
 
@@ -143,15 +144,19 @@ def _json(text: Any) -> Any:
         return None
 
 
+def _object(value: Any) -> Mapping[str, Any]:
+    """The value, or an empty object where a server or a model has put anything else."""
+    return value if isinstance(value, Mapping) else {}
+
+
 def _rows(data: Mapping[str, Any]) -> list[dict[str, Any]]:
     """documents, results, samples of buckets, or hits.hits: the first of them that has any."""
-    hits = data.get("hits")
     samples = [row for _, found in _groupings(data) for bucket in _below(found["buckets"]) for row in _samples(bucket)]
     places = (
         data.get("documents"),
         data.get("results"),
         samples,
-        hits.get("hits") if isinstance(hits, Mapping) else None,
+        _object(data.get("hits")).get("hits"),
     )
     rows = ([row for row in place if isinstance(row, dict)] for place in places if isinstance(place, list))
     return next(filter(None, rows), [])
@@ -159,8 +164,7 @@ def _rows(data: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _groupings(data: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Aggregations by name; a list of buckets at the top is one without a name."""
-    named = data.get("aggregations")
-    for name, found in named.items() if isinstance(named, Mapping) else ():
+    for name, found in _object(data.get("aggregations")).items():
         found = {"buckets": found} if isinstance(found, list) else found
         if isinstance(found, Mapping) and isinstance(found.get("buckets"), list):
             yield str(name), found
@@ -192,12 +196,13 @@ def _bucket(bucket: Mapping[str, Any]) -> dict[str, JsonValue]:
     )
     count = bucket.get("count", bucket.get("doc_count"))
     more = {name: value for name, value in bucket.items() if isinstance(value, int | float) and "count" not in name}
-    return {**more, "key": str(key), "count": int(count) if isinstance(count, int | float) else 0}
+    counted = isinstance(count, int) or (isinstance(count, float) and isfinite(count))
+    return {**more, "key": str(key), "count": int(count) if counted else 0}
 
 
 def _total(data: Mapping[str, Any]) -> int | None:
     """Distinct documents that match, by what the server says best."""
-    context, hits, pagination = (data.get(name) or {} for name in ("data_context", "hits", "pagination"))
+    context, hits, pagination = (_object(data.get(name)) for name in ("data_context", "hits", "pagination"))
     found = hits.get("total")
     stated = (
         context.get("unique_ids_matched"),
@@ -210,7 +215,7 @@ def _total(data: Mapping[str, Any]) -> int | None:
 
 def _following(data: Mapping[str, Any]) -> Arguments | None:
     """`search_after` as JSON text, and the point in time, where the server says that there is more."""
-    pagination = data.get("pagination") or {}
+    pagination = _object(data.get("pagination"))
     after = pagination.get("search_after")
     if not pagination.get("has_more") or after is None:
         return None

@@ -229,6 +229,11 @@ class PlannerState(BaseModel):
     error: str = ""
 
     @property
+    def conversation(self) -> str:
+        """What was said before the question, as prompts show it."""
+        return "\n".join(f"{turn.speaker}: {turn.text}" for turn in self.history)
+
+    @property
     def docs_fetched(self) -> int:
         """Distinct documents: those of an aggregation's samples and those of a scan count once."""
         return len(self.documents)
@@ -240,4 +245,4 @@ class PlannerState(BaseModel):
     @property
     def has_material(self) -> bool:
         """Whether there is anything to write a report from."""
-        return bool(self.aggregations or self.findings or self.calls)
+        return bool(self.aggregations or self.findings or self.calls or self.documents)

@@ -81,6 +81,6 @@ class Decompose:
         with working_as(AGENT):
             found = await self._call.ask(question=state.query, refined=query, areas=areas, tools=tools, **state.context)
         if found is None:
-            raise AgentError("the query could not be decomposed: no reply, repaired or not, was a JSON object")
+            raise AgentError("the query could not be decomposed: no reply, repaired or not, was a plan")
         tasks = repair_subtasks([task.subtask() for task in found.subtasks], query, found.complexity_score)
         return {"plan": Plan(complexity=found.complexity_score, subtasks=tasks, agent_types=found.agent_types)}

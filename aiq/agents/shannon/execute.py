@@ -79,8 +79,11 @@ class Execute:
     def _task(
         self, state: ResearchState, subtask: Subtask, persona: str = "researcher", *, simple: bool = False
     ) -> Task:
-        """A subtask with what its agent may use; a `simple` one is forced where a search is planned that does it."""
-        tools, refined = self._tools(state, subtask), state.refined
+        """A subtask with what its agent may use. A loop has all research tools; a `simple` one those that the plan
+        suggests, or all where research is forced, and is forced itself where a search is planned that does it."""
+        tools, refined = research_tools(state.data_sources), state.refined
+        if simple and not self._settings.force_research:
+            tools = tuple(tool for tool in tools if tool.name in subtask.suggested_tools)
         planned = subtask.tool_parameters if simple and subtask.task_type != "synthesis" else {}
         tool = next((tool for tool in tools if tool.name == planned.get("tool") and searches(tool)), None)
         hints = search_line(refined.exact_queries, refined.official_domains, refined.disambiguation_terms)
@@ -97,11 +100,6 @@ class Execute:
             context={**state.context, "hints": hints},
             max_iterations=self._settings.of("react_max_iterations"),
         )
-
-    def _tools(self, state: ResearchState, subtask: Subtask) -> tuple[Tool, ...]:
-        """The research tools that the plan suggests; where research is forced, all that search or open pages."""
-        tools = research_tools(state.data_sources)
-        return tuple(tool for tool in tools if self._settings.force_research or tool.name in subtask.suggested_tools)
 
     async def _forced_search(self, state: ResearchState, whole: Subtask) -> list[AgentResult]:
         """One search for the question, where no agent has found anything."""

@@ -22,7 +22,7 @@ MOST_CHANGED = 0.15
 """Share of a report's text that may differ where the model marks it itself (specification, later improvements)."""
 
 _SENTENCE = re.compile(r"(?<=[.!?。！？])(?:\s+|(?<=[。！？]))")
-_MARK = re.compile(r"\s*\[\d{1,3}\]")
+_MARK = re.compile(r"[ \t]*\[\d{1,3}\]")
 
 
 class Mark(LenientRecord):
@@ -44,15 +44,16 @@ class Place:
         self._call = StructuredCall(f"shannon.{tier}.citer", Marks, prompts, "citer", complete=ask)
 
     async def run(self, state: ResearchState) -> dict[str, str]:
-        """The report with its marks; as it was where none could be placed."""
+        """The report with these marks in place of its own; as it was where none could be placed."""
         if not state.citations:
             return {}
-        lines, sentences = citation_lines(state.citations), numbered(state.written)
+        bare = _MARK.sub("", state.written)
+        lines, sentences = citation_lines(state.citations), numbered(bare)
         shown = [f"{n} {digest(text)} {text}" for n, text in enumerate(sentences, start=1)]
         snippets = [f"{line}\n{one.snippet}" for line, one in zip(lines, state.citations, strict=True)]
         found = await or_none(self._call.ask(sentences=shown, citations=snippets), "citations_not_placed", AGENT)
         marks = [(m.sentence, m.citation, m.hash) for m in found.marks] if found else []
-        written, placed = placed_marks(state.written, marks, len(lines), strict=self._strict)
+        written, placed = placed_marks(bare, marks, len(lines), strict=self._strict)
         if not placed:
             written = await self._inline(state.written, snippets)
             placed = len(_MARK.findall(written))

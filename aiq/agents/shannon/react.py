@@ -10,6 +10,7 @@ from aiq.agents.shannon.worker import Task, Worker, now
 from aiq.core.events import Decision
 from aiq.core.models import Message
 from aiq.core.prompts import Prompts
+from aiq.core.replies import why_no_answer
 from aiq.core.session import current, nested_call
 
 
@@ -53,7 +54,7 @@ class React:
             final = None if current().spent() else await self._say("summarizer", task, loop)
         outputs = [output for result in loop.results for output in result.tool_outputs]
         steps = tuple(result.response for result in loop.results)
-        if final:
+        if final and not why_no_answer(final, current().replies):
             return task.result(final, outputs, steps=steps)
         return task.result("\n\n".join(steps), outputs, "the loop has no summary" if final is None else None)
 

@@ -53,7 +53,7 @@ class CompressionSettings(Settings):
 
 
 class RefineSettings(Settings):
-    enabled: bool = Field(description="refine the query; false: research it as it is, as its only area")
+    enabled: bool = Field(description="refine the query; false: research it as it is, without areas")
     tier: Tier = Field(description="of the model that refines")
     min_areas: Count = Field(description="research areas that are asked for, at least")
     max_areas: Count = Field(description="and at most")
@@ -191,7 +191,9 @@ class ShannonSettings(ResearchSettings):
     synthesis_model_tier: Tier = Field(description="of the model that writes the report")
     gap_model_tier: Tier | None = Field(description="of that which rewrites it once gaps are filled; null: the same")
     model_tier: Tier | None = Field(description="of agents; null: by complexity, small below 0.3, medium below 0.5")
-    force_research: bool = Field(description="every subtask gets search and fetch tools, suggested or not")
+    force_research: bool = Field(
+        description="subtasks outside of loops get search and fetch tools, suggested or not; loops always have them"
+    )
     memory: MemorySettings = Field(description="earlier turns of the conversation")
     compression: CompressionSettings = Field(description="of a long conversation")
     refine: RefineSettings = Field(description="the query, its areas and its entity")

@@ -19,7 +19,7 @@ from aiq.agents.shannon.rules import (
 )
 from aiq.agents.shannon.settings import ShannonSettings, Tier
 from aiq.core.errors import AgentError
-from aiq.core.events import Decision
+from aiq.core.events import Decision, Recovery
 from aiq.core.models import Message, Reply
 from aiq.core.prompts import Prompts
 from aiq.core.replies import cut_by, why_no_answer
@@ -36,19 +36,23 @@ class Synthesize:
     async def run(self, state: ResearchState) -> dict[str, Any]:
         """The first report; where the model gives none, the results themselves, cleaned, one after the other.
 
-        Raises AgentError where there are none either.
+        Raises AgentError where there are no results, unless a limit is why.
         """
+        evidence = self._evidence(state)
+        if not evidence and not current().cut_short:
+            raise AgentError("there is nothing to write a report from: no agent has found anything")
         if written := await self.write(state):
             return written
-        parts = [sanitize_output(result.response) for result in self._evidence(state)]
+        parts = [sanitize_output(result.response) for result in evidence]
         if not any(parts):
             raise AgentError("there is no report: the synthesizer failed, and no agent has found anything")
         return {"written": "\n\n".join(filter(None, parts))}
 
     async def write(self, state: ResearchState, feedback: str = "", tier: Tier | None = None) -> dict[str, Any]:
-        """A report without its list of sources, and whether it was cut off; nothing where the model gives none.
+        """A report without its list of sources, and whether it was cut off.
 
-        `feedback`: what the one before lacks.
+        Nothing where the model gives none, or one that is cut off while there is a whole one. `feedback`: what the
+        one before lacks.
         """
         messages = [
             Message(role="system", content=self._prompts.render("synthesizer.j2")),
@@ -65,8 +69,12 @@ class Synthesize:
             current().events.emit(Decision(name="continuation", value=more is not None, cause="it ended early"))
             if more is not None:
                 last, text = more, f"{text}\n\n{more.text.strip()}"
+        cut = cut_by(last.finish_reason)
+        if cut and state.written and not state.cut_off:
+            current().events.emit(Recovery(what="rewrite_cut_off", detail=cut))
+            return {}
         current().keep_draft(text)
-        return {"written": text, "cut_off": cut_by(last.finish_reason) is not None}
+        return {"written": text, "cut_off": cut is not None}
 
     def uncovered(self, text: str, state: ResearchState) -> dict[str, str]:
         """The sections of a report that fall short of the promised length and citations, and in what.

@@ -13,6 +13,7 @@ from aiq.core.errors import AgentError, ModelError, ToolError
 from aiq.core.events import Recovery
 from aiq.core.models import Message, Reply
 from aiq.core.prompts import Prompts
+from aiq.core.replies import why_no_answer
 from aiq.core.session import current, nested_call
 from aiq.core.sources import Source
 from aiq.core.tools import FETCH, Tool, ToolResult, definition
@@ -80,7 +81,7 @@ class Worker:
         except (AgentError, ModelError) as error:
             bear(error, "agent_cut_short")
             return task.result("\n\n".join(brought), outputs, str(error))
-        return task.result(text if text.strip() else "\n\n".join(brought), outputs)
+        return task.result("\n\n".join(brought) if why_no_answer(text, current().replies) else text, outputs)
 
     async def _conversation(self, task: Task, outputs: list[ToolOutput], brought: list[str]) -> str:
         """The agent's answer; what its tools did goes into `outputs`, their content into `brought`."""

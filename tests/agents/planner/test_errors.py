@@ -140,8 +140,11 @@ async def tried(failures: list[Exception], arguments: Any = None, retries: int =
 BUSY = ToolError(ToolErrorKind.HTTP, "HTTP 503")
 
 
+BROKE_OFF = ModelError("broke off its stream: it ended in the middle", status=200, broke_off=True)
+
+
 async def test_what_may_pass_is_tried_twice_more() -> None:
-    assert (await tried([BUSY, BUSY]))[0] == [{}, {}, {}]
+    assert (await tried([BUSY, BROKE_OFF]))[0] == [{}, {}, {}]
     assert (await tried([BUSY, BUSY, BUSY]))[0] == [{}, {}, {}, BUSY]
 
 

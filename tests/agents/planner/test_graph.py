@@ -9,7 +9,7 @@ from aiq.agents.planner.graph import PlannerGraph
 from aiq.agents.planner.settings import PlannerSettings
 from aiq.agents.planner.state import FirstPlan, PlannerDecision, plan_form
 from aiq.agents.toolkit.structured import schema_of
-from aiq.core.errors import LimitReached, ModelError, RunAborted, ToolError, ToolErrorKind
+from aiq.core.errors import AgentError, LimitReached, ModelError, RunAborted, ToolError, ToolErrorKind
 from aiq.core.events import AgentFinished, AgentStarted, Decision, Recovery
 from aiq.core.tools import ToolResult
 from aiq.core.usage import Limits
@@ -26,6 +26,8 @@ from tests.agents.planner.conftest import (
     roles,
 )
 from tests.settings import configured
+
+BROKEN = ToolError(ToolErrorKind.FAILED, "it broke")
 
 
 def decisions(bench: Bench, name: str) -> list[Any]:
@@ -108,11 +110,25 @@ async def test_the_validator_is_reached_by_the_document_and_not_by_the_source() 
 
 
 async def test_a_failed_call_is_skipped_and_logged_by_its_category() -> None:
-    tool = Pages([ToolError(ToolErrorKind.FAILED, "it broke")])
-    plans = [plan("decomposer", tools=[("pages", {})]), plan(next_action="complete")]
+    tool = Pages([BROKEN, {"documents": [{"id": "a"}]}])
+    plans = [plan("decomposer", tools=[("pages", {}), ("pages", {"page_size": 5})])]
     async with planned(roles(plans), tool) as (report, bench):
         assert recovered(bench)["mcp_tool_error"] == "pages: it broke"
-        assert (report.extras["documents"], report.extras["sub_questions"]) == (0, QUESTIONS)
+        assert (report.extras["documents"], report.extras["sub_questions"]) == (1, QUESTIONS)
+
+
+@pytest.mark.parametrize(
+    ("plans", "why"),
+    [
+        ([plan("decomposer", tools=[("pages", {})]), plan(next_action="complete")], "nothing is planned"),
+        ([plan("scanner", tools=[("pages", {})])], "mcp_tool_error: it broke"),
+        (["no plan"], "the planner failed: no reply, repaired or not, is a plan"),
+    ],
+)
+async def test_no_report_is_made_of_nothing(plans: list[Any], why: str) -> None:
+    with pytest.raises(AgentError, match=f"nothing was found that a report could be written from: {why}"):
+        async with planned(roles(plans), Pages([BROKEN]), max_iterations=2 if len(plans) == 1 else 10):
+            pass
 
 
 async def test_what_may_pass_is_tried_again() -> None:
@@ -148,6 +164,8 @@ async def test_a_planner_that_fails_leaves_the_report_to_what_there_is(said: Any
         assert decisions(bench, "plan")[-1].cause.startswith("the planner failed")
         assert report.extras["iterations"] == 2
         assert bench.endpoint.of("planner.synthesizer")
+        sends = 1 + {"no plan": 2, 500: 1 + 2}[said]  # asked and repaired; or sent again as often as a call may be
+        assert len(bench.endpoint.of("planner.planner")) == sends
 
 
 @pytest.mark.parametrize(("status", "raised"), [(404, RunAborted), (400, ModelError)])
@@ -162,6 +180,14 @@ async def test_limits_pass_through(calls: int) -> None:
     with pytest.raises(LimitReached):
         async with planned(roles([FIRST, plan("scanner")]), limits=configured(Limits, sample_model_calls=calls)):
             pass
+
+
+async def test_what_is_kept_for_the_report_is_not_spent_on_the_batches_of_a_scan() -> None:
+    limits = configured(Limits, sample_model_calls=6, on_limit="synthesize")
+    async with planned(roles([FIRST, plan("scanner")]), limits=limits) as (report, bench):
+        assert report.extras["documents"] == 165
+        assert [len(bench.endpoint.of(f"planner.{role}")) for role in ("scanner", "synthesizer")] == [2, 1]
+        assert recovered(bench)["no_findings"].startswith("scanner failed: limits.sample_model_calls=6")
 
 
 async def test_after_the_last_iteration_the_report_is_written() -> None:
@@ -242,3 +268,10 @@ async def test_the_graph_reads_like_the_documents_diagram() -> None:
         ("check_completion", "__end__"),
         ("synthesis", "__end__"),
     }
+
+
+async def test_what_reads_and_writes_sees_the_conversation_that_the_question_goes_on() -> None:
+    history = [{"speaker": "user", "text": "Which robots are built in Pune?"}]
+    async with planned(roles([FIRST, plan("scanner")]), asked={"history": history}) as (_, bench):
+        for role in ("planner", "decomposer", "scanner", "synthesizer"):
+            assert "user: Which robots are built in Pune?" in bench.endpoint.of(f"planner.{role}")[-1].last_user

@@ -59,6 +59,18 @@ def test_the_total_is_what_the_server_says_best(answer: Any, total: int | None, 
     assert (found.total, found.size) == (total, size)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "arguments"),
+    [
+        *[({name: "x"}, {}) for name in ("pagination", "data_context", "hits", "aggregations")],
+        ({"buckets": [{"key": "x", "count": float("nan")}, 1]}, {"group_by": '["domain"]'}),
+    ],
+)
+def test_what_has_a_shape_of_its_own_costs_no_document(wrong: Any, arguments: Any) -> None:
+    found = read({"documents": [ROW], **wrong}, arguments)
+    assert ([d.key for d in found.documents], found.total, found.following) == (["t:a"], None, None)
+
+
 def test_distinct_documents_count_before_raw_ones() -> None:
     buckets = [{"key": "AI", "count": 50, "doc_count": 60}, {"key": "Cloud", "doc_count": 40}, {"key": ["IN", 2024]}]
     answer = {"aggregations": {"group_by": {"buckets": buckets}}, "data_context": {"unique_ids_matched": 90}}

@@ -26,6 +26,8 @@ Said = str | int | Mapping[str, Any] | ChatReply | Callable[[ChatRequest], Any]
 QUESTION = "Describe Orlune"
 AREAS = ("Origins", "Trade")
 REFINED = {"refined_query": "Describe the town of Orlune", "research_areas": AREAS}
+CALL = '<tool_call>{"name": "web_search_tool", "arguments": {"query": "x"}}</tool_call>'
+"""A tool call as a model writes it that cannot call tools."""
 QUICK: Mapping[str, Any] = {"enable_verification": False, "gap_filling_enabled": False}
 """Settings without what follows the first report."""
 

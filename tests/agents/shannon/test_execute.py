@@ -8,6 +8,7 @@ from aiq.core.errors import AgentError
 from aiq.core.events import AgentFinished, AgentStarted
 from tests.agents.replies import results
 from tests.agents.shannon.runs import (
+    AREAS,
     QUICK,
     Ran,
     Said,
@@ -211,6 +212,14 @@ async def test_research_gives_every_subtask_a_search(force: bool, suggested: lis
     ran = await research(parts, {**QUICK, "force_research": force})
     (asked,) = [one for one in ran.asked("researcher") if task_of(one) == "find out b" and not results(one)]
     assert [tool.function.name for tool in asked.tools] == offered
+
+
+@pytest.mark.parametrize("pattern", ["react", "react_per_task"])
+async def test_a_loop_has_all_tools_whatever_was_suggested(pattern: str) -> None:
+    settings = {"force_research": False, "execution": {"pattern": pattern, "force_search": False}}
+    ran = await research({"synthesizer": report(AREAS[0])}, {**settings, "gap_filling_max_iterations": 1})
+    assert {len(one.tools) for one in ran.asked("researcher") if not results(one)} == {1}  # of gaps, too
+    assert ran.extras["gap_iterations"] == 1
 
 
 async def test_a_question_without_data_sources_is_researched_without_tools() -> None:

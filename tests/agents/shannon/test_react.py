@@ -6,7 +6,7 @@ import pytest
 
 from tests.agents.conftest import fenced
 from tests.agents.replies import results, search
-from tests.agents.shannon.runs import QUICK, Ran, Said, in_order, research, task_of
+from tests.agents.shannon.runs import CALL, QUICK, Ran, Said, in_order, research, task_of
 
 
 def acting(*said: str) -> Said:
@@ -108,8 +108,10 @@ async def test_what_the_actions_brought_is_left_where_nobody_sums_up() -> None:
     assert "alpha" in shown
     assert "beta beta" in shown
     assert ran.extras["citations"]["total"] == 1
-    silent = await loop(said=acting("alpha"), iterations=2, more={"summarizer": " "})
-    assert "alpha" in silent.prompt("synthesizer")
+    for nothing in (" ", CALL):
+        silent = await loop(said=acting("alpha"), iterations=2, more={"summarizer": nothing})
+        assert "alpha" in silent.prompt("synthesizer")
+        assert CALL not in silent.prompt("synthesizer")
 
 
 async def test_the_report_is_written_from_a_loops_summary_and_what_its_actions_answered() -> None:

@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from aiq.core.errors import AgentError
 from tests.agents.shannon.runs import (
     AREAS,
+    CALL,
     QUICK,
     Ran,
     Said,
@@ -185,7 +187,31 @@ async def test_a_report_that_was_rewritten_whole_is_whole() -> None:
     assert ran.extras["gap_iterations"] == 1
 
 
-CALL = '<tool_call>{"name": "web_search_tool", "arguments": {"query": "x"}}</tool_call>'
+async def test_a_rewrite_that_is_cut_off_takes_the_place_of_no_whole_report() -> None:
+    first = WHOLE.partition("### Trade")[0].strip()
+    said = in_order(first, completion("And then", reason="length"))
+    ran = await write(said, {"gap_filling_enabled": True, "gap_filling_max_iterations": 1})
+    assert (ran.report.outcome, ran.recovered) == ("ok", ["rewrite_cut_off"])
+    assert ran.report.raw_text.startswith(first)
+
+
+@pytest.mark.parametrize(
+    ("citer", "marked"),
+    [
+        ({"marks": [{"sentence": 1, "citation": 2}]}, "Orlune is a town. [2] It lies on a river.\n"),
+        (500, "Orlune is a town [1]. It lies on a river [1].\n"),
+    ],
+)
+async def test_marks_placed_afterwards_take_the_place_of_those_in_the_report(citer: Said, marked: str) -> None:
+    parts = {"synthesizer": "Orlune is a town [1]. It lies on a river [1].", "citer": citer, "citer_inline": 500}
+    settings = {**QUICK, "citations": {"placement": "after"}, "reflection": {"evaluator": "constant"}}
+    assert (await research(parts, settings)).report.raw_text.startswith(marked)
+
+
+@pytest.mark.parametrize("researcher", [500, " ", CALL])
+async def test_no_report_is_made_of_nothing(researcher: Said) -> None:
+    with pytest.raises(AgentError, match="there is nothing to write a report from: no agent has found anything"):
+        await research({"researcher": researcher}, found="")
 
 
 @pytest.mark.parametrize("said", [500, " \n", CALL])

@@ -14,7 +14,7 @@ from aiq.core.tools import FETCH, Toolbox, ToolResult
 from aiq.offline.chat import ChatRequest, call
 from tests.agents.conftest import WebSearch
 from tests.agents.replies import calls, results, search, turn_of
-from tests.agents.shannon.runs import QUICK, Ran, Said, plan, research, subtask
+from tests.agents.shannon.runs import CALL, QUICK, Ran, Said, plan, research, subtask
 
 ONE = {"decomposer": plan(subtask("a"), complexity=0.6)}
 PARALLEL = {**QUICK, "execution": {"pattern": "parallel", "force_search": False}}
@@ -98,10 +98,11 @@ async def test_a_tool_that_was_not_offered_is_not_called(name: str, sources: lis
     assert not ran.bench.logged(ToolReturned)
 
 
-@pytest.mark.parametrize("fails", [500, " "])
+@pytest.mark.parametrize("fails", [500, " ", CALL])
 async def test_an_agent_that_has_nothing_to_say_leaves_what_its_tools_brought(fails: Any) -> None:
     ran = await works(by_turn(search("orlune"), fails))
     assert "orlune is well described" in ran.prompt("synthesizer")
+    assert CALL not in ran.prompt("synthesizer")
     assert ran.extras["citations"]["total"] == 1
     assert ran.recovered == (["agent_cut_short"] if fails == 500 else [])
 

@@ -92,16 +92,18 @@ class SubAgent(Generic[In, Out]):
     ) -> AnswerT | None:
         """Such an object from this sub-agent's role (`planner.NAME`), asked by `REQUEST_request.j2` (None: its own).
 
-        None, logged as `else_`, where there is no readable reply. Raises ModelError for a set-up that has never worked
-        and for a prompt that was too long: the same with less may help.
+        None, logged as `else_`, where there is no readable reply or the sample's budget is spent but for the report.
+        Raises ModelError for a set-up that has never worked and for a prompt that was too long: the same with less
+        may help.
         """
         options = {"seconds": self.settings.calls.timeout_seconds}
         call = StructuredCall(
             f"planner.{self.name}", answer, self.prompts, request or self.name, options, repair="repair.j2"
         )
-        why = "no reply, repaired or not, has the form that it is asked for"
+        spent = current().spent()
+        why = spent or "no reply, repaired or not, has the form that it is asked for"
         try:
-            if (found := await call.ask(**variables)) is not None:
+            if not spent and (found := await call.ask(**variables)) is not None:
                 return found
         except ModelError as error:
             if error.never_answered or categorise(error) is Category.TOKEN_LIMIT:

@@ -51,8 +51,8 @@ class Decomposer(SubAgent[DecomposerInput, DecomposerOutput]):
     output_model = DecomposerOutput
 
     def defaults(self, state: PlannerState) -> Arguments:
-        context = "\n".join(f"{turn.speaker}: {turn.text}" for turn in state.history)
-        return {"query": state.query, "context": context, "max_questions": self.settings.decomposer.max_questions}
+        most = self.settings.decomposer.max_questions
+        return {"query": state.query, "context": state.conversation, "max_questions": most}
 
     async def execute(self, given: DecomposerInput, research: Research) -> DecomposerOutput:
         reply = await self.asked(DecomposerReply, **dict(given))

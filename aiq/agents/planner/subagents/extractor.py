@@ -102,6 +102,7 @@ async def extract(agent: AnySubAgent, given: ExtractorInput, research: Research)
         "no_findings",
         "extraction",
         query=research.state.query,
+        conversation=research.state.conversation,
         focus=given.extraction_focus or FOCUS,
         hints=given.schema_hints,
         questions=given.sub_questions,

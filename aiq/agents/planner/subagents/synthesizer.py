@@ -98,6 +98,7 @@ class Synthesizer(SubAgent[SynthesizerInput, SynthesizerOutput]):
             "synthesizer_request.j2",
             current_datetime=current().now.isoformat(),
             query=given.original_query,
+            conversation=state.conversation,
             format=given.format,
             max_length=given.max_length,
             include_methodology=given.include_methodology,
