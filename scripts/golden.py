@@ -9,7 +9,8 @@ and judges; `--check` compares with these files instead, lists each sample and f
 `--only PART` (may be repeated) chooses. Nothing of this depends on the inside of aiq: rows, scores and events are read
 from the run folder (`read_run`, to be adapted where its format changes), and the bodies of requests come from the HTTP
 library, matched with the events by `request_sha256`, the digest of role and body. Requests stand in the order in which
-the agent's steps make them; those of parallel calls, and of judges, are sorted, so that no order of arrival matters.
+the agent's steps make them; those of parallel calls, of agents side by side and of judges are sorted, so that no order
+of arrival matters.
 Work is done one sample at a time (`runner.concurrency=1`): a question that judges ask once a run always falls to the
 same sample.
 """
@@ -70,9 +71,15 @@ RUNS: Mapping[str, Sequence[str]] = {
         "user.kind=feedback",
         "user.feedback=[Shorter]",
     ),
+    "shannon_freshqa": ("experiment=shannon_freshqa", "limit=6"),
+    "shannon_drb": ("experiment=shannon_drb", "limit=2"),
+    "planner_events": ("experiment=planner_events", "limit=6"),
+    "planner_turns": ("experiment=planner_freshqa", "dataset=turns_mini", "limit=4"),
     "perturbed": ("experiment=judge_calibration", f"dataset.ids=[{PERTURBED_IDS}]", "epochs=1"),
 }
 """Overrides by part."""
+SIDE_BY_SIDE = ("shannon_freshqa", "shannon_drb", "planner_events", "planner_turns")
+"""Parts whose agent has sub-agents at work beside each other."""
 
 REAL_RUNS: Mapping[str, Sequence[str]] = {
     "real_reports": (
@@ -176,7 +183,7 @@ def run_experiment(part: str, temporary: Path) -> list[Item]:
     own = [f"output_dir={results}", f"knowledge.dir={temporary / 'knowledge'}", "runner.concurrency=1"]
     child([__file__, RECORD, str(requests), *overrides, *own, "runner.progress=false"], allowed=(0, 3))
     (folder,) = (path.parent for path in results.rglob("manifest.json"))
-    return read_run(folder, {row["sha256"]: row for row in read_lines(requests)})
+    return read_run(folder, {row["sha256"]: row for row in read_lines(requests)}, in_order=part not in SIDE_BY_SIDE)
 
 
 def audit_command(temporary: Path) -> list[Item]:
@@ -238,8 +245,8 @@ def record(path: Path, overrides: Sequence[str]) -> int:
 # Reading a run folder
 
 
-def read_run(folder: Path, requests: Mapping[str, Mapping[str, Any]]) -> list[Item]:
-    """Every sample and epoch of a run; of several lines of one key the last counts."""
+def read_run(folder: Path, requests: Mapping[str, Mapping[str, Any]], *, in_order: bool) -> list[Item]:
+    """Every sample and epoch of a run; of several lines of one key the last counts. `in_order`: of agents' calls."""
     rows = {(row["sample_id"], row["epoch"]): row for row in read_all(folder, "samples*.jsonl")}
     scores: dict[tuple[str, int], dict[str, dict[str, Any]]] = {key: {} for key in rows}
     for row in read_all(folder, "scores*.jsonl"):
@@ -255,7 +262,7 @@ def read_run(folder: Path, requests: Mapping[str, Mapping[str, Any]]) -> list[It
                 "raw_report": row["raw_report"] or "",
                 "audit": canonical(row["audit"]),
                 **{f"scores.{judge}": canonical(values) for judge, values in sorted(scores[sample, epoch].items())},
-                "requests.agent": sent(events[sample, epoch, "agent"], requests, in_order=True),
+                "requests.agent": sent(events[sample, epoch, "agent"], requests, in_order=in_order),
                 "requests.judges": sent(events[sample, epoch, "judge"], requests, in_order=False),
             },
         )
