@@ -251,7 +251,7 @@ class _Gate:
             what = name.removesuffix("_usd")
             if allowed is not None:
                 yield _limit(what, old, new, allowed, worst)
-            if limits.rise is not None and old is not None and new:
+            if limits.rise is not None and old is not None and new != 0:
                 yield _limit(f"{what} ({limits.rise:g} times)", old, new, limits.rise * old, worst)
         for metric, worst_mean in limits.metrics.items():
             yield self._floor(metric, worst_mean)

@@ -40,7 +40,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="the folder to write below (export/, logs/, mlruns/, ./wandb/), or the file (standard output)",
     )
     parser.add_argument("--name", metavar="MODEL", help="drb: the name of the files (the run's experiment)")
-    parser.add_argument("--epoch", type=int, default=1, metavar="N", help="drb: which repetition (1)")
+    parser.add_argument("--epoch", type=int, metavar="N", help="drb: which repetition (1)")
     add_results(parser)
 
 
@@ -50,6 +50,8 @@ def run(args: Namespace) -> int:
     if args.format is None and args.runs[0] == "drb" and len(args.runs) > 1:
         args.format, args.runs = "drb", args.runs[1:]
     kind = args.format or "markdown"
+    if kind != "drb" and (args.name, args.epoch) != (None, None):
+        raise UserError("--name and --epoch are of --format drb alone; the others hold every epoch, by the run's name")
     frames = load_runs(*args.runs, results=args.results)
     if kind in ("markdown", "latex"):
         _text(frames, kind, args.to)
@@ -104,7 +106,7 @@ def _drb(frames: "RunFrames", out: Path, args: Namespace) -> Iterator[str]:
     name = frames.manifests[0].experiment if args.name is None else args.name
     if not name or "/" in name or name.startswith("."):
         raise UserError(f"--name {name}: it becomes a file's name, which has no slash and no leading dot")
-    files, lacking = export(frames.folders[0], out, name, epoch=args.epoch)
+    files, lacking = export(frames.folders[0], out, name, epoch=1 if args.epoch is None else args.epoch)
     yield from map(str, files)
     if lacking:
         names = ", ".join(row.sample_id for row in lacking)
