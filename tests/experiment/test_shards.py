@@ -8,11 +8,13 @@ import pytest
 from aiq.__main__ import main
 from aiq.core.samples import Shard
 from aiq.experiment.launchers.base import ShardEnd
+from aiq.experiment.launchers.processes import Processes
 from aiq.experiment.shards import end_of
 from aiq.runs.folder import RunFolder
 from tests.experiment.conftest import Workplace
 
 ASKING = ("agent.ask=true", "judge.letters.ask=true", "runner.progress=false")
+DEFAULT = "aiq.experiment.launchers.processes:Processes"
 QUESTIONS = {f"s{number}": f"question number {number}" for number in range(7)}
 
 
@@ -107,15 +109,21 @@ def test_what_cannot_be_is_said_in_one_line(here: Workplace, capsys: pytest.Capt
 
 
 @pytest.mark.slow
-def test_processes_share_a_run_and_one_that_dies_is_replaced(here: Workplace) -> None:
+@pytest.mark.parametrize("launcher", ["tiny_parts:Forks", pytest.param(DEFAULT, marks=pytest.mark.whole)])
+def test_processes_share_a_run_and_one_that_dies_is_replaced(here: Workplace, launcher: str) -> None:
     here.write_samples({**QUESTIONS, "s4": "die"})
     mortal = "agent.target=tiny_parts:Mortal"
-    parts = made(here, mortal, "runner.processes=2")
+    parts = made(here, mortal, "runner.processes=2", f"runner.launcher.target={launcher}")
     assert (here.path / "died").exists()
     assert here.summary(parts)["statuses"] == {"completed": 7}
     assert here.values(parts) == here.values(made(here, mortal))
     assert here.manifest(parts)["status"] == "finished"
     assert (parts / "index.html").is_file()
+
+
+async def test_a_shards_process_tells_its_exit_code_and_what_it_said_last(tmp_path: Path) -> None:
+    end = await Processes(Processes.Settings()).run(tmp_path / "nowhere", Shard(1, 2))
+    assert (end.code, end.said.partition(" (")[0]) == (2, f"{tmp_path}/nowhere is no run folder")
 
 
 @pytest.mark.parametrize(
