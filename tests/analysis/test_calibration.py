@@ -302,7 +302,10 @@ def test_a_report_is_compared_with_itself_where_the_agent_gives_the_references(
     assert judged_against_itself({"agent": agent, "dataset": dataset}) is expected
 
 
-SEEN = "{facts:null,shuffled:null,padding:null,instructions:null,remarks:null,order:null,independent:null}"
+SEEN = (
+    "{sections:[25,75],numbers:[10,50],nonsense:[10,50],roles:[10,50],fabricated:[10,50],"
+    "facts:null,shuffled:null,padding:null,instructions:null,remarks:null,order:null,independent:null}"
+)
 
 
 def test_their_weaknesses_come_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

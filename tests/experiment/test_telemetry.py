@@ -5,9 +5,8 @@ What needs the extra `otel` is skipped where it is not installed; `make extras` 
 
 import importlib.util
 import json
-import os
+import re
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -21,6 +20,7 @@ from typing import Any
 
 import pytest
 
+import aiq
 from aiq.__main__ import main
 from aiq.cassettes.recorder import recorded as about
 from aiq.core.events import AgentFinished, AgentStarted, Event, ModelCalled, RunFinished, ToolCalled, ToolReturned
@@ -106,16 +106,26 @@ def settings(collector: Collector, **more: Any) -> TelemetrySettings:
     return configured(TelemetrySettings, otlp_endpoint=collector.address, **more)
 
 
-def test_without_the_setting_nothing_is_imported_or_sent(place: Workplace, collector: Collector) -> None:
-    """Whatever variables of OpenTelemetry there are. Of agents on LangChain, LangSmith looks for the SDK by itself."""
+def test_without_the_setting_nothing_is_imported_or_sent(
+    here: Workplace, collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever variables of OpenTelemetry there are. MCP and LangSmith import its interface by themselves."""
+    modules = {path: path.read_text(encoding="utf-8") for path in Path(aiq.__file__).parent.rglob("*.py")}
+    assert [
+        path for path, text in modules.items() if re.search("^(import|from) opentelemetry", text, re.MULTILINE)
+    ] == []
     told = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.address, "OTEL_TRACES_EXPORTER": "otlp", "OTEL_SDK_DISABLED": ""}
-    command = [sys.executable, "-X", "importtime", "-m", "aiq.run", "experiment=tiny", *ASKING]
-    done = subprocess.run(command, cwd=place.path, env={**os.environ, **told}, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    loaded = {line.rsplit("|", 1)[1].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
-    assert "aiq.experiment.telemetry" in loaded
-    assert not [name for name in loaded if name.split(".")[0] == "opentelemetry"]
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
+    for name in imported():
+        monkeypatch.delitem(sys.modules, name)
+    here.ran(*ASKING)
+    assert imported() == []
     assert collector.requests == []
+
+
+def imported() -> list[str]:
+    return [name for name in sys.modules if name.partition(".")[0] == "opentelemetry"]
 
 
 @pytest.mark.skipif(importlib.util.find_spec("opentelemetry.exporter") is not None, reason="the extra is installed")
