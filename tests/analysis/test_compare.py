@@ -183,10 +183,10 @@ def test_slices_are_those_of_the_summary_and_the_same_slice_counts_once(place: P
 
 
 def test_runs_that_differ_by_seed_alone_are_not_told_apart(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
-    for seed in range(6):
+    for seed in range(4):
         place.run(f"r{seed}", by_seed(seed))
-    found = place.compared(*(f"r{seed}" for seed in range(6)))
-    assert [pair["second"] for pair in found["pairs"]] == list("BCDEF")
+    found = place.compared(*(f"r{seed}" for seed in range(4)))
+    assert [pair["second"] for pair in found["pairs"]] == list("BCD")
     assert not {one["verdict"] for pair in found["pairs"] for one in pair["changes"]} & {"better", "worse"}
     whole = change(found, "j.right")
     spread, n = whole["difference"]["spread"], whole["difference"]["n"]

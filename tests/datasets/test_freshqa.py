@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aiq.core.errors import ConfigError, DatasetError
@@ -218,6 +218,7 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 cells = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=30)
 
 
+@settings(max_examples=40)
 @given(st.lists(st.tuples(cells, cells, cells), min_size=1, max_size=6), st.integers(0, 3))
 def test_any_cells_survive_a_csv(scratch: Path, rows: list[tuple[str, str, str]], above: int) -> None:
     names = ("id", "question", "answer_0", "note")
@@ -227,6 +228,7 @@ def test_any_cells_survive_a_csv(scratch: Path, rows: list[tuple[str, str, str]]
     assert [sample.answers for sample in samples] == [tuple(filter(None, [row["answer_0"].strip()])) for row in table]
 
 
+@settings(max_examples=40)
 @given(st.binary(max_size=200), st.sampled_from([".csv", ".json", ".jsonl", ".csv.gz", ".jsonl.gz"]))
 def test_any_bytes_give_samples_or_one_clear_line(scratch: Path, data: bytes, suffix: str) -> None:
     path = scratch / f"data{suffix}"
@@ -241,6 +243,7 @@ json_values = st.recursive(
 )
 
 
+@settings(max_examples=40)
 @given(st.fixed_dictionaries(dict.fromkeys(("id", "question", "expected_output", "false_premise"), json_values)))
 def test_any_json_object_gives_a_sample_or_one_clear_line(scratch: Path, item: dict[str, Any]) -> None:
     path = written(scratch, json.dumps([item]), "data.json")

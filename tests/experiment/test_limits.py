@@ -52,12 +52,9 @@ PRICED = "llm.prices={offline-1: {input: 1, output: 1}}"
     ("agent", "limits"),
     [
         (["agent=ai_q_shallow"], {"sample_tokens": 6000}),
-        (["agent=ai_q_shallow", PRICED], {"sample_usd": 0.006}),
         (["agent=ai_q", PRICED], {"sample_model_calls": 4}),
         (["agent=ai_q_deep", "dataset=drb_mini"], {"sample_model_calls": 12, "reserve": 0.5}),
-        (["agent=shannon"], {"sample_model_calls": 8}),
         (["agent=shannon"], {"sample_tool_calls": 3}),
-        (["agent=planner"], {"sample_tokens": 4000}),
         (["agent=planner"], {"sample_tool_calls": 4}),
         (["agent=python", f"agent.function={__name__}:looping"], {"sample_model_calls": 3}),
     ],
@@ -144,7 +141,6 @@ def test_the_reserve_holds_a_call_as_large_as_the_largest() -> None:
     [
         ("model_calls", 2, 100, "agent.ask=true"),
         ("tokens", 3, 100, "agent.ask=true"),  # two a call
-        ("usd", 1.5, 100, "agent.ask=true"),
         ("tool_calls", 2, 100, "agent.target=tiny_parts:Searching"),
         ("seconds", 0.5, 600, "agent.seconds=0.4"),
     ],

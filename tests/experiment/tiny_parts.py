@@ -138,9 +138,7 @@ class Forks(Processes):
         from tests.forked import Forked
 
         with Forked("aiq.run", f"resume={folder}", f"shard={shard}", "runner.progress=false") as process:
-            while process.returncode is None:
-                await asyncio.sleep(0.02)
-            return ShardEnd(process.returncode, process.err)
+            return ShardEnd(await asyncio.to_thread(process.wait), process.err)
 
 
 class Stubborn(EchoAgent):

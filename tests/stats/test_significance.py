@@ -22,7 +22,7 @@ def test_changes_of_one_size_are_mcnemars_exact_test() -> None:
         assert known(paired_p(changes)) == pytest.approx(scipy.stats.binomtest(rises, rises + falls).pvalue)
 
 
-@pytest.mark.parametrize(("n", "near"), [(12, 1e-9), (60, 0.01), (800, 0.01)])
+@pytest.mark.parametrize(("n", "near"), [(12, 1e-9), (60, 0.01), (520, 0.01)])
 def test_the_other_tests_agree_with_scipys_permutations(n: int, near: float) -> None:
     draw = random.Random(n)
     changes = [draw.gauss(0.4 / math.sqrt(n), 0.3) for _ in range(n)]
@@ -63,9 +63,9 @@ def test_one_false_alarm_in_twenty(
 
 def test_a_family_has_a_false_alarm_in_one_of_twenty() -> None:
     draw = random.Random(4)
-    families = [{name: paired_p(scores(draw, 20, 0.0)) for name in range(8)} for _ in range(500)]
+    families = [{name: paired_p(scores(draw, 20, 0.0)) for name in range(8)} for _ in range(300)]
     alarms = [any(p is not None and p < 0.05 for p in corrected(family).values()) for family in families]
-    assert 0.03 <= sum(alarms) / 500 <= 0.06
+    assert 0.03 <= sum(alarms) / 300 <= 0.06
 
 
 def test_holm_by_hand() -> None:

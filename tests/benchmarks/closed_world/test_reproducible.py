@@ -33,7 +33,7 @@ def test_another_seed_makes_another_world(made: Made, tmp_path: Path) -> None:
     assert same == {"events_mini/questions.jsonl"}
 
 
-@pytest.mark.parametrize(("questions", "tasks"), [(1, 0), (0, 1), (7, 3), (200, 20)])
+@pytest.mark.parametrize(("questions", "tasks"), [(1, 0), (0, 1), (200, 20)])
 def test_any_size_works(questions: int, tasks: int, tmp_path: Path) -> None:
     pages = generate(tmp_path, seed=5, questions=questions, tasks=tasks, events=0)
     for name, count in (("world/pages", pages), ("freshqa_mini/truth", questions), ("drb_mini/truth", tasks)):
