@@ -19,9 +19,11 @@ from aiq.runs.manifest import JudgeSpec, Manifest
 from aiq.runs.reader import read_state
 from aiq.runs.rows import RowError, SampleRow, ScoreRow, Timing
 from aiq.runs.summary import summarise
+from tests.cases import table
+
+each = table(__file__)
 
 METRICS = (Metric.share("j.right"), Metric.share("j.score"), Metric.share("j.cited", estimator="ratio", worst=None))
-OTHER = {"name": "other", "fingerprint": "g", "size": 60, "samples": 60}
 Given = dict[str, Any]
 
 
@@ -262,14 +264,7 @@ def test_epochs_say_how_reliable_an_agent_is(place: Place) -> None:
     assert not [one for one in found["pairs"][0]["changes"] if one["metric"].startswith("j.score pass")]
 
 
-@pytest.mark.parametrize(
-    ("other", "why"),
-    [
-        ({"manifest": {"dataset": OTHER}}, "the dataset of A is mine f, that of B other g"),
-        ({"n": 50}, "B lacks 10 samples of A (s50, s51, s52, ...)"),
-        ({"manifest": {"status": "interrupted"}}, "B is not finished (interrupted; aiq run resume=results/made/b)"),
-    ],
-)  # fmt: skip
+@each("other")
 def test_what_runs_differ_in_is_refused_and_what_they_share_compared(
     place: Place, other: Given, why: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -295,15 +290,7 @@ def test_another_judge_is_refused_and_compared_by_itself(place: Place, capsys: p
     assert "j.right: its judge is the same" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        (["a"], "compare takes 2 to 26 runs, and got 1"),
-        (["a", "nobody"], "nobody is no run folder"),
-        (["a", "a", "--metric", "j.none"], "no metric j.none in A and B; there are j.right, j.score, j.cited"),
-        (["a", "a", "--effect", "0"], "--effect 0: a share of"),
-    ],
-)
+@each("arguments")
 def test_mistakes_are_one_line(
     place: Place, arguments: list[str], why: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -19,7 +19,7 @@ from aiq.analysis.gate import GateSettings, gate
 from aiq.core.plugins import validate
 from aiq.experiment.compose import compose_apart
 from aiq.runs.folder import RunFolder
-from tests.analysis.test_compare import OTHER, Given, Place, by_seed, place
+from tests.analysis.test_compare import Given, Place, by_seed, place
 from tests.cases import table
 
 each = table(__file__)
@@ -216,19 +216,7 @@ def test_limits_are_hard(place: Place, based: Based, given: Given, settings: lis
     assert {one["name"] for one in found["limits"] if one["broken"]} == broken
 
 
-@pytest.mark.parametrize(
-    ("other", "why"),
-    [
-        ({"manifest": {"dataset": OTHER}}, "the dataset of the baseline is mine f, that of the run other g"),
-        ({"n": 80}, "the run lacks 10 samples of the baseline (s80, s81, s82, ...)"),
-        ({"n": 100}, "the baseline lacks 10 samples of the run (s90, s91, s92, ...)"),
-        ({"epochs": 2}, "the run has epochs=2, the baseline 1"),
-        (
-            {"judge_hash": "h2", "manifest": {"hashes": {**HASHES, "prompts": {"j": "p2"}}}},
-            "judge j differs between the baseline and the run (prompt j p1 -> p2)",
-        ),
-    ],
-)  # fmt: skip
+@each("other")
 def test_what_is_not_the_same_is_the_cause_before_any_score(
     place: Place, based: Based, other: Given, why: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

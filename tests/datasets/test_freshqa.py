@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 
 from aiq.core.errors import ConfigError, DatasetError
 from aiq.core.samples import Sample
+from tests.cases import table
 from tests.datasets.conftest import FRESHQA, loaded
+
+each = table(__file__)
 
 COLUMNS = ["id", "split", "question", "effective_year", "next_review", "false_premise", "num_hops", "fact_type"]
 COLUMNS += ["source", *(f"answer_{index}" for index in range(10)), "note"]
@@ -164,33 +167,13 @@ def test_the_fingerprint_is_of_the_bytes(tmp_path: Path) -> None:
     assert [*one.samples] == [*other.samples]
 
 
-@pytest.mark.parametrize(
-    ("release", "effective", "age"),
-    [
-        ("v112425", "2025", "new"),
-        ("FreshQA_v042126", "2025", "new"),
-        ("FreshQA_v042126", "2024", "old"),
-        ("2025-11-24", "2024", "new"),
-        (2025, "2023", "old"),
-        (2025, "before 2022", "old"),
-        (2022, "before 2022", "new"),  # what came about in 2021 may be new to a release of 2022
-        (2022, "before 2021", "old"),
-        (2025, "N/A", None),
-        (None, "before 2022", None),
-    ],
-)
+@each("release")
 def test_old_and_new_go_by_the_release(tmp_path: Path, release: Any, effective: str, age: str | None) -> None:
     path = written(tmp_path, sheet([{**ROW, "effective_year": effective}]))
     assert read(path, release=release)[0].tags.get("age") == age
 
 
-@pytest.mark.parametrize(
-    ("name", "age"),
-    [
-        *((name, "old") for name in ("FreshQA_v112425.csv", "FreshQA_v112425 - x.csv", "freshqa_V112425_dev.csv")),
-        *((name, "new") for name in ("freshqa_v2.csv", "v133325.csv", "v1124256.csv", "112425.csv")),
-    ],
-)
+@each("name")
 def test_the_release_is_read_from_the_files_name(tmp_path: Path, name: str, age: str | None) -> None:
     path = written(tmp_path, sheet([{**ROW, "effective_year": "2023"}]), name)
     assert read(path)[0].tags.get("age") == age

@@ -39,14 +39,7 @@ def test_settings_need_no_experiment_and_have_those_of_plugins() -> None:
         aiq.settings("llm=openai")
 
 
-@pytest.mark.parametrize(
-    ("override", "kind"),
-    [
-        ("tools.mcp.x.command=[npx,mcp,--key,tvly-dev-0a1b2c3d4e5f6g7h8i9j]", "Tavily key"),
-        ("llm.extra_body={token: sk-proj-0a1b2c3d4e5f6g7h8i9j}", "model key"),
-        ('dataset.path="https://a.example/x.csv?api_key=0123456789"', "secret in a query"),
-    ],
-)
+@each("override")
 def test_a_setting_that_holds_a_secret_is_refused_and_not_repeated(override: str, kind: str) -> None:
     with pytest.raises(ConfigError, match=rf"^{override.partition('=')[0]}.*: this looks like a {kind}; ") as raised:
         compose(["experiment=shallow_freshqa", override])
@@ -85,15 +78,7 @@ def test_maps_take_keys_of_the_users_own_with_dots_in_them() -> None:
     assert flat == {"a": {"model": "x"}, "a.b": {"model": "y"}, "a.c.d": {"model": "z"}, "e": {}}
 
 
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        (["llm.extra_body={max_tokens: 200}"], {"max_tokens": 200}),
-        (["llm.extra_body.stop=[a,b]", "llm.extra_body.top_k=5"], {"stop": ["a", "b"], "top_k": 5}),
-        (["llm.extra_body={a: {b: [1, {c: null, d: 1.5}], e: 'x y'}}", "llm.extra_body.f.g=true"], None),
-        (["llm.roles.judge.race.extra_body={a: {b: [1]}}"], {}),
-    ],
-)
+@each("given")
 def test_the_extra_body_may_be_any_json(given: list[str], expected: dict[str, Any] | None) -> None:
     llm = settings_from(compose(["experiment=shallow_freshqa", *given])).llm
     nested = {"a": {"b": [1, {"c": None, "d": 1.5}], "e": "x y"}, "f": {"g": True}}
@@ -199,15 +184,7 @@ def test_what_is_wrong_is_one_line_with_what_is_near(overrides: list[str], messa
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    ("override", "message"),
-    [
-        ("seed=1,2", "several values are a sweep, which needs -m; for one list write seed=[1,2]"),
-        ("judge=race,fact", "for one list write judge=[race,fact]"),
-        ("agent=reports,ai_q", "agent=reports,ai_q: several values are a sweep, which needs -m"),
-        ("hydra.run.dir=x", "no effect here"),
-    ],
-)
+@each("message")
 def test_a_single_run_takes_single_values(override: str, message: str) -> None:
     with pytest.raises(ConfigError) as raised:
         refuse([override])
@@ -256,14 +233,7 @@ def test_values_of_axes_are_written_as_overrides_have_them() -> None:
         assert override.value() == value
 
 
-@pytest.mark.parametrize(
-    ("section", "message"),
-    [
-        ("sweep.axis={a: [1]}", "sweep.axis: there is no such setting"),
-        ("sweep.axes={seed: 3}", "sweep.axes.seed"),
-        ("sweep.spend=money", "sweep.spend='money'"),
-    ],
-)
+@each("section")
 def test_a_wrong_section_is_one_line(section: str, message: str) -> None:
     with pytest.raises(ConfigError) as raised:
         split(["experiment=sweep_deep", section])

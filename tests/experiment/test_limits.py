@@ -21,9 +21,12 @@ from aiq.experiment.resources import open_resources
 from aiq.experiment.resume import seconds_worked
 from aiq.runs.folder import RunFolder
 from aiq.runs.reader import read_state
+from tests.cases import table
 from tests.experiment.conftest import Workplace
 from tests.sessions import make_session
 from tests.settings import configured
+
+each = table(__file__)
 
 
 async def looping(text: str, session: Session) -> str:
@@ -96,22 +99,7 @@ async def test_a_draft_is_the_report_at_the_limit_itself(on_limit: str, report: 
     assert row.answered == (report is not None)
 
 
-@pytest.mark.parametrize(
-    ("quantity", "bound", "used", "over"),
-    [
-        ("model_calls", 1, 0, True),  # the one call is for the report
-        ("model_calls", 10, 7, False),
-        ("model_calls", 10, 8, True),
-        ("tool_calls", 3, 2, False),
-        ("tool_calls", 3, 3, True),
-        ("tokens", 1000, 749, False),
-        ("tokens", 1000, 750, True),
-        ("usd", 0.5, 0.374, False),
-        ("usd", 0.5, 0.376, True),
-        ("seconds", 8, 5.9, False),
-        ("seconds", 8, 6, True),
-    ],
-)
+@each("quantity")
 def test_the_research_is_over_where_the_reserve_begins(
     quantity: Quantity, bound: float, used: float, over: bool
 ) -> None:
@@ -136,15 +124,7 @@ def test_the_reserve_holds_a_call_as_large_as_the_largest() -> None:
     assert limits.reached(ledger, 0)
 
 
-@pytest.mark.parametrize(
-    ("quantity", "bound", "enough", "agent"),
-    [
-        ("model_calls", 2, 100, "agent.ask=true"),
-        ("tokens", 3, 100, "agent.ask=true"),  # two a call
-        ("tool_calls", 2, 100, "agent.target=tiny_parts:Searching"),
-        ("seconds", 0.5, 600, "agent.seconds=0.4"),
-    ],
-)
+@each("bound")
 def test_a_limit_of_the_run_stops_it_and_a_resume_counts_what_was_used(
     here: Workplace, capsys: pytest.CaptureFixture[str], quantity: str, bound: float, enough: float, agent: str
 ) -> None:

@@ -20,7 +20,10 @@ from aiq.offline.chat import ChatReply
 from aiq.runs.events import events_of
 from aiq.runs.folder import RunFolder
 from tests.agents.conftest import fenced, on_bench
+from tests.cases import table
 from tests.settings import configured
+
+each = table(__file__)
 
 SAMPLE = Sample(id="1", question=Question(text="Write a report on rivers."), preferences="I care about floods.")
 
@@ -107,17 +110,7 @@ def reviews_in(events: list[dict[str, Any]]) -> list[str]:
     return [event["answer"] for event in events if event["type"] == "approval" and event["kind"] == "plan"]
 
 
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        (["experiment=full_freshqa"], "set agent.clarifier.enable_plan_approval=true"),
-        (["experiment=shallow_freshqa"], "set agent.entry=chat agent.clarifier.enable_plan_approval=true"),
-        (
-            ["experiment=full_freshqa", "agent.clarifier.enable_plan_approval=true", "agent.enable_clarifier=false"],
-            "set agent.enable_clarifier=true",
-        ),
-    ],
-)
+@each("given")
 @pytest.mark.parametrize("user", [["user.kind=reject"], ["user.kind=feedback", "user.feedback=more"]])
 def test_a_user_who_would_never_be_shown_a_plan_is_an_error(
     user: list[str], given: list[str], says: str, capsys: pytest.CaptureFixture[str]

@@ -7,7 +7,10 @@ import pytest
 from aiq.__main__ import main
 from aiq.runs.sweeps import Sweep, SweepFolder
 from aiq.stats.power import POWER, power
+from tests.cases import table
 from tests.experiment.conftest import Workplace
+
+each = table(__file__)
 
 CHOOSER = ["experiment=tiny", "agent.target=tiny_parts:Chooser", "~agent.seconds", "~agent.ask", "~agent.words"]
 
@@ -53,14 +56,7 @@ def test_random_makes_some_of_the_points(here: Workplace) -> None:
     assert main(["run", "-m", *given]) == 2  # the grid would have 1197
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (["sweep.strategy=random"], "sweep.points=20: the grid has no more than 3; set fewer"),
-        (["sweep.strategy=halving", "sweep.points=3"], "sweep.points=3: sweep.strategy=random or optuna uses it"),
-        (["sweep.rungs=2"], "sweep.rungs=2: sweep.strategy=halving uses it, and this is sweep.strategy=grid"),
-    ],
-)
+@each("given")
 def test_settings_that_do_nothing_are_refused(
     here: Workplace, capsys: pytest.CaptureFixture[str], given: list[str], said: str
 ) -> None:

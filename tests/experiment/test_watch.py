@@ -14,7 +14,10 @@ from aiq.commands import watch
 from aiq.core.samples import SampleKey
 from aiq.runs.folder import RunFolder
 from aiq.runs.follow import FollowedRun
+from tests.cases import table
 from tests.experiment.conftest import Workplace
+
+each = table(__file__)
 
 Captured = pytest.CaptureFixture[str]
 
@@ -120,17 +123,7 @@ def test_ctrl_c_ends_the_watching_alone(here: Workplace, capsys: Captured) -> No
         assert "A is not finished (still running; wait for it)" in capsys.readouterr().err
 
 
-GO_ON = "; what is finished is kept, go on with: aiq run resume="
-
-
-@pytest.mark.parametrize(
-    ("status", "code", "said"),
-    [
-        ("running", 130, f"cut off, as its process is gone{GO_ON}"),
-        ("interrupted", 130, f"interrupted{GO_ON}"),
-        ("failed", 2, "something stopped it, which its own terminal says"),
-    ],
-)
+@each("status")
 def test_what_has_ended_is_told_at_once(here: Workplace, status: str, code: int, said: str, capsys: Captured) -> None:
     folder = RunFolder(here.ran())
     folder.write_manifest(folder.read_manifest().model_copy(update={"status": status}))

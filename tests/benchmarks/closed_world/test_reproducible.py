@@ -8,6 +8,9 @@ import pytest
 from aiq.core.files import shipped
 from benchmarks.closed_world.__main__ import generate, main
 from tests.benchmarks.closed_world.conftest import Made
+from tests.cases import table
+
+each = table(__file__)
 
 SHIPPED = (
     *("world", "freshqa_mini", "drb_mini", "documents_mini", "hostile_mini"),
@@ -41,14 +44,7 @@ def test_any_size_works(questions: int, tasks: int, tmp_path: Path) -> None:
     assert not (tmp_path / "events_mini").exists()
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--tasks", "-1"], "-1 is no size"),
-        (["--questions", "0", "--tasks", "0", "--events", "0"], "one of them must be more"),
-        (["--out", "taken"], "name a folder to write to"),
-    ],
-)
+@each("options")
 def test_what_makes_no_sense_is_refused(
     options: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
