@@ -19,7 +19,7 @@ from aiq.analysis.gate import GateSettings, gate
 from aiq.core.plugins import validate
 from aiq.experiment.compose import compose_apart
 from aiq.runs.folder import RunFolder
-from tests.analysis.test_compare import Given, Place, by_seed, place
+from tests.analysis.test_compare import Captured, Given, Place, by_seed, place
 from tests.cases import table
 
 each = table(__file__)
@@ -88,9 +88,7 @@ def edited(run: str, metric: str, change: Given, samples: set[str]) -> None:
 
 
 @pytest.mark.parametrize("epochs", [1, 3])
-def test_a_run_passes_against_its_own_baseline(
-    place: Place, based: Based, epochs: int, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_passes_against_its_own_baseline(place: Place, based: Based, epochs: int, capsys: Captured) -> None:
     based(epochs=epochs, failed=(1, 2), unjudged=(5,))
     before = Path("base.json").read_bytes()
     _, found = gated("a", "gate.inconclusive=fail", "--update")
@@ -116,9 +114,7 @@ def test_of_45_pairs_that_differ_by_seed_at_most_one_fails(place: Place) -> None
     assert sum(not one.passed for one in found) <= 1
 
 
-def test_wrong_answers_fail_it_with_metric_and_samples(
-    place: Place, based: Based, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_answers_fail_it_with_metric_and_samples(place: Place, based: Based, capsys: Captured) -> None:
     based()
     content = BaselineFile(Path("base.json")).content
     content.model_copy(update={"attempts": content.attempts[::-1]}).write(Path("base.json"))
@@ -181,7 +177,6 @@ def test_each_metric_is_held_by_itself(place: Place, based: Based, metric: str, 
     code, found = gated("b")
     assert (code, worse(found)) == (1, {metric: TENTH})
     assert gated("b", f"gate.margins.{metric}=0.2")[1]["passed"]
-    assert gated("b", f"gate.margins.{metric}=null")[1]["passed"]
 
 
 def test_where_less_is_better_a_rise_fails_it(place: Place, based: Based) -> None:
@@ -196,29 +191,17 @@ def test_where_less_is_better_a_rise_fails_it(place: Place, based: Based) -> Non
     assert found["metrics"][0]["bound"] > 0.1
 
 
-@pytest.mark.parametrize(
-    ("given", "settings", "broken"),
-    [
-        ({"tokens": 2500}, [], {"cost (1.5 times)", "tokens (1.5 times)"}),
-        ({"tokens": 2500}, ["gate.limits.rise=3"], set()),
-        ({"tokens": 2500}, ["gate.limits.rise=null", "gate.limits.tokens=2000"], {"tokens"}),
-        ({}, ["gate.limits.cost_usd=0.001", "gate.limits.calls=1"], {"cost", "calls"}),
-        ({}, ["gate.limits.metrics.j.right=0.9", "gate.limits.metrics.j.cited=0.5"], {"j.right"}),
-        ({"failed": (4, 9)}, ["gate.limits.errors=0.02"], {"failed attempts"}),
-        ({"unjudged": (4, 9)}, ["gate.limits.errors=0.02"], {"reports that j failed on"}),
-        ({"failed": (4, 9), "unjudged": (14,)}, [], set()),
-    ],
-)
-def test_limits_are_hard(place: Place, based: Based, given: Given, settings: list[str], broken: set[str]) -> None:
+@each("broken")
+def test_limits_are_hard(place: Place, based: Based, given: Given, settings: list[str], broken: list[str]) -> None:
     based()
     place.run("b", right, n=N, **given)
     _, found = gated("b", *settings)
-    assert {one["name"] for one in found["limits"] if one["broken"]} == broken
+    assert sorted(one["name"] for one in found["limits"] if one["broken"]) == broken
 
 
 @each("other")
 def test_what_is_not_the_same_is_the_cause_before_any_score(
-    place: Place, based: Based, other: Given, why: str, capsys: pytest.CaptureFixture[str]
+    place: Place, based: Based, other: Given, why: str, capsys: Captured
 ) -> None:
     based()
     place.run("b", lambda *_: False, **{"n": N, **other})
@@ -230,7 +213,7 @@ def test_what_is_not_the_same_is_the_cause_before_any_score(
 
 
 def test_where_the_data_cannot_tell_it_says_how_many_samples_would(
-    place: Place, based: Based, capsys: pytest.CaptureFixture[str]
+    place: Place, based: Based, capsys: Captured
 ) -> None:
     based()
     place.run("b", lambda number, epoch: right(number, epoch) is not (number in (0, 1, 4)), n=N)
@@ -245,7 +228,7 @@ def test_where_the_data_cannot_tell_it_says_how_many_samples_would(
     assert [one["standing"] for one in gated("b", "gate.margin=0.2")[1]["metrics"]] == ["holds"] * 3
 
 
-def test_a_gate_of_ones_own_is_three_lines(place: Place, based: Based, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_gate_of_ones_own_is_three_lines(place: Place, based: Based, capsys: Captured) -> None:
     based()
     place.run("b", lambda number, epoch: right(number, epoch) and number % 10 > 0, n=N)
     Path("conf/gate").mkdir(parents=True)
@@ -261,9 +244,7 @@ def test_a_gate_of_ones_own_is_three_lines(place: Place, based: Based, capsys: p
     assert "gate" in capsys.readouterr().err
 
 
-def test_what_has_lost_its_scores_is_no_pass_unseen(
-    place: Place, based: Based, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_has_lost_its_scores_is_no_pass_unseen(place: Place, based: Based, capsys: Captured) -> None:
     based(unjudged=tuple(range(45)))
     place.run("b", right, n=N, unjudged=tuple(range(45, N)))
     code, found = gated("b", "gate.margins.j.score=null")
@@ -278,9 +259,7 @@ def test_what_has_lost_its_scores_is_no_pass_unseen(
     assert "j.right, j.score, j.cited: 2 samples have a score in the baseline alone" in capsys.readouterr().out
 
 
-def test_a_limit_of_the_run_needs_no_price_in_the_baseline(
-    place: Place, based: Based, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_limit_of_the_run_needs_no_price_in_the_baseline(place: Place, based: Based, capsys: Captured) -> None:
     based()
     content = BaselineFile(Path("base.json")).content
     free = [one.model_copy(update={"spend": replace(one.spend, cost_usd=None)}) for one in content.attempts]
@@ -293,7 +272,7 @@ def test_a_limit_of_the_run_needs_no_price_in_the_baseline(
     assert "cost is not known of the run; llm.prices lacks a model of the run" in capsys.readouterr().out
 
 
-def test_a_gate_says_where_it_holds_little(place: Place, based: Based, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_gate_says_where_it_holds_little(place: Place, based: Based, capsys: Captured) -> None:
     based(failed=(3, 4))
     assert main(["gate", "a", "--baseline", "anew.json", "--update"]) == 0
     assert gated("a", "gate.margin=null")[0] == 0
@@ -302,9 +281,7 @@ def test_a_gate_says_where_it_holds_little(place: Place, based: Based, capsys: p
     assert "no metric is held against the baseline" in said
 
 
-def test_it_says_whose_cost_and_tokens_are_lower_bounds(
-    place: Place, based: Based, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_says_whose_cost_and_tokens_are_lower_bounds(place: Place, based: Based, capsys: Captured) -> None:
     based()
     place.run("b", right, n=N, unreported=1)
     gated("b", "--markdown", "page.md")
@@ -312,7 +289,7 @@ def test_it_says_whose_cost_and_tokens_are_lower_bounds(
         assert "run: 90 calls unreported: cost and tokens of the agent are lower bounds" in said
 
 
-def test_an_update_says_what_changes(place: Place, based: Based, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_update_says_what_changes(place: Place, based: Based, capsys: Captured) -> None:
     based()
     place.run("b", lambda number, epoch: right(number, epoch) and number > 0, n=N)
     capsys.readouterr()
@@ -325,9 +302,7 @@ def test_an_update_says_what_changes(place: Place, based: Based, capsys: pytest.
 
 
 @each("arguments")
-def test_misuse_is_one_line(
-    place: Place, based: Based, arguments: list[str], why: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_misuse_is_one_line(place: Place, based: Based, arguments: list[str], why: str, capsys: Captured) -> None:
     based(n=2)
     held = json.loads(Path("base.json").read_text(encoding="utf-8"))
     others = [{**one, "sample": "x"} for one in held["attempts"][:1]]

@@ -82,23 +82,11 @@ def test_a_row_becomes_a_sample_however_the_sheet_was_saved(tmp_path: Path) -> N
     assert len(read(written(tmp_path, with_empty_rows))) == 2
 
 
-TWO = ("Ilan Corvey", "Corvey")
-
-
-@pytest.mark.parametrize(
-    ("expected", "answers"),
-    [
-        ({"answer_0": "Ilan Corvey", "answer_1": "Corvey", "answer_2": "", "answer_3": None}, TWO),
-        (["Ilan Corvey", "Corvey", ""], TWO),
-        ("1987", ("1987",)),
-        (7, ("7",)),
-        (None, ()),
-    ],
-)
-def test_json_gives_answers_in_any_form(tmp_path: Path, expected: object, answers: tuple[str, ...]) -> None:
+@each("expected")
+def test_json_gives_answers_in_any_form(tmp_path: Path, expected: object, answers: list[str]) -> None:
     item = {"id": 7, "question": ROW["question"], "expected_output": expected, "false_premise": False}
     (sample,) = read(written(tmp_path, json.dumps([item]), "freshqa.json"))
-    assert (sample.id, sample.answers) == ("7", answers)
+    assert (sample.id, [*sample.answers]) == ("7", answers)
     assert read(written(tmp_path, json.dumps(item) + "\n\n", "freshqa.jsonl")) == (sample,)
 
 

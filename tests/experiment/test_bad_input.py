@@ -7,12 +7,12 @@ import pytest
 
 from aiq.__main__ import main
 from tests.cases import table
-from tests.experiment.conftest import Workplace
+from tests.experiment.conftest import Captured, Workplace
 
 each = table(__file__)
 
 
-def only_line(capsys: pytest.CaptureFixture[str]) -> str:
+def only_line(capsys: Captured) -> str:
     """The one line that was printed, without `aiq: `."""
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -36,7 +36,7 @@ class Broken(Mute):
 @each("run")
 def test_one_line_and_nothing_left_behind(
     here: Workplace,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Captured,
     monkeypatch: pytest.MonkeyPatch,
     arguments: list[str],
     message: str,
@@ -56,9 +56,7 @@ def test_one_line_and_nothing_left_behind(
     assert not (here.path / "results").exists()
 
 
-def test_an_endpoint_that_refuses_is_noticed_before_anything_is_asked(
-    here: Workplace, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_endpoint_that_refuses_is_noticed_before_anything_is_asked(here: Workplace, capsys: Captured) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
@@ -71,9 +69,7 @@ def test_an_endpoint_that_refuses_is_noticed_before_anything_is_asked(
     assert not (here.path / "results").exists()
 
 
-def test_a_key_refused_later_stops_the_run_and_not_each_sample(
-    here: Workplace, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_key_refused_later_stops_the_run_and_not_each_sample(here: Workplace, capsys: Captured) -> None:
     here.endpoint.refuse_from = 2
     assert main(["run", "experiment=tiny", "agent.ask=true", "runner.concurrency=1", "runner.progress=false"]) == 2
     line = only_line(capsys)
@@ -90,7 +86,7 @@ def test_a_key_refused_later_stops_the_run_and_not_each_sample(
 
 
 @each("no command")
-def test_commands_that_do_not_exist(arguments: list[str], hint: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_that_do_not_exist(arguments: list[str], hint: str, capsys: Captured) -> None:
     try:
         code = main(arguments)
     except SystemExit as ended:

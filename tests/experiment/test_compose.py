@@ -205,24 +205,10 @@ def test_a_sweep_is_every_combination_and_knows_its_axes() -> None:
         split(["experiment=deep_drb", "seed=range(2000)"])
 
 
-@pytest.mark.parametrize(
-    ("typed", "axes"),
-    [
-        ([], {"agent.deep.max_loops": ("1", "2", "3"), "agent.deep.max_queries": ("2", "4", "6")}),
-        (["agent.deep.max_loops=2"], {"agent.deep.max_queries": ("2", "4", "6")}),
-        (
-            ["agent.deep.max_loops=4,5", "sweep.axes={agent.deep.max_queries: null}"],
-            {"agent.deep.max_loops": ("4", "5")},
-        ),
-        (
-            ["agent.deep.max_loops=2", "sweep.axes={agent.deep.max_queries: null, judge: [[race], [fact, world]]}"],
-            {"judge": ("['race']", "['fact','world']")},
-        ),
-    ],
-)
-def test_a_config_names_axes_and_what_is_typed_wins(typed: list[str], axes: dict[str, tuple[str, ...]]) -> None:
+@each("axes")
+def test_a_config_names_axes_and_what_is_typed_wins(typed: list[str], axes: dict[str, list[str]]) -> None:
     grid = split(["experiment=sweep_deep", *typed])
-    assert {axis.name: axis.values for axis in grid.axes} == axes
+    assert {axis.name: [*axis.values] for axis in grid.axes} == axes
     assert grid.settings.metric == "world.coverage"
 
 

@@ -8,7 +8,7 @@ import pytest
 import aiq
 from aiq.core.errors import UserError
 from tests.cases import table
-from tests.experiment.conftest import Endpoint, Workplace
+from tests.experiment.conftest import Captured, Endpoint, Workplace
 from tests.forked import Forked
 
 each = table(__file__)
@@ -16,7 +16,7 @@ each = table(__file__)
 TINY = ["experiment=tiny", "runner.progress=false"]
 
 
-def test_a_script_gets_the_run_its_rows_and_no_table(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_script_gets_the_run_its_rows_and_no_table(here: Workplace, capsys: Captured) -> None:
     here.write_samples({"s1": "a question", "s2": "a question that must fail"})
     run = aiq.run([*TINY, "runner.max_error_rate=0.2"])
     assert (run.folder.resolve(), run.exit_code) == (here.only_run().resolve(), 3)

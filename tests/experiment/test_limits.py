@@ -22,7 +22,7 @@ from aiq.experiment.resume import seconds_worked
 from aiq.runs.folder import RunFolder
 from aiq.runs.reader import read_state
 from tests.cases import table
-from tests.experiment.conftest import Workplace
+from tests.experiment.conftest import Captured, Workplace
 from tests.sessions import make_session
 from tests.settings import configured
 
@@ -126,7 +126,7 @@ def test_the_reserve_holds_a_call_as_large_as_the_largest() -> None:
 
 @each("bound")
 def test_a_limit_of_the_run_stops_it_and_a_resume_counts_what_was_used(
-    here: Workplace, capsys: pytest.CaptureFixture[str], quantity: str, bound: float, enough: float, agent: str
+    here: Workplace, capsys: Captured, quantity: str, bound: float, enough: float, agent: str
 ) -> None:
     name = f"limits.run_{quantity}"
     assert main(["run", "experiment=tiny", agent, f"{name}={bound:g}", "runner.concurrency=1"]) == 130

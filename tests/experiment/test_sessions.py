@@ -111,7 +111,6 @@ def reviews_in(events: list[dict[str, Any]]) -> list[str]:
 
 
 @each("given")
-@pytest.mark.parametrize("user", [["user.kind=reject"], ["user.kind=feedback", "user.feedback=more"]])
 def test_a_user_who_would_never_be_shown_a_plan_is_an_error(
     user: list[str], given: list[str], says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

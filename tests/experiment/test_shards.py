@@ -11,7 +11,10 @@ from aiq.experiment.launchers.base import ShardEnd
 from aiq.experiment.launchers.processes import Processes
 from aiq.experiment.shards import end_of
 from aiq.runs.folder import RunFolder
-from tests.experiment.conftest import Workplace
+from tests.cases import group, table
+from tests.experiment.conftest import Captured, Workplace
+
+each = table(__file__)
 
 ASKING = ("agent.ask=true", "judge.letters.ask=true", "runner.progress=false")
 DEFAULT = "aiq.experiment.launchers.processes:Processes"
@@ -30,9 +33,7 @@ def made(here: Workplace, *overrides: str) -> Path:
     return found
 
 
-def test_shards_in_any_order_come_to_what_the_whole_run_comes_to(
-    here: Workplace, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_shards_in_any_order_come_to_what_the_whole_run_comes_to(here: Workplace, capsys: Captured) -> None:
     whole = made(here, "epochs=2")
     for number in (3, 1):
         assert run("epochs=2", "run_id=parts", f"shard={number}/3") == 0
@@ -74,7 +75,7 @@ def test_another_division_goes_on_in_files_that_come_after(here: Workplace) -> N
     assert here.values(Path(folder)) == here.values(whole)
 
 
-def test_shards_at_work_keep_others_out_of_the_same_work(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_shards_at_work_keep_others_out_of_the_same_work(here: Workplace, capsys: Captured) -> None:
     assert run("run_id=parts", "shard=1/2") == 0
     folder = RunFolder(here.path / "results/tiny/parts")
     with folder.lock(Shard(2, 2)):
@@ -88,23 +89,12 @@ def test_shards_at_work_keep_others_out_of_the_same_work(here: Workplace, capsys
         assert here.manifest(folder.path)["status"] == "running"
 
 
-REFUSED = (
-    (["shard=3/2", "run_id=a"], "write K/N with K from 1 to N, such as 3/16"),
-    (["shard=1/2"], "shard=1/2 needs run_id=NAME"),
-    (["shard=1/2", "run_id=a", "cassette=record"], "a recording is made by one process"),
-    (["shard=1/2", "run_id=a", "runner.processes=2"], "shard=1/2 is one process, and runner.processes=2 starts"),
-    (["run_id=a/b"], "run_id='a/b'"),
-    (["run_id=parts"], "is there already: go on with aiq run resume=results/tiny/parts"),
-    (["run_id=parts", "shard=2/2", "epochs=3"], "is another run: epochs is 1 there and 3 here"),
-)
-
-
-def test_what_cannot_be_is_said_in_one_line(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_is_said_in_one_line(here: Workplace, capsys: Captured) -> None:
     assert run("run_id=parts", "shard=1/2") == 0
-    for overrides, said in REFUSED:
+    for case in group(__file__, "refused"):
         capsys.readouterr()
-        assert run(*overrides) == 2
-        assert said in (err := capsys.readouterr().err)
+        assert run(*case["overrides"]) == 2
+        assert case["said"] in (err := capsys.readouterr().err)
         assert len(err.splitlines()) == 1
 
 
@@ -126,16 +116,8 @@ async def test_a_shards_process_tells_its_exit_code_and_what_it_said_last(tmp_pa
     assert (end.code, end.said.partition(" (")[0]) == (2, f"{tmp_path}/nowhere is no run folder")
 
 
-@pytest.mark.parametrize(
-    ("codes", "ended", "said"),
-    [
-        ((0, 3), "finished", None),
-        ((0, 2), "failed", "no key"),
-        ((130, 0), "interrupted", "no key"),
-        ((0, -9), "interrupted", "the process of shard 2/2 was killed 3 times: no key"),
-    ],
-)
-def test_what_stops_a_shard_stops_the_run(codes: tuple[int, int], ended: str, said: str | None) -> None:
+@each("codes")
+def test_what_stops_a_shard_stops_the_run(codes: list[int], ended: str, said: str | None) -> None:
     ends = [ShardEnd(code, "no key; what is finished is kept, go on with: aiq run resume=a") for code in codes]
     status, error = end_of(ends)
     assert (status, error and str(error).partition(";")[0]) == (ended, said)

@@ -8,7 +8,7 @@ from aiq.__main__ import main
 from aiq.runs.sweeps import Sweep, SweepFolder
 from aiq.stats.power import POWER, power
 from tests.cases import table
-from tests.experiment.conftest import Workplace
+from tests.experiment.conftest import Captured, Workplace
 
 each = table(__file__)
 
@@ -21,21 +21,16 @@ def latest_sweep(here: Workplace) -> tuple[SweepFolder, Sweep]:
     return folder, folder.read()
 
 
-def test_halving_stops_who_cannot_win_and_pays_nothing_twice(
-    here: Workplace, capsys: pytest.CaptureFixture[str]
-) -> None:
-    here.write_samples({f"s{number}": f"question number {number}" for number in range(40)})
+def test_halving_stops_who_cannot_win_and_pays_nothing_twice(here: Workplace, capsys: Captured) -> None:
+    here.write_samples({f"s{number}": f"question number {number}" for number in range(32)})
     halving = ["sweep.strategy=halving", "sweep.rungs=3", "sweep.metric=letters.count"]
     given = ["experiment=tiny", "agent.ask=true", "agent.plain=true", "agent.words=1,2,3", *halving]
     assert main(["run", "-m", *given]) == 0
     folder, found = latest_sweep(here)
-    assert [(point.status, point.n_samples) for point in found.points] == [
-        ("stopped", 10),
-        ("stopped", 10),
-        ("finished", 40),
-    ]
-    assert "from point 2 after 10 samples" in (found.points[0].note or "")
-    assert len(here.endpoint.asked) == 10 + 10 + 40
+    ended = [(point.status, point.n_samples) for point in found.points]
+    assert ended == [("stopped", 8), ("stopped", 8), ("finished", 32)]
+    assert "from point 2 after 8 samples" in (found.points[0].note or "")
+    assert len(here.endpoint.asked) == 8 + 8 + 32
     assert found.status == "finished"
     assert "point 0: -" in capsys.readouterr().out
     # Cut off in the second rung of the winner: the rest is done, and no more.
@@ -43,7 +38,7 @@ def test_halving_stops_who_cannot_win_and_pays_nothing_twice(
     folder.write(found.with_point(left).model_copy(update={"status": "interrupted"}))
     shutil.rmtree(folder.point(2).path)
     assert main(["run", "-m", f"resume={found.sweep_id}"]) == 0
-    assert len(here.endpoint.asked) == 60 + 40
+    assert len(here.endpoint.asked) == 48 + 32
     assert [point.status for point in folder.read().points] == ["stopped", "stopped", "finished"]
 
 
@@ -57,15 +52,13 @@ def test_random_makes_some_of_the_points(here: Workplace) -> None:
 
 
 @each("given")
-def test_settings_that_do_nothing_are_refused(
-    here: Workplace, capsys: pytest.CaptureFixture[str], given: list[str], said: str
-) -> None:
+def test_settings_that_do_nothing_are_refused(here: Workplace, capsys: Captured, given: list[str], said: str) -> None:
     assert main(["run", "-m", "experiment=tiny", "seed=0,1,2", *given]) == 2
     assert said in capsys.readouterr().err
     assert not (here.path / "results").exists()
 
 
-def test_decisions_are_made_again_on_recorded_runs(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_decisions_are_made_again_on_recorded_runs(here: Workplace, capsys: Captured) -> None:
     """What is decided again has the numbers of a run that decided so; a branch that nobody took has no report."""
     here.write_samples({f"s{number}": "why" + "y" * number for number in range(8)} | {"x": "unknown"})
     for name, longest in (("some", 5), ("long", 0), ("short", 99), ("real", 7)):
@@ -108,7 +101,7 @@ def test_decisions_are_made_again_on_recorded_runs(here: Workplace, capsys: pyte
         assert why in capsys.readouterr().err
 
 
-def test_attempts_with_turns_are_not_decided_again(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_attempts_with_turns_are_not_decided_again(here: Workplace, capsys: Captured) -> None:
     here.write_samples({"s1": "why"}, turns=["what"])
     assert main(["run", *CHOOSER, "~agent.plain", "+agent.longest=5", "name=one"]) == 0
     rescore = ["run", "-m", "experiment=tiny", "sweep.strategy=rescore", "sweep.runs=[one]", "+agent.longest=5,7"]
@@ -116,7 +109,7 @@ def test_attempts_with_turns_are_not_decided_again(here: Workplace, capsys: pyte
     assert "an attempt with several turns has decided more than once" in capsys.readouterr().err
 
 
-def test_recordings_of_a_sweep_go_on(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_recordings_of_a_sweep_go_on(here: Workplace, capsys: Captured) -> None:
     """They are checked before the first one starts, and the sweep is known from then on."""
     (here.path / "conf/judge/routes.yaml").write_text("# @package judge.routes\n# R\ntarget: tiny_parts:Routes\n")
     given = ["run", "-m", *CHOOSER, "~agent.plain", "judge=[letters,routes]", "sweep.strategy=rescore", "name=again"]

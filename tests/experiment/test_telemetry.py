@@ -28,7 +28,7 @@ from aiq.core.run_settings import TelemetrySettings
 from aiq.core.samples import SampleKey
 from aiq.core.usage import Usage
 from aiq.experiment.telemetry import RunSpan, Telemetry
-from tests.experiment.conftest import Workplace
+from tests.experiment.conftest import Captured, Workplace
 from tests.llm.endpoint import error
 from tests.settings import configured
 
@@ -129,20 +129,20 @@ def imported() -> list[str]:
 
 
 @pytest.mark.skipif(importlib.util.find_spec("opentelemetry.exporter") is not None, reason="the extra is installed")
-def test_without_its_packages_it_is_one_line(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_its_packages_it_is_one_line(here: Workplace, capsys: Captured) -> None:
     assert refused(here, capsys).startswith(
         "aiq: telemetry.otlp_endpoint needs more packages: pip install 'aiq-bench[otel]' (No module named"
     )
 
 
 @needs_extra
-def test_a_variable_that_is_not_set_is_one_line(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_variable_that_is_not_set_is_one_line(here: Workplace, capsys: Captured) -> None:
     assert refused(here, capsys, "telemetry.headers_env.Authorization=NO_SUCH_VARIABLE") == (
         "aiq: telemetry.headers_env.Authorization: the environment variable NO_SUCH_VARIABLE is not set; export it"
     )
 
 
-def refused(here: Workplace, capsys: pytest.CaptureFixture[str], *overrides: str) -> str:
+def refused(here: Workplace, capsys: Captured, *overrides: str) -> str:
     """What a run says that is refused before anything is written."""
     assert main(["run", "experiment=tiny", "telemetry.otlp_endpoint=http://127.0.0.1:9", *ASKING, *overrides]) == 2
     assert here.runs() == []
@@ -300,7 +300,7 @@ def test_spans_nest_as_calls_do(collector: Collector, content: bool) -> None:
 
 @needs_extra
 def test_a_recording_does_not_count_it_and_a_replay_sends_nothing(
-    here: Workplace, collector: Collector, capsys: pytest.CaptureFixture[str]
+    here: Workplace, collector: Collector, capsys: Captured
 ) -> None:
     recorded = ("cassette.dir=tape", f"telemetry.otlp_endpoint={collector.address}")
     for mode, sends in (("record", True), ("replay", False)):
@@ -313,9 +313,7 @@ def test_a_recording_does_not_count_it_and_a_replay_sends_nothing(
 
 @needs_extra
 @pytest.mark.parametrize("silent", [False, True])
-def test_a_collector_that_is_not_there_costs_a_run_one_line(
-    here: Workplace, capsys: pytest.CaptureFixture[str], silent: bool
-) -> None:
+def test_a_collector_that_is_not_there_costs_a_run_one_line(here: Workplace, capsys: Captured, silent: bool) -> None:
     """Where nobody listens, and where somebody does who says nothing."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
