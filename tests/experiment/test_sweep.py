@@ -137,21 +137,19 @@ def test_a_sweep_goes_on_as_a_whole(here: Workplace, capsys: Captured) -> None:
     assert "seed cannot change" in capsys.readouterr().err
 
 
-def test_a_killed_sweep_loses_nothing_finished(place: Workplace) -> None:
-    process = place.start("-m", "experiment=tiny", "agent.ask=true", "agent.seconds=0.1,0.2", "runner.concurrency=1")
-    place.wait_for(lambda: any((run / "samples.jsonl").exists() for run in place.runs() if run.name == "1"))
+def test_a_killed_sweep_loses_nothing_finished(here: Workhere, capsys: Captured) -> None:
+    process = here.start("-m", "experiment=tiny", "agent.ask=true", "agent.seconds=0.1,0.2", "runner.concurrency=1")
+    here.wait_for(lambda: any((run / "samples.jsonl").exists() for run in here.runs() if run.name == "1"))
     process.kill()
     process.communicate()
-    found = sweep_of(place)
+    found = sweep_of(here)
     assert [point.status for point in found.points] == ["finished", "pending"]
-    asked = len(place.endpoint.asked)
-    again = place.start("-m", "resume=latest")
-    out, _ = again.communicate()
-    assert again.returncode == 0
-    assert sweep_of(place).status == "finished"
-    assert len(place.endpoint.asked) - asked <= 6
-    assert "written to" in out
-    assert len([*place.path.glob("results/*/*/index.html")]) == 1
+    asked = len(here.endpoint.asked)
+    assert main(["run", "-m", "resume=latest"]) == 0
+    assert sweep_of(here).status == "finished"
+    assert len(here.endpoint.asked) - asked <= 6
+    assert "written to" in capsys.readouterr().out
+    assert len([*here.path.glob("results/*/*/index.html")]) == 1
 
 
 def test_sigterm_between_runs_is_an_interruption(here: Workplace) -> None:
