@@ -137,7 +137,7 @@ def test_a_sweep_goes_on_as_a_whole(here: Workplace, capsys: Captured) -> None:
     assert "seed cannot change" in capsys.readouterr().err
 
 
-def test_a_killed_sweep_loses_nothing_finished(here: Workhere, capsys: Captured) -> None:
+def test_a_killed_sweep_loses_nothing_finished(here: Workplace, capsys: Captured) -> None:
     process = here.start("-m", "experiment=tiny", "agent.ask=true", "agent.seconds=0.1,0.2", "runner.concurrency=1")
     here.wait_for(lambda: any((run / "samples.jsonl").exists() for run in here.runs() if run.name == "1"))
     process.kill()
