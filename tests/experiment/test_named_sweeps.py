@@ -49,7 +49,7 @@ def test_chains_take_a_search_for_each_of_their_facts(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_coverage_grows_with_research_rounds(tmp_path: Path) -> None:
-    typed = ("agent.deep.max_loops=1,2", "agent.deep.max_queries=4", "limit=1")
+    typed = ("agent.deep.max_loops=1,2", "agent.deep.max_queries=4", "limit=2")
     found = swept(tmp_path, "experiment=sweep_deep", *typed)
     one, two = (point.metrics["world.coverage"].mean for point in found.points)
     assert two > one
