@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from functools import cache, reduce
+from functools import cache, partial, reduce
 from operator import getitem
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from aiq.datasets import Dataset
 
 _ABSENT: Final = object()
-Composed = Callable[[tuple[str, ...]], dict[str, Any]]
+Composed = Callable[[str], dict[str, Any]]
 """What overrides compose to, each asked for once: many settings may lack."""
 ALLOWED: Final = (
     "runner.*",
@@ -140,7 +140,7 @@ def brought_up_to_date(manifest: Manifest) -> tuple[Manifest, list[str]]:
     config: dict[str, Any] = copy.deepcopy(dict(manifest.config))
     plugins = {place: config.get(place) for place in ("agent", "dataset")}
     plugins |= {f"judge.{name}": plugin for name, plugin in (config.get("judge") or {}).items()}
-    notes, composed = [], cache(config_of_options)
+    notes, composed = [], cache(partial(config_of_options, ()))
     for place, plugin in plugins.items():
         if isinstance(plugin, dict):
             notes += _mend_plugin(plugin, place, manifest.options.get(place), composed)
@@ -181,12 +181,12 @@ def _lacking(model: type[BaseModel], values: Mapping[str, Any]) -> list[tuple[in
 def _configs(group: str, option: str | None, composed: Composed) -> Iterator[dict[str, Any]]:
     """Configs to take a setting from: with the recorded option, the base of its group, each option, by default."""
     names = filter(None, dict.fromkeys([option, "_base", *options(group)])) if group in groups() else ()
-    chosen_ones = [*((f"{group}=[{name}]" if group in LISTS else f"{group}={name}",) for name in names), ()]
+    roots = [*(f"{group}/{name}" for name in names), "config"]
     if group in LISTS and option is None:  # what nobody chose is not taken up now
-        chosen_ones.insert(0, ())
-    for chosen in chosen_ones:
+        roots.insert(0, "config")
+    for root in roots:
         with suppress(HydraException):  # no such option
-            yield composed(chosen)
+            yield composed(root)
 
 
 def _plugins(place: str, target: str, option: str | None, name: int | str, composed: Composed) -> Iterator[Any]:

@@ -47,7 +47,7 @@ def rows(count: int) -> Iterator[Row]:
         yield Row(f"event {number}", {**event, "event_id": f"ev-{number}", "title": f"{event['title']} {number}"})
 
 
-def seconds(run: Callable[[], object], times: int = 3) -> float:
+def seconds(run: Callable[[], object], times: int) -> float:
     """The least processor time of some runs."""
     found = []
     for _ in range(times):
@@ -82,15 +82,15 @@ async def read_pages(engine: SqliteEvents, pages: int) -> None:
             Reading("analyze_events", 400_000, DenyList(), urls_in_text=False).result(found)
 
 
-def measured(count: int, folder: Path) -> dict[str, float]:
+def measured(count: int, folder: Path, times: int) -> dict[str, float]:
     """Processor seconds by what was done, and the growth of memory over a scan in MB."""
     events = list(rows(count)) if count <= 10_000 else rows(count)
     engine, found = SqliteEvents(_FIELDS, folder / f"{count}.db"), dict[str, float]()
     found["load"] = seconds(lambda: engine.add(events), times=1)
     for name, call in _CALLS.items():
-        found[name] = seconds(lambda call=call: ask(engine, page_size=1, **call))  # type: ignore[misc]
-    found["a page, found"] = seconds(lambda: [ask(engine, page_size=100) for _ in range(20)]) / 20
-    found["a page, found and read"] = seconds(lambda: asyncio.run(read_pages(engine, 20))) / 20
+        found[name] = seconds(lambda call=call: ask(engine, page_size=1, **call), times)  # type: ignore[misc]
+    found["a page, found"] = seconds(lambda: [ask(engine, page_size=100) for _ in range(20)], times) / 20
+    found["a page, found and read"] = seconds(lambda: asyncio.run(read_pages(engine, 20)), times) / 20
     began = perf_counter()
     found["scan by 100"] = seconds(lambda: asyncio.run(scan(engine, [])), times=1)
     found["scan by 100, by the clock"] = perf_counter() - began
@@ -107,9 +107,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.performance.events", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="does it run? small sizes, no promises")
     quick = parser.parse_args(arguments).quick
-    small, large = (50, 500) if quick else (10_000, 100_000)
+    small, large, times = (50, 500, 1) if quick else (10_000, 100_000, 3)
     with TemporaryDirectory() as folder:
-        few, many = measured(small, Path(folder)), measured(large, Path(folder))
+        few, many = measured(small, Path(folder), times), measured(large, Path(folder), times)
     print(f"{'':<28}{small:>10,}{large:>10,}{'ratio':>8}")
     for name in many:
         print(f"{name:<28}{few[name]:>10.3f}{many[name]:>10.3f}{many[name] / max(few[name], 1e-6):>8.1f}")

@@ -20,6 +20,9 @@ from aiq.run import new
 from aiq.runs.folder import find_run
 from aiq.runs.rows import ScoreRow
 from aiq.site.progress import Progress
+from tests.cases import table
+
+each = table(__file__)
 
 pytestmark = pytest.mark.slow
 
@@ -242,15 +245,7 @@ def test_labels_are_values_of_the_metric_where_less_is_better_too() -> None:
     assert [value(found.spearman), value(found.kendall), unmatched] == pytest.approx([1, 1, 0])
 
 
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [
-        ({"sample_id": "1.none.0"}, "no label"),
-        ({"sample_id": "1.none.0", "label": "fine"}, "neither a number nor one of true"),
-        ({"sample_id": "1.none.0", "label": "nan"}, "neither a number"),
-        ({"sample_id": "9999", "label": 1}, "none of 1 labels is of a scored sample"),
-    ],
-)
+@each("row")
 def test_bad_labels(row: dict[str, Any], said: str, work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("bad.jsonl").write_text(json.dumps(row) + "\n")
     assert main(["calibrate", "latest", "--labels", "bad.jsonl"]) == 2
@@ -286,37 +281,43 @@ def test_of_few_tasks_judged_once_it_says_what_it_cannot_tell(work: Path, capsys
     assert "Run it with epochs=2" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("agent", "dataset", "expected"),
-    [
-        ({"path": "r.jsonl"}, {"references": "r.jsonl"}, True),
-        ({"path": "other.jsonl"}, {"references": "r.jsonl"}, False),
-        ({"path": "benchmarks/drb_mini/reference.jsonl"}, {"path": "benchmarks/drb_mini"}, True),
-        ({}, {"references": "r.jsonl"}, False),
-        (None, {}, False),
-    ],
-)
+@each("agent")
 def test_a_report_is_compared_with_itself_where_the_agent_gives_the_references(
     agent: Any, dataset: Any, expected: bool
 ) -> None:
     assert judged_against_itself({"agent": agent, "dataset": dataset}) is expected
 
 
-SEEN = "{facts:null,shuffled:null,padding:null,instructions:null,remarks:null,order:null,independent:null}"
+OFF = "facts:null,shuffled:null,padding:null,instructions:null,remarks:null,order:null,independent:null"
 
 
-def test_their_weaknesses_come_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    run(*PLAIN, "judge=[race,fact]", "dataset.tasks=1", "epochs=1", f"dataset.perturbations={SEEN}")
+def seen_by(judges: str, perturbations: str) -> dict[str, dict[str, float]]:
+    """By metric how much of each perturbation these judges see in reports on one task."""
+    given = [f"judge={judges}", "dataset.tasks=1", "epochs=1", f"dataset.perturbations={{{OFF},{perturbations}}}"]
+    run(*PLAIN, *given)
     found = {one.metric: one.perturbations for one in calibrate([find_run("latest")]).metrics}
-    seen = {
+    return {
         metric: {name: value(one.spearman) for name, one in of.items() if one.meant or one.recall}
         for metric, of in found.items()
     }
+
+
+def test_fact_sees_wrong_numbers_and_officially_no_page_that_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    seen = seen_by("[fact]", "sections:null,roles:null,nonsense:null,numbers:[10,50],fabricated:[10,50]")
+    assert seen["fact.citation_accuracy"]["numbers"] > 0.75
+    assert seen["fact.citation_accuracy"]["fabricated"] < 0.8  # officially, it does not count
+    assert seen["fact.effective_citations"]["fabricated"] > 0.8
+
+
+@pytest.mark.whole
+def test_their_weaknesses_come_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    seen = seen_by("[race,fact]", "sections:[25,50,75]")
     assert seen["race.overall"]["sections"] > 0.75
     assert seen["race.overall"]["numbers"] < 0.7  # never notices that a figure is wrong
     accuracy = seen["fact.citation_accuracy"]
     assert min(accuracy["numbers"], accuracy["nonsense"]) > 0.75
     assert accuracy["roles"] > 0.5  # who did what to whom
-    assert seen["fact.effective_citations"]["fabricated"] > 0.8
-    assert accuracy["fabricated"] < 0.8  # officially, a page that is not there does not count

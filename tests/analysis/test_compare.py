@@ -19,10 +19,13 @@ from aiq.runs.manifest import JudgeSpec, Manifest
 from aiq.runs.reader import read_state
 from aiq.runs.rows import RowError, SampleRow, ScoreRow, Timing
 from aiq.runs.summary import summarise
+from tests.cases import table
+
+each = table(__file__)
 
 METRICS = (Metric.share("j.right"), Metric.share("j.score"), Metric.share("j.cited", estimator="ratio", worst=None))
-OTHER = {"name": "other", "fingerprint": "g", "size": 60, "samples": 60}
 Given = dict[str, Any]
+Captured = pytest.CaptureFixture[str]
 
 
 @cache
@@ -149,9 +152,7 @@ def by_seed(seed: int) -> Callable[[int, int], bool]:
     return lambda number, epoch: values[4 * number % 400 + epoch - 1]
 
 
-def test_a_planted_degradation_is_found_with_its_samples_and_cost(
-    place: Place, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_planted_degradation_is_found_with_its_samples_and_cost(place: Place, capsys: Captured) -> None:
     place.run("a", lambda number, _: number % 5 > 0)
     place.run("b", lambda number, _: number % 5 > 0 and number % 4 > 0, tokens=2500, unreported=1)
     found = place.compared("a", "b", "--markdown", "out.md")
@@ -182,11 +183,11 @@ def test_slices_are_those_of_the_summary_and_the_same_slice_counts_once(place: P
     assert place.compared("a", "b", "--metric", "j.score")["leading"] == ["j.score"]
 
 
-def test_runs_that_differ_by_seed_alone_are_not_told_apart(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
-    for seed in range(6):
+def test_runs_that_differ_by_seed_alone_are_not_told_apart(place: Place, capsys: Captured) -> None:
+    for seed in range(4):
         place.run(f"r{seed}", by_seed(seed))
-    found = place.compared(*(f"r{seed}" for seed in range(6)))
-    assert [pair["second"] for pair in found["pairs"]] == list("BCDEF")
+    found = place.compared(*(f"r{seed}" for seed in range(4)))
+    assert [pair["second"] for pair in found["pairs"]] == list("BCD")
     assert not {one["verdict"] for pair in found["pairs"] for one in pair["changes"]} & {"better", "worse"}
     whole = change(found, "j.right")
     spread, n = whole["difference"]["spread"], whole["difference"]["n"]
@@ -195,7 +196,7 @@ def test_runs_that_differ_by_seed_alone_are_not_told_apart(place: Place, capsys:
     assert f"{whole['more']:,} more samples would resolve 0.02" in capsys.readouterr().out
 
 
-def test_a_run_against_itself_is_equal_and_nothing_is_tested(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_against_itself_is_equal_and_nothing_is_tested(place: Place, capsys: Captured) -> None:
     place.run("a", by_seed(1))
     found = place.compared("a", "latest")
     assert found["family"] == 0
@@ -203,9 +204,7 @@ def test_a_run_against_itself_is_equal_and_nothing_is_tested(place: Place, capsy
     assert "B and A score the same on 60 samples" in capsys.readouterr().out
 
 
-def test_failures_count_as_worst_and_unjudged_reports_are_counted(
-    place: Place, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_failures_count_as_worst_and_unjudged_reports_are_counted(place: Place, capsys: Captured) -> None:
     place.run("a", lambda *_: True)
     place.run("b", lambda *_: True, failed=tuple(range(10)), unjudged=(20, 21))
     found = place.compared("a", "b")
@@ -224,7 +223,7 @@ def test_failures_count_as_worst_and_unjudged_reports_are_counted(
     assert "B - A could be anything from -0.200 to -0.167" in said
 
 
-def test_a_judge_that_failed_where_the_other_did_not(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_judge_that_failed_where_the_other_did_not(place: Place, capsys: Captured) -> None:
     place.run("a", lambda *_: True, n=8, unjudged=tuple(range(4)))
     place.run("b", lambda *_: True, n=8, unjudged=tuple(range(4, 8)))
     (pair,) = place.compared("a", "b")["pairs"]
@@ -233,7 +232,7 @@ def test_a_judge_that_failed_where_the_other_did_not(place: Place, capsys: pytes
     assert "j.right, j.score, j.cited: not compared, no sample has a score in both runs" in capsys.readouterr().out
 
 
-def test_judges_are_compared_on_reports_that_exist(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+def test_judges_are_compared_on_reports_that_exist(place: Place, capsys: Captured) -> None:
     place.run("a", lambda *_: True, failed=(1, 2))
     place.run("b", lambda *_: False, failed=(1, 2), judge_hash="h2")
     (pair,) = (found := place.compared("a", "b", "--judges"))["pairs"]
@@ -243,7 +242,7 @@ def test_judges_are_compared_on_reports_that_exist(place: Place, capsys: pytest.
     assert "j.right: B has no number: the judge failed" in capsys.readouterr().err
 
 
-def test_one_sample_says_nothing(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_sample_says_nothing(place: Place, capsys: Captured) -> None:
     place.run("a", lambda *_: True, n=1)
     place.run("b", lambda *_: False, n=1)
     whole = change(place.compared("a", "b"), "j.right")
@@ -262,16 +261,9 @@ def test_epochs_say_how_reliable_an_agent_is(place: Place) -> None:
     assert not [one for one in found["pairs"][0]["changes"] if one["metric"].startswith("j.score pass")]
 
 
-@pytest.mark.parametrize(
-    ("other", "why"),
-    [
-        ({"manifest": {"dataset": OTHER}}, "the dataset of A is mine f, that of B other g"),
-        ({"n": 50}, "B lacks 10 samples of A (s50, s51, s52, ...)"),
-        ({"manifest": {"status": "interrupted"}}, "B is not finished (interrupted; aiq run resume=results/made/b)"),
-    ],
-)  # fmt: skip
+@each("other")
 def test_what_runs_differ_in_is_refused_and_what_they_share_compared(
-    place: Place, other: Given, why: str, capsys: pytest.CaptureFixture[str]
+    place: Place, other: Given, why: str, capsys: Captured
 ) -> None:
     place.run("a", lambda *_: True)
     place.run("b", lambda number, _: number % 4 > 0, **other)
@@ -282,7 +274,7 @@ def test_what_runs_differ_in_is_refused_and_what_they_share_compared(
     assert change(found, "j.right")["verdict"] == "worse"
 
 
-def test_another_judge_is_refused_and_compared_by_itself(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_judge_is_refused_and_compared_by_itself(place: Place, capsys: Captured) -> None:
     place.run("a", lambda *_: True)
     place.run("b", lambda number, _: number % 4 > 0, judge_hash="h2", manifest={"models": {"judge.j": "newer"}})
     assert main(["compare", "a", "b"]) == 2
@@ -295,18 +287,8 @@ def test_another_judge_is_refused_and_compared_by_itself(place: Place, capsys: p
     assert "j.right: its judge is the same" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        (["a"], "compare takes 2 to 26 runs, and got 1"),
-        (["a", "nobody"], "nobody is no run folder"),
-        (["a", "a", "--metric", "j.none"], "no metric j.none in A and B; there are j.right, j.score, j.cited"),
-        (["a", "a", "--effect", "0"], "--effect 0: a share of"),
-    ],
-)
-def test_mistakes_are_one_line(
-    place: Place, arguments: list[str], why: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+@each("arguments")
+def test_mistakes_are_one_line(place: Place, arguments: list[str], why: str, capsys: Captured) -> None:
     place.run("a", lambda *_: True, n=2)
     assert main(["compare", *arguments]) == 2
     assert why in (said := capsys.readouterr().err)

@@ -4,13 +4,13 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from aiq.__main__ import main
 from aiq.analysis.export_drb import export
 from aiq.runs.folder import RunFolder
+from tests.cases import rows
 
 pytestmark = pytest.mark.slow
 
@@ -28,10 +28,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         with (folder / "samples.jsonl").open("a") as file:
             file.write(json.dumps(failed) + "\n")
         yield folder
-
-
-def rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def test_the_files_have_the_official_shape(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

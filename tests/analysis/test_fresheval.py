@@ -76,7 +76,7 @@ def test_a_run_without_fresheval_says_so(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_real_run_prints_it(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["run", "experiment=shallow_freshqa", "limit=4", "judge.fresheval.mode=both"]) == 0
+    assert main(["run", "experiment=shallow_freshqa", "limit=2", "judge.fresheval.mode=both"]) == 0
     run = next(tmp_path.glob("results/*/*/manifest.json")).parent
     summary = json.loads((run / "summary.json").read_text())
     capsys.readouterr()

@@ -19,7 +19,7 @@ from aiq.analysis.gate import GateSettings, gate
 from aiq.core.plugins import validate
 from aiq.experiment.compose import compose_apart
 from aiq.runs.folder import RunFolder
-from tests.analysis.test_compare import OTHER, Given, Place, by_seed, place
+from tests.analysis.test_compare import Captured, Given, Place, by_seed, place
 from tests.cases import table
 
 each = table(__file__)
@@ -68,6 +68,10 @@ def gated(name: str, *arguments: str) -> tuple[int, Given]:
     return code, found
 
 
+def gate_settings(*overrides: str) -> GateSettings:
+    return validate(GateSettings, compose_apart("gate", "default", overrides), "gate")
+
+
 def worse(found: Given) -> dict[str, set[str]]:
     """What got worse, and the samples that did."""
     metrics = {one["metric"]: set(one["samples"]) for one in found["metrics"] if one["standing"] == "worse"}
@@ -84,9 +88,7 @@ def edited(run: str, metric: str, change: Given, samples: set[str]) -> None:
 
 
 @pytest.mark.parametrize("epochs", [1, 3])
-def test_a_run_passes_against_its_own_baseline(
-    place: Place, based: Based, epochs: int, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_passes_against_its_own_baseline(place: Place, based: Based, epochs: int, capsys: Captured) -> None:
     based(epochs=epochs, failed=(1, 2), unjudged=(5,))
     before = Path("base.json").read_bytes()
     _, found = gated("a", "gate.inconclusive=fail", "--update")
@@ -102,20 +104,17 @@ def test_a_run_passes_against_its_own_baseline(
     assert "A = made/base: " in capsys.readouterr().out
 
 
-def test_of_100_pairs_that_differ_by_seed_at_most_two_fail(place: Place) -> None:
-    settings = validate(GateSettings, compose_apart("gate", "default", ["gate.margin=0"]), "gate")
-    files = []
-    for seed in range(15):
+def test_of_66_pairs_that_differ_by_seed_at_most_one_fails(place: Place) -> None:
+    settings, files = gate_settings("gate.margin=0"), []
+    for seed in range(12):
         place.run(f"r{seed}", by_seed(seed), n=30)
         Baseline.of(RunFolder(Path(f"results/made/r{seed}"))).write(Path(f"r{seed}.json"))
         files.append(BaselineFile(Path(f"r{seed}.json")))
     found = [gate(one, other, settings) for one, other in combinations(files, 2)]
-    assert sum(not one.passed for one in found) <= 2
+    assert sum(not one.passed for one in found) <= 1
 
 
-def test_wrong_answers_fail_it_with_metric_and_samples(
-    place: Place, based: Based, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_answers_fail_it_with_metric_and_samples(place: Place, based: Based, capsys: Captured) -> None:
     based()
     content = BaselineFile(Path("base.json")).content
     content.model_copy(update={"attempts": content.attempts[::-1]}).write(Path("base.json"))
@@ -138,20 +137,20 @@ def test_wrong_answers_fail_it_with_metric_and_samples(
     assert "| j.right | 0.800 | 0.700 | -0.100 |" in Path("new/page.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    ("level", "metrics", "least"), [(0.02, 1, 6), (0.02, 2, 7), (0.02, 3, 8), (0.05, 1, 6), (0.05, 3, 6)]
-)
-def test_so_many_worse_samples_fail_it_at_the_least(
-    place: Place, based: Based, level: float, metrics: int, least: int
-) -> None:
+def test_so_many_worse_samples_fail_it_at_the_least(place: Place, based: Based) -> None:
     """The table of docs/gate.md."""
     based()
-    margins = [f"gate.margins.{name}=0" for name in METRICS[:metrics]]
-    for count, code in ((least - 1, 0), (least, 1)):
-        spoilt = [number for number in range(N) if right(number, 1)][:count]
-        answers = {(number, 1): right(number, 1) and number not in spoilt for number in range(N)}
-        place.run("b", lambda *key: answers[key], n=N)  # noqa: B023 - called at once
-        assert gated("b", f"gate.level={level}", "gate.margin=null", *margins)[0] == code
+    spoilt = [number for number in range(N) if right(number, 1)]
+    files = {}
+    for count in (5, 6, 7, 8):
+        place.run("b", lambda number, _: right(number, 1) and number not in spoilt[:count], n=N)  # noqa: B023
+        Baseline.of(RunFolder(Path("results/made/b"))).write(Path(f"{count}.json"))
+        files[count] = BaselineFile(Path(f"{count}.json"))
+    for level, metrics, least in ((0.02, 1, 6), (0.02, 2, 7), (0.02, 3, 8), (0.05, 1, 6), (0.05, 3, 6)):
+        margins = dict.fromkeys(METRICS[:metrics], 0.0)
+        settings = gate_settings(f"gate.level={level}", "gate.margin=null").model_copy(update={"margins": margins})
+        passed = [gate(BaselineFile(Path("base.json")), files[count], settings).passed for count in (least - 1, least)]
+        assert passed == [True, False], (level, metrics)
 
 
 @pytest.mark.parametrize(("arguments", "code"), [([], 1), (["--update"], 0)])
@@ -178,7 +177,6 @@ def test_each_metric_is_held_by_itself(place: Place, based: Based, metric: str, 
     code, found = gated("b")
     assert (code, worse(found)) == (1, {metric: TENTH})
     assert gated("b", f"gate.margins.{metric}=0.2")[1]["passed"]
-    assert gated("b", f"gate.margins.{metric}=null")[1]["passed"]
 
 
 def test_where_less_is_better_a_rise_fails_it(place: Place, based: Based) -> None:
@@ -193,41 +191,17 @@ def test_where_less_is_better_a_rise_fails_it(place: Place, based: Based) -> Non
     assert found["metrics"][0]["bound"] > 0.1
 
 
-@pytest.mark.parametrize(
-    ("given", "settings", "broken"),
-    [
-        ({"tokens": 2500}, [], {"cost (1.5 times)", "tokens (1.5 times)"}),
-        ({"tokens": 2500}, ["gate.limits.rise=3"], set()),
-        ({"tokens": 2500}, ["gate.limits.rise=null", "gate.limits.tokens=2000"], {"tokens"}),
-        ({}, ["gate.limits.cost_usd=0.001", "gate.limits.calls=1"], {"cost", "calls"}),
-        ({}, ["gate.limits.metrics.j.right=0.9", "gate.limits.metrics.j.cited=0.5"], {"j.right"}),
-        ({"failed": (4, 9)}, ["gate.limits.errors=0.02"], {"failed attempts"}),
-        ({"unjudged": (4, 9)}, ["gate.limits.errors=0.02"], {"reports that j failed on"}),
-        ({"failed": (4, 9), "unjudged": (14,)}, [], set()),
-    ],
-)
-def test_limits_are_hard(place: Place, based: Based, given: Given, settings: list[str], broken: set[str]) -> None:
+@each("broken")
+def test_limits_are_hard(place: Place, based: Based, given: Given, settings: list[str], broken: list[str]) -> None:
     based()
     place.run("b", right, n=N, **given)
     _, found = gated("b", *settings)
-    assert {one["name"] for one in found["limits"] if one["broken"]} == broken
+    assert sorted(one["name"] for one in found["limits"] if one["broken"]) == broken
 
 
-@pytest.mark.parametrize(
-    ("other", "why"),
-    [
-        ({"manifest": {"dataset": OTHER}}, "the dataset of the baseline is mine f, that of the run other g"),
-        ({"n": 80}, "the run lacks 10 samples of the baseline (s80, s81, s82, ...)"),
-        ({"n": 100}, "the baseline lacks 10 samples of the run (s90, s91, s92, ...)"),
-        ({"epochs": 2}, "the run has epochs=2, the baseline 1"),
-        (
-            {"judge_hash": "h2", "manifest": {"hashes": {**HASHES, "prompts": {"j": "p2"}}}},
-            "judge j differs between the baseline and the run (prompt j p1 -> p2)",
-        ),
-    ],
-)  # fmt: skip
+@each("other")
 def test_what_is_not_the_same_is_the_cause_before_any_score(
-    place: Place, based: Based, other: Given, why: str, capsys: pytest.CaptureFixture[str]
+    place: Place, based: Based, other: Given, why: str, capsys: Captured
 ) -> None:
     based()
     place.run("b", lambda *_: False, **{"n": N, **other})
@@ -239,7 +213,7 @@ def test_what_is_not_the_same_is_the_cause_before_any_score(
 
 
 def test_where_the_data_cannot_tell_it_says_how_many_samples_would(
-    place: Place, based: Based, capsys: pytest.CaptureFixture[str]
+    place: Place, based: Based, capsys: Captured
 ) -> None:
     based()
     place.run("b", lambda number, epoch: right(number, epoch) is not (number in (0, 1, 4)), n=N)
@@ -254,7 +228,7 @@ def test_where_the_data_cannot_tell_it_says_how_many_samples_would(
     assert [one["standing"] for one in gated("b", "gate.margin=0.2")[1]["metrics"]] == ["holds"] * 3
 
 
-def test_a_gate_of_ones_own_is_three_lines(place: Place, based: Based, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_gate_of_ones_own_is_three_lines(place: Place, based: Based, capsys: Captured) -> None:
     based()
     place.run("b", lambda number, epoch: right(number, epoch) and number % 10 > 0, n=N)
     Path("conf/gate").mkdir(parents=True)
@@ -270,9 +244,7 @@ def test_a_gate_of_ones_own_is_three_lines(place: Place, based: Based, capsys: p
     assert "gate" in capsys.readouterr().err
 
 
-def test_what_has_lost_its_scores_is_no_pass_unseen(
-    place: Place, based: Based, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_has_lost_its_scores_is_no_pass_unseen(place: Place, based: Based, capsys: Captured) -> None:
     based(unjudged=tuple(range(45)))
     place.run("b", right, n=N, unjudged=tuple(range(45, N)))
     code, found = gated("b", "gate.margins.j.score=null")
@@ -287,9 +259,7 @@ def test_what_has_lost_its_scores_is_no_pass_unseen(
     assert "j.right, j.score, j.cited: 2 samples have a score in the baseline alone" in capsys.readouterr().out
 
 
-def test_a_limit_of_the_run_needs_no_price_in_the_baseline(
-    place: Place, based: Based, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_limit_of_the_run_needs_no_price_in_the_baseline(place: Place, based: Based, capsys: Captured) -> None:
     based()
     content = BaselineFile(Path("base.json")).content
     free = [one.model_copy(update={"spend": replace(one.spend, cost_usd=None)}) for one in content.attempts]
@@ -302,7 +272,7 @@ def test_a_limit_of_the_run_needs_no_price_in_the_baseline(
     assert "cost is not known of the run; llm.prices lacks a model of the run" in capsys.readouterr().out
 
 
-def test_a_gate_says_where_it_holds_little(place: Place, based: Based, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_gate_says_where_it_holds_little(place: Place, based: Based, capsys: Captured) -> None:
     based(failed=(3, 4))
     assert main(["gate", "a", "--baseline", "anew.json", "--update"]) == 0
     assert gated("a", "gate.margin=null")[0] == 0
@@ -311,9 +281,7 @@ def test_a_gate_says_where_it_holds_little(place: Place, based: Based, capsys: p
     assert "no metric is held against the baseline" in said
 
 
-def test_it_says_whose_cost_and_tokens_are_lower_bounds(
-    place: Place, based: Based, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_says_whose_cost_and_tokens_are_lower_bounds(place: Place, based: Based, capsys: Captured) -> None:
     based()
     place.run("b", right, n=N, unreported=1)
     gated("b", "--markdown", "page.md")
@@ -321,7 +289,7 @@ def test_it_says_whose_cost_and_tokens_are_lower_bounds(
         assert "run: 90 calls unreported: cost and tokens of the agent are lower bounds" in said
 
 
-def test_an_update_says_what_changes(place: Place, based: Based, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_update_says_what_changes(place: Place, based: Based, capsys: Captured) -> None:
     based()
     place.run("b", lambda number, epoch: right(number, epoch) and number > 0, n=N)
     capsys.readouterr()
@@ -334,9 +302,7 @@ def test_an_update_says_what_changes(place: Place, based: Based, capsys: pytest.
 
 
 @each("arguments")
-def test_misuse_is_one_line(
-    place: Place, based: Based, arguments: list[str], why: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_misuse_is_one_line(place: Place, based: Based, arguments: list[str], why: str, capsys: Captured) -> None:
     based(n=2)
     held = json.loads(Path("base.json").read_text(encoding="utf-8"))
     others = [{**one, "sample": "x"} for one in held["attempts"][:1]]

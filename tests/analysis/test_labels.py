@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from aiq.__main__ import main
-from tests.analysis.test_compare import Given, Place, place
+from tests.analysis.test_compare import Captured, Given, Place, place
 
 __all__ = ["place"]
 
@@ -30,9 +30,7 @@ def corrected(place: Place, run: str, *arguments: str) -> Given:
     return found
 
 
-def test_labels_of_some_samples_draw_a_lenient_judge_to_what_people_say(
-    place: Place, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_labels_of_some_samples_draw_a_lenient_judge_to_what_people_say(place: Place, capsys: Captured) -> None:
     place.run("a", LENIENT, n=200, failed=(1, 3))
     given = labels([*((f"s{n}", truly(n), "j.right") for n in range(100, 140)), ("s999", True, "")])
     found = corrected(place, "a", "--labels", given)
@@ -48,9 +46,7 @@ def test_labels_of_some_samples_draw_a_lenient_judge_to_what_people_say(
     assert all(part in said for part in ("(PPI++)", "2 failed samples need no label", "1 label of no judged sample"))
 
 
-def test_labels_of_another_run_say_how_often_the_judge_is_right(
-    place: Place, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_labels_of_another_run_say_how_often_the_judge_is_right(place: Place, capsys: Captured) -> None:
     place.run("labelled", LENIENT, n=100)
     place.run("a", lambda number, epoch: number % 2 == 0 or number % 4 == 1, n=100)
     given = labels((f"s{n}", truly(n), "j.right") for n in range(100))
@@ -97,7 +93,7 @@ def test_what_labels_cannot_correct_is_left_out_and_why(
     ],
 )
 def test_labels_that_fit_nothing_are_one_line(
-    place: Place, row: tuple[str, object, str], said: str, capsys: pytest.CaptureFixture[str]
+    place: Place, row: tuple[str, object, str], said: str, capsys: Captured
 ) -> None:
     place.run("a", LENIENT)
     assert main(["correct", "a", "--labels", labels([row])]) == 2

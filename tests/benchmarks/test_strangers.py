@@ -1,23 +1,16 @@
 """What is wrong with the command is one line, before anything runs."""
 
-import subprocess
-import sys
 from pathlib import Path
 
-import pytest
+from tests.cases import table
+from tests.forked import Forked
+
+each = table(__file__)
 
 
-@pytest.mark.parametrize(
-    ("option", "value", "message"),
-    [
-        ("--base-url", "http://127.0.0.1:9", "--base-url http://127.0.0.1:9: no offline stack answers there"),
-        ("--python", "/nowhere/python", "--python /nowhere/python: there is no such interpreter"),
-        ("--limit", "0", "0 is no number of questions"),
-    ],
-)
+@each("option")
 def test_a_wrong_option_is_named(option: str, value: str, message: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "benchmarks.strangers", "react", "--out", str(tmp_path), option, value]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert ended.returncode
-    assert message in ended.stderr.splitlines()[-1]
-    assert "Traceback" not in ended.stderr
+    with Forked("benchmarks.strangers", "react", "--out", str(tmp_path), option, value) as process:
+        assert process.wait(60)
+        assert message in process.err.splitlines()[-1]
+        assert "Traceback" not in process.err

@@ -22,6 +22,7 @@ from tests.cases import table
 from tests.settings import configured
 
 each = table(__file__)
+Captured = pytest.CaptureFixture[str]
 
 REPORT = """The Vell Tower is 330 metres tall [1], two [2]. 三[3]。[1, 9] See [it](https://v.com/z).
 
@@ -73,7 +74,7 @@ def audit_json(tmp_path: Path, *arguments: str | Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def test_prints_an_aligned_table_and_exits_1(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_prints_an_aligned_table_and_exits_1(files: tuple[str, str], capsys: Captured) -> None:
     report, sources = files
     assert audit(report, "--sources", sources) == 1
     lines = capsys.readouterr().out.splitlines()
@@ -177,7 +178,7 @@ def test_options_widen_what_verifies(files: tuple[str, str], tmp_path: Path) -> 
 
 
 def test_reads_standard_input_and_gzipped_sources(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     packed = tmp_path / "sources.jsonl.gz"
     packed.write_bytes(gzip.compress(SOURCES.encode()))
@@ -195,7 +196,7 @@ def reports(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_file_of_reports_has_a_line_each(reports: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_of_reports_has_a_line_each(reports: Path, tmp_path: Path, capsys: Captured) -> None:
     found = audit_json(tmp_path, reports)
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert [line[:2] for line in lines[1:4]] == [["1", "4"], ["2", "0"], ["all", "4"]]
@@ -231,7 +232,7 @@ def run(tmp_path: Path) -> Path:
     return folder.path
 
 
-def test_a_run_is_audited_as_its_agents_wrote(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_is_audited_as_its_agents_wrote(run: Path, tmp_path: Path, capsys: Captured) -> None:
     found = audit_json(tmp_path, run)
     assert [(row["sample_id"], row["epoch"], len(row["valid_citations"])) for row in found["reports"]] == [
         ("9", 1, 0),
@@ -265,7 +266,7 @@ def test_a_run_is_audited_as_its_agents_wrote(run: Path, tmp_path: Path, capsys:
     ],
 )
 def test_bad_input_is_one_line_and_exit_2(
-    report: bytes | None, sources: str | None, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    report: bytes | None, sources: str | None, said: str, tmp_path: Path, capsys: Captured
 ) -> None:
     if report is not None:
         (tmp_path / "report.md").write_bytes(report)
@@ -308,7 +309,7 @@ def test_each_report_of_a_file_has_its_own_sources(files: tuple[str, str], repor
     assert "valid" not in found(2)
 
 
-def test_a_torn_last_line_of_a_run_is_said(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_torn_last_line_of_a_run_is_said(run: Path, capsys: Captured) -> None:
     with (run / "samples.jsonl").open("a") as file:
         file.write('{"sample_id": "10", "epo')
     audit(run)
@@ -325,7 +326,7 @@ def test_what_does_not_fit_together_is_said_before_any_work(
     reports: Path,
     run: Path,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Captured,
 ) -> None:
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     (tmp_path / "other.jsonl").write_text('{"id": 7, "url": "https://v.com/1"}', encoding="utf-8")
@@ -337,9 +338,7 @@ def test_what_does_not_fit_together_is_said_before_any_work(
     assert printed.out == ""
 
 
-def test_a_row_without_a_report_and_one_of_two_with_an_id_are_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_row_without_a_report_and_one_of_two_with_an_id_are_named(tmp_path: Path, capsys: Captured) -> None:
     path = tmp_path / "agent.jsonl"
     path.write_text('{"id": 1, "article": "ok"}\n{"id": 2, "prompt": "?"}\n', encoding="utf-8")
     assert audit(path) == 2

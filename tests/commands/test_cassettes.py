@@ -15,6 +15,9 @@ from aiq.core.files import shipped
 from aiq.experiment.compose import compose, settings_from
 from aiq.experiment.plan import make_plan
 from aiq.experiment.provenance import prompts_of
+from tests.cases import table
+
+each = table(__file__)
 
 FOLDER = "cassettes/mine"
 RUN = ("experiment=shallow_freshqa", "limit=2", "agent.prompts_dir=variants")
@@ -141,19 +144,7 @@ def test_exporting_says_what_it_leaves_out(said: Callable[..., Any]) -> None:
     assert sorted(path.name for path in Path("out").rglob("*.*")) == ["1-1.json", "2-1.json"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
-        (["verify", FOLDER, "variants"], "variants: nothing is recorded there; name a folder that has agent.sqlite or"),
-        (["list", "absent"], "absent: nothing is recorded there; name a folder that has agent.sqlite or judge.sqlite"),
-        (["forget", "absent"], "absent: nothing is recorded there"),
-        (["export", FOLDER, "out", "--sample", "7"], f"{FOLDER}: has no cassette of sample 7; see aiq cassettes list"),
-        (["export", FOLDER, "variants/" + PROMPT], f"variants/{PROMPT}/agent/1-1.yaml: cannot be written (Not a direc"),
-        (["import", FOLDER, "absent.yaml", "--sample", "7", "--epoch", "0"], "--sample takes the id of a sample, and"),
-        (["import", FOLDER, "absent.yaml", "--sample", ""], "--sample takes the id of a sample, and --epoch a number"),
-        (["import", FOLDER, "absent.yaml", "--sample", "7"], "absent.yaml: no cassette of vcrpy that can be read: No "),
-    ],
-)
+@each("arguments")
 def test_a_mistake_is_one_line(said: Callable[..., Any], arguments: list[str], line: str) -> None:
     record()
     code, lines = said(*arguments)

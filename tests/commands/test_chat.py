@@ -25,6 +25,7 @@ from tests.cases import table
 from tests.forked import Forked
 
 each = table(__file__)
+Captured = pytest.CaptureFixture[str]
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("children_share_a_stack")]
 
@@ -42,9 +43,7 @@ def say(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
 
 
-def test_a_conversation_shows_route_citations_and_cost(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_conversation_shows_route_citations_and_cost(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     say(monkeypatch, "Hello!", "", "In which country is Drostewick?", "exit", "not read any more")
     assert main(["chat", "agent.enable_escalation=false"]) == 0
     told = capsys.readouterr()
@@ -57,7 +56,7 @@ def test_a_conversation_shows_route_citations_and_cost(
     assert "· web_search_tool: " in told.err
 
 
-def test_a_plan_is_put_to_whoever_types(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_plan_is_put_to_whoever_types(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     say(monkeypatch, "Write a report on energy.", "no", "", "add a section on prices", "reject", "Hello!")
     assert main(["chat"]) == 0
     out = capsys.readouterr().out
@@ -69,9 +68,7 @@ def test_a_plan_is_put_to_whoever_types(monkeypatch: pytest.MonkeyPatch, capsys:
 
 
 @pytest.mark.parametrize("at", ["question", "plan"])
-def test_exit_leaves_also_where_something_is_asked(
-    at: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_exit_leaves_also_where_something_is_asked(at: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     answers = ["exit"] if at == "question" else ["skip", "EXIT"]
     say(monkeypatch, "Write a report on energy.", *answers, "approve")
     assert main(["chat", "checkpointer=sqlite", "agent.deep.tools=[web_search_tool, fetch_page]"]) == 0
@@ -85,7 +82,7 @@ def test_exit_leaves_also_where_something_is_asked(
     )
 
 
-def test_any_agent_can_be_talked_with(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_any_agent_can_be_talked_with(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     Path("parrot.py").write_text(
         "from aiq.core.errors import AgentError\n"
         "from aiq.core.reports import Report\n"
@@ -113,7 +110,7 @@ def test_any_agent_can_be_talked_with(monkeypatch: pytest.MonkeyPatch, capsys: p
 
 
 async def test_enter_says_so_where_a_turn_is_over_without_an_answer(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     say(monkeypatch, "Who?", "")
     async with on_bench(scripted(shallow=" "), checkpointer=InMemorySaver()) as bench:
@@ -127,9 +124,7 @@ async def test_enter_says_so_where_a_turn_is_over_without_an_answer(
 
 
 @each("given")
-def test_a_mistake_is_one_line(
-    given: list[str], says: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_mistake_is_one_line(given: list[str], says: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     monkeypatch.delenv("AIQ_POSTGRES_DSN", raising=False)
     say(monkeypatch, "Hello!")
     assert main(["chat", *given]) == 2
@@ -149,7 +144,7 @@ Talk = Callable[..., tuple[str, str]]
 
 
 @pytest.fixture
-def talked(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Talk:
+def talked(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> Talk:
     """As `piped`, in this process, which need not load everything anew."""
 
     def talk(*lines: str, settings: Sequence[str] = ()) -> tuple[str, str]:
@@ -188,7 +183,7 @@ def killed_in(stage: str, *lines: str) -> None:
 
 
 def test_research_that_was_killed_after_its_plan_was_approved_goes_on_without_asking(
-    talked: Talk, capsys: pytest.CaptureFixture[str]
+    talked: Talk, capsys: Captured
 ) -> None:
     killed_in("· deep research", TIDES, "looks good")
     assert main(["chat", "--list", "checkpointer=sqlite"]) == 0
@@ -205,7 +200,7 @@ def test_research_that_was_killed_after_its_plan_was_approved_goes_on_without_as
 
 
 def test_another_agents_conversation_is_listed_without_warnings(
-    talked: Talk, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    talked: Talk, capsys: Captured, caplog: pytest.LogCaptureFixture
 ) -> None:
     talked("In which country is Drostewick?")
     assert main(["chat", "--list", "checkpointer=sqlite", "agent=ai_q_shallow"]) == 0
@@ -213,7 +208,7 @@ def test_another_agents_conversation_is_listed_without_warnings(
     assert caplog.records == []
 
 
-def test_an_agent_alone_keeps_its_conversation_too(talked: Talk, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_agent_alone_keeps_its_conversation_too(talked: Talk, capsys: Captured) -> None:
     alone = ["agent=ai_q_shallow"]
     first, _ = talked("In which country is Drostewick?", settings=alone)
     second, err = talked("exit", settings=alone)
@@ -224,7 +219,7 @@ def test_an_agent_alone_keeps_its_conversation_too(talked: Talk, capsys: pytest.
     assert re.search(r"\nt +20\d\d-\S+ \S+ +2 +In which country", capsys.readouterr().out)
 
 
-def test_without_a_conversation_the_list_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_conversation_the_list_says_so(capsys: Captured) -> None:
     assert main(["chat", "--list", "checkpointer=sqlite"]) == 0
     assert "no conversation is kept here" in capsys.readouterr().out
 

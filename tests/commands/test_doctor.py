@@ -9,7 +9,11 @@ from typing import Any
 import pytest
 
 from aiq.__main__ import main
+from tests.cases import table
 from tests.llm.endpoint import USAGE, Threaded, chunk, completed, error, http, streamed
+
+each = table(__file__)
+Captured = pytest.CaptureFixture[str]
 
 CHECKS = [
     *("output_dir", "endpoint, key", "model", "usage", "reply limit", "seed", "temperature", "tools"),
@@ -81,7 +85,7 @@ def read(text: str) -> tuple[dict[str, str], list[str]]:
 
 
 def test_an_endpoint_that_takes_everything_needs_no_settings(
-    serve: Callable[[Model], list[str]], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    serve: Callable[[Model], list[str]], capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = Model(key="key-0815-4711")
     monkeypatch.setenv("A_KEY", "key-0815-4711")
@@ -95,9 +99,7 @@ def test_an_endpoint_that_takes_everything_needs_no_settings(
     assert list(Path().glob("results*")) == []
 
 
-def test_a_server_that_takes_every_name_is_noticed(
-    serve: Callable[[Model], list[str]], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_server_that_takes_every_name_is_noticed(serve: Callable[[Model], list[str]], capsys: Captured) -> None:
     settings = [setting.replace("llm.model=m", "llm.model=misspelt") for setting in serve(Model())]
     assert main(["doctor", *settings]) == 0
     out = capsys.readouterr().out
@@ -105,42 +107,15 @@ def test_a_server_that_takes_every_name_is_noticed(
     assert "the endpoint calls it m" in " ".join(out.split())
 
 
-STRICT: list[tuple[Model, dict[str, str], list[str]]] = [
-    (
-        Model(fields=("seed", "parallel_tool_calls", "response_format", "stream_options", "temperature")),
-        {
-            "seed": "fails",
-            "temperature": "fails",
-            "parallel tools": "fails",
-            "JSON schema": "note",
-            "streaming": "fails",
-        },
-        [
-            *("llm.quirks.seed=false", "llm.quirks.temperature=false", "llm.quirks.parallel_tool_calls=false"),
-            *("llm.quirks.structured=prose", "llm.quirks.stream_usage=false"),
-        ],
-    ),
-    (Model(fails_at=("name",)), {"tool results": "fails"}, ["llm.quirks.message_name=false"]),
-    (Model(fails_at=("null",)), {"tool results": "fails"}, ["llm.quirks.null_content=false"]),
-    (
-        Model(fails_at=("null", "name")),
-        {"tool results": "fails"},
-        ["llm.quirks.null_content=false", "llm.quirks.message_name=false"],
-    ),
-    (Model(limit="max_tokens"), {"reply limit": "fails"}, ["llm.quirks.limit_field=max_tokens"]),
-]
-"""A model, the checks that are not ok, and the settings with which they are."""
-
-
-@pytest.mark.parametrize(("model", "levels", "settings"), STRICT)
+@each("strict")
 def test_the_settings_to_type_mend_what_failed(
     serve: Callable[[Model], list[str]],
-    capsys: pytest.CaptureFixture[str],
-    model: Model,
+    capsys: Captured,
+    model: dict[str, Any],
     levels: dict[str, str],
     settings: list[str],
 ) -> None:
-    given = [*serve(model), "llm.prices.m={input: 1, output: 1}"]
+    given = [*serve(Model(**model)), "llm.prices.m={input: 1, output: 1}"]
     assert main(["doctor", *given]) == 1
     out = capsys.readouterr().out
     found, typed = read(out)
@@ -151,9 +126,7 @@ def test_the_settings_to_type_mend_what_failed(
     assert read(capsys.readouterr().out) == (dict.fromkeys(CHECKS, "ok"), [])
 
 
-def test_what_a_run_can_do_without_is_a_note(
-    serve: Callable[[Model], list[str]], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_run_can_do_without_is_a_note(serve: Callable[[Model], list[str]], capsys: Captured) -> None:
     assert main(["doctor", *serve(Model(usage=False, json=False, limit="none"))]) == 0
     out = capsys.readouterr().out
     levels, typed = read(out)
@@ -163,31 +136,15 @@ def test_what_a_run_can_do_without_is_a_note(
     assert "llm.max_tokens has no effect" in " ".join(out.split())
 
 
-@pytest.mark.parametrize(
-    ("model", "settings", "said"),
-    [
-        (Model(key="secret"), [], "refuses the key (HTTP 401): set llm.api_key_env"),
-        (Model(), ["llm.api_key_env=NO_SUCH_KEY"], "llm.api_key_env=NO_SUCH_KEY: this environment variable is not set"),
-        (Model(port=9), [], "cannot be reached"),
-        (Model(fields=("model",)), [], "m: HTTP 400: unknown field model"),
-        (Model(), ["output_dir=pages.jsonl/x"], "output_dir=pages.jsonl/x: "),
-        (Model(), ["limits.run_usd=1"], "limits.run_usd cannot be kept: no price in llm.prices for m"),
-        (Model(usage=False), ["limits.run_usd=1"], "limits.run_usd cannot be kept: no price in llm.prices for m"),
-        (
-            Model(),
-            ["search.provider=tavily", "search.base_url=https://search.example", "search.api_key_env=NO_SUCH_KEY"],
-            "search fails search.api_key_env=NO_SUCH_KEY",
-        ),
-    ],
-)
+@each("stops")
 def test_what_stops_a_run_is_said_without_a_traceback(
     serve: Callable[[Model], list[str]],
-    capsys: pytest.CaptureFixture[str],
-    model: Model,
+    capsys: Captured,
+    model: dict[str, Any],
     settings: list[str],
     said: str,
 ) -> None:
-    assert main(["doctor", *serve(model), *settings]) == 1
+    assert main(["doctor", *serve(Model(**model)), *settings]) == 1
     told = capsys.readouterr()
     assert said.replace(" ", "") in "".join(told.out.split())
     assert "fails" in told.out.split()

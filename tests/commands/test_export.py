@@ -19,6 +19,8 @@ from aiq.runs.folder import RunFolder
 from aiq.runs.listing import listed
 from aiq.runs.manifest import JudgeSpec
 
+Captured = pytest.CaptureFixture[str]
+
 RUN = Path(__file__).resolve().parent.parent / "experiment" / "version_1"
 QUESTIONS = [
     "=1+1",
@@ -65,7 +67,7 @@ def cut_off(run: Path, request: pytest.FixtureRequest) -> Path:
     return run
 
 
-def test_csv_holds_the_frames_and_no_formula(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_csv_holds_the_frames_and_no_formula(run: Path, tmp_path: Path, capsys: Captured) -> None:
     assert main(["export", str(run), "--format", "csv", "--to", str(tmp_path / "out")]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 4
     written = {path.stem: pd.read_csv(path, keep_default_na=False) for path in (tmp_path / "out").iterdir()}
@@ -91,7 +93,7 @@ def test_parquet_holds_the_frames_as_they_are(run: Path, tmp_path: Path) -> None
     assert frames.samples.question.tolist() == QUESTIONS
 
 
-def test_latex_is_escaped_and_ruled(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_latex_is_escaped_and_ruled(run: Path, capsys: Captured) -> None:
     assert main(["export", str(run), "--format", "latex"]) == 0
     text = capsys.readouterr().out
     assert r"50\%\_of\textbar{}\$a\&b" in text
@@ -155,7 +157,7 @@ def test_mlflow_holds_the_run_once(run: Path, tmp_path: Path, capsys: pytest.Cap
 
 @pytest.mark.slow
 def test_wandb_writes_an_offline_run(
-    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    run: Path, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("wandb")
     monkeypatch.setattr(socket, "gethostname", lambda: "this-machine")
@@ -173,7 +175,7 @@ def test_wandb_writes_an_offline_run(
 
 @pytest.mark.parametrize("extra", ["inspect", "mlflow", "wandb"])
 def test_an_extra_that_is_absent_is_named(
-    run: Path, tmp_path: Path, extra: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    run: Path, tmp_path: Path, extra: str, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = {"inspect": "inspect_ai"}.get(extra, extra)
     if importlib.util.find_spec(module) is not None:
@@ -184,9 +186,7 @@ def test_an_extra_that_is_absent_is_named(
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
-def test_a_place_that_cannot_be_written_is_one_line(
-    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_place_that_cannot_be_written_is_one_line(run: Path, tmp_path: Path, capsys: Captured) -> None:
     (tmp_path / "file").write_text("")
     words = {"csv": "--to", "parquet": "--to", "markdown": "another place"}
     extras = {"inspect": "inspect_ai", "mlflow": "mlflow", "wandb": "wandb"}
@@ -200,7 +200,7 @@ def test_a_place_that_cannot_be_written_is_one_line(
     assert "of --format drb alone" in capsys.readouterr().err
 
 
-def test_a_run_that_was_cut_off_is_exported_as_such(cut_off: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_was_cut_off_is_exported_as_such(cut_off: Path, capsys: Captured) -> None:
     assert main(["export", str(cut_off)]) == 0
     assert "8 attempts" in (text := capsys.readouterr().out)
     assert "the run is running, not finished" in text

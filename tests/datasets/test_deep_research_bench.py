@@ -9,7 +9,10 @@ import pytest
 
 from aiq.core.errors import ConfigError, DatasetError
 from aiq.core.samples import Sample
+from tests.cases import table
 from tests.datasets.conftest import DRB, loaded
+
+each = table(__file__)
 
 QUERIES = [
     {"id": 1, "topic": "Health", "language": "en", "prompt": "Survey the clinics."},
@@ -96,20 +99,7 @@ def test_the_form_with_question_and_expected_output(tmp_path: Path) -> None:
     assert (sample.id, sample.question.text, sample.reference) == ("9", "Survey?", "An article.")
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"criterions": {}}, "line 2: criterions is empty"),
-        ({"criterions": {"style": [DEPTH]}}, "line 2: no weight for style"),
-        ({"criterions": {"insight": [{"criterion": "a", "weight": 1}]}}, "criteria.insight.0.explanation"),
-        ({"criterions": {"insight": [{**DEPTH, "weight": -1}]}}, "insight.0.weight=-1"),
-        ({"dimension_weight": None}, "line 2: dimension_weight"),
-        ({"dimension_weight": {"insight": float("nan")}}, "dimension_weight.insight=nan"),
-        ({"criterions": "none"}, "line 2: criteria="),
-        ({"id": None}, "line 2: no id"),
-        ({"id": 1}, "line 2: id 1 is already in"),
-    ],
-)
+@each("change")
 def test_broken_criteria_are_named(tmp_path: Path, change: dict[str, Any], said: str) -> None:
     folder = flat(tmp_path)
     write(folder / "criteria.jsonl", [CRITERIA[0], {**CRITERIA[1], **change}])

@@ -17,8 +17,11 @@ from aiq.core.run_settings import DatasetSettings
 from aiq.core.samples import Question, Sample
 from aiq.datasets import Dataset, Samples, load
 from aiq.datasets.load import select
+from tests.cases import table
 from tests.datasets.conftest import DRB, FRESHQA, OWN, loaded
 from tests.settings import configured
+
+each = table(__file__)
 
 
 def test_shipped_datasets_load_where_no_file_of_ones_own_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,15 +63,7 @@ def test_what_only_one_sample_may_have(tmp_path: Path, column: str, said: str) -
         loaded(OWN, own)
 
 
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [
-        ('{"sample_id": "a", "hops": "many", "needs_depth": true}', "line 1: hops='many'"),
-        ('{"hops": 1, "needs_depth": true}', "line 1: no sample_id;"),
-        ('{"sample_id": "a", "hops": 1, "needs_depth": false}\n' * 2, "line 2: sample_id a is already in"),
-        ("random text", "line 1: not valid JSON"),
-    ],
-)
+@each("row")
 def test_broken_truth_is_named(tmp_path: Path, row: str, said: str) -> None:
     (tmp_path / "own.csv").write_text("question\nWho?\n")
     (tmp_path / "truth.jsonl").write_text(row)
@@ -198,17 +193,7 @@ def test_a_sample_is_drawn_by_the_seed_and_keeps_the_order() -> None:
     assert chosen(sample=99) == list(range(1, 31))
 
 
-@pytest.mark.parametrize(
-    ("filters", "said"),
-    [
-        ({"split": "TRAIN"}, r"dataset\.split=TRAIN leaves no sample; there are dev, test"),
-        ({"language": "fr"}, r"dataset\.language=fr leaves no sample; there are en, zh"),
-        ({"type": "slow-changing"}, r"dataset\.type=slow-changing leaves no sample; there are fast-changing, never"),
-        ({"ids": [5], "split": "TEST"}, r"dataset\.split=TEST leaves no sample; there are dev"),
-        ({"ids": []}, r"dataset\.ids is empty"),
-        ({"ids": [1, 99, "x"]}, r"dataset\.ids: numbers has no sample 99, x \(it has 30, from 1 to 30\)"),
-    ],
-)
+@each("filters")
 def test_a_filter_that_leaves_nothing_is_named(filters: dict[str, Any], said: str) -> None:
     with pytest.raises(DatasetError, match=said):
         chosen(**filters)

@@ -9,7 +9,10 @@ import pytest
 
 from aiq.core.errors import DatasetError
 from aiq.core.samples import Document, Question, Sample, Turn
+from tests.cases import table
 from tests.datasets.conftest import DRB, FRESHQA, OWN, loaded
+
+each = table(__file__)
 
 
 def samples(path: Path) -> tuple[Sample, ...]:
@@ -90,24 +93,7 @@ def test_what_a_row_says_of_its_question(tmp_path: Path, row: dict[str, Any], ex
     assert sample.tags == {}
 
 
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [
-        ({"question": None}, "no question"),
-        *(
-            ({"data_sources": value}, r"data_sources=.*: write null for all data sources")
-            for value in (3, True, {"web": 1}, [1], [""])
-        ),
-        ({"documents": [{"name": "a.pdf", "file_name": "a.pdf"}]}, r"documents\.0\.name: there is no such field"),
-        ({"history": [{"speaker": "judge", "text": "Hi."}]}, "history.*speaker"),
-        ({"history": "Hi."}, r"history: not valid JSON.*write it like \[{\"speaker\""),
-        ({"user_info": "Ada"}, r"user_info: not valid JSON.*write it like {\"name\""),
-        ({"user_info": ["Ada"]}, "user_info=.*dictionary"),
-        ({"history": [{"speaker": "user"}]}, "history.*text"),
-        ({"turns": "Hi."}, r"turns: not valid JSON.*write it like \[\"What is"),
-        *(({"turns": value}, r"turns: no list of texts; write it like \[") for value in ([1], ["a", " "], {"a": 1}, 7)),
-    ],
-)
+@each("row")
 def test_a_malformed_value_names_the_row(tmp_path: Path, row: dict[str, Any], said: str) -> None:
     with pytest.raises(DatasetError, match=rf"own\.jsonl, line 1: {said}"):
         samples(written(tmp_path, **row))

@@ -19,6 +19,7 @@ from tests.forked import Forked
 from tests.llm.endpoint import Threaded, completed, error, http
 
 HERE = Path(__file__).parent
+Captured = pytest.CaptureFixture[str]
 USAGE = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
 
 EXPERIMENT = """\

@@ -39,14 +39,7 @@ def test_settings_need_no_experiment_and_have_those_of_plugins() -> None:
         aiq.settings("llm=openai")
 
 
-@pytest.mark.parametrize(
-    ("override", "kind"),
-    [
-        ("tools.mcp.x.command=[npx,mcp,--key,tvly-dev-0a1b2c3d4e5f6g7h8i9j]", "Tavily key"),
-        ("llm.extra_body={token: sk-proj-0a1b2c3d4e5f6g7h8i9j}", "model key"),
-        ('dataset.path="https://a.example/x.csv?api_key=0123456789"', "secret in a query"),
-    ],
-)
+@each("override")
 def test_a_setting_that_holds_a_secret_is_refused_and_not_repeated(override: str, kind: str) -> None:
     with pytest.raises(ConfigError, match=rf"^{override.partition('=')[0]}.*: this looks like a {kind}; ") as raised:
         compose(["experiment=shallow_freshqa", override])
@@ -85,15 +78,7 @@ def test_maps_take_keys_of_the_users_own_with_dots_in_them() -> None:
     assert flat == {"a": {"model": "x"}, "a.b": {"model": "y"}, "a.c.d": {"model": "z"}, "e": {}}
 
 
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        (["llm.extra_body={max_tokens: 200}"], {"max_tokens": 200}),
-        (["llm.extra_body.stop=[a,b]", "llm.extra_body.top_k=5"], {"stop": ["a", "b"], "top_k": 5}),
-        (["llm.extra_body={a: {b: [1, {c: null, d: 1.5}], e: 'x y'}}", "llm.extra_body.f.g=true"], None),
-        (["llm.roles.judge.race.extra_body={a: {b: [1]}}"], {}),
-    ],
-)
+@each("given")
 def test_the_extra_body_may_be_any_json(given: list[str], expected: dict[str, Any] | None) -> None:
     llm = settings_from(compose(["experiment=shallow_freshqa", *given])).llm
     nested = {"a": {"b": [1, {"c": None, "d": 1.5}], "e": "x y"}, "f": {"g": True}}
@@ -139,12 +124,9 @@ def test_what_has_its_default_in_a_class_can_be_set_and_is_shown(
     agent = capsys.readouterr().out.partition("agent:")[2].partition("dataset:")[0]
     assert "searches: 7" in agent
     assert "names: [a]" in agent
-    for setting, message in {
-        "agent.serches=7": "agent.serches: there is no such setting; did you mean agent.searches?",
-        "agent.searches=many": "agent.searches='many': ",
-    }.items():
-        assert main(["run", "--cfg", *given, setting]) == 2
-        assert capsys.readouterr().err.startswith(f"aiq: {message}")
+    assert main(["run", "--cfg", *given, "agent.serches=7"]) == 2
+    said = "aiq: agent.serches: there is no such setting; did you mean agent.searches?"
+    assert capsys.readouterr().err.startswith(said)
     (conf / "agent/mine.yaml").write_text("# Mine\ntarget: own_parts:Mine\nserches: 1\n")
     with pytest.raises(ConfigError, match=r"did you mean agent\.searches"):
         aiq.settings(*given)
@@ -158,7 +140,6 @@ LINE = "its first line must be `# @package"
     [
         (b"name: x\n", f"x.yaml: {LINE} _global_`"),
         (b"defaults:\n  - override /agent: ai_q\nname: x\n", f"x.yaml: {LINE} _global_`"),
-        (b"llm: {model: m}\n", f"x.yaml: {LINE} _global_`"),
         (b"", "x.yaml states no name; write name: x in it"),
         (b"# @package _global_\n# caf\xe9\nname: x\n", "x.yaml: not UTF-8; save the file as UTF-8"),
         (b"# @package _global_\nname: [1\n\ty: 2\n", 'x.yaml", line 3'),
@@ -203,15 +184,7 @@ def test_what_is_wrong_is_one_line_with_what_is_near(overrides: list[str], messa
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    ("override", "message"),
-    [
-        ("seed=1,2", "several values are a sweep, which needs -m; for one list write seed=[1,2]"),
-        ("judge=race,fact", "for one list write judge=[race,fact]"),
-        ("agent=reports,ai_q", "agent=reports,ai_q: several values are a sweep, which needs -m"),
-        ("hydra.run.dir=x", "no effect here"),
-    ],
-)
+@each("message")
 def test_a_single_run_takes_single_values(override: str, message: str) -> None:
     with pytest.raises(ConfigError) as raised:
         refuse([override])
@@ -232,24 +205,10 @@ def test_a_sweep_is_every_combination_and_knows_its_axes() -> None:
         split(["experiment=deep_drb", "seed=range(2000)"])
 
 
-@pytest.mark.parametrize(
-    ("typed", "axes"),
-    [
-        ([], {"agent.deep.max_loops": ("1", "2", "3"), "agent.deep.max_queries": ("2", "4", "6")}),
-        (["agent.deep.max_loops=2"], {"agent.deep.max_queries": ("2", "4", "6")}),
-        (
-            ["agent.deep.max_loops=4,5", "sweep.axes={agent.deep.max_queries: null}"],
-            {"agent.deep.max_loops": ("4", "5")},
-        ),
-        (
-            ["agent.deep.max_loops=2", "sweep.axes={agent.deep.max_queries: null, judge: [[race], [fact, world]]}"],
-            {"judge": ("['race']", "['fact','world']")},
-        ),
-    ],
-)
-def test_a_config_names_axes_and_what_is_typed_wins(typed: list[str], axes: dict[str, tuple[str, ...]]) -> None:
+@each("axes")
+def test_a_config_names_axes_and_what_is_typed_wins(typed: list[str], axes: dict[str, list[str]]) -> None:
     grid = split(["experiment=sweep_deep", *typed])
-    assert {axis.name: axis.values for axis in grid.axes} == axes
+    assert {axis.name: [*axis.values] for axis in grid.axes} == axes
     assert grid.settings.metric == "world.coverage"
 
 
@@ -260,14 +219,7 @@ def test_values_of_axes_are_written_as_overrides_have_them() -> None:
         assert override.value() == value
 
 
-@pytest.mark.parametrize(
-    ("section", "message"),
-    [
-        ("sweep.axis={a: [1]}", "sweep.axis: there is no such setting"),
-        ("sweep.axes={seed: 3}", "sweep.axes.seed"),
-        ("sweep.spend=money", "sweep.spend='money'"),
-    ],
-)
+@each("section")
 def test_a_wrong_section_is_one_line(section: str, message: str) -> None:
     with pytest.raises(ConfigError) as raised:
         split(["experiment=sweep_deep", section])

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from aiq.__main__ import main
-from tests.experiment.conftest import Workplace
+from tests.experiment.conftest import Captured, Workplace
 
 PARTS = '''\
 import asyncio, sys
@@ -107,7 +107,7 @@ def test_a_judge_that_calls_sys_exit_has_failed_on_the_report(exits: Workplace) 
     }
 
 
-def test_an_interruption_from_within_says_how_to_go_on(exits: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_interruption_from_within_says_how_to_go_on(exits: Workplace, capsys: Captured) -> None:
     assert run("interrupted", "runner.concurrency=1") == 130
     folder = exits.only_run()
     assert f"interrupted; what is finished is kept, go on with: aiq run resume={folder.relative_to(exits.path)}" in (
@@ -120,9 +120,7 @@ def test_an_interruption_from_within_says_how_to_go_on(exits: Workplace, capsys:
     assert exits.summary(folder)["statuses"] == {"completed": 6}
 
 
-def test_code_that_exits_outside_of_any_attempt_is_an_error_of_the_command(
-    exits: Workplace, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_code_that_exits_outside_of_any_attempt_is_an_error_of_the_command(exits: Workplace, capsys: Captured) -> None:
     (exits.path / "tiny_parts.py").open("a").write(
         "\n\nclass Early(EchoAgent):\n    def __init__(self, settings):\n        sys.exit(0)\n"
     )

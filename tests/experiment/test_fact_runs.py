@@ -9,14 +9,11 @@ import pytest
 
 from aiq.__main__ import main
 from aiq.core.files import shipped
+from tests.cases import rows
 
 EXPERIMENT = ("experiment=deep_drb", "agent=reports", "agent.path=reports.jsonl", "judge=[fact]", "epochs=2")
 FAULTS = ("seed=6", "offline.faults.empty_content=0.4", "judge.fact.statements_per_call=1", "judge.fact.tries=2")
 SETTINGS = (*EXPERIMENT, *FAULTS, "runner.progress=false", "runner.max_error_rate=1")
-
-
-def rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 @pytest.fixture

@@ -4,12 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from aiq.__main__ import main
 from aiq.experiment.forecast import QUANTITIES, _total
 from tests.cases import table
-from tests.experiment.conftest import Workplace
+from tests.experiment.conftest import Captured, Workplace
 
 each = table(__file__)
 
@@ -18,7 +16,7 @@ ASKING = (*JUDGED, "judge=[]")  # a call a sample, of a token in and one out; a 
 UNBOUNDED = "unbounded"
 
 
-def dry(capsys: pytest.CaptureFixture[str], *given: str) -> dict[tuple[str, str], dict[str, str]]:
+def dry(capsys: Captured, *given: str) -> dict[tuple[str, str], dict[str, str]]:
     """The table that it prints, by (`at most` or `expected`, account)."""
     capsys.readouterr()
     assert main(["run", "--dry-run", *given]) == 0
@@ -37,9 +35,7 @@ def filled(account: str, cells: list[str]) -> list[str]:
 
 
 @each("limits")
-def test_what_a_run_uses_at_most(
-    here: Workplace, capsys: pytest.CaptureFixture[str], limits: list[str], bounds: dict[str, str]
-) -> None:
+def test_what_a_run_uses_at_most(here: Workplace, capsys: Captured, limits: list[str], bounds: dict[str, str]) -> None:
     here.endpoint.close()  # nobody is asked
     before = sorted(here.path.iterdir())
     documents = ("knowledge.collection=mine", "knowledge.documents=[pages.jsonl]")
@@ -49,16 +45,14 @@ def test_what_a_run_uses_at_most(
     assert [path for path in sorted(here.path.iterdir()) if path.name != "__pycache__"] == before
 
 
-def test_judges_that_ask_a_model_are_bound_by_limits_of_the_run_alone(
-    here: Workplace, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_judges_that_ask_a_model_are_bound_by_limits_of_the_run_alone(here: Workplace, capsys: Captured) -> None:
     found = dry(capsys, *JUDGED, "limits.sample_tokens=5", "limits.run_usd=9")
     assert found["at most", "agent"]["tokens"] == "30"
     for account in ("judges", "run"):
         assert (found["at most", account]["tokens"], found["at most", account]["usd"]) == (UNBOUNDED, "9.00")
 
 
-def test_what_a_run_will_likely_use(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_run_will_likely_use(here: Workplace, capsys: Captured) -> None:
     here.ran(*ASKING[1:], "limit=3")
     told = dry(capsys, *ASKING, "epochs=2", "limits.run_model_calls=11")
     assert told["expected", "agent"] | {"seconds": ""} == {
@@ -76,7 +70,7 @@ def test_what_a_run_will_likely_use(here: Workplace, capsys: pytest.CaptureFixtu
     assert dry(capsys, *ASKING, "--like", "single")["expected", "run"]["tokens"] == "2 (of one sample)"
 
 
-def test_of_a_sweep_each_run_and_all_together(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_a_sweep_each_run_and_all_together(here: Workplace, capsys: Captured) -> None:
     given = ("-m", *ASKING, "epochs=1,2", "limits.sample_model_calls=3")
     found = dry(capsys, *given)
     assert {account: of["model_calls"] for (_, account), of in found.items()} == {
@@ -88,24 +82,14 @@ def test_of_a_sweep_each_run_and_all_together(here: Workplace, capsys: pytest.Ca
 
 
 @each("given")
-def test_what_is_wrong_is_one_line(
-    here: Workplace, capsys: pytest.CaptureFixture[str], given: list[str], message: str
-) -> None:
+def test_what_is_wrong_is_one_line(here: Workplace, capsys: Captured, given: list[str], message: str) -> None:
     assert main(["run", "experiment=tiny", *given]) == 2
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("values", "samples", "epochs", "expected"),
-    [
-        ([[1.0], [3.0]], 2, 1, (4.0, 0.0, 39.94)),  # half a width: t(1) * s * sqrt(2 + 2)
-        ([[1.0, 3.0], [2.0]], 4, 3, (24.0, 24.0, 24.0)),  # epochs of a sample together
-        ([[5.0]], 3, 1, (15.0, None, None)),
-        ([[5.0], [None]], 3, 1, None),
-    ],
-)
+@each("values")
 def test_a_total_is_scaled_by_samples_and_epochs(
     values: Any, samples: int, epochs: int, expected: tuple[float, ...] | None
 ) -> None:
@@ -113,7 +97,7 @@ def test_a_total_is_scaled_by_samples_and_epochs(
     assert (found and [part and round(part, 2) for part in found]) == (expected and [*expected])
 
 
-def test_a_run_of_which_nothing_ended_tells_nothing(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_of_which_nothing_ended_tells_nothing(here: Workplace, capsys: Captured) -> None:
     run = here.ran(*ASKING[1:], "limit=1")
     rows: Path = run / "samples.jsonl"
     rows.write_text(json.dumps({**json.loads(rows.read_text()), "status": "cancelled"}) + "\n")

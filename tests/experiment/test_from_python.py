@@ -7,13 +7,16 @@ import pytest
 
 import aiq
 from aiq.core.errors import UserError
-from tests.experiment.conftest import Endpoint, Workplace
+from tests.cases import table
+from tests.experiment.conftest import Captured, Endpoint, Workplace
 from tests.forked import Forked
+
+each = table(__file__)
 
 TINY = ["experiment=tiny", "runner.progress=false"]
 
 
-def test_a_script_gets_the_run_its_rows_and_no_table(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_script_gets_the_run_its_rows_and_no_table(here: Workplace, capsys: Captured) -> None:
     here.write_samples({"s1": "a question", "s2": "a question that must fail"})
     run = aiq.run([*TINY, "runner.max_error_rate=0.2"])
     assert (run.folder.resolve(), run.exit_code) == (here.only_run().resolve(), 3)
@@ -32,17 +35,7 @@ async def test_a_notebook_has_an_event_loop_already(here: Workplace) -> None:
     assert aiq.run([*TINY, "agent.ask=true"]).summary.statuses == {"completed": 6}
 
 
-@pytest.mark.parametrize(
-    ("overrides", "said"),
-    [
-        ("experiment=tiny", r"takes a list of texts: aiq\.run\(\["),
-        (["experiment=tiny", 3], "takes a list of texts"),
-        (["experiment=tony"], "there is no such experiment; did you mean tiny"),
-        (["experiment=tiny", "seed=1,2"], "several values are a sweep"),
-        (["resume=nowhere"], "nowhere is no run folder"),
-        (["resume=one", "resume=two"], "no --cfg, --dry-run or second folder"),
-    ],
-)
+@each("overrides")
 def test_what_is_wrong_is_raised(here: Workplace, overrides: Any, said: str) -> None:
     with pytest.raises(UserError, match=said):
         aiq.run(overrides)

@@ -21,9 +21,12 @@ from aiq.experiment.resources import open_resources
 from aiq.experiment.resume import seconds_worked
 from aiq.runs.folder import RunFolder
 from aiq.runs.reader import read_state
-from tests.experiment.conftest import Workplace
+from tests.cases import table
+from tests.experiment.conftest import Captured, Workplace
 from tests.sessions import make_session
 from tests.settings import configured
+
+each = table(__file__)
 
 
 async def looping(text: str, session: Session) -> str:
@@ -52,12 +55,9 @@ PRICED = "llm.prices={offline-1: {input: 1, output: 1}}"
     ("agent", "limits"),
     [
         (["agent=ai_q_shallow"], {"sample_tokens": 6000}),
-        (["agent=ai_q_shallow", PRICED], {"sample_usd": 0.006}),
         (["agent=ai_q", PRICED], {"sample_model_calls": 4}),
         (["agent=ai_q_deep", "dataset=drb_mini"], {"sample_model_calls": 12, "reserve": 0.5}),
-        (["agent=shannon"], {"sample_model_calls": 8}),
         (["agent=shannon"], {"sample_tool_calls": 3}),
-        (["agent=planner"], {"sample_tokens": 4000}),
         (["agent=planner"], {"sample_tool_calls": 4}),
         (["agent=python", f"agent.function={__name__}:looping"], {"sample_model_calls": 3}),
     ],
@@ -99,22 +99,7 @@ async def test_a_draft_is_the_report_at_the_limit_itself(on_limit: str, report: 
     assert row.answered == (report is not None)
 
 
-@pytest.mark.parametrize(
-    ("quantity", "bound", "used", "over"),
-    [
-        ("model_calls", 1, 0, True),  # the one call is for the report
-        ("model_calls", 10, 7, False),
-        ("model_calls", 10, 8, True),
-        ("tool_calls", 3, 2, False),
-        ("tool_calls", 3, 3, True),
-        ("tokens", 1000, 749, False),
-        ("tokens", 1000, 750, True),
-        ("usd", 0.5, 0.374, False),
-        ("usd", 0.5, 0.376, True),
-        ("seconds", 8, 5.9, False),
-        ("seconds", 8, 6, True),
-    ],
-)
+@each("quantity")
 def test_the_research_is_over_where_the_reserve_begins(
     quantity: Quantity, bound: float, used: float, over: bool
 ) -> None:
@@ -139,18 +124,9 @@ def test_the_reserve_holds_a_call_as_large_as_the_largest() -> None:
     assert limits.reached(ledger, 0)
 
 
-@pytest.mark.parametrize(
-    ("quantity", "bound", "enough", "agent"),
-    [
-        ("model_calls", 2, 100, "agent.ask=true"),
-        ("tokens", 3, 100, "agent.ask=true"),  # two a call
-        ("usd", 1.5, 100, "agent.ask=true"),
-        ("tool_calls", 2, 100, "agent.target=tiny_parts:Searching"),
-        ("seconds", 0.5, 600, "agent.seconds=0.4"),
-    ],
-)
+@each("bound")
 def test_a_limit_of_the_run_stops_it_and_a_resume_counts_what_was_used(
-    here: Workplace, capsys: pytest.CaptureFixture[str], quantity: str, bound: float, enough: float, agent: str
+    here: Workplace, capsys: Captured, quantity: str, bound: float, enough: float, agent: str
 ) -> None:
     name = f"limits.run_{quantity}"
     assert main(["run", "experiment=tiny", agent, f"{name}={bound:g}", "runner.concurrency=1"]) == 130

@@ -2,11 +2,9 @@
 
 from typing import Any
 
-import pytest
-
 from aiq.__main__ import main
 from aiq.site.pages import data_records
-from tests.experiment.conftest import Workplace
+from tests.experiment.conftest import Captured, Workplace
 from tests.llm.endpoint import completed
 
 CALL = '<tool_call>\n{"name": "search", "arguments": {"q": "x"}}\n</tool_call>'
@@ -49,9 +47,7 @@ def test_no_report_is_a_failed_attempt_that_says_why(here: Workplace) -> None:
     assert {score["status"] for score in here.lines(folder / "scores.jsonl")} == {"agent_failed"}
 
 
-def test_a_report_that_was_cut_off_is_judged_and_counted_apart(
-    here: Workplace, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_report_that_was_cut_off_is_judged_and_counted_apart(here: Workplace, capsys: Captured) -> None:
     row, folder = ran(here, completed(TEXT, finish="length"))
     assert (row["status"], row["outcome"], row["report"]) == ("limit", "partial", TEXT)
     assert row["error"]["type"] == "CutOff"
@@ -75,7 +71,7 @@ def test_closed_thoughts_are_no_part_of_a_report(here: Workplace) -> None:
     assert (row["status"], row["outcome"], row["report"]) == ("completed", "ok", "It writes `<think>` first.")
 
 
-def test_the_citation_status_is_wherever_the_report_is(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_citation_status_is_wherever_the_report_is(here: Workplace, capsys: Captured) -> None:
     row, folder = ran(here, "Ransen")
     assert row["citation_status"] == "unverified"
     assert here.summary(folder)["citation_statuses"] == {"unverified": 1}

@@ -13,7 +13,7 @@ import pytest
 from aiq.__main__ import main
 from aiq.runs.folder import RunFolder
 from aiq.site.pages import data_records, write_run
-from tests.experiment.conftest import Workplace
+from tests.experiment.conftest import Captured, Workplace
 
 SAMPLES = {"s1": "red one", "s2": "red fail", "s3": "blue unjudgeable", "s10": "blue reject"}
 
@@ -65,7 +65,7 @@ RETRIED = (("s1", 2), ("s3", 1), ("s3", 2))
 """What the judge is asked for: the missing scores, and those that it failed on."""
 
 
-def test_it_is_shown_with_its_events(here: Workplace, old: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_is_shown_with_its_events(here: Workplace, old: Path, capsys: Captured) -> None:
     assert main(["show", old.name, "s1", "--epoch", "2"]) == 0
     assert "model echo.writer" in capsys.readouterr().out
     assert main(["show", old.name, "s1", "--judge"]) == 0
@@ -76,9 +76,7 @@ def test_it_is_shown_with_its_events(here: Workplace, old: Path, capsys: pytest.
     assert any("this report cannot be judged" in score["why"] for one in shown for score in one["scores"])
 
 
-def test_its_reports_are_scored_again_with_their_events(
-    here: Workplace, old: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_its_reports_are_scored_again_with_their_events(here: Workplace, old: Path, capsys: Captured) -> None:
     given: list[Any] = ["judge.letters.minimum=1", f"llm.base_url={here.endpoint.base_url}"]
     assert main(["rescore", old.name, *given]) == 0
     (new,) = set(here.runs()) - {old}
@@ -88,7 +86,7 @@ def test_its_reports_are_scored_again_with_their_events(
     assert "model echo.writer" in capsys.readouterr().out
 
 
-def test_an_audit_of_a_run_without_citation_settings_says_so(old: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_audit_of_a_run_without_citation_settings_says_so(old: Path, capsys: Captured) -> None:
     manifest = json.loads((old / "manifest.json").read_text())
     del manifest["config"]["citations"]
     (old / "manifest.json").write_text(json.dumps(manifest))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from aiq.__main__ import main
-from tests.experiment.conftest import Workplace
+from tests.experiment.conftest import Captured, Workplace
 
 _ALONE = ("unshare", "--map-root-user", "--net")
 _COUNTED = """
@@ -65,7 +65,7 @@ def test_nothing_leaves_the_machine_and_rays_statistics_are_off(tmp_path: Path) 
 
 
 def test_without_its_package_no_run_is_begun(
-    here: Workplace, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    here: Workplace, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     assert main(["run", "experiment=tiny", "runner=ray"]) == 2

@@ -13,7 +13,8 @@ from aiq.experiment.provenance import digest_of
 from aiq.experiment.rescore import plan_rescore
 from aiq.runs.folder import RunFolder
 from aiq.site.pages import data_records
-from tests.experiment.conftest import Endpoint, Workplace
+from tests.cases import group
+from tests.experiment.conftest import Captured, Endpoint, Workplace
 
 RUN = ("experiment=tiny", "agent.ask=true", "judge.letters.ask=true", "runner.progress=false")
 
@@ -113,7 +114,7 @@ def test_the_endpoint_is_no_part_of_a_judge_that_asks_no_model(here: Workplace) 
 
 
 def test_an_endpoint_with_a_name_or_that_moved_while_the_run_lasted_is_the_same_judge(
-    here: Workplace, run: Path, capsys: pytest.CaptureFixture[str]
+    here: Workplace, run: Path, capsys: Captured
 ) -> None:
     assert main(["run", *RUN, "llm.known_as=mine"]) == 0
     (named,) = set(here.runs()) - {run}
@@ -137,7 +138,7 @@ def test_a_rescored_run_that_was_cut_off_goes_on_by_itself(here: Workplace, run:
     assert here.values(new) == whole
 
 
-def test_no_agent_works_in_a_rescored_run(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_agent_works_in_a_rescored_run(here: Workplace, capsys: Captured) -> None:
     here.write_samples({"a": "fail", "b": "fine"})
     run = here.ran()
     assert main(["rescore", run.name, "judge.letters.minimum=1", "runner.retry_failed=true"]) == 2
@@ -148,7 +149,7 @@ def test_no_agent_works_in_a_rescored_run(here: Workplace, capsys: pytest.Captur
     assert f"go on with that run: aiq run resume=results/tiny/{run.name}" in capsys.readouterr().err
 
 
-def test_an_unfinished_run_is_finished_first(here: Workplace, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unfinished_run_is_finished_first(here: Workplace, run: Path, capsys: Captured) -> None:
     rows = (run / "samples.jsonl").read_text().splitlines(keepends=True)
     (run / "samples.jsonl").write_text("".join(rows[:-1]))
     assert main(["rescore", run.name, "judge.letters.minimum=1"]) == 2
@@ -163,31 +164,12 @@ def test_an_unfinished_run_is_finished_first(here: Workplace, run: Path, capsys:
     assert here.runs() == [run]
 
 
-BAD: list[tuple[list[str], str]] = [
-    ([], "every judge has scored all reports"),
-    (["judge.letters.minimum=0"], "every judge has scored all reports"),
-    (["judge=[ltters]"], "did you mean letters?"),
-    (["judge.letters.minimun=3"], "judge.letters.minimun: there is no such setting"),
-    (["judge.letters.minimum=many"], "judge.letters.minimum='many'"),
-    (["judge.ltters.minimum=3"], "judge.ltters.target: must be set"),
-    (["~judge.letters"], "judge.letters cannot change"),
-    (["agent.words=2"], "agent.words cannot change"),
-    (["seed=1"], "seed cannot change"),
-    (["dataset.path=other.jsonl"], "dataset.path cannot change"),
-    (["nonsense"], "expected SETTING=VALUE"),
-    (["judge=[]"], "judge=[] names no judge"),
-    (["judge=letters,words"], "judge=letters,words: name in brackets, as judge=[A,B]"),
-]
-
-
-def test_what_cannot_be_is_one_line_and_writes_nothing(
-    here: Workplace, run: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for overrides, said in BAD:
+def test_what_cannot_be_is_one_line_and_writes_nothing(here: Workplace, run: Path, capsys: Captured) -> None:
+    for case in group(__file__, "refused"):
         capsys.readouterr()
-        assert main(["rescore", run.name, *overrides]) == 2
+        assert main(["rescore", run.name, *case["overrides"]]) == 2
         err = capsys.readouterr().err
-        assert said in err
+        assert case["said"] in err
         assert len(err.splitlines()) == 1
     assert here.runs() == [run]
     assert here.endpoint.asked == []

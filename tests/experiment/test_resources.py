@@ -66,10 +66,10 @@ async def test_two_runs_that_open_it_at_the_same_time_keep_all_threads_apart(set
 
     async def run(number: int) -> Any:
         async with open_checkpointer(settings) as saver:
-            return await asyncio.gather(*(converse(saver, f"{number}.{thread}") for thread in range(10)))
+            return await asyncio.gather(*(converse(saver, f"{number}.{thread}") for thread in range(5)))
 
-    found = [said for of_run in await asyncio.gather(*map(run, range(4))) for said in of_run]
-    assert found == [[f"hello {n}.{thread}", f"yes {n}.{thread}"] for n in range(4) for thread in range(10)]
+    found = [said for of_run in await asyncio.gather(*map(run, range(3))) for said in of_run]
+    assert found == [[f"hello {n}.{thread}", f"yes {n}.{thread}"] for n in range(3) for thread in range(5)]
 
 
 def test_a_database_needs_a_place() -> None:

@@ -11,7 +11,7 @@ from aiq.core.samples import SampleKey
 from aiq.runs.events import events_of
 from aiq.runs.folder import RunFolder
 from aiq.runs.reader import read_state
-from tests.experiment.conftest import Workplace
+from tests.experiment.conftest import Captured, Workplace
 from tests.forked import Forked
 
 SLOW = ("agent.ask=true", "judge.letters.ask=true", "agent.seconds=0.2", "runner.concurrency=2")
@@ -67,9 +67,7 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(here: Workplace) -> None:
     assert here.summary(run)["metrics"]["letters.count"]["n"] == 16
 
 
-def test_a_damaged_line_is_named_and_what_it_held_is_made_again(
-    here: Workplace, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_damaged_line_is_named_and_what_it_held_is_made_again(here: Workplace, capsys: Captured) -> None:
     run = here.ran()
     before = here.values(run)
     for file in ("samples", "scores", "event_index", "events-0"):
@@ -87,7 +85,7 @@ def test_a_damaged_line_is_named_and_what_it_held_is_made_again(
 
 @pytest.mark.parametrize(("file", "text"), [("scores", "report"), ("samples", "question")])
 def test_a_torn_row_is_cut_reported_and_its_work_alone_done_again(
-    here: Workplace, capsys: pytest.CaptureFixture[str], file: str, text: str
+    here: Workplace, capsys: Captured, file: str, text: str
 ) -> None:
     """A judge's by the judge alone, with the sources that the agent had left (`letters.pages`)."""
     run = here.ran("agent.ask=true", f"judge.letters.ask={file == 'scores'}")
@@ -118,7 +116,7 @@ def test_a_finished_run_resumed_asks_nothing_and_stays_as_it_is(here: Workplace)
     assert here.manifest(run)["config"]["llm"]["known_as"] == here.endpoint.base_url
 
 
-def test_the_latest_run_that_was_cut_off_is_gone_on_with(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_latest_run_that_was_cut_off_is_gone_on_with(here: Workplace, capsys: Captured) -> None:
     done = here.ran("limit=1")
     cut = ("agent.ask=true", "runner.concurrency=1", "limits.run_usd=1")
     assert main(["run", "experiment=tiny", *cut]) == 130
@@ -148,9 +146,7 @@ def test_the_latest_run_that_was_cut_off_is_gone_on_with(here: Workplace, capsys
     assert "; to try failed attempts again: resume=elsewhere/tiny/" in capsys.readouterr().err
 
 
-def test_what_judges_have_left_is_found_and_told_how_to_go_on_with(
-    here: Workplace, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_judges_have_left_is_found_and_told_how_to_go_on_with(here: Workplace, capsys: Captured) -> None:
     here.write_samples({"a": "unjudgeable words", "b": "good words", "c": "fail"})
     assert main(["run", "experiment=tiny", "runner.max_error_rate=0.3"]) == 3
     folder = here.only_run().relative_to(here.path)
@@ -212,9 +208,7 @@ def test_failed_attempts_stand_unless_asked_otherwise_and_old_scores_go_with_the
     assert here.summary(run)["metrics"]["letters.vowels"]["n"] == 2
 
 
-def test_only_what_changes_no_number_may_change_and_is_kept(
-    here: Workplace, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_only_what_changes_no_number_may_change_and_is_kept(here: Workplace, capsys: Captured) -> None:
     run = here.ran("limit=1")
     with RunFolder(run).lock():
         assert main(["run", f"resume={run}"]) == 2
@@ -231,7 +225,7 @@ def test_only_what_changes_no_number_may_change_and_is_kept(
     assert manifest["overrides"] == ["experiment=tiny", "limit=1"]
 
 
-def test_another_dataset_under_a_run_is_refused(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_dataset_under_a_run_is_refused(here: Workplace, capsys: Captured) -> None:
     run = here.ran()
     here.write_samples({f"s{number}": f"another question {number}" for number in range(6)})
     assert main(["run", f"resume={run}"]) == 2

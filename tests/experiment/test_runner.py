@@ -13,7 +13,7 @@ from aiq.experiment.runner import stop_on_signal
 from aiq.runs.events import events_of
 from aiq.runs.folder import RunFolder
 from aiq.site.pages import data_records
-from tests.experiment.conftest import Workplace
+from tests.experiment.conftest import Captured, Workplace
 from tests.llm.endpoint import error
 
 
@@ -21,7 +21,7 @@ def run(*overrides: str) -> int:
     return main(["run", "experiment=tiny", *overrides])
 
 
-def test_a_run_leaves_the_folder_of_the_design(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_leaves_the_folder_of_the_design(here: Workplace, capsys: Captured) -> None:
     assert run("agent.ask=true", "judge.letters.ask=true", "limit=2", "seed=5") == 0
     folder = here.only_run()
     names = {path.name for path in folder.iterdir()}
@@ -153,9 +153,7 @@ def test_a_limit_of_model_calls_ends_one_attempt(here: Workplace) -> None:
     assert (row["status"], row["error"]["message"]) == ("limit", "limits.sample_model_calls=1 reached")
 
 
-def test_the_runs_budget_stops_the_run_which_can_be_resumed_with_more(
-    here: Workplace, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_runs_budget_stops_the_run_which_can_be_resumed_with_more(here: Workplace, capsys: Captured) -> None:
     assert run("agent.ask=true", "limits.run_usd=2.5", "runner.concurrency=1") == 130
     folder = here.only_run()
     assert [row["status"] for row in here.lines(folder / "samples.jsonl")] == ["completed"] * 3 + ["cancelled"]
@@ -197,7 +195,7 @@ def test_an_agent_that_swallows_its_cancellation_gets_no_further_sample(here: Wo
     assert {row["sample_id"]: row["status"] for row in rows} == {"a": "cancelled", "b": "completed"}
 
 
-def test_a_run_without_judges_says_that_nothing_scores_it(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_without_judges_says_that_nothing_scores_it(here: Workplace, capsys: Captured) -> None:
     assert main(["run", "experiment=tiny", "judge=[]"]) == 0
     told = capsys.readouterr()
     assert "judge=[] names no judge: the reports are made, and nothing scores them" in told.err
@@ -206,7 +204,7 @@ def test_a_run_without_judges_says_that_nothing_scores_it(here: Workplace, capsy
 
 
 async def test_the_second_signal_ends_the_process_and_names_the_run(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     ended: list[int] = []
     monkeypatch.setattr(os, "_exit", ended.append)
@@ -224,9 +222,7 @@ async def test_the_second_signal_ends_the_process_and_names_the_run(
 ASKING = ("agent.ask=true", "judge.letters.ask=true", "runner.concurrency=1")
 
 
-def test_a_model_that_is_not_there_stops_the_run_at_its_first_call(
-    here: Workplace, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_model_that_is_not_there_stops_the_run_at_its_first_call(here: Workplace, capsys: Captured) -> None:
     here.endpoint.unknown = ("small-1",)
     base = here.endpoint.base_url.removesuffix("/v1")
     assert run(*ASKING, f"llm.base_url={base}") == 2
@@ -241,7 +237,7 @@ def test_a_model_that_is_not_there_stops_the_run_at_its_first_call(
 
 
 def test_a_judges_model_that_is_not_there_stops_the_run_and_the_answer_is_kept(
-    here: Workplace, capsys: pytest.CaptureFixture[str]
+    here: Workplace, capsys: Captured
 ) -> None:
     here.endpoint.unknown = ("other",)
     assert run(*ASKING, "llm.roles.judge.model=other") == 2
@@ -253,9 +249,7 @@ def test_a_judges_model_that_is_not_there_stops_the_run_and_the_answer_is_kept(
     assert here.lines(here.only_run() / "samples.jsonl")[0]["status"] == "completed"
 
 
-def test_a_refused_request_stops_the_run_only_before_any_answer(
-    here: Workplace, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_refused_request_stops_the_run_only_before_any_answer(here: Workplace, capsys: Captured) -> None:
     here.endpoint.refuse_from, here.endpoint.refusal = 0, error(400, "extra fields")
     assert run(*ASKING) == 2
     assert len(here.endpoint.asked) == 1
@@ -271,9 +265,7 @@ def test_a_refused_request_stops_the_run_only_before_any_answer(
     assert {rows[sample] for sample in ("s1", "s2")} == {"completed"}
 
 
-def test_unreported_usage_is_a_lower_bound_wherever_a_cost_is_shown(
-    here: Workplace, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unreported_usage_is_a_lower_bound_wherever_a_cost_is_shown(here: Workplace, capsys: Captured) -> None:
     here.endpoint.usage = None
     assert run(*ASKING, "limit=2") == 0
     folder, shown = here.only_run(), capsys.readouterr()
@@ -290,7 +282,7 @@ def test_unreported_usage_is_a_lower_bound_wherever_a_cost_is_shown(
     assert "usage not reported" in shown.out
 
 
-def test_a_limit_in_money_holds_where_no_usage_is_reported(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_limit_in_money_holds_where_no_usage_is_reported(here: Workplace, capsys: Captured) -> None:
     here.endpoint.usage = None
     assert run(*ASKING, "limits.run_usd=9") == 130
     assert len(here.endpoint.asked) == 1  # at a dollar a token
@@ -299,9 +291,7 @@ def test_a_limit_in_money_holds_where_no_usage_is_reported(here: Workplace, caps
     assert len(here.endpoint.asked) == 1  # what earlier starts may have spent counts
 
 
-def test_an_agent_that_asks_no_model_is_said_to_be_unmeasured(
-    here: Workplace, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_agent_that_asks_no_model_is_said_to_be_unmeasured(here: Workplace, capsys: Captured) -> None:
     assert run("limit=1") == 0
     assert "The agent made no model call through its session;" in capsys.readouterr().out
     assert "The agent made no model call through its session;" in (here.only_run() / "site/summary.js").read_text()

@@ -20,7 +20,10 @@ from aiq.offline.chat import ChatReply
 from aiq.runs.events import events_of
 from aiq.runs.folder import RunFolder
 from tests.agents.conftest import fenced, on_bench
+from tests.cases import table
 from tests.settings import configured
+
+each = table(__file__)
 
 SAMPLE = Sample(id="1", question=Question(text="Write a report on rivers."), preferences="I care about floods.")
 
@@ -107,18 +110,7 @@ def reviews_in(events: list[dict[str, Any]]) -> list[str]:
     return [event["answer"] for event in events if event["type"] == "approval" and event["kind"] == "plan"]
 
 
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        (["experiment=full_freshqa"], "set agent.clarifier.enable_plan_approval=true"),
-        (["experiment=shallow_freshqa"], "set agent.entry=chat agent.clarifier.enable_plan_approval=true"),
-        (
-            ["experiment=full_freshqa", "agent.clarifier.enable_plan_approval=true", "agent.enable_clarifier=false"],
-            "set agent.enable_clarifier=true",
-        ),
-    ],
-)
-@pytest.mark.parametrize("user", [["user.kind=reject"], ["user.kind=feedback", "user.feedback=more"]])
+@each("given")
 def test_a_user_who_would_never_be_shown_a_plan_is_an_error(
     user: list[str], given: list[str], says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -134,14 +126,6 @@ def test_a_run_that_began_with_such_a_user_can_still_be_resumed(tmp_path: Path) 
     manifest["config"]["user"]["kind"] = "reject"
     (folder / "manifest.json").write_text(json.dumps(manifest))
     assert main(["run", f"resume={folder}"]) == 0
-
-
-def test_a_run_with_feedback(tmp_path: Path) -> None:
-    sample, manifest, events = run_with(tmp_path, "user.kind=feedback", "user.feedback=[add prices]")
-    assert reviews_in(events) == ["add prices", "approve"]
-    assert sample["route"] == "deep"
-    assert SIMULATED_USER not in sample["usage"]
-    assert "user" not in manifest["hashes"]["prompts"]
 
 
 def test_a_run_with_a_simulated_user(tmp_path: Path) -> None:
@@ -165,13 +149,15 @@ def test_a_run_with_a_simulated_user(tmp_path: Path) -> None:
 def test_an_evaluation_recalls_no_earlier_run_from_a_file_that_both_use(tmp_path: Path) -> None:
     file, results = tmp_path / "questions.jsonl", tmp_path / "results"
     file.write_text(json.dumps({"question": "Who is the mayor of Brackwater?", "thread_id": "t"}) + "\n")
-    kept = ["checkpointer=sqlite", f"checkpointer.path={tmp_path}/c.db", f"output_dir={results}", "epochs=2"]
+    kept = ["checkpointer=sqlite", f"checkpointer.path={tmp_path}/c.db", f"output_dir={results}"]
     asked = ["dataset=questions", f"dataset.path={file}", "judge=[]", "agent.enable_escalation=false"]
-    for _ in range(2):
-        assert main(["run", "experiment=full_freshqa", *asked, *kept, "runner.progress=false"]) == 0
+    for epochs in (1, 2):
+        given = [*asked, *kept, f"epochs={epochs}", "runner.progress=false"]
+        assert main(["run", "experiment=full_freshqa", *given]) == 0
+    first, second = sorted((results / "full_freshqa").iterdir())
     shown = []
-    for run in sorted((results / "full_freshqa").iterdir()):
-        for epoch in (1, 2):
-            events = events_of(RunFolder(run), SampleKey("1", epoch), 1)
-            shown.append(next(event["messages"] for event in events if event["type"] == "model_called"))
-    assert shown == [shown[0]] * 4
+    for run, epoch in ((first, 1), (second, 1), (second, 2)):
+        events = events_of(RunFolder(run), SampleKey("1", epoch), 1)
+        shown.append(next(event["messages"] for event in events if event["type"] == "model_called"))
+    assert shown == [shown[0]] * 3
+    assert "user" not in json.loads((first / "manifest.json").read_text())["hashes"]["prompts"]

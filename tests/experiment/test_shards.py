@@ -8,11 +8,16 @@ import pytest
 from aiq.__main__ import main
 from aiq.core.samples import Shard
 from aiq.experiment.launchers.base import ShardEnd
+from aiq.experiment.launchers.processes import Processes
 from aiq.experiment.shards import end_of
 from aiq.runs.folder import RunFolder
-from tests.experiment.conftest import Workplace
+from tests.cases import group, table
+from tests.experiment.conftest import Captured, Workplace
+
+each = table(__file__)
 
 ASKING = ("agent.ask=true", "judge.letters.ask=true", "runner.progress=false")
+DEFAULT = "aiq.experiment.launchers.processes:Processes"
 QUESTIONS = {f"s{number}": f"question number {number}" for number in range(7)}
 
 
@@ -28,9 +33,7 @@ def made(here: Workplace, *overrides: str) -> Path:
     return found
 
 
-def test_shards_in_any_order_come_to_what_the_whole_run_comes_to(
-    here: Workplace, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_shards_in_any_order_come_to_what_the_whole_run_comes_to(here: Workplace, capsys: Captured) -> None:
     whole = made(here, "epochs=2")
     for number in (3, 1):
         assert run("epochs=2", "run_id=parts", f"shard={number}/3") == 0
@@ -72,7 +75,7 @@ def test_another_division_goes_on_in_files_that_come_after(here: Workplace) -> N
     assert here.values(Path(folder)) == here.values(whole)
 
 
-def test_shards_at_work_keep_others_out_of_the_same_work(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_shards_at_work_keep_others_out_of_the_same_work(here: Workplace, capsys: Captured) -> None:
     assert run("run_id=parts", "shard=1/2") == 0
     folder = RunFolder(here.path / "results/tiny/parts")
     with folder.lock(Shard(2, 2)):
@@ -86,31 +89,21 @@ def test_shards_at_work_keep_others_out_of_the_same_work(here: Workplace, capsys
         assert here.manifest(folder.path)["status"] == "running"
 
 
-REFUSED = (
-    (["shard=3/2", "run_id=a"], "write K/N with K from 1 to N, such as 3/16"),
-    (["shard=1/2"], "shard=1/2 needs run_id=NAME"),
-    (["shard=1/2", "run_id=a", "cassette=record"], "a recording is made by one process"),
-    (["shard=1/2", "run_id=a", "runner.processes=2"], "shard=1/2 is one process, and runner.processes=2 starts"),
-    (["run_id=a/b"], "run_id='a/b'"),
-    (["run_id=parts"], "is there already: go on with aiq run resume=results/tiny/parts"),
-    (["run_id=parts", "shard=2/2", "epochs=3"], "is another run: epochs is 1 there and 3 here"),
-)
-
-
-def test_what_cannot_be_is_said_in_one_line(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_is_said_in_one_line(here: Workplace, capsys: Captured) -> None:
     assert run("run_id=parts", "shard=1/2") == 0
-    for overrides, said in REFUSED:
+    for case in group(__file__, "refused"):
         capsys.readouterr()
-        assert run(*overrides) == 2
-        assert said in (err := capsys.readouterr().err)
+        assert run(*case["overrides"]) == 2
+        assert case["said"] in (err := capsys.readouterr().err)
         assert len(err.splitlines()) == 1
 
 
 @pytest.mark.slow
-def test_processes_share_a_run_and_one_that_dies_is_replaced(here: Workplace) -> None:
+@pytest.mark.parametrize("launcher", ["tiny_parts:Forks", pytest.param(DEFAULT, marks=pytest.mark.whole)])
+def test_processes_share_a_run_and_one_that_dies_is_replaced(here: Workplace, launcher: str) -> None:
     here.write_samples({**QUESTIONS, "s4": "die"})
     mortal = "agent.target=tiny_parts:Mortal"
-    parts = made(here, mortal, "runner.processes=2")
+    parts = made(here, mortal, "runner.processes=2", f"runner.launcher.target={launcher}")
     assert (here.path / "died").exists()
     assert here.summary(parts)["statuses"] == {"completed": 7}
     assert here.values(parts) == here.values(made(here, mortal))
@@ -118,16 +111,13 @@ def test_processes_share_a_run_and_one_that_dies_is_replaced(here: Workplace) ->
     assert (parts / "index.html").is_file()
 
 
-@pytest.mark.parametrize(
-    ("codes", "ended", "said"),
-    [
-        ((0, 3), "finished", None),
-        ((0, 2), "failed", "no key"),
-        ((130, 0), "interrupted", "no key"),
-        ((0, -9), "interrupted", "the process of shard 2/2 was killed 3 times: no key"),
-    ],
-)
-def test_what_stops_a_shard_stops_the_run(codes: tuple[int, int], ended: str, said: str | None) -> None:
+async def test_a_shards_process_tells_its_exit_code_and_what_it_said_last(tmp_path: Path) -> None:
+    end = await Processes(Processes.Settings()).run(tmp_path / "nowhere", Shard(1, 2))
+    assert (end.code, end.said.partition(" (")[0]) == (2, f"{tmp_path}/nowhere is no run folder")
+
+
+@each("codes")
+def test_what_stops_a_shard_stops_the_run(codes: list[int], ended: str, said: str | None) -> None:
     ends = [ShardEnd(code, "no key; what is finished is kept, go on with: aiq run resume=a") for code in codes]
     status, error = end_of(ends)
     assert (status, error and str(error).partition(";")[0]) == (ended, said)

@@ -2,16 +2,15 @@
 
 import io
 
-import pytest
 from rich.console import Console
 
 from aiq.__main__ import main
 from aiq.site.pages import data_records
 from aiq.site.transcript import events_shown, outlined, shortener
-from tests.experiment.conftest import Workplace
+from tests.experiment.conftest import Captured, Workplace
 
 
-def test_an_attempt_is_shown_with_all_that_happened(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_attempt_is_shown_with_all_that_happened(here: Workplace, capsys: Captured) -> None:
     here.write_samples(
         {"s1": "question with [brackets] and [/markup]", "s2": "fail", "s3": "unjudgeable", "s4": "miscount"},
         answers=["the gold", "another"],
@@ -76,7 +75,7 @@ def test_an_attempt_is_shown_with_all_that_happened(here: Workplace, capsys: pyt
     assert "has no samples.jsonl any more; restore it from a copy, or" in capsys.readouterr().err
 
 
-def test_earlier_turns_stand_before_the_question(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_earlier_turns_stand_before_the_question(here: Workplace, capsys: Captured) -> None:
     here.write_samples({"s1": "the third"}, turns=["the first", "the second"])
     run = here.ran("agent.words=90", "agent.plain=true")
     capsys.readouterr()
@@ -126,7 +125,7 @@ def test_json_is_outlined_for_reading() -> None:
     ]
 
 
-def test_a_changed_dataset_has_no_gold_answer(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_changed_dataset_has_no_gold_answer(here: Workplace, capsys: Captured) -> None:
     run = here.ran("judge=[]")
     here.write_samples({"s0": "another question"})
     assert main(["show", str(run), "s0"]) == 0

@@ -10,7 +10,7 @@ from aiq.analysis.sweeps import evaluated
 from aiq.core.interrupts import terminated_as_interrupted
 from aiq.runs.folder import RunFolder, find_run
 from aiq.runs.sweeps import Point, Sweep, SweepFolder
-from tests.experiment.conftest import Workplace
+from tests.experiment.conftest import Captured, Workplace
 
 
 def sweep_of(here: Workplace) -> Sweep:
@@ -19,7 +19,7 @@ def sweep_of(here: Workplace) -> Sweep:
     return SweepFolder(path.parent).read()
 
 
-def test_a_sweep_is_a_result_whose_points_are_runs(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sweep_is_a_result_whose_points_are_runs(here: Workplace, capsys: Captured) -> None:
     here.write_samples({f"s{number}": f"question number {number}" for number in range(12)})
     assert main(["run", "-m", "experiment=tiny", "agent.words=1,3", "seed=0,1"]) == 0
     found, runs = sweep_of(here), here.runs()
@@ -55,9 +55,7 @@ def test_a_sweep_is_a_result_whose_points_are_runs(here: Workplace, capsys: pyte
     assert "no recommendation: neither dollars, tokens nor calls are known of all points and spent" in table
 
 
-def test_points_that_cost_are_weighed_and_the_choice_is_a_config(
-    here: Workplace, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_points_that_cost_are_weighed_and_the_choice_is_a_config(here: Workplace, capsys: Captured) -> None:
     """The metric counts words: of three, the point of two words is the best and costs as much as the others."""
     here.write_samples({f"s{number}": f"question number {number}" for number in range(8)})
     axes = "sweep.axes={agent.words: [1, 2], agent.ask: [true], agent.plain: [true, false]}"
@@ -86,7 +84,7 @@ def test_points_that_cost_are_weighed_and_the_choice_is_a_config(
     assert "not all points have the metric letters.consonants" in capsys.readouterr().err
 
 
-def test_nothing_starts_when_one_job_is_wrong(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_starts_when_one_job_is_wrong(here: Workplace, capsys: Captured) -> None:
     assert main(["run", "-m", "experiment=tiny", "agent.words=1,many"]) == 2
     assert "agent.words='many'" in capsys.readouterr().err
     assert main(["run", "-m", "experiment=tiny,tinny"]) == 2
@@ -96,9 +94,7 @@ def test_nothing_starts_when_one_job_is_wrong(here: Workplace, capsys: pytest.Ca
     assert not (here.path / "results").exists()
 
 
-def test_a_failing_job_stops_nothing_and_the_worst_code_counts(
-    here: Workplace, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_failing_job_stops_nothing_and_the_worst_code_counts(here: Workplace, capsys: Captured) -> None:
     bad = "http://127.0.0.1:1/v1"
     given = ["experiment=tiny", f"llm.base_url={bad},{here.endpoint.base_url}", "limit=1"]
     assert main(["run", "-m", *given]) == 2
@@ -110,7 +106,7 @@ def test_a_failing_job_stops_nothing_and_the_worst_code_counts(
     assert main(["run", "-m", *given, "runner.max_error_rate=0"]) == 3
 
 
-def test_a_sweep_goes_on_as_a_whole(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sweep_goes_on_as_a_whole(here: Workplace, capsys: Captured) -> None:
     """One point is finished, one was cut off, one never began, as a `kill -9` leaves them."""
     assert main(["run", "-m", "experiment=tiny", "agent.ask=true", "seed=0,1,2"]) == 0
     whole, runs = sweep_of(here), here.runs()
@@ -141,21 +137,19 @@ def test_a_sweep_goes_on_as_a_whole(here: Workplace, capsys: pytest.CaptureFixtu
     assert "seed cannot change" in capsys.readouterr().err
 
 
-def test_a_killed_sweep_loses_nothing_finished(place: Workplace) -> None:
-    process = place.start("-m", "experiment=tiny", "agent.ask=true", "agent.seconds=0.1,0.2", "runner.concurrency=1")
-    place.wait_for(lambda: any((run / "samples.jsonl").exists() for run in place.runs() if run.name == "1"))
+def test_a_killed_sweep_loses_nothing_finished(here: Workplace, capsys: Captured) -> None:
+    process = here.start("-m", "experiment=tiny", "agent.ask=true", "agent.seconds=0.1,0.2", "runner.concurrency=1")
+    here.wait_for(lambda: any((run / "samples.jsonl").exists() for run in here.runs() if run.name == "1"))
     process.kill()
     process.communicate()
-    found = sweep_of(place)
+    found = sweep_of(here)
     assert [point.status for point in found.points] == ["finished", "pending"]
-    asked = len(place.endpoint.asked)
-    again = place.start("-m", "resume=latest")
-    out, _ = again.communicate()
-    assert again.returncode == 0
-    assert sweep_of(place).status == "finished"
-    assert len(place.endpoint.asked) - asked <= 6
-    assert "written to" in out
-    assert len([*place.path.glob("results/*/*/index.html")]) == 1
+    asked = len(here.endpoint.asked)
+    assert main(["run", "-m", "resume=latest"]) == 0
+    assert sweep_of(here).status == "finished"
+    assert len(here.endpoint.asked) - asked <= 6
+    assert "written to" in capsys.readouterr().out
+    assert len([*here.path.glob("results/*/*/index.html")]) == 1
 
 
 def test_sigterm_between_runs_is_an_interruption(here: Workplace) -> None:
@@ -167,14 +161,14 @@ def test_sigterm_between_runs_is_an_interruption(here: Workplace) -> None:
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-def test_without_prices_cost_decides_nothing(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_prices_cost_decides_nothing(here: Workplace, capsys: Captured) -> None:
     prices = "llm.prices={small-1: {input: 0, output: 0}}"
     assert main(["run", "-m", "experiment=tiny", "agent.ask=true", "agent.words=1,2", prices]) == 0
     assert main(["recommend", "latest", "--spend", "cost_usd"]) == 2
     assert "cost_usd is 0 at every point: no prices are known (llm.prices)" in capsys.readouterr().err
 
 
-def test_runs_and_sweeps_are_told_apart(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_and_sweeps_are_told_apart(here: Workplace, capsys: Captured) -> None:
     assert main(["run", "experiment=tiny", "name=alone"]) == 0
     assert main(["run", "-m", "experiment=tiny", "seed=0,1"]) == 0
     sweep_id = sweep_of(here).sweep_id
@@ -198,7 +192,7 @@ def test_runs_and_sweeps_are_told_apart(here: Workplace, capsys: pytest.CaptureF
     assert find_run("20250101-000000-000000.0").path.name == old.name
 
 
-def test_cfg_prints_the_resolved_config_and_runs_nothing(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cfg_prints_the_resolved_config_and_runs_nothing(here: Workplace, capsys: Captured) -> None:
     from omegaconf import OmegaConf
 
     assert main(["run", "--cfg", "experiment=tiny", "agent.words=3"]) == 0

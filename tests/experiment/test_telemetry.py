@@ -5,9 +5,8 @@ What needs the extra `otel` is skipped where it is not installed; `make extras` 
 
 import importlib.util
 import json
-import os
+import re
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -21,6 +20,7 @@ from typing import Any
 
 import pytest
 
+import aiq
 from aiq.__main__ import main
 from aiq.cassettes.recorder import recorded as about
 from aiq.core.events import AgentFinished, AgentStarted, Event, ModelCalled, RunFinished, ToolCalled, ToolReturned
@@ -28,7 +28,7 @@ from aiq.core.run_settings import TelemetrySettings
 from aiq.core.samples import SampleKey
 from aiq.core.usage import Usage
 from aiq.experiment.telemetry import RunSpan, Telemetry
-from tests.experiment.conftest import Workplace
+from tests.experiment.conftest import Captured, Workplace
 from tests.llm.endpoint import error
 from tests.settings import configured
 
@@ -106,33 +106,43 @@ def settings(collector: Collector, **more: Any) -> TelemetrySettings:
     return configured(TelemetrySettings, otlp_endpoint=collector.address, **more)
 
 
-def test_without_the_setting_nothing_is_imported_or_sent(place: Workplace, collector: Collector) -> None:
-    """Whatever variables of OpenTelemetry there are. Of agents on LangChain, LangSmith looks for the SDK by itself."""
+def test_without_the_setting_nothing_is_imported_or_sent(
+    here: Workplace, collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever variables of OpenTelemetry there are. MCP and LangSmith import its interface by themselves."""
+    modules = {path: path.read_text(encoding="utf-8") for path in Path(aiq.__file__).parent.rglob("*.py")}
+    assert [
+        path for path, text in modules.items() if re.search("^(import|from) opentelemetry", text, re.MULTILINE)
+    ] == []
     told = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.address, "OTEL_TRACES_EXPORTER": "otlp", "OTEL_SDK_DISABLED": ""}
-    command = [sys.executable, "-X", "importtime", "-m", "aiq.run", "experiment=tiny", *ASKING]
-    done = subprocess.run(command, cwd=place.path, env={**os.environ, **told}, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    loaded = {line.rsplit("|", 1)[1].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
-    assert "aiq.experiment.telemetry" in loaded
-    assert not [name for name in loaded if name.split(".")[0] == "opentelemetry"]
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
+    for name in imported():
+        monkeypatch.delitem(sys.modules, name)
+    here.ran(*ASKING)
+    assert imported() == []
     assert collector.requests == []
 
 
+def imported() -> list[str]:
+    return [name for name in sys.modules if name.partition(".")[0] == "opentelemetry"]
+
+
 @pytest.mark.skipif(importlib.util.find_spec("opentelemetry.exporter") is not None, reason="the extra is installed")
-def test_without_its_packages_it_is_one_line(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_its_packages_it_is_one_line(here: Workplace, capsys: Captured) -> None:
     assert refused(here, capsys).startswith(
         "aiq: telemetry.otlp_endpoint needs more packages: pip install 'aiq-bench[otel]' (No module named"
     )
 
 
 @needs_extra
-def test_a_variable_that_is_not_set_is_one_line(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_variable_that_is_not_set_is_one_line(here: Workplace, capsys: Captured) -> None:
     assert refused(here, capsys, "telemetry.headers_env.Authorization=NO_SUCH_VARIABLE") == (
         "aiq: telemetry.headers_env.Authorization: the environment variable NO_SUCH_VARIABLE is not set; export it"
     )
 
 
-def refused(here: Workplace, capsys: pytest.CaptureFixture[str], *overrides: str) -> str:
+def refused(here: Workplace, capsys: Captured, *overrides: str) -> str:
     """What a run says that is refused before anything is written."""
     assert main(["run", "experiment=tiny", "telemetry.otlp_endpoint=http://127.0.0.1:9", *ASKING, *overrides]) == 2
     assert here.runs() == []
@@ -290,7 +300,7 @@ def test_spans_nest_as_calls_do(collector: Collector, content: bool) -> None:
 
 @needs_extra
 def test_a_recording_does_not_count_it_and_a_replay_sends_nothing(
-    here: Workplace, collector: Collector, capsys: pytest.CaptureFixture[str]
+    here: Workplace, collector: Collector, capsys: Captured
 ) -> None:
     recorded = ("cassette.dir=tape", f"telemetry.otlp_endpoint={collector.address}")
     for mode, sends in (("record", True), ("replay", False)):
@@ -303,9 +313,7 @@ def test_a_recording_does_not_count_it_and_a_replay_sends_nothing(
 
 @needs_extra
 @pytest.mark.parametrize("silent", [False, True])
-def test_a_collector_that_is_not_there_costs_a_run_one_line(
-    here: Workplace, capsys: pytest.CaptureFixture[str], silent: bool
-) -> None:
+def test_a_collector_that_is_not_there_costs_a_run_one_line(here: Workplace, capsys: Captured, silent: bool) -> None:
     """Where nobody listens, and where somebody does who says nothing."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]

@@ -14,9 +14,8 @@ from aiq.commands import watch
 from aiq.core.samples import SampleKey
 from aiq.runs.folder import RunFolder
 from aiq.runs.follow import FollowedRun
-from tests.experiment.conftest import Workplace
-
-Captured = pytest.CaptureFixture[str]
+from tests.cases import group
+from tests.experiment.conftest import Captured, Workplace
 
 
 def test_runs_are_listed_newest_first(here: Workplace, capsys: Captured) -> None:
@@ -120,25 +119,15 @@ def test_ctrl_c_ends_the_watching_alone(here: Workplace, capsys: Captured) -> No
         assert "A is not finished (still running; wait for it)" in capsys.readouterr().err
 
 
-GO_ON = "; what is finished is kept, go on with: aiq run resume="
-
-
-@pytest.mark.parametrize(
-    ("status", "code", "said"),
-    [
-        ("running", 130, f"cut off, as its process is gone{GO_ON}"),
-        ("interrupted", 130, f"interrupted{GO_ON}"),
-        ("failed", 2, "something stopped it, which its own terminal says"),
-    ],
-)
-def test_what_has_ended_is_told_at_once(here: Workplace, status: str, code: int, said: str, capsys: Captured) -> None:
+def test_what_has_ended_is_told_at_once(here: Workplace, capsys: Captured) -> None:
     folder = RunFolder(here.ran())
-    folder.write_manifest(folder.read_manifest().model_copy(update={"status": status}))
-    folder.write_summary(folder.read_summary().model_copy(update={"status": status}))
-    assert main(["watch", "tiny"]) == code
-    err = capsys.readouterr().err
-    assert said in err
-    assert f"ended with exit code {code}: " in err
+    for case in group(__file__, "status"):
+        folder.write_manifest(folder.read_manifest().model_copy(update={"status": case["status"]}))
+        folder.write_summary(folder.read_summary().model_copy(update={"status": case["status"]}))
+        assert main(["watch", "tiny"]) == case["code"]
+        err = capsys.readouterr().err
+        assert case["said"] in err
+        assert f"ended with exit code {case['code']}: " in err
 
 
 def test_a_sweep_is_listed_and_watched_to_its_end(here: Workplace, capsys: Captured) -> None:

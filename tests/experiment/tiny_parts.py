@@ -13,11 +13,13 @@ from aiq.agents.base import Recorded, Redecided
 from aiq.core.errors import AgentError, DatasetError, JudgeError, RunAborted
 from aiq.core.models import Message
 from aiq.core.reports import Metric, Report, Score
-from aiq.core.samples import Question, Sample
+from aiq.core.samples import Question, Sample, Shard
 from aiq.core.session import Session
 from aiq.core.settings import Settings
 from aiq.core.sources import Source
 from aiq.datasets.base import SourceSettings
+from aiq.experiment.launchers.base import ShardEnd
+from aiq.experiment.launchers.processes import Processes
 from aiq.judges.base import Judge, RouteJudge
 
 
@@ -127,6 +129,16 @@ class Mortal(EchoAgent):
             os.mkdir("died")  # noqa: PTH102
             os.kill(os.getpid(), signal.SIGKILL)
         return await super().research(question, session)
+
+
+class Forks(Processes):
+    """Shards in processes that need not load everything anew."""
+
+    async def run(self, folder: Path, shard: Shard) -> ShardEnd:
+        from tests.forked import Forked
+
+        with Forked("aiq.run", f"resume={folder}", f"shard={shard}", "runner.progress=false") as process:
+            return ShardEnd(await asyncio.to_thread(process.wait), process.err)
 
 
 class Stubborn(EchoAgent):

@@ -4,7 +4,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aiq.stats.agreement import accuracy, alpha_interval, alpha_nominal, jackknife95, kappa, kendall, spearman
@@ -73,6 +73,7 @@ def test_what_does_not_count_for_alpha(units: list[list[int]]) -> None:
         assert found is None or found <= 1 + 1e-12
 
 
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.integers(-50, 50), st.integers(-50, 50)), min_size=2, max_size=20))
 @pytest.mark.parametrize("measure", [spearman, kendall])
 def test_series_correlate_where_both_vary(measure: Any, pairs: list[tuple[int, int]]) -> None:

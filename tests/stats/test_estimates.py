@@ -7,7 +7,7 @@ import sys
 from typing import TypeVar
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aiq.stats.estimates import Estimate, mean_estimate, paired_means, paired_ratios, ratio_estimate
@@ -38,6 +38,7 @@ def test_epochs_add_no_certainty_and_one_sample_has_no_interval() -> None:
     assert ratio_estimate([]) is ratio_estimate([[(0.0, 0.0)], [(0.0, 0.0)]]) is None
 
 
+@settings(max_examples=40)
 @given(clusters, st.randoms(use_true_random=False))
 def test_the_order_of_samples_does_not_count(values: list[list[float]], shuffle: random.Random) -> None:
     shuffled = list(values)
@@ -45,6 +46,7 @@ def test_the_order_of_samples_does_not_count(values: list[list[float]], shuffle:
     assert mean_estimate(shuffled) == mean_estimate(values)
 
 
+@settings(max_examples=40)
 @given(st.lists(st.tuples(numbers, st.floats(0.5, 10)), min_size=2, max_size=20), st.floats(0.5, 4))
 def test_a_ratio_with_equal_denominators_is_a_mean(pairs: list[tuple[float, float]], under: float) -> None:
     ratio = known(ratio_estimate([[(x * under, under)] for x, _ in pairs]))
@@ -74,14 +76,6 @@ def test_intervals_are_as_wide_as_a_cluster_bootstrap_says(seed: int) -> None:
         assert high - low == pytest.approx(expected, rel=0.15)
 
 
-def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
-    draw, covered = random.Random(5), 0
-    for _ in range(400):
-        low, high = known(known(mean_estimate([[draw.gauss(0, 1)] * 2 for _ in range(8)])).ci95)
-        covered += low <= 0 <= high
-    assert 0.92 <= covered / 400 <= 0.98
-
-
 def test_a_paired_difference_leaves_out_how_hard_the_samples_are() -> None:
     draw = random.Random(1)
     hard = {f"s{i}": draw.random() * 10 for i in range(30)}
@@ -102,6 +96,7 @@ def test_equal_runs_do_not_differ_and_strangers_do_not_compare() -> None:
     assert paired_ratios({"a": [(1.0, 2.0)]}, {"b": [(1.0, 2.0)]}) is None
 
 
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=20))
 def test_paired_ratios_over_equal_denominators_are_paired_means(counts: list[tuple[int, int]]) -> None:
     first = {f"s{i}": [(float(a), 5.0)] for i, (a, _) in enumerate(counts)}

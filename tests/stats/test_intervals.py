@@ -7,7 +7,7 @@ from statistics import fmean
 
 import pytest
 import scipy
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aiq.stats.intervals import Interval, Method, difference_interval, mean_interval, spread
@@ -107,6 +107,7 @@ def test_an_interval_holds_its_mean_lies_in_the_bounds_and_has_a_mirror(values: 
     assert of([5 * value - 2 for value in values], -2, 3) == pytest.approx((5 * low - 2, 5 * high - 2), abs=1e-6)
 
 
+@settings(max_examples=40)
 @given(shares, st.randoms(use_true_random=False))
 def test_a_difference_holds_its_mean_and_lies_in_the_range(values: list[float], draw: random.Random) -> None:
     others = [draw.random() for _ in values]

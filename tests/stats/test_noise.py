@@ -4,7 +4,7 @@ import math
 from statistics import stdev
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aiq.stats.noise import Judgement, Noise, noise_of, pooled
@@ -57,6 +57,7 @@ def test_a_run_pools_its_reports() -> None:
     assert run.standard_error == pytest.approx(math.sqrt(0.04 / 4 + 0.01 / 2) / 2)
 
 
+@settings(max_examples=40)
 @given(st.lists(VALUES, min_size=2, max_size=8), VALUES)
 def test_a_shift_of_all_judgements_is_no_noise(values: list[float], shift: float) -> None:
     one, other = noise_of(judged("a", "first", *values)), noise_of(judged("a", "first", *(v + shift for v in values)))

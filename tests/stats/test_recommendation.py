@@ -4,18 +4,12 @@ import numpy as np
 import pytest
 
 from aiq.stats.recommendation import one_standard_error, pareto_front
+from tests.cases import table
+
+each = table(__file__)
 
 
-@pytest.mark.parametrize(
-    ("merits", "spends", "front"),
-    [
-        ([0.5, 0.7, 0.6], [1, 2, 3], [0, 1]),
-        ([0.5, 0.7, 0.9], [3, 2, 1], [2]),
-        ([0.5, 0.5, 0.7], [1, 1, 1], [2]),
-        ([0.5, 0.5], [1, 1], [0, 1]),  # nobody beats the other
-        ([0.5, 0.5], [2, 1], [1]),
-    ],
-)
+@each("merits")
 def test_the_front_has_what_nothing_beats(merits: list[float], spends: list[float], front: list[int]) -> None:
     assert pareto_front(merits, spends) == front
 

@@ -63,7 +63,7 @@ def test_one_false_alarm_in_twenty(
 
 def test_a_family_has_a_false_alarm_in_one_of_twenty() -> None:
     draw = random.Random(4)
-    families = [{name: paired_p(scores(draw, 20, 0.0)) for name in range(8)} for _ in range(500)]
+    families = [{name: paired_p(scores(draw, 12, 0.0)) for name in range(8)} for _ in range(500)]
     alarms = [any(p is not None and p < 0.05 for p in corrected(family).values()) for family in families]
     assert 0.03 <= sum(alarms) / 500 <= 0.06
 

@@ -3,11 +3,12 @@
 import re
 from collections.abc import Sequence
 
-import pytest
-
 from benchmarks.closed_world.draw import Draw
 from benchmarks.closed_world.entities import Fact, World
 from benchmarks.closed_world.wording import ask, fill, follow, state
+from tests.cases import table
+
+each = table(__file__)
 
 
 def drawn(facts: Sequence[Fact]) -> set[str]:
@@ -41,14 +42,6 @@ def test_a_second_question_says_which_of_two_it_means(world: World) -> None:
     assert "And who is its mayor?" in {follow(mayor, Draw(number), beside=[company]) for number in range(50)}
 
 
-@pytest.mark.parametrize(
-    ("template", "words", "expected"),
-    [
-        ("{s} is a(n) {role}.", {"s": "Halden", "role": "engineer"}, "Halden is an engineer."),
-        ("a(n) {role}", {"role": "poet"}, "A poet"),
-        ("{s}'s mayor", {"s": "Ulmes"}, "Ulmes' mayor"),
-        ("the {s} and {{it}}", {"s": "The Bell"}, "The The Bell and {it}"),
-    ],
-)
+@each("template")
 def test_fill(template: str, words: dict[str, str], expected: str) -> None:
     assert fill(template, **words) == expected
