@@ -14,6 +14,9 @@ from aiq.experiment.compose import compose_apart
 from aiq.serve.agents import Agents
 from aiq.serve.settings import ServeSettings, setup_of
 from aiq.serve.wire import task_request
+from tests.cases import table
+
+each = table(__file__)
 
 
 class Searches(Settings):
@@ -36,17 +39,7 @@ def adapter(*agents: str) -> TypeAdapter[Any]:
     return TypeAdapter(task_request(settings, {agent: CHOICES[agent] for agent in agents}))
 
 
-@pytest.mark.parametrize(
-    ("body", "agent", "chosen"),
-    [
-        ({}, "plain", {}),
-        ({"agent": "numbers"}, "numbers", {}),
-        ({"agent": "numbers", "depth": 3}, "numbers", {"depth": 3}),
-        ({"agent": "numbers", "depth": 3.0, "context": {"depth": 2}}, "numbers", {"depth": 3}),
-        ({"agent": "texts", "context": {"depth": "deep"}}, "texts", {"depth": "deep"}),
-        ({"agent": "texts", "turns": ["before"], "context": {"turns": 2}}, "texts", {"turns": 2}),
-    ],
-)
+@each("body")
 def test_each_agent_has_the_choices_of_its_settings(body: Mapping[str, Any], agent: str, chosen: object) -> None:
     found = adapter(*CHOICES).validate_python({"query": "x", **body})
     assert (found.agent, found.chosen()) == (agent, chosen)
@@ -79,14 +72,7 @@ def test_the_first_agent_alone_may_be_left_out() -> None:
     assert adapter("texts").json_schema()["required"] == ["query"]
 
 
-@pytest.mark.parametrize(
-    ("given", "agent", "live"),
-    [
-        ([], "ai_q_chat", False),
-        (["experiment=shallow_freshqa"], "ai_q_shallow", False),
-        (["llm=openai", "llm.model=m", "search=tavily", "web=live"], "ai_q_chat", True),
-    ],
-)
+@each("given")
 def test_an_experiment_takes_the_place_of_the_defaults(given: list[str], agent: str, live: bool) -> None:
     setup = setup_of(given)
     assert ([*setup.agents], setup.live) == ([agent], live)
