@@ -1,6 +1,6 @@
 """Our transport against the offline stack: planted endpoint faults cost sends, never an answer."""
 
-from contextlib import closing
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -24,8 +24,8 @@ async def test_endpoint_faults_change_no_answer(bench: Any, world_port: int) -> 
 
     calm, (usage, _) = await replies(world_port)
     assert (usage.calls, usage.unreported_calls) == (len(QUESTIONS), 0)
-    with closing(port_of_stack(page_files(None, [])[0], "--seed", "1", "--faults", FAULTS)) as running:
-        rough, (usage, counts) = await replies(next(running))
+    with contextmanager(port_of_stack)(page_files(None, [])[0], "--seed", "1", "--faults", FAULTS) as port:
+        rough, (usage, counts) = await replies(port)
     assert rough == calm
     assert usage.calls > len(QUESTIONS)
     assert usage.unreported_calls > 0

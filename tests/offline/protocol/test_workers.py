@@ -98,11 +98,11 @@ async def test_workers_leave_the_server_free_are_replaced_and_end_with_it(pages_
         assert await ask(client) == 200
         known = workers(child.pid)
         assert not set(known) & {*busy, *idle}
-        long = asyncio.create_task(client.post("/v1/chat/completions", json=LONG))  # of two workers one is busy
-        await asyncio.wait([long], timeout=0.3)
+        last = asyncio.create_task(client.post("/v1/chat/completions", json=LONG))  # of the workers one is busy
+        await asyncio.wait([last], timeout=0.3)
         child.kill()
         await child.wait()
-        await asyncio.gather(long, return_exceptions=True)
+        await asyncio.gather(last, return_exceptions=True)
     await gone(known)
 
 
