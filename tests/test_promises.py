@@ -81,7 +81,7 @@ def test_short_answers_do_not_depend_on_the_accepted_answers(tmp_path: Path) -> 
             {name: scrambled(text, name) if text and hidden.fullmatch(name) else text for name, text in row.items()}
             for row in questions
         )
-    chosen = ("experiment=full_freshqa", "limit=3")
+    chosen = ("experiment=full_freshqa", "limit=2")
     told = run("told", *chosen)
     blind = run("blind", *chosen, f"dataset.path={table}")
     assert reports(told) == reports(blind)
@@ -94,7 +94,7 @@ def test_research_needs_no_key_and_its_reports_do_not_depend_on_criteria_referen
     copy = shutil.copytree(shipped("benchmarks/drb_mini"), tmp_path / "copy")
     for name in ("criteria.jsonl", "reference.jsonl", "truth.jsonl"):
         scramble_lines(copy / name)
-    chosen = ("experiment=deep_drb", "dataset.ids=[1]", "agent.deep.max_loops=1")
+    chosen = ("experiment=deep_drb", "dataset.ids=[1]", "agent.deep.max_loops=1", "agent.deep.max_researcher_calls=1")
     told = run("told", *chosen)
     assert "Made with the offline model" in capsys.readouterr().out
     blind = run("blind", *chosen, f"dataset.path={copy}", "judge=[race,world]")  # those that read what is scrambled

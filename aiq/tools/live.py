@@ -16,7 +16,7 @@ from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.run_settings import WebSettings
 from aiq.core.sources import Page
 from aiq.core.tools import Reader
-from aiq.llm.http import URL, AsyncClient, AsyncHTTPTransport, Over, Request, Response
+from aiq.llm.http import URL, AsyncClient, AsyncHTTPTransport, Over, Request, Response, create_ssl_context
 from aiq.llm.models import read_key
 from aiq.tools.blocks import safe_url
 from aiq.tools.deny import DenyList
@@ -51,7 +51,7 @@ class LiveWeb:
         self._resolve = resolve
         self._over = over
         self._slots = asyncio.Semaphore(settings.max_connections)
-        self._ssl_context = httpcore2.default_ssl_context()
+        self._ssl_context = create_ssl_context()
 
     async def fetch(self, url: str, reader: Reader | None = None) -> Page:
         """The page's main text. Raises ToolError: denied, blocked, timeout, too_large, not_found, http, malformed.

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aiq.cassettes.match import SHOWN, canonical_url, differences, request_key
@@ -47,6 +47,7 @@ def test_requests_are_told_apart_by_method_address_and_value(one: Any, other: An
     assert (request_key(one) == request_key(other)) is same
 
 
+@settings(max_examples=30)
 @given(JSON)
 def test_how_json_is_written_makes_no_difference(value: Any) -> None:
     styles: list[dict[str, Any]] = [{}, {"indent": 1}, {"sort_keys": True}, {"separators": (",", ":")}]

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import quote, quote_plus
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aiq.cassettes.redact import MARK, REQUEST_HEADERS, RESPONSE_HEADERS, Redactor, secret_values
@@ -171,6 +171,7 @@ def contents(body: bytes) -> list[str]:
     return [event["choices"][0]["delta"]["content"] for event in events]
 
 
+@settings(max_examples=40)
 @given(st.lists(st.integers(0, 60), max_size=8), st.sampled_from(["\n\n", "\r\n\r\n"]))
 def test_a_secret_split_over_events_leaves_one_mark_and_the_other_lines(cuts: list[int], end: str) -> None:
     text = f"Grüße: {KEYS['model key'][1][:30]} und {SECRET}!"
@@ -303,6 +304,7 @@ PARTS = [
 MIXED = st.lists(st.one_of(st.sampled_from(PARTS), st.text(max_size=4)), max_size=12).map("".join)
 
 
+@settings(max_examples=50)
 @given(MIXED)
 def test_redacting_twice_is_redacting_once(text: str) -> None:
     redactor = Redactor([SECRET, "abcdefgh1", "redacted-x", "key=aiq-"])
@@ -312,6 +314,7 @@ def test_redacting_twice_is_redacting_once(text: str) -> None:
     assert (once == text) == (redactor.found(text) == [])
 
 
+@settings(max_examples=40)
 @given(st.lists(MIXED, max_size=6))
 def test_streams_redacted_twice_are_redacted_once(pieces: list[str]) -> None:
     redactor = Redactor([SECRET, "abcdefgh1"])

@@ -3,14 +3,10 @@
 import json
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
-import time
-import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +17,7 @@ from aiq.cassettes.store import Store
 from aiq.core.files import shipped
 from tests.experiment.conftest import Workplace
 from tests.forked import Forked
+from tests.proxy import Proxy, forwarding
 
 pytestmark = pytest.mark.slow
 
@@ -182,32 +179,8 @@ def free_port() -> int:
         return int(server.getsockname()[1])
 
 
-@contextmanager
-def process(*command: str) -> Iterator[subprocess.Popen[str]]:
-    with subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True) as child:
-        try:
-            yield child
-        finally:
-            child.send_signal(signal.SIGTERM)
-
-
-@pytest.fixture(scope="module")
-def stack() -> Iterator[str]:
-    """An offline stack of its own, which counts."""
-    with process(
-        "-m", "aiq.offline", "--port", "0", "--pages", str(shipped("benchmarks/world/pages.jsonl")), "--keep"
-    ) as p:
-        assert p.stdout is not None
-        yield f"http://127.0.0.1:{json.loads(p.stdout.readline())['port']}"
-
-
-def calls(stack: str) -> int:
-    with urllib.request.urlopen(f"{stack}/stats") as answer:
-        return int(json.load(answer)["paths"].get("/v1/chat/completions", 0))
-
-
 @pytest.mark.usefixtures("elsewhere")
-def test_a_strict_endpoint_is_recorded_with_what_was_learned_of_it(stack: str) -> None:
+def test_a_strict_endpoint_is_recorded_with_what_was_learned_of_it(world_port: int) -> None:
     strict = Path(__file__).resolve().parents[3] / "shared" / "endpoints" / "strict.py"
     if not strict.is_file():
         pytest.skip("no ../shared/endpoints beside the checkout")
@@ -220,12 +193,9 @@ def test_a_strict_endpoint_is_recorded_with_what_was_learned_of_it(stack: str) -
         "llm.quirks.parallel_tool_calls=false",
     )
     refused = "seed,parallel_tool_calls,response_format"
-    with process(str(strict), str(port), f"{stack}/v1", "--refuse", refused) as endpoint:
-        for _ in range(100):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.1)
+    command = [sys.executable, str(strict), str(port), f"http://127.0.0.1:{world_port}/v1", "--refuse", refused]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as endpoint:
+        Workplace.wait_for(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0)
         recorded = run(*chosen, "cassette=record")
         endpoint.kill()
     with Store(Path("cassettes/full_freshqa/agent.sqlite"), writes=False) as store:
@@ -234,36 +204,37 @@ def test_a_strict_endpoint_is_recorded_with_what_was_learned_of_it(stack: str) -
     assert rows(run(*chosen, "cassette=replay")) == rows(recorded)
 
 
+@pytest.fixture
+def proxy(world_port: int) -> Iterator[Proxy]:
+    with forwarding(world_port) as made:
+        yield made
+
+
 @pytest.mark.usefixtures("elsewhere")
 def test_after_one_word_of_a_prompt_has_changed_only_what_it_touches_is_recorded_anew(
-    stack: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    proxy: Proxy, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    chosen = ("experiment=shallow_freshqa", "limit=1", "judge=[]", f"llm.base_url={stack}/v1")
-    recorded = run(*chosen, "cassette=record")
-    kept = shutil.copytree("cassettes", "kept")
+    chosen = ("experiment=shallow_freshqa", "limit=1", "judge=[]", f"llm.base_url={proxy.base_url}")
+    run(*chosen, "cassette=record")
+    asked = len(proxy.forwarded)
     prompts = shutil.copytree(shipped("aiq/agents/ai_q/prompts"), tmp_path / "prompts")
     prompt = prompts / "shallow_researcher.j2"
     prompt.write_text(prompt.read_text(encoding="utf-8").replace("research", "Research", 1), encoding="utf-8")
     changed = (*chosen, f"agent.prompts_dir={prompts}")
-    before = calls(stack)
     capsys.readouterr()
     run(*changed, "cassette=replay", code=2)
     said = capsys.readouterr().err
     assert "the prompts of agent have changed since the recording was made" in said
     assert "not recorded: aiq." in said
     assert 'messages[0].content: recorded "' in said
-    assert calls(stack) == before
-    asked = sum(usage["calls"] for row in map(json.loads, rows(recorded)) for usage in (row["usage"] or {}).values())
-    for mode in ("refresh", "auto"):
-        shutil.rmtree("cassettes")
-        shutil.copytree(kept, "cassettes")
-        before = calls(stack)
-        fresh = run(*changed, f"cassette={mode}")
-        assert 0 < calls(stack) - before <= asked
-        before = calls(stack)
-        assert rows(run(*changed, "cassette=replay")) == rows(fresh)
-        assert calls(stack) == before
-        run(*chosen, "cassette=replay", code=2 if mode == "refresh" else 0)
+    assert len(proxy.forwarded) == asked
+    fresh = run(*changed, "cassette=auto")
+    assert asked < len(proxy.forwarded) <= 2 * asked
+    asked = len(proxy.forwarded)
+    for mode in ("replay", "refresh"):
+        assert rows(run(*changed, f"cassette={mode}")) == rows(fresh)
+    run(*chosen, "cassette=replay", code=2)  # which is forgotten
+    assert len(proxy.forwarded) == asked
 
 
 TINY = ("experiment=tiny", "agent.ask=true", "judge.letters.ask=true")
@@ -281,7 +252,6 @@ def tiny(here: Workplace) -> Path:
 
 def test_of_a_judge_that_is_added_auto_asks_that_judge_alone(here: Workplace, tiny: Path) -> None:
     before = here.path.joinpath("cassettes/tiny/agent.sqlite").read_bytes()
-    run(*TINY, TWO, "cassette=replay", code=2)
     run(*TINY, TWO, "cassette=auto")
     assert len(here.endpoint.asked) == 6
     assert all(text.startswith("words of ") for text in here.endpoint.asked)
@@ -292,27 +262,26 @@ def test_of_a_judge_that_is_added_auto_asks_that_judge_alone(here: Workplace, ti
     assert here.path.joinpath("cassettes/tiny/agent.sqlite").read_bytes() == before
 
 
-@pytest.mark.parametrize("mode", ["replay", "auto", None])
 def test_scoring_again_never_touches_what_the_agent_recorded(
-    here: Workplace, tiny: Path, mode: str | None, capsys: pytest.CaptureFixture[str]
+    here: Workplace, tiny: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cassettes = here.path / "cassettes/tiny"
     (here.path / "conf/judge/words.yaml").write_text("# @package judge.words\n# Words\ntarget: tiny_parts:Prompted\n")
     agent, judge = ((cassettes / f"{account}.sqlite").read_bytes() for account in ("agent", "judge"))
-    chosen = [f"cassette={mode}"] if mode else []
-    code = main(["rescore", tiny.name, TWO, "judge.letters.ask=true", *chosen])
-    assert (cassettes / "agent.sqlite").read_bytes() == agent
-    if mode == "replay":
-        assert code == 2
-        assert "cassette=auto" in capsys.readouterr().err
-        assert (cassettes / "judge.sqlite").read_bytes() == judge
-    else:
-        assert code == 0
-        assert all(text.startswith("words of ") for text in here.endpoint.asked)
-        here.endpoint.asked.clear()
-        assert main(["rescore", tiny.name, TWO, "judge.letters.ask=true", "cassette=replay"]) == 0
+    again = ["rescore", tiny.name, TWO, "judge.letters.ask=true"]
+    assert main([*again, "cassette=replay"]) == 2
+    assert "cassette=auto" in capsys.readouterr().err
+    assert (cassettes / "judge.sqlite").read_bytes() == judge
+    assert here.endpoint.asked == []
+    assert main(again) == 0
+    assert here.endpoint.asked
+    assert all(text.startswith("words of ") for text in here.endpoint.asked)
+    here.endpoint.asked.clear()
+    for mode in ("replay", "auto"):
+        assert main([*again, f"cassette={mode}"]) == 0
     assert rows(run(*TINY, "cassette=replay")) == rows(tiny)
     assert here.endpoint.asked == []
+    assert (cassettes / "agent.sqlite").read_bytes() == agent
 
 
 def test_a_run_that_goes_on_records_what_was_left(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:

@@ -89,7 +89,7 @@ def answers(cassette: Cassette, request: Exchange, times: int) -> list[bytes | N
     return [None if exchange is None else exchange.response_body for exchange in found]
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.lists(EXCHANGES, max_size=5))
 def test_every_exchange_comes_back_as_it_was(tmp_path_factory: pytest.TempPathFactory, given: list[Exchange]) -> None:
     path = tmp_path_factory.mktemp("store") / "agent.sqlite"

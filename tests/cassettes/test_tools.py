@@ -190,7 +190,7 @@ async def test_connections_of_a_recorded_tool_are_no_gap_and_those_of_an_agent_a
         assert d.notes == []
 
     async def with_a_client_of_its_own(d: Deck) -> None:
-        async with AsyncClient() as client:
+        async with AsyncClient(verify=False) as client:
             await client.get(url)
 
     async with deck("record") as d:

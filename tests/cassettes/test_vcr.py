@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import vcr
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from openai import AsyncOpenAI, RateLimitError
 
@@ -118,6 +118,7 @@ exchanges = st.builds(
 )
 
 
+@settings(max_examples=30)
 @given(st.lists(exchanges, max_size=4))
 def test_what_was_exported_is_imported_as_it_was(
     tmp_path_factory: pytest.TempPathFactory, kept: list[Exchange]

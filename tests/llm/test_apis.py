@@ -1,19 +1,15 @@
 """Embeddings over real HTTP: sent, counted, limited and sent again as chat completions are; and what is no answer."""
 
 import base64
-import json
 import struct
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from aiq.core.errors import LimitReached, ModelError, RunAborted
-from aiq.core.run_settings import OfflineSettings
 from aiq.core.usage import Limits, Usage
 from aiq.llm.models import TEXTS_AT_ONCE
-from aiq.offline.launch import OfflineStack
 from tests.llm.endpoint import OK, error, http
 from tests.settings import configured
 
@@ -129,19 +125,12 @@ async def test_a_stock_client_gets_its_base64_and_is_counted(bench: Any) -> None
         assert b.session.usage.by_role()[ROLE].input_tokens == 14
 
 
-@pytest.mark.slow
-async def test_the_offline_stack_embeds(bench: Any, tmp_path: Path) -> None:
-    (tmp_path / "pages.jsonl").write_text(json.dumps({"url": "https://a.offline.example/", "title": "A", "text": "B."}))
-    stack = OfflineStack(configured(OfflineSettings, world=str(tmp_path)), seed=1)
-
+async def test_the_offline_stack_embeds(bench: Any, world_port: int) -> None:
     def near(one: Sequence[float], other: Sequence[float]) -> float:
         return sum(x * y for x, y in zip(one, other, strict=True))
 
-    try:
-        async with bench([OK], base_url=f"http://127.0.0.1:{await stack.start()}/v1", model="offline-1") as b:
-            texts = ["Who founded the company?", "The founder of the company", "Rainfall in the hills"]
-            asked, same, other = await b.models.embed(ROLE, texts)
-            assert near(asked, same) > near(asked, other) + 0.3
-            assert b.session.usage.by_role()[ROLE].input_tokens > 10
-    finally:
-        await stack.stop()
+    async with bench([OK], base_url=f"http://127.0.0.1:{world_port}/v1", model="offline-1") as b:
+        texts = ["Who founded the company?", "The founder of the company", "Rainfall in the hills"]
+        asked, same, other = await b.models.embed(ROLE, texts)
+        assert near(asked, same) > near(asked, other) + 0.3
+        assert b.session.usage.by_role()[ROLE].input_tokens > 10

@@ -14,9 +14,12 @@ from aiq.core.samples import SampleKey
 from aiq.core.usage import Limits, Usage
 from aiq.llm.models import RunModels
 from aiq.llm.transport import open_client
+from tests.cases import table
 from tests.llm.endpoint import OK, USAGE, chunk, completed, error, http, streamed
 from tests.sessions import make_session
 from tests.settings import configured
+
+each = table(__file__)
 
 
 async def test_settings_of_the_longest_role_win(bench: Any) -> None:
@@ -173,16 +176,7 @@ async def test_two_sessions_at_once_keep_their_books_apart(bench: Any) -> None:
         assert {g.body["seed"] for g in b.endpoint.got} == {b.session.seed(), other.seed()}
 
 
-@pytest.mark.parametrize(
-    ("variable", "value", "said"),
-    [
-        ("TEST_KEY", None, r"^llm\.api_key_env=TEST_KEY: this environment variable is not set; export the key$"),
-        ("TEST_KEY", "sk-one\nsk-two", r"^llm\.api_key_env=TEST_KEY: its value is no key"),
-        ("TEST_KEY", "sk-s\u00e9cret", r"^llm\.api_key_env=TEST_KEY: its value is no key"),
-        ("TEST_KEY", "sk one", r"^llm\.api_key_env=TEST_KEY: its value is no key"),
-        ("sk-secret-1", None, r"^llm\.api_key_env must be the name"),
-    ],
-)
+@each("variable")
 async def test_a_key_that_cannot_be_used_is_refused_unseen(
     monkeypatch: pytest.MonkeyPatch, variable: str, value: str | None, said: str
 ) -> None:
@@ -210,16 +204,7 @@ async def test_preflight_does_not_wait_for_an_unreachable_endpoint(bench: Any) -
             await asyncio.wait_for(b.models.check(), 2)
 
 
-@pytest.mark.parametrize(
-    ("roles", "models"),
-    [
-        ({}, ["m", "m", "m"]),
-        ({"aiq.orchestrator": {"model": "o"}}, ["o", "o", "o"]),
-        ({"aiq.orchestrator": {"model": "o"}, "aiq.planner": {"model": "p"}}, ["o", "p", "o"]),
-        ({"aiq.orchestrator": {"model": "o"}, "aiq.planner": {"temperature": 0}}, ["o", "o", "o"]),
-        ({"aiq": {"model": "a"}}, ["a", "a", "a"]),
-    ],
-)
+@each("roles")
 def test_planner_and_researcher_fall_back_to_the_orchestrators_model(roles: dict[str, Any], models: list[str]) -> None:
     settings = configured(LlmSettings, base_url="http://x/v1", model="m", roles=roles)
     asked = ("aiq.orchestrator", "aiq.planner", "aiq.researcher")

@@ -8,32 +8,17 @@ from aiq.core.errors import LimitReached, ModelError
 from aiq.core.llm_settings import LlmSettings
 from aiq.core.usage import Limits
 from aiq.llm.prices import PriceList, plain_usage
+from tests.cases import table
 from tests.llm.endpoint import OK, completed, http
 from tests.settings import configured
+
+each = table(__file__)
 
 DOLLAR = {"m": {"input": 1_000_000, "output": 1_000_000}}
 """Prices at which each token costs a dollar."""
 
 
-@pytest.mark.parametrize(
-    "reported",
-    [
-        {"prompt_tokens": "10", "completion_tokens": 5.0, "prompt_tokens_details": {"cached_tokens": "4"}},
-        {"prompt_tokens": 10.0, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 4}, "cost": None},
-        {
-            "prompt_tokens": 10,
-            "completion_tokens": 5,
-            "total_tokens": -1,
-            "prompt_tokens_details": {"cached_tokens": 4},
-        },
-        {  # thoughts that the answer's own number leaves out
-            "prompt_tokens": 10,
-            "completion_tokens": 2,
-            "total_tokens": 15,
-            "prompt_tokens_details": {"cached_tokens": 4},
-        },
-    ],
-)
+@each("reported")
 async def test_usage_in_other_spellings_is_read_and_passed_on_as_whole_numbers(bench: Any, reported: object) -> None:
     async with bench([http(200, completed(usage=reported))]) as b:
         message = await b.models.chat("aiq.planner").ainvoke("hello")

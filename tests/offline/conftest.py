@@ -1,16 +1,12 @@
 """A real offline stack in a child process, with a few pages of its own."""
 
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from aiq.core.run_settings import OfflineSettings
-from aiq.offline.launch import OfflineStack
 from tests.conftest import port_of_stack
-from tests.settings import configured
 
 PAGES: list[dict[str, str]] = [
     {
@@ -34,27 +30,12 @@ PAGES: list[dict[str, str]] = [
     {"url": "https://my.site/mill?floor=2", "title": "Vorn Mill", "text": "Ada Kestrel built the second floor."},
 ]
 
-StackMaker = Callable[..., AbstractAsyncContextManager[int]]
-
 
 @pytest.fixture(scope="session")
 def pages_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("world") / "pages.jsonl"
     file.write_text("".join(json.dumps(page, ensure_ascii=False) + "\n" for page in PAGES), encoding="utf-8")
     return file
-
-
-@pytest.fixture
-def offline_stack(pages_file: Path) -> StackMaker:
-    """`async with offline_stack(http_429=0.5) as port`: a child of its own with these faults, ended afterwards."""
-
-    @asynccontextmanager
-    async def make(seed: int = 0, **faults: float) -> AsyncIterator[int]:
-        child = OfflineStack(configured(OfflineSettings, world=str(pages_file), faults=faults), seed)
-        yield await child.start()
-        await child.stop()
-
-    return make
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,10 @@ from aiq.core.errors import ConfigError, RunAborted
 from aiq.core.run_settings import OfflineSettings
 from aiq.offline import launch
 from aiq.offline.launch import OfflineStack
+from tests.cases import table
 from tests.settings import configured
+
+each = table(__file__)
 
 pytestmark = pytest.mark.slow
 
@@ -63,12 +66,11 @@ async def test_stop_ends_the_child_and_its_workers(
 
 PARENT = """
 import asyncio, sys
-import aiq
-from aiq.offline import launch
+from aiq.core.run_settings import OfflineSettings
 from aiq.offline.launch import OfflineStack
 
 async def main():
-    settings = aiq.settings(f"offline.world={sys.argv[1]}").offline
+    settings = OfflineSettings.model_validate_json(sys.argv[1])
     print(await OfflineStack(settings, 0).start(), flush=True)
     await asyncio.sleep(60)
 
@@ -77,8 +79,9 @@ asyncio.run(main())
 
 
 async def test_child_does_not_outlive_a_killed_parent(pages_file: Path) -> None:
+    settings = configured(OfflineSettings, world=str(pages_file)).model_dump_json()
     parent = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", PARENT, str(pages_file), stdout=asyncio.subprocess.PIPE
+        sys.executable, "-c", PARENT, settings, stdout=asyncio.subprocess.PIPE
     )
     assert parent.stdout is not None
     port = int(await parent.stdout.readline())
@@ -95,7 +98,7 @@ async def test_child_does_not_outlive_a_killed_parent(pages_file: Path) -> None:
     raise AssertionError("the offline stack is still there")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.whole)])
 def test_aiq_offline_serves_until_told_to_end(pages_file: Path, number: signal.Signals) -> None:
     command = [sys.executable, "-m", "aiq", "offline", "--port", "0", "--world", str(pages_file)]
     with subprocess.Popen(
@@ -108,16 +111,7 @@ def test_aiq_offline_serves_until_told_to_end(pages_file: Path, number: signal.S
     assert (child.returncode, printed.splitlines()[-1], errors) == (0, "ended", "")
 
 
-@pytest.mark.parametrize(
-    ("option", "value", "message"),
-    [
-        ("--api-key", "", "the key is empty"),
-        ("--host", "192.0.2.1", "cannot listen on 192.0.2.1:0: .*; --host is an IPv4 address of this machine"),
-        ("--world", "nowhere", "--world=nowhere: there is no pages.jsonl"),
-        ("--pages", "nowhere", "--pages=nowhere: there is no pages.jsonl"),
-        ("--faults", '{"http_42": 1}', "--faults: http_42: there is no such fault"),
-    ],
-)
+@each("option")
 def test_a_wrong_option_is_named(
     option: str, value: str, message: str, pages_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

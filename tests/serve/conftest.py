@@ -37,7 +37,7 @@ class Api:
 
     def __post_init__(self) -> None:
         headers = {} if self.key is None else {"X-API-Key": self.key}
-        self.client = httpx2.Client(base_url=self.address, headers=headers, timeout=30, trust_env=False)
+        self.client = httpx2.Client(base_url=self.address, headers=headers, timeout=30, trust_env=False, verify=False)
 
     def ask(self, query: str, headers: Mapping[str, str] | None = None, **more: Any) -> httpx2.Response:
         return self.client.post("/api/v1/tasks", json={"query": query, **more}, headers=headers)

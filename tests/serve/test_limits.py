@@ -108,14 +108,7 @@ def test_a_body_that_is_no_json_by_its_type(keyed: Api) -> None:
     refused(keyed.client.post("/api/v1/tasks", content=b'{"query": "x"}'), 415, "not_json")
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/api/v1/tasks/../../../etc/passwd", "/api/v1/tasks/..%2f..%2fetc%2fpasswd", "/api/v1/tasks/%00",
-        "/api/v1/tasks/%2e%2e", "/api/v1/tasks/' OR 1=1 --".replace(" ", "%20"), "/page.js/../../app.py",
-        "/..%2fapp.py", "/api/v1/tasks/%ff%fe", "/api/v1/tasks/", "/api/v1/stream/sse?workflow_id=../x",
-    ],
-)  # fmt: skip
+@each("path")
 def test_tricks_with_paths_find_nothing(keyed: Api, path: str) -> None:
     """Sent as it stands; a client would resolve the dots."""
     parts = urlsplit(keyed.address)
@@ -162,18 +155,18 @@ def test_a_key_makes_so_many_requests_a_minute(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_takes_nothing_is_cut_and_the_task_goes_on(tmp_path: Path) -> None:
-    with served(tmp_path, "serve.stall_seconds=4", "serve.key.streams=1") as api:
-        task_id = api.ask("flood 30").json()["task_id"]
+    with served(tmp_path, "serve.stall_seconds=2", "serve.key.streams=1") as api:
+        task_id = api.ask("flood 15").json()["task_id"]
         parts = urlsplit(api.address)
         with socket.create_connection((parts.hostname, parts.port or 0)) as idle:
             path = f"/api/v1/stream/sse?workflow_id={task_id}"
             idle.sendall(f"GET {path} HTTP/1.1\r\nHost: {parts.netloc}\r\n\r\n".encode())
             assert api.until(task_id)["status"] == "completed"
             end = time.monotonic() + 60
-            while api.client.get(path, headers={"Last-Event-ID": "30"}).status_code == 429:
+            while api.client.get(path, headers={"Last-Event-ID": "15"}).status_code == 429:
                 assert time.monotonic() < end
                 time.sleep(0.2)
-        assert len(api.events(task_id)) == 35
+        assert len(api.events(task_id)) == 20
 
 
 def test_a_connection_that_asks_nothing_is_closed(tmp_path: Path) -> None:
@@ -189,17 +182,7 @@ def test_a_connection_that_asks_nothing_is_closed(tmp_path: Path) -> None:
         assert [one.recv(1) for one in (idle, slow)] == [b"", b""]
 
 
-@pytest.mark.parametrize(
-    ("headers", "code"),
-    [
-        ({"Host": "evil.example"}, "not_local"),
-        ({"X-Forwarded-For": "198.51.100.1"}, "not_local"),
-        ({"Origin": "https://evil.example"}, "foreign_origin"),
-        ({"Origin": "null"}, "foreign_origin"),
-        ({"Host": "["}, "not_local"),
-        ({"Origin": "http://["}, "foreign_origin"),
-    ],
-)
+@each("headers")
 def test_without_keys_only_this_machine_is_answered(api: Api, headers: dict[str, str], code: str) -> None:
     refused(api.client.get("/api/v1/tasks", headers=headers), 403, code)
     assert "access-control-allow-origin" not in api.client.get("/", headers={"Origin": api.address}).headers

@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from aiq.__main__ import main
+from tests.cases import table
 from tests.serve.conftest import Api, served
+
+each = table(__file__)
 
 pytestmark = pytest.mark.slow
 
@@ -34,13 +37,7 @@ def test_a_task_is_asked_followed_and_read(api: Api) -> None:
     assert found["workflow_id"] == task_id
 
 
-@pytest.mark.parametrize(
-    ("query", "status", "code", "message"),
-    [
-        ("fail", "failed", "AgentError", "there is nothing to say"),
-        ("fall", "failed", "ValueError", "ValueError; the server's run says more"),
-    ],
-)
+@each("query")
 def test_a_failure_is_told_without_what_is_the_servers(
     api: Api, query: str, status: str, code: str, message: str
 ) -> None:
@@ -89,16 +86,7 @@ def test_a_task_that_waits_in_the_queue_is_cancelled_without_being_begun(api: Ap
     assert api.done("sleep 0")["status"] == "completed"
 
 
-@pytest.mark.parametrize(
-    ("query", "decisions", "result"),
-    [
-        ("plan a", [(True, "")], "It says: approve a"),
-        ("plan a", [(False, "and b"), (True, "Looks good")], "It says: approve a, and b"),
-        ("plan a", [(False, "")], "It says: reject a"),
-        ("clarify", [(True, "the second")], "It says: the second"),
-        ("clarify", [(False, "")], "It says: skip"),
-    ],
-)
+@each("decisions")
 def test_plans_and_questions_wait_for_a_decision(
     api: Api, query: str, decisions: list[tuple[bool, str]], result: str
 ) -> None:

@@ -14,6 +14,9 @@ from aiq.experiment.compose import compose_apart
 from aiq.serve.agents import Agents
 from aiq.serve.settings import ServeSettings, setup_of
 from aiq.serve.wire import task_request
+from tests.cases import table
+
+each = table(__file__)
 
 
 class Searches(Settings):
@@ -36,39 +39,18 @@ def adapter(*agents: str) -> TypeAdapter[Any]:
     return TypeAdapter(task_request(settings, {agent: CHOICES[agent] for agent in agents}))
 
 
-@pytest.mark.parametrize(
-    ("body", "agent", "chosen"),
-    [
-        ({}, "plain", {}),
-        ({"agent": "numbers"}, "numbers", {}),
-        ({"agent": "numbers", "depth": 3}, "numbers", {"depth": 3}),
-        ({"agent": "numbers", "depth": 3.0, "context": {"depth": 2}}, "numbers", {"depth": 3}),
-        ({"agent": "texts", "context": {"depth": "deep"}}, "texts", {"depth": "deep"}),
-        ({"agent": "texts", "turns": ["before"], "context": {"turns": 2}}, "texts", {"turns": 2}),
-    ],
-)
+@each("body")
 def test_each_agent_has_the_choices_of_its_settings(body: Mapping[str, Any], agent: str, chosen: object) -> None:
     found = adapter(*CHOICES).validate_python({"query": "x", **body})
     assert (found.agent, found.chosen()) == (agent, chosen)
 
 
-@pytest.mark.parametrize(
-    ("body", "place", "message"),
-    [
-        ({"depth": 3}, ("plain", "depth"), "Extra inputs are not permitted"),
-        ({"context": {"depth": 3}}, ("plain", "context", "depth"), "Extra inputs are not permitted"),
-        ({"agent": "texts", "depth": 3}, ("texts", "depth"), "Input should be a valid string"),
-        *(
-            ({"agent": wrong}, (), "agent: should be one of plain, numbers, texts")
-            for wrong in ("nobody", None, 1, ["plain"], {"plain": 1})
-        ),
-    ],
-)
-def test_what_another_agent_has_is_refused(body: Mapping[str, Any], place: tuple[str, ...], message: str) -> None:
+@each("place")
+def test_what_another_agent_has_is_refused(body: Mapping[str, Any], place: list[str], message: str) -> None:
     with pytest.raises(ValidationError) as refused:
         adapter(*CHOICES).validate_python({"query": "x", **body})
     (error,) = refused.value.errors()
-    assert (error["loc"], error["msg"]) == (place, message)
+    assert (error["loc"], error["msg"]) == (tuple(place), message)
 
 
 def test_the_first_agent_alone_may_be_left_out() -> None:
@@ -79,14 +61,7 @@ def test_the_first_agent_alone_may_be_left_out() -> None:
     assert adapter("texts").json_schema()["required"] == ["query"]
 
 
-@pytest.mark.parametrize(
-    ("given", "agent", "live"),
-    [
-        ([], "ai_q_chat", False),
-        (["experiment=shallow_freshqa"], "ai_q_shallow", False),
-        (["llm=openai", "llm.model=m", "search=tavily", "web=live"], "ai_q_chat", True),
-    ],
-)
+@each("given")
 def test_an_experiment_takes_the_place_of_the_defaults(given: list[str], agent: str, live: bool) -> None:
     setup = setup_of(given)
     assert ([*setup.agents], setup.live) == ([agent], live)

@@ -2,11 +2,13 @@
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from aiq.tools.blocks import document, iso_date, safe_url
+from tests.cases import table
+
+each = table(__file__)
 
 hostile = st.lists(
     st.sampled_from(['<Document href="https://evil.example">', "</Document>", "< / DOCUMENT >", "</title>", "<", "a\n"])
@@ -29,18 +31,6 @@ def test_a_safe_url_fits_an_attribute_and_any_date_text_is_survived(text: str) -
     assert shown is None or 0 < len(shown) <= 40
 
 
-@pytest.mark.parametrize(
-    ("given_", "expected"),
-    [
-        ("2026-03-14", "2026-03-14"),
-        ("2026-03-14T23:59:00Z", "2026-03-14"),
-        ("Thu, 16 May 2024 13:11:00 GMT", "2024-05-16"),
-        ("last spring", "last spring"),
-        ("99999999999999999999 Jan 2024 00:00:00", "99999999999999999999 Jan 2024 00:00:00"),
-        ("", None),
-        (None, None),
-        ("x" * 100, "x" * 40),
-    ],
-)
+@each("given_")
 def test_dates_come_in_one_form(given_: str | None, expected: str | None) -> None:
     assert iso_date(given_) == expected

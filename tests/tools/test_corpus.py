@@ -40,16 +40,7 @@ def corpus(tmp_path: Path) -> Corpus:
     return Corpus.load(tmp_path / "pages.jsonl")
 
 
-@pytest.mark.parametrize(
-    ("query", "name"),
-    [
-        ("Who is the mayor of Tessmark?", "tessmark"),
-        ("engine makers' headquarters", "halden"),
-        ("维尔莫拉研究所是哪一年成立的？", "weier"),
-        ("東京タワーの高さ", "tokyo"),
-        ("대한민국의 수도는 어디입니까?", "seoul"),
-    ],
-)
+@each("query")
 def test_finds_the_page_in_its_language(corpus: Corpus, query: str, name: str) -> None:
     hits = corpus.search(query, 3)
     assert hits[0].url == f"https://a.example/{name}"

@@ -108,7 +108,7 @@ def test_a_run_counts_what_was_denied(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    settings = ["experiment=shallow_freshqa", "limit=2", "runner.progress=false", "judge=[citation_audit]"]
+    settings = ["experiment=shallow_freshqa", "limit=1", "runner.progress=false", "judge=[citation_audit]"]
     assert main(["run", *settings, "web.deny=[*.offline.example]"]) == 0
     (folder,) = Path("results/shallow_freshqa").iterdir()
     rows = [json.loads(line) for line in (folder / "samples.jsonl").read_text().splitlines()]

@@ -7,7 +7,10 @@ from pydantic import ValidationError
 
 from aiq.core.run_settings import PapersSettings
 from aiq.tools.papers import Paper, PaperArguments, PaperSearch, Years
+from tests.cases import table
 from tests.settings import configured
+
+each = table(__file__)
 
 
 class Papers:
@@ -53,19 +56,9 @@ async def test_papers_are_listed_as_the_format_has_them() -> None:
     assert (nothing.content, nothing.sources) == ("No papers found via Google Scholar.", ())
 
 
-@pytest.mark.parametrize(
-    ("year", "years"),
-    [
-        (None, (None, None)),
-        ("2021", (2021, 2021)),
-        ("2019-2023", (2019, 2023)),
-        (" 2019 - 2023 ", (2019, 2023)),
-        ("2020-", (2020, None)),
-        ("-1999", (None, 1999)),
-    ],
-)
-def test_a_year_or_a_range(year: str | None, years: Years) -> None:
-    assert PaperArguments(query="x", year=year).years == years
+@each("year")
+def test_a_year_or_a_range(year: str | None, years: list[int | None]) -> None:
+    assert PaperArguments(query="x", year=year).years == tuple(years)
 
 
 @pytest.mark.parametrize(

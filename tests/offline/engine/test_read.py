@@ -143,5 +143,5 @@ def test_no_date_of_today() -> None:
 
 
 def test_long_prompts_are_read_in_time() -> None:
-    long = '<a> [x](y) {"q": [1, `Title: x` https://x.example/1 [1] "half\n' * 10_000
+    long = '<a> [x](y) {"q": [1, `Title: x` https://x.example/1 [1] "half\n' * 4_000
     assert _read(("user", f"{long}\n\nQuestion: {QUESTION}")).task == QUESTION

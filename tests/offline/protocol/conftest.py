@@ -17,7 +17,7 @@ def plain(port: int) -> AsyncClient:
     return open_client(configured(LlmSettings, **llm), offline_port=port)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def client(offline_port: int) -> Iterator[OpenAI]:
     with OpenAI(base_url=f"http://127.0.0.1:{offline_port}/v1", api_key="none", max_retries=0) as made:
         yield made

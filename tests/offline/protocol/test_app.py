@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-import ssl
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +11,30 @@ import pytest
 
 from aiq.llm.http import AsyncClient
 from aiq.offline.faults import Faults
-from aiq.offline.protocol.work import Work
+from aiq.offline.protocol.work import COMPLETIONS, RESPONSES, Work
 from tests.conftest import port_of_stack
 from tests.offline.protocol.conftest import plain
 
 ASKED = {"model": "offline-1", "messages": [{"role": "user", "content": "When was Tessmark founded?"}]}
-TLS = ssl.create_default_context()  # made once: it reads all certificates of the machine
+KEY = {"authorization": "Bearer k"}
+RATES = {"http_429": 0.3, "http_500": 0.3, "cut_connection": 0.3}
+
+
+async def send(port: int, path: str, body: dict[str, Any], attempt: int = 0, role: str = "") -> Any:
+    """A raw request, past our own transport and its retries."""
+    headers = {"x-aiq-role": role, "x-aiq-attempt": str(attempt), **KEY}
+    async with AsyncClient(verify=False, timeout=60) as client:
+        return await client.post(f"http://127.0.0.1:{port}{path}", json=body, headers=headers)
 
 
 async def ask(port: int, attempt: int = 0, role: str = "", **body: Any) -> Any:
-    """One raw chat request, past our own transport and its retries."""
-    headers = {"x-aiq-role": role, "x-aiq-attempt": str(attempt)}
-    async with AsyncClient(verify=TLS, timeout=60) as client:
-        return await client.post(f"http://127.0.0.1:{port}/v1/chat/completions", json=ASKED | body, headers=headers)
+    return await send(port, COMPLETIONS, ASKED | body, attempt, role)
+
+
+@pytest.fixture(scope="module")
+def strict_port(pages_file: Path) -> Iterator[int]:
+    """The port of a stack that wants a key and has planted faults."""
+    yield from port_of_stack(pages_file, "--api-key", "k", "--seed", "3", "--faults", json.dumps(RATES))
 
 
 async def test_pages_are_html(offline_port: int) -> None:
@@ -44,7 +55,7 @@ async def test_pages_are_html(offline_port: int) -> None:
 
 @pytest.mark.parametrize(("host", "status"), [("my.site", 200), ("My.Site:8808", 200), ("your.site", 404)])
 async def test_pages_of_any_host(offline_port: int, host: str, status: int) -> None:
-    async with AsyncClient(verify=TLS, timeout=60) as client:
+    async with AsyncClient(verify=False, timeout=60) as client:
         page = await client.get(f"http://127.0.0.1:{offline_port}/mill?floor=2", headers={"host": host})
     assert (page.status_code, "Ada Kestrel" in page.text) == (status, status == 200)
 
@@ -63,7 +74,7 @@ async def test_the_server_is_a_proxy_for_its_pages_and_services(offline_port: in
 
 
 async def test_the_root_says_what_there_is(offline_port: int) -> None:
-    async with AsyncClient(verify=TLS, timeout=60) as client:
+    async with AsyncClient(verify=False, timeout=60) as client:
         page = await client.get(f"http://127.0.0.1:{offline_port}/")
     assert (page.status_code, page.text.count("\n")) == (200, 1)
     assert "/v1/chat/completions" in page.text
@@ -88,45 +99,44 @@ async def test_unknown_role_is_a_plain_assistant(offline_port: int) -> None:
     assert len({reply.json()["choices"][0]["message"]["content"] for reply in replies}) == 1
 
 
-async def test_api_key(pages_file: Path) -> None:
-    with contextmanager(port_of_stack)(pages_file, "--api-key", "k") as port:
-        async with AsyncClient(verify=TLS) as client:
-            models = f"http://127.0.0.1:{port}/v1/models"
-            assert (await client.get(models)).json()["error"]["code"] == "invalid_api_key"
-            assert (await client.get(models, headers={"authorization": "Bearer k"})).status_code == 200
-            refused = await client.post(f"http://127.0.0.1:{port}/search", json={"query": "x"})
-            assert (refused.status_code, refused.json()["detail"]["error"][:12]) == (401, "Unauthorized")
+@pytest.mark.slow
+async def test_api_key(strict_port: int) -> None:
+    async with AsyncClient(verify=False) as client:
+        models = f"http://127.0.0.1:{strict_port}/v1/models"
+        assert (await client.get(models)).json()["error"]["code"] == "invalid_api_key"
+        assert (await client.get(models, headers=KEY)).status_code == 200
+        refused = await client.post(f"http://127.0.0.1:{strict_port}/search", json={"query": "x"})
+        assert (refused.status_code, refused.json()["detail"]["error"][:12]) == (401, "Unauthorized")
 
 
-async def test_endpoint_faults(offline_stack: Any) -> None:
-    async with offline_stack(http_429=1.0) as port, plain(port) as client:
-        limited = await ask(port)
-        assert limited.json()["error"]["code"] == "rate_limit_exceeded"
-        body = {"model": "offline-1", "input": "When was Tessmark founded?"}
-        response = await client.post(f"http://127.0.0.1:{port}/v1/responses", json=body)
-        assert {(r.status_code, r.headers["retry-after"]) for r in (limited, response)} == {(429, "1")}
-        counts = (await client.get(f"http://127.0.0.1:{port}/stats")).json()
-        assert (counts["chat"], counts["faults"]) == (2, {"http_429": 2})
-    async with offline_stack(cut_connection=1.0) as port:
-        for stream in (False, True):
+@pytest.mark.slow
+async def test_faults_of_the_endpoint_differ_between_attempts_repeat_exactly_and_are_counted(strict_port: int) -> None:
+    work, struck, cut = Work(Faults(RATES, seed=3)), Counter[str](), set()
+    sends = [(COMPLETIONS, ASKED | {"stream": number % 2 == 1}, number) for number in range(30)]
+    sends += [(RESPONSES, {"model": "offline-1", "input": "When was it founded?"}, number) for number in range(10)]
+    for path, body, attempt in sends:
+        expected = work.answer(path, "", str(attempt), json.dumps(body).encode())
+        struck.update(expected.faults)
+        if expected.status == 200 and "cut_connection" in expected.faults:
+            cut.add((path, body.get("stream")))
             with pytest.raises(Exception, match="peer closed connection"):
-                await ask(port, stream=stream)
-
-
-async def test_faults_differ_between_attempts_and_repeat_exactly(offline_stack: Any) -> None:
-    async with offline_stack(http_500=0.5, seed=3) as port:
-        statuses = [(await ask(port, attempt=attempt)).status_code for attempt in range(30)]
-    work = Work(Faults({"http_500": 0.5}, seed=3))
-    body = json.dumps(ASKED).encode()
-    assert statuses == [work.answer("/v1/chat/completions", "", str(n), body).status for n in range(30)]
-    assert 5 < statuses.count(500) < 25
+                await send(strict_port, path, body, attempt)
+        else:
+            found = await send(strict_port, path, body, attempt)
+            assert found.status_code == expected.status
+            assert found.headers.get("retry-after") == ("1" if found.status_code == 429 else None)
+    assert all(5 < struck[name] < 20 for name in RATES)
+    assert cut > {(COMPLETIONS, False), (COMPLETIONS, True)}
+    async with AsyncClient(verify=False) as client:
+        counts = (await client.get(f"http://127.0.0.1:{strict_port}/stats")).json()
+    assert (counts["chat"], counts["repeated"], counts["faults"]) == (40, 0, struck)
 
 
 def test_reply_faults() -> None:
     work = Work(Faults({"malformed_tool_call": 1.0, "empty_content": 1.0, "truncated_json": 1.0}, seed=0))
 
     def said(**body: Any) -> Any:
-        answer = work.answer("/v1/chat/completions", "", "0", json.dumps(ASKED | body).encode())
+        answer = work.answer(COMPLETIONS, "", "0", json.dumps(ASKED | body).encode())
         return json.loads(answer.body)["choices"][0]["message"]
 
     parameters = {"type": "object", "properties": {"q": {"type": "string"}}}

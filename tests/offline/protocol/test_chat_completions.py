@@ -7,7 +7,7 @@ import openai
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from openai import AsyncOpenAI, OpenAI
+from openai import OpenAI
 from pydantic import BaseModel
 
 from aiq.offline.chat import ChatReply, ChatRequest, call
@@ -37,7 +37,7 @@ class Builder(BaseModel):
     builder: str
 
 
-def create(client: OpenAI | AsyncOpenAI, **options: Any) -> Any:
+def create(client: OpenAI, **options: Any) -> Any:
     return client.chat.completions.create(**{"model": "offline-1", "messages": HELLO, **options})
 
 
@@ -59,13 +59,6 @@ def test_sync_completion_is_deterministic(client: OpenAI) -> None:
     assert first.choices[0].finish_reason == "stop"
     assert first.usage.total_tokens == first.usage.prompt_tokens + first.usage.completion_tokens > 20
     assert first.usage.prompt_tokens_details.cached_tokens == 0
-
-
-async def test_async_completion(offline_port: int) -> None:
-    async with AsyncOpenAI(base_url=f"http://127.0.0.1:{offline_port}/v1", api_key="none", max_retries=0) as client:
-        answer = await create(client)
-        parts = [part async for part in await create(client, stream=True)]
-    assert "".join(part.choices[0].delta.content or "" for part in parts) == answer.choices[0].message.content
 
 
 def test_streaming_gives_the_same_answer_in_pieces_with_usage(client: OpenAI) -> None:

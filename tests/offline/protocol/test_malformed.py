@@ -22,7 +22,7 @@ CHAT = "/v1/chat/completions"
 
 @pytest.fixture(scope="module")
 def client(offline_port: int) -> Iterator[Client]:
-    with Client(base_url=f"http://127.0.0.1:{offline_port}", timeout=60) as made:
+    with Client(base_url=f"http://127.0.0.1:{offline_port}", timeout=60, verify=False) as made:
         yield made
 
 

@@ -13,9 +13,12 @@ from mcp_types import CallToolResult, TextContent
 
 from aiq.core.errors import ConfigError, RunAborted, ToolError, ToolErrorKind
 from aiq.tools.mcp.client import MOST_BYTES, McpServer
+from tests.cases import table
 from tests.tools.conftest import serving
 from tests.tools.mcp import server as real
 from tests.tools.mcp.conftest import over_http
+
+each = table(__file__)
 
 pytestmark = pytest.mark.slow
 
@@ -137,14 +140,7 @@ async def test_over_http_a_server_is_reached_anew_after_it_was_away(
         assert said(await call(server, "count")) == "call 1"
 
 
-@pytest.mark.parametrize(
-    ("header", "value", "sent"),
-    [
-        ("Authorization", "token-1", "Bearer token-1"),
-        ("authorization", "Basic abc", "Basic abc"),
-        ("X-Api-Key", "token-1", "token-1"),
-    ],
-)
+@each("header")
 async def test_headers_come_from_the_environment(
     make_server: MakeServer, monkeypatch: pytest.MonkeyPatch, header: str, value: str, sent: str
 ) -> None:

@@ -16,9 +16,12 @@ from mcp_types import CallToolResult, TextContent
 
 from aiq.__main__ import main
 from aiq.tools.mcp.events_sqlite import SqliteEvents, read_events
+from tests.cases import table
 from tests.experiment.conftest import Workplace
 from tests.forked import Forked
 from tests.tools.mcp.shipped_events import EVENTS, FIELDS, FILE, asked
+
+each = table(__file__)
 
 ROOT = Path(__file__).resolve().parents[3]
 COMMAND = ("aiq", "mcp", "events")
@@ -125,17 +128,7 @@ async def test_a_file_of_ones_own_kept_in_a_database_takes_what_is_new(tmp_path:
     assert (await asked(SqliteEvents(FIELDS, db))).data_context.documents_matched == 8
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--events", "no.jsonl"], "no.jsonl cannot be read"),
-        (["events=mine"], "events=mine: there is no such events; write conf/events/mine.yaml"),
-        (["events.fields.text=[]"], "events.fields.text=[]"),
-        (["--opensearch", "search"], "events.opensearch.url='search': write an address such as"),
-        (["--opensearch", "http://127.0.0.1:1", "events.opensearch.api_key_env=NO_SUCH"], "NO_SUCH is not set"),
-        (["--http", "99999"], "--http 99999: "),
-    ],
-)
+@each("options")
 def test_mistakes_are_one_line(
     options: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

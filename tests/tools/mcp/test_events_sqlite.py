@@ -10,7 +10,10 @@ import pytest
 
 from aiq.core.errors import ConfigError, DatasetError, ToolError
 from aiq.tools.mcp.events_sqlite import SqliteEvents, read_events
+from tests.cases import table
 from tests.tools.mcp.shipped_events import EVENTS, FIELDS, NESTED, asked, nested, rows, scan, shipped_engine
+
+each = table(__file__)
 
 ENGINE = shipped_engine()
 INDIA = [event for event in EVENTS if event["country"] == "India"]
@@ -144,16 +147,7 @@ async def test_other_shapes_several_documents_of_an_event_and_absent_values() ->
     assert (len(announced.date_histogram.buckets), announced.date_histogram.other_doc_count) == (1, 4)
 
 
-@pytest.mark.parametrize(
-    ("document", "said"),
-    [
-        ({**nested("a", "2024-01-01"), "ref": None}, "document 1: no ref; every event needs one"),
-        (nested("a", ""), r"no when\.start"),
-        (nested("a", "5 May"), r"when\.start is no date of the form"),
-        (nested("a", "2024-01-01", seats="ten"), r"venue\.seats is no number"),
-        (nested("a", "2024-01-01", country=["India"]), r"venue\.country is no single value"),
-    ],
-)
+@each("document")
 async def test_a_document_that_does_not_fit_is_named_and_nothing_is_added(document: Any, said: str) -> None:
     engine = SqliteEvents(NESTED)
     engine.add(rows([nested("z", "2020-01-01")]))

@@ -74,7 +74,7 @@ async def cluster() -> AsyncIterator[tuple[Cluster, OpenSearchEvents]]:
     with serving(app) as port:
         url = f"events.opensearch.url=http://127.0.0.1:{port}"
         given = settings(url, "events.opensearch.keyword_suffix=.keyword")
-        async with AsyncClient() as client:
+        async with AsyncClient(verify=False) as client:
             yield made, OpenSearchEvents(FIELDS, given.opensearch, client, "Bearer abc")
 
 
@@ -192,7 +192,7 @@ async def test_a_point_in_time_that_has_ended_a_wrong_key_and_nobody_there(
     with pytest.raises(ToolError, match=r"OpenSearch at http://127.*HTTP 404.*search_context_missing_exception"):
         await asked(engine, pit_id="old", search_after=[1, "a"])
     address = settings(f"events.opensearch.url={engine._base}").opensearch
-    async with AsyncClient() as client:
+    async with AsyncClient(verify=False) as client:
         with pytest.raises(ToolError, match=r"HTTP 403.*no permissions"):
             await asked(OpenSearchEvents(FIELDS, address, client, "Bearer x"))
         nobody = settings("events.opensearch.url=http://127.0.0.1:1").opensearch

@@ -11,7 +11,10 @@ from aiq.core.sources import Source
 from aiq.core.tools import ToolResult
 from aiq.tools.deny import DenyList
 from aiq.tools.mcp.results import Reading
+from tests.cases import table
 from tests.tools.mcp.server import looked_up, media, records
+
+each = table(__file__)
 
 DENIED = DenyList(["denied.example"])
 
@@ -61,17 +64,7 @@ def test_urls_in_structured_content_are_sources_but_for_denied_pages() -> None:
 ROW = {"url": "https://a.example/1", "name": "Ä", "score": 7}
 
 
-@pytest.mark.parametrize(
-    ("blocks", "structured", "shown"),
-    [
-        ([json.dumps(ROW, indent=1)], ROW, json.dumps(ROW, indent=1)),  # as the protocol asks for
-        (["Ä at https://a.example/1, 7 points"], ROW, "Ä at https://a.example/1, 7 points"),
-        (["One row."], ROW, "One row.\n\n" + json.dumps(ROW, ensure_ascii=False)),
-        ([], ROW, json.dumps(ROW, ensure_ascii=False)),
-        ([json.dumps([ROW])], None, json.dumps([ROW])),
-        ([json.dumps(ROW)], {"result": json.dumps(ROW)}, json.dumps(ROW)),
-    ],
-)
+@each("blocks")
 def test_structured_content_is_shown_where_the_text_does_not_say_it(
     blocks: list[str], structured: Any, shown: str
 ) -> None:

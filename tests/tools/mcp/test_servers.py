@@ -104,22 +104,7 @@ async def test_names_that_clash_or_are_not_there_end_the_run_before_it_begins(
             pass
 
 
-@pytest.mark.parametrize(
-    ("schema", "given", "why"),
-    [
-        ({"properties": {"n": {"type": "integer"}}, "required": ["n"]}, {}, "'n' is a required property"),
-        ({"properties": {"a": {"items": {"enum": [1]}}}}, {"a": [1, 2]}, r"a\.1: 2 is not one of \[1\]"),
-        ({"additionalProperties": False}, {"x": 1}, "'x' was unexpected"),
-        (
-            {"properties": {"n": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"type": "null"}}},
-            {"n": 1},
-            "n: 1 is not of type",
-        ),
-        ({"properties": {"n": {"$ref": "https://schemas.example/n"}}}, {"n": 1}, None),  # is not fetched
-        ({"type": "no such type"}, {"n": 1}, None),
-        ({}, {"model_config": 1, "self": 2, "schema": 3, "_x": None}, None),
-    ],
-)
+@each("schema")
 def test_arguments_are_checked_by_the_schema_that_the_model_was_shown(
     schema: dict[str, Any], given: dict[str, Any], why: str | None
 ) -> None:

@@ -1,0 +1,44 @@
+"""A proxy before the offline model that drops our headers, and counts what it forwards."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.request import Request, urlopen
+
+
+class Proxy(ThreadingHTTPServer):
+    """Before a stack at this port of this machine."""
+
+    def __init__(self, port: int) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.stack = f"http://127.0.0.1:{port}"
+        self.forwarded: list[str] = []
+        self.base_url = f"http://127.0.0.1:{self.server_port}/v1"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Proxy
+
+    def do_POST(self) -> None:
+        self.server.forwarded.append(self.path)
+        body = self.rfile.read(int(self.headers["content-length"]))
+        kept = {"content-type": "application/json"}
+        with urlopen(Request(f"{self.server.stack}{self.path}", body, kept)) as answer:
+            said = answer.read()
+            self.send_response(answer.status)
+            self.send_header("content-type", answer.headers["content-type"])
+        self.send_header("content-length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def forwarding(port: int) -> Iterator[Proxy]:
+    with Proxy(port) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
