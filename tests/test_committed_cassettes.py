@@ -15,11 +15,6 @@ from scripts import cassettes
 ROOT = Path(__file__).resolve().parent.parent
 RECORDINGS, BASELINES = ROOT / cassettes.FOLDER, ROOT / cassettes.BASELINES
 MOST_BYTES = 3 * 2**20
-each = pytest.mark.parametrize(
-    "names",
-    [["smollm2"], pytest.param(["shallow_freshqa", "deep_drb", "escalation_freshqa"], marks=pytest.mark.whole)],
-)
-"""A small one in every run of the tests, the others where there is time."""
 
 
 def files() -> dict[str, tuple[int, int]]:
@@ -28,8 +23,11 @@ def files() -> dict[str, tuple[int, int]]:
     return {str(path.relative_to(RECORDINGS)): (path.stat().st_size, path.stat().st_mtime_ns) for path in paths}
 
 
-@each
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "names",
+    [["smollm2"], pytest.param(["shallow_freshqa", "deep_drb", "escalation_freshqa"], marks=pytest.mark.whole)],
+)
 def test_each_replays_without_a_network_passes_its_gate_and_is_left_as_it_is(
     names: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -68,9 +66,8 @@ def test_they_are_all_there_and_small() -> None:
     assert sum(size for size, _ in files().values()) + sum(baselines.values()) <= MOST_BYTES
 
 
-@each
-def test_nothing_is_wrong_with_them(names: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    code = main(["cassettes", "verify", *(str(RECORDINGS / name) for name in names)])
+def test_nothing_is_wrong_with_them(capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["cassettes", "verify", *(str(RECORDINGS / name) for name in cassettes.RUNS)])
     assert code == 0, capsys.readouterr()
 
 
