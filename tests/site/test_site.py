@@ -20,6 +20,7 @@ from tests.site.test_audit_page import page_of
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (requirements/test.lock)")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
 
+expect = playwright.expect
 Page = Any
 """A page of Playwright's, which collects what goes wrong in it."""
 Opened = Callable[..., Page]
@@ -82,14 +83,14 @@ def test_from_the_index_to_the_call_that_wrote_a_report_by_mouse(opened: Opened)
     page.get_by_role("link", name="sample s1, epoch 1", exact=True).click()
     page.locator(".report a.cite").first.click()
     panel = page.get_by_role("region", name="citation")
-    assert PASSAGE in panel.inner_text()
+    expect(panel).to_contain_text(PASSAGE)
     assert panel.locator("mark").count() > 3
     panel.get_by_role("link", name="The tool call that brought it").click()
-    assert "mayor" in page.locator("details[data-part=e2]").inner_text()
+    expect(page.locator("details[data-part=e2]")).to_contain_text("mayor")
     page.go_back()
     panel.get_by_role("link", name="The model call that wrote the report").click()
     event = page.locator("details[data-part=e6]")
-    playwright.expect(event.locator("pre").first).to_contain_text("The mayor of Tessmark is Ilan Corvey")
+    expect(event.locator("pre").first).to_contain_text("The mayor of Tessmark is Ilan Corvey")
     assert page.evaluate("document.activeElement.parentElement.dataset.part") == "e6"
     page.wait_for_url("**#s1.1/e6")
 
@@ -107,7 +108,7 @@ def test_from_the_index_to_the_call_that_wrote_a_report_by_keyboard(opened: Open
         press(key)
     page.wait_for_selector(".sample h1")
     press("n")
-    assert PASSAGE in page.locator(".panel").inner_text()
+    expect(page.locator(".panel")).to_contain_text(PASSAGE)
     assert page.evaluate("document.activeElement.className") == "panel"
     press("m")
     page.wait_for_selector("details[data-part=e6][open]")
@@ -117,14 +118,14 @@ def test_from_the_index_to_the_call_that_wrote_a_report_by_keyboard(opened: Open
     page.wait_for_url("**#s1.2")
     page.wait_for_selector(".sample h1")
     press("Escape")
-    playwright.expect(page.locator("#overview")).to_be_visible()
+    expect(page.locator("#overview")).to_be_visible()
     assert page.evaluate("document.activeElement.textContent") == "2"
     press("?")
-    assert "the model call that wrote the report" in page.get_by_role("dialog").inner_text()
+    expect(page.get_by_role("dialog")).to_contain_text("the model call that wrote the report")
     for key in ("Escape", "Escape"):
         press(key)
     page.wait_for_url("**/index.html")
-    playwright.expect(page.get_by_role("heading", level=1)).to_have_text("Results")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Results")
 
 
 FILTERS = {
@@ -294,7 +295,7 @@ def test_a_served_page_follows_its_run(opened: Opened, window: Any, tmp_path: Pa
                 file.write(line.model_dump_json() + "\n")
         assert write_site(tmp_path) == (1, [])
         page.clock.fast_forward(6000)
-        playwright.expect(page.locator(".sortable tbody a")).to_have_accessible_name("sample s9, epoch 1")
+        expect(page.locator(".sortable tbody a")).to_have_accessible_name("sample s9, epoch 1")
         found = {path: httpx2.get(f"{address}/{path}").status_code for path in ("index.html", "made/a/manifest.json")}
         assert found == {"index.html": 200, "made/a/manifest.json": 404}
         assert httpx2.get(f"{address}/index.html", headers={"Host": "rebound.example"}).status_code == 404
