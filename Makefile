@@ -13,7 +13,7 @@ run: ## run the deep researcher on the embedded Deep Research Bench (offline)
 test: ## everything that CI checks: lint, size, strict types, all tests
 	scripts/test
 
-fast: ## the tests that take under a minute together
+fast: ## the tests of single parts, which take about a minute together
 	$(PYTEST) -m "not slow and not timing" tests
 
 lint: ## format, lint, import rules, size budget

@@ -34,18 +34,21 @@ settings.register_profile("untimed", deadline=None, suppress_health_check=[Healt
 settings.load_profile("untimed")  # a busy machine fails no test
 
 
-_SLOW_FIXTURES = {"chromium", "here", "offline_port", "offline_stack", "shared_data", "world_port"}
-"""They do whole runs, start processes or browsers, or bring real reports by the hundred."""
+_PARTS = {"citations", "core", "datasets", "judges", "llm", "offline", "runs", "stats", "tools"}
+"""Folders whose tests are of one part of aiq; all others do whole runs, or have an agent do research."""
+_SLOW_FIXTURES = {"offline_port", "shared_data", "world_port"}
+"""They start processes, or bring real reports by the hundred."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what `make fast` leaves out: tests with such a fixture, and those over many generated cases.
+    """Mark what `make fast` leaves out: tests of more than one part, with such a fixture, or over generated cases.
 
     These run first: at the end each of several workers would wait for another's last one.
     """
     for item in items:
         generated = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
-        if generated or _SLOW_FIXTURES & set(getattr(item, "fixturenames", ())):
+        folder = item.path.relative_to(_REPOSITORY / "tests").parts[0]
+        if folder not in _PARTS or generated or _SLOW_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker("slow")
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 

@@ -23,7 +23,6 @@ def files() -> dict[str, tuple[int, int]]:
     return {str(path.relative_to(RECORDINGS)): (path.stat().st_size, path.stat().st_mtime_ns) for path in paths}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "names",
     [["smollm2"], pytest.param(["shallow_freshqa", "deep_drb", "escalation_freshqa"], marks=pytest.mark.whole)],
@@ -43,7 +42,6 @@ def test_each_replays_without_a_network_passes_its_gate_and_is_left_as_it_is(
     assert files() == before
 
 
-@pytest.mark.slow
 def test_what_differs_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = BaselineFile(BASELINES / "smollm2.json")
     first, second, *others = file.content.attempts

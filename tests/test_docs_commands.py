@@ -212,7 +212,6 @@ def _made(folder: Path, *overrides: str) -> None:
     max(folder.parent.iterdir(), key=lambda path: path.stat().st_mtime_ns).rename(folder)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("new", "carried_out"), [*pages()])
 def test_every_command_of_a_page_works(
     new: list[str],

@@ -40,7 +40,6 @@ def test_it_is_kept_without_outputs(notebook: Path) -> None:
     assert not re.search(r"/(?:home|root|tmp|work|Users)/", notebook.read_text(encoding="utf-8"))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 @pytest.mark.whole
 def test_it_runs(notebook: Path, tmp_path: Path) -> None:

@@ -18,8 +18,6 @@ from aiq.core.files import shipped
 from aiq.core.seeds import derive
 from tests.forked import Forked
 
-pytestmark = pytest.mark.slow
-
 Values = dict[tuple[Any, ...], Any]
 
 

@@ -11,7 +11,6 @@ from aiq.cassettes.store import Store
 from tests.echo import Endpoint, running
 from tests.forked import Forked
 
-pytestmark = pytest.mark.slow
 pytest_plugins = ["pytester"]
 
 AGENT = """

@@ -121,7 +121,6 @@ async def answer(question, session):
 """
 
 
-@pytest.mark.slow
 async def test_research_is_a_session_of_aiq_with_the_clock_of_its_recording(
     tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,7 +151,6 @@ def test_a_recording_that_cannot_be_read_leaves_the_network_alone(tmp_path: Path
     socket.socket().close()
 
 
-@pytest.mark.slow
 async def test_research_says_what_is_wrong_and_what_was_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     recorded = AiqCassette(tmp_path, "t", "record")

@@ -24,7 +24,6 @@ from tests.cases import table
 
 each = table(__file__)
 
-pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parent
 JUDGES: dict[str, dict[str, Any]] = {

@@ -12,8 +12,6 @@ from aiq.analysis.export_drb import export
 from aiq.runs.folder import RunFolder
 from tests.cases import rows
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:

@@ -18,7 +18,6 @@ from aiq.runs.folder import RunFolder
 from aiq.runs.reader import read_samples
 
 log = pytest.importorskip("inspect_ai.log")
-pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

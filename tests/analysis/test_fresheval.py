@@ -73,7 +73,6 @@ def test_a_run_without_fresheval_says_so(tmp_path: Path) -> None:
         fresheval_tables(run_of(tmp_path, [sample("1")], [score("1", 1, judge="other")]))
 
 
-@pytest.mark.slow
 def test_a_real_run_prints_it(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["run", "experiment=shallow_freshqa", "limit=2", "judge.fresheval.mode=both"]) == 0

@@ -5,7 +5,6 @@ import pytest
 from benchmarks.gate_trials import main
 
 
-@pytest.mark.slow
 @pytest.mark.whole
 def test_a_real_run_passes_and_its_degradations_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--runs", "1", "--limit", "60"]) == 0

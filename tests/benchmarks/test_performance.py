@@ -27,7 +27,6 @@ def test_resamples_are_those_of_a_plain_loop(capsys: pytest.CaptureFixture[str])
     assert "times as fast" in capsys.readouterr().out
 
 
-@pytest.mark.slow
 def test_events_are_counted_and_scanned(capsys: pytest.CaptureFixture[str]) -> None:
     assert events.main(["--quick"]) == 0
     assert "scan by 100" in capsys.readouterr().out

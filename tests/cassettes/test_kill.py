@@ -6,13 +6,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from aiq.__main__ import main
 from aiq.cassettes.store import NoRecording, Store
 from tests.experiment.conftest import Workplace
-
-pytestmark = pytest.mark.slow
 
 RUN = ("experiment=tiny", "agent.ask=true", "judge.letters.ask=true", "runner.progress=false")
 

@@ -19,8 +19,6 @@ from tests.experiment.conftest import Workplace
 from tests.forked import Forked
 from tests.proxy import Proxy, forwarding
 
-pytestmark = pytest.mark.slow
-
 QUIET = "runner.progress=false"
 
 

@@ -19,8 +19,6 @@ from tests.experiment.conftest import Workplace
 from tests.llm.endpoint import USAGE, chunk, completed
 from tests.tools.conftest import serving
 
-pytestmark = pytest.mark.slow
-
 SECRETS = {
     "MODEL_API_KEY": "canary-of-the-model-90210",
     "SEARCH_API_KEY": "canary-of+the/search=77",

@@ -27,7 +27,7 @@ from tests.forked import Forked
 each = table(__file__)
 Captured = pytest.CaptureFixture[str]
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("children_share_a_stack")]
+pytestmark = pytest.mark.usefixtures("children_share_a_stack")
 
 KEPT = ["checkpointer=sqlite", "--thread", "t", "agent.deep.max_loops=1", "agent.deep.max_researcher_calls=1"]
 TIDES = "Write a report on tidal energy on the Morquist Coast: companies, founders and outlook."

@@ -134,7 +134,6 @@ def test_trackers_are_told_config_intervals_spend_and_hashes(run: Path) -> None:
     assert {path.name for path in told.files} >= {"summary.json", "manifest.json"}
 
 
-@pytest.mark.slow
 def test_mlflow_holds_the_run_once(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     client = pytest.importorskip("mlflow").MlflowClient
     text = (run / "manifest.json").read_text()
@@ -155,7 +154,6 @@ def test_mlflow_holds_the_run_once(run: Path, tmp_path: Path, capsys: pytest.Cap
     assert "MLflow refuses the run" in capsys.readouterr().err
 
 
-@pytest.mark.slow
 def test_wandb_writes_an_offline_run(
     run: Path, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:

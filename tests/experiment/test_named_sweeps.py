@@ -15,7 +15,6 @@ def swept(place: Path, *overrides: str) -> Sweep:
     return find_sweep("latest", str(place)).read()
 
 
-@pytest.mark.slow
 @pytest.mark.whole
 def test_chains_take_a_search_for_each_of_their_facts(tmp_path: Path) -> None:
     """A chain names its second page only on its first, so one search answers one-hop questions and no chain."""
@@ -47,7 +46,6 @@ def test_chains_take_a_search_for_each_of_their_facts(tmp_path: Path) -> None:
     assert judged[1] == judged[2] == 0  # the same reports
 
 
-@pytest.mark.slow
 def test_coverage_grows_with_research_rounds(tmp_path: Path) -> None:
     typed = ("agent.deep.max_loops=1,2", "agent.deep.max_queries=4", "limit=2")
     found = swept(tmp_path, "experiment=sweep_deep", *typed)

@@ -48,7 +48,6 @@ print(json.dumps({**found, "counts": packets() > found["sent"]}))
 """
 
 
-@pytest.mark.slow
 def test_nothing_leaves_the_machine_and_rays_statistics_are_off(tmp_path: Path) -> None:
     """In a network of its own, whose default route counts packets and leads nowhere."""
     pytest.importorskip("ray", reason="the extra ray is not installed")

@@ -98,7 +98,6 @@ def test_what_cannot_be_is_said_in_one_line(here: Workplace, capsys: Captured) -
         assert len(err.splitlines()) == 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("launcher", ["tiny_parts:Forks", pytest.param(DEFAULT, marks=pytest.mark.whole)])
 def test_processes_share_a_run_and_one_that_dies_is_replaced(here: Workplace, launcher: str) -> None:
     here.write_samples({**QUESTIONS, "s4": "die"})

@@ -28,7 +28,6 @@ MANY = (
 """A description that allows what is asked."""
 
 
-@pytest.mark.slow
 def test_what_is_described_is_answered_as_described(tmp_path: Path, one_stack: Any) -> None:
     """The one worker sleeps, so that tasks cost nothing."""
     agents = "serve.agents=[ai_q_chat]"  # without settings to choose, which are what most requests would be about

@@ -18,7 +18,6 @@ from tests.serve.conftest import Api, served
 
 each = table(__file__)
 
-pytestmark = pytest.mark.slow
 
 BUDGET = ("llm.prices.offline-1={input: 1, output: 1000000}", "serve.key.tasks=3", "serve.queue=2")
 

@@ -10,8 +10,6 @@ from tests.serve.conftest import Api, served
 
 playwright = pytest.importorskip("playwright.sync_api")
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def opened(window: Any, api: Api) -> tuple[Any, list[str]]:

@@ -17,7 +17,7 @@ from tests.experiment.postgres import dsn as dsn
 from tests.forked import Forked
 from tests.serve.conftest import Api
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("children_share_a_stack")]
+pytestmark = pytest.mark.usefixtures("children_share_a_stack")
 
 GIVEN = (
     *("serve", "agent=python", "agent.function=answers:answer", "serve.agents=[ai_q_chat]"),

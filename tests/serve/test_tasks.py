@@ -12,8 +12,6 @@ from tests.serve.conftest import Api, served
 
 each = table(__file__)
 
-pytestmark = pytest.mark.slow
-
 
 def test_a_task_is_asked_followed_and_read(api: Api) -> None:
     made = api.ask("rounds 3")

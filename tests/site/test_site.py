@@ -25,7 +25,6 @@ Page = Any
 """A page of Playwright's, which collects what goes wrong in it."""
 Opened = Callable[..., Page]
 
-pytestmark = pytest.mark.slow
 SIZES = {"wide": {"width": 1400, "height": 900}, "phone": {"width": 390, "height": 800}}
 
 

@@ -11,7 +11,6 @@ from aiq.runs.events import events_of
 from aiq.runs.folder import RunFolder
 
 
-@pytest.mark.slow
 def test_more_rounds_state_more_of_what_the_task_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     found = []

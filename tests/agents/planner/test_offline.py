@@ -33,7 +33,6 @@ def run_of(folder: Path, name: str) -> Path:
     return run
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "asked",
     [
@@ -66,7 +65,6 @@ def over_http() -> Iterator[list[str]]:
         yield ["tools.mcp.events.command=null", f"tools.mcp.events.url=http://127.0.0.1:{port}/mcp"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("served", [over_stdio, pytest.param(over_http, marks=pytest.mark.whole)])
 def test_a_scan_over_the_events_server_is_replayed_without_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, served: Callable[[], AbstractContextManager[list[str]]]
