@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from pydantic import Field, JsonValue, ValidationError
 
 from aiq.core.errors import DatasetError
-from aiq.core.files import Files, Row, as_text, find, parsed_json, read_rows, resolve
+from aiq.core.files import Files, Row, as_text, distinct, find, parsed_json, read_rows, resolve
 from aiq.core.plugins import describe
 from aiq.core.samples import Question, Sample, Truth
 from aiq.core.settings import Settings
@@ -90,6 +90,7 @@ class DatasetSource(ABC):
             raise DatasetError(f"dataset.hub={name} (split {split}) could not be loaded: {reason} {remedy}") from None
         rows = [{str(column).strip().lower(): value for column, value in row.items()} for row in table]
         self.files.count(hashlib.sha256(json.dumps(rows, sort_keys=True, default=str).encode()).digest())
+        rows = json.loads(json.dumps(rows, default=str))  # a date is its text
         return (Row(f"{name} ({split}), row {number}", row) for number, row in enumerate(rows, start=1))
 
 
@@ -151,13 +152,8 @@ def rows_by(
     if file is None and path is not None:
         base = resolve(path)
         file = find(base if base.is_dir() else base.parent, *places)
-    rows: dict[str, Row] = {}
-    for row in read_rows(files, file, setting, (key,)) if file else ():
-        value = row.required(key)
-        if value in rows:
-            raise DatasetError(f"{row.where}: {key} {value} is already in {rows[value].where}; keep one")
-        rows[value] = row
-    return rows
+    rows = distinct(read_rows(files, file, setting, (key,)), key) if file else ()
+    return {row.required(key): row for row in rows}
 
 
 def read_truth(files: Files, path: str | None, given: str | None) -> Mapping[str, Truth]:

@@ -75,6 +75,7 @@ def _cell(value: Any) -> str:
     [
         ({"thread_id": 7, "user_info": None, "history": []}, {"thread_id": "7"}),
         ({"thread_id": " ", "user_info": {}, "history": "[]"}, {"user_info": {}}),
+        ({"Language": "en", " User_Info ": {"Name": "Ada"}}, {"language": "en", "user_info": {"Name": "Ada"}}),
         ({"language": "en", "collection_name": "mine"}, {"language": "en", "collection_name": "mine"}),
         (
             {"documents": [{"file_name": "a.pdf", "summary": "Of A."}, "b.md"]},
