@@ -128,7 +128,8 @@ def distinct(rows: Iterable[Row], key: str) -> Iterator[Row]:
 def _csv_rows(text: str, name: str, columns: Sequence[str]) -> Iterator[Row]:
     """The rows below the header, which may have other rows above it; empty rows are skipped.
 
-    Rows are counted as a spreadsheet does: from 1, a cell with line breaks being one row.
+    Rows are counted as a spreadsheet does: from 1, a cell with line breaks being one row. A row may end before columns
+    that need not be there: Excel may leave out the empty cells at its end.
     """
     header: list[str] | None = None
     number = 0
@@ -141,8 +142,8 @@ def _csv_rows(text: str, name: str, columns: Sequence[str]) -> Iterator[Row]:
             elif any(cell.strip() for cell in cells[len(header) :]):
                 raise DatasetError(f"{where}: more cells than the header has columns; check its quotes")
             elif any(cell.strip() for cell in cells):
-                if len(cells) < len(header):  # a line break without quotes around it, or a file that was cut off
-                    raise DatasetError(f"{where}: fewer cells than the header has columns; check its quotes")
+                if absent := {*columns} & {*header[len(cells) :]}:  # a line break without quotes, or the file was cut
+                    raise DatasetError(f"{where}: it ends before {' and '.join(sorted(absent))}; check its quotes")
                 yield Row(where, dict(zip(header, cells, strict=False)))
     except csv.Error as error:
         raise DatasetError(f"{name}, row {number + 1}: not readable as CSV ({error}); check its quotes") from None
