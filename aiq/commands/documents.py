@@ -66,7 +66,8 @@ def _add(args: Namespace, settings: "RunSettings") -> int:
 
 def _not_found(collection: "Collection", added: Mapping[str, bool], files: Sequence[str]) -> Iterator[str]:
     """What no search will find: pages without text of the documents that were read, and files of other kinds."""
-    from aiq.tools.knowledge.store import SUFFIXES, left_out
+    from aiq.tools.knowledge.reading import SUFFIXES
+    from aiq.tools.knowledge.store import left_out
 
     for document in collection.documents:
         pages = document.page_count
