@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ _JSON = {
     "turns": '["What is ...?", "And who ...?"]',
 }
 """Those that are JSON in a CSV too, with an example."""
+_LIST = re.compile(r"""\[\s*["'].*["']\s*\]""", re.DOTALL)
+"""A list of texts as JSON or Python writes it."""
 
 
 @dataclass(frozen=True)
@@ -133,11 +136,16 @@ def _stated(row: Row, name: str) -> Any:
 
 
 def items(row: Row, name: str) -> list[JsonValue]:
-    """The items of a list, or the parts of a cell with ` | ` between them; `[]` in a CSV is the empty list."""
+    """The items of a list, or the parts of a cell with ` | ` between them; `[]` in a CSV is the empty list.
+
+    Raises DatasetError for a list of texts that some program wrote into a cell: it would be one item.
+    """
     value = row.values.get(name)
     if isinstance(value, list):
         return [item for item in value if as_text(item)]
     text = row.text(name)
+    if _LIST.fullmatch(text):
+        raise DatasetError(f"{row.where}: {name}: {text[:60]} is a list in a cell; write it like one | two")
     return list(text.split(" | ")) if text not in ("", "[]") else []
 
 

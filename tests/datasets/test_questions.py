@@ -114,6 +114,7 @@ def test_a_csv_cell_holds_several_and_other_columns_are_tags(tmp_path: Path) -> 
 
 
 def test_answers_and_reference_of_a_line_and_what_its_hash_holds(tmp_path: Path) -> None:
+    assert samples(written(tmp_path, answers="[0, 1]"))[0].answers == ("[0, 1]",)
     (sample,) = samples(written(tmp_path, id=4, answers=["Ilan", 7], reference="R"))
     assert (sample.id, sample.answers, sample.reference) == ("4", ("Ilan", "7"), "R")
     (plain,), (other,) = samples(written(tmp_path)), samples(written(tmp_path, documents=["a.pdf"]))
