@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, JsonValue, ValidationError
 
 from aiq.core.base import Record
 from aiq.core.errors import DatasetError
-from aiq.core.files import Files, Row, read_rows
+from aiq.core.files import Files, Row, distinct, read_rows
 from aiq.core.plugins import describe
 from aiq.judges.fact_questions import OfficialResult
 from aiq.judges.fact_scores import CitedPage, Judged, count, official
@@ -102,12 +102,8 @@ def result_file(figures: Mapping[str, float]) -> str:
 
 def _rows(path: Path) -> Iterator[Row]:
     """The rows, each id once: the official tools repeat rows after a partial resume, which would count a task twice."""
-    places: dict[str, str] = {}
-    for row in read_rows(Files(), path, "FILE", ("id",)):
-        key = row.required("id")
-        if key in places:
-            raise DatasetError(f"{row.where}: id {key} is in {places[key]} already; keep one")
-        places[key] = row.where
+    for row in distinct(read_rows(Files(), path, "FILE", ("id",)), "id"):
+        row.required("id")
         yield row
 
 

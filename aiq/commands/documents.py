@@ -6,6 +6,7 @@
 
 import asyncio
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from aiq.core.errors import AiqError, ConfigError, UserError
@@ -58,7 +59,25 @@ def _add(args: Namespace, settings: "RunSettings") -> int:
     if knowledge.summarizer == "model":
         counts += f", {asyncio.run(_summarise(collection, settings))}"
     print(f"collection {collection.name}: {counts}; it holds {_documents(collection)}")
+    for line in _not_found(collection, added, args.files):
+        print(printable(line))
     return 0
+
+
+def _not_found(collection: "Collection", added: Mapping[str, bool], files: Sequence[str]) -> Iterator[str]:
+    """What no search will find: pages without text of the documents that were read, and files of other kinds."""
+    from aiq.tools.knowledge.reading import SUFFIXES
+    from aiq.tools.knowledge.store import left_out
+
+    for document in collection.documents:
+        pages = document.page_count
+        if pages and added.get(document.file_name):
+            empty = pages - len(collection.text(document.digest).pages)
+            if empty:
+                yield f"{document.file_name}: {empty} of {counted(pages, 'page')} without text; are they scans?"
+    if others := left_out(files):
+        listed = ", ".join(f"{number} {suffix}" for suffix, number in sorted(others.items()))
+        yield f"left out of the folders: {listed} (only {', '.join(SUFFIXES)} can be read)"
 
 
 async def _summarise(collection: "Collection", settings: "RunSettings") -> str:

@@ -8,8 +8,9 @@ import io
 import json
 import math
 import os
+import sys
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -90,9 +91,14 @@ class Row:
             raise DatasetError(f"{self.where}: no {name}; fill it in or delete the row")
         return text
 
+    def is_of(self, question: str) -> bool:
+        """Whether its `prompt` or `question` is this one, but for white space, or there is none."""
+        asked = self.text("prompt") or self.text("question")
+        return not asked or asked.split() == question.split()
+
 
 def read_rows(files: Files, path: Path, setting: str, columns: Sequence[str]) -> Iterator[Row]:
-    """The rows of a `.csv`, `.json` or `.jsonl` file (also `.gz`), which is read now.
+    """The rows of a `.csv`, `.json` or `.jsonl` file (also `.gz`), which is read now; names of columns in lower case.
 
     `columns` are those that a CSV's header must have. Raises DatasetError.
     """
@@ -103,19 +109,31 @@ def read_rows(files: Files, path: Path, setting: str, columns: Sequence[str]) ->
     if suffix == ".csv":
         rows = _csv_rows(text, name, columns)
     else:
-        rows = _json_rows(text, name) if suffix == ".json" else jsonl_rows(text, name)
+        rows = map(_named, _json_rows(text, name) if suffix == ".json" else jsonl_rows(text, name))
     if (first := next(rows, None)) is None:
         raise DatasetError(f"{path} has no rows; check {setting}")
     return chain((first,), rows)
 
 
+def distinct(rows: Iterable[Row], key: str) -> Iterator[Row]:
+    """The rows, of which no two have the same `key`. Raises DatasetError, which names both."""
+    places: dict[str, str] = {}
+    for row in rows:
+        value = row.text(key)
+        if value and places.setdefault(value, row.where) != row.where:
+            raise DatasetError(f"{row.where}: {key} {value} is already in {places[value]}; keep one")
+        yield row
+
+
 def _csv_rows(text: str, name: str, columns: Sequence[str]) -> Iterator[Row]:
     """The rows below the header, which may have other rows above it; empty rows are skipped.
 
-    Rows are counted as a spreadsheet does: from 1, a cell with line breaks being one row.
+    Rows are counted as a spreadsheet does: from 1, a cell with line breaks being one row. A row may end before columns
+    that need not be there: Excel may leave out the empty cells at its end.
     """
     header: list[str] | None = None
     number = 0
+    csv.field_size_limit(sys.maxsize)  # a report in a cell is longer than the 131,072 signs that are the default
     try:
         for number, cells in enumerate(csv.reader(io.StringIO(text, newline=""), strict=True), start=1):
             where = f"{name}, row {number}"
@@ -124,6 +142,8 @@ def _csv_rows(text: str, name: str, columns: Sequence[str]) -> Iterator[Row]:
             elif any(cell.strip() for cell in cells[len(header) :]):
                 raise DatasetError(f"{where}: more cells than the header has columns; check its quotes")
             elif any(cell.strip() for cell in cells):
+                if absent := {*columns} & {*header[len(cells) :]}:  # a line break without quotes, or the file was cut
+                    raise DatasetError(f"{where}: it ends before {' and '.join(sorted(absent))}; check its quotes")
                 yield Row(where, dict(zip(header, cells, strict=False)))
     except csv.Error as error:
         raise DatasetError(f"{name}, row {number + 1}: not readable as CSV ({error}); check its quotes") from None
@@ -140,8 +160,14 @@ def _header(names: list[str], where: str, columns: Sequence[str]) -> list[str] |
         raise DatasetError(f"{where}: the header lacks the column {', '.join(missing)}; add it")
     twice = next((column for column in names if column and names.count(column) > 1), None)
     if twice:
-        raise DatasetError(f"{where}: the header has the column {twice} twice; rename one")
+        raise DatasetError(f"{where}: there are two columns {twice}; rename one")
     return names
+
+
+def _named(row: Row) -> Row:
+    """With the names of a header. Raises DatasetError where two are the same."""
+    _header(names := [name.strip().lower() for name in row.values], row.where, ())
+    return Row(row.where, dict(zip(names, row.values.values(), strict=True)))
 
 
 def _json_rows(text: str, name: str) -> Iterator[Row]:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Any, ClassVar
 from pydantic import Field, JsonValue, ValidationError
 
 from aiq.core.errors import DatasetError
-from aiq.core.files import Files, Row, as_text, find, parsed_json, read_rows, resolve
+from aiq.core.files import Files, Row, as_text, distinct, find, parsed_json, read_rows, resolve
 from aiq.core.plugins import describe
 from aiq.core.samples import Question, Sample, Truth
 from aiq.core.settings import Settings
@@ -25,6 +26,8 @@ _JSON = {
     "turns": '["What is ...?", "And who ...?"]',
 }
 """Those that are JSON in a CSV too, with an example."""
+_LIST = re.compile(r"""\[\s*["'].*["']\s*\]""", re.DOTALL)
+"""A list of texts as JSON or Python writes it."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,7 @@ class DatasetSource(ABC):
             raise DatasetError(f"dataset.hub={name} (split {split}) could not be loaded: {reason} {remedy}") from None
         rows = [{str(column).strip().lower(): value for column, value in row.items()} for row in table]
         self.files.count(hashlib.sha256(json.dumps(rows, sort_keys=True, default=str).encode()).digest())
+        rows = json.loads(json.dumps(rows, default=str))  # a date is its text
         return (Row(f"{name} ({split}), row {number}", row) for number, row in enumerate(rows, start=1))
 
 
@@ -132,11 +136,16 @@ def _stated(row: Row, name: str) -> Any:
 
 
 def items(row: Row, name: str) -> list[JsonValue]:
-    """The items of a list, or the parts of a cell with ` | ` between them; `[]` in a CSV is the empty list."""
+    """The items of a list, or the parts of a cell with ` | ` between them; `[]` in a CSV is the empty list.
+
+    Raises DatasetError for a list of texts that some program wrote into a cell: it would be one item.
+    """
     value = row.values.get(name)
     if isinstance(value, list):
         return [item for item in value if as_text(item)]
     text = row.text(name)
+    if _LIST.fullmatch(text):
+        raise DatasetError(f"{row.where}: {name}: {text[:60]} is a list in a cell; write it like one | two")
     return list(text.split(" | ")) if text not in ("", "[]") else []
 
 
@@ -151,13 +160,8 @@ def rows_by(
     if file is None and path is not None:
         base = resolve(path)
         file = find(base if base.is_dir() else base.parent, *places)
-    rows: dict[str, Row] = {}
-    for row in read_rows(files, file, setting, (key,)) if file else ():
-        value = row.required(key)
-        if value in rows:
-            raise DatasetError(f"{row.where}: {key} {value} is already in {rows[value].where}; keep one")
-        rows[value] = row
-    return rows
+    rows = distinct(read_rows(files, file, setting, (key,)), key) if file else ()
+    return {row.required(key): row for row in rows}
 
 
 def read_truth(files: Files, path: str | None, given: str | None) -> Mapping[str, Truth]:

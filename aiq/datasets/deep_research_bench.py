@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from aiq.core.errors import DatasetError
-from aiq.core.files import Row, find
+from aiq.core.files import Row, distinct, find
 from aiq.core.plugins import describe
 from aiq.core.samples import Rubric, Sample
 from aiq.datasets.base import DatasetSource, SourceSettings, question_of, rows_by, turns_of
@@ -30,7 +30,7 @@ class DeepResearchBench(DatasetSource):
 
     def samples(self) -> Iterator[Sample]:
         """All tasks in the order of the query file."""
-        queries, given = self.rows(), self.settings
+        queries, given = distinct(self.rows(), "id"), self.settings
         path = given.path if given.hub is None else None
         criteria = rows_by(self.files, "id", "dataset.criteria", given.criteria, path, *places("criteria"))
         rubrics = {key: _rubric(row) for key, row in criteria.items()}
@@ -38,10 +38,14 @@ class DeepResearchBench(DatasetSource):
         articles = {key: row.required("article") for key, row in references.items()}
         for row in queries:
             key = row.required("id")
+            text = row.text("prompt") or row.text("question") or row.required("prompt")
+            for other in (found for found in (criteria.get(key), references.get(key)) if found is not None):
+                if not other.is_of(text):
+                    raise DatasetError(f"{other.where}: prompt is another than that of {row.where}; check their ids")
             tags = {name: row.text(name) for name in ("topic", "language") if row.text(name)}
             yield Sample(
                 id=key,
-                question=question_of(row, row.text("prompt") or row.text("question") or row.required("prompt")),
+                question=question_of(row, text),
                 turns=turns_of(row),
                 preferences=row.text("preferences") or None,
                 reference=articles.get(key) or row.text("expected_output") or None,

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 
 from aiq.core.errors import DatasetError
-from aiq.core.files import Row, as_text
+from aiq.core.files import Row, as_text, distinct
 from aiq.core.samples import Sample
 from aiq.datasets.base import DatasetSource, SourceSettings, question_of, turns_of
 
@@ -48,7 +48,7 @@ class FreshQA(DatasetSource):
 
     def samples(self) -> Iterator[Sample]:
         named = _VERSION.search(re.split(r"[/\\]", self.settings.path or self.settings.hub or "")[-1])
-        rows = list(self.rows())
+        rows = list(distinct(self.rows(), "id"))
         years = [int(year) for row in rows if re.fullmatch(r"\d{4}", year := row.text("effective_year"))]
         release = self.settings.release or (2000 + int(named["year"]) if named else max(years, default=None))
         for row in rows:

@@ -7,7 +7,7 @@ other column becomes a tag.
 
 from collections.abc import Iterator
 
-from aiq.core.files import as_text
+from aiq.core.files import as_text, distinct
 from aiq.core.samples import Sample
 from aiq.datasets.base import OF_QUESTION, DatasetSource, items, question_of, turns_of
 
@@ -21,7 +21,7 @@ class Questions(DatasetSource):
     form = "a .csv, .json or .jsonl file with a column question"
 
     def samples(self) -> Iterator[Sample]:
-        for number, row in enumerate(self.rows(), start=1):
+        for number, row in enumerate(distinct(self.rows(), "id"), start=1):
             tags = {name: row.text(name) for name in row.values if name and name not in _OWN and row.text(name)}
             yield Sample(
                 id=row.text("id") or str(number),

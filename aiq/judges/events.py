@@ -152,7 +152,7 @@ class Events(Judge):
     @cached_property
     def _names(self) -> dict[str, str]:
         """The id of each title and id in words, the longest first. Raises DatasetError."""
-        columns = (self.settings.id, self.settings.title)
+        columns = (self.settings.id.lower(), self.settings.title.lower())
         rows = read_rows(Files(), resolve(self.settings.events), "judge.events.events", columns)
         names = {_in_words(row.required(column)): row.required(columns[0]) for row in rows for column in columns}
         return dict(sorted(names.items(), key=lambda item: (-len(item[0]), item[0])))

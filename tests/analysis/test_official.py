@@ -119,7 +119,7 @@ def test_bad_rows_are_named(tmp_path: Path, scores: Callable[[Path], object], ro
 
 
 def test_a_repeated_task_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match=r"line 2: id 1 is in .*line 1 already; keep one"):
+    with pytest.raises(DatasetError, match=r"line 2: id 1 is already in .*line 1; keep one"):
         race_scores(write(tmp_path / "r.jsonl", {"id": 1, **FIGURES}, {"id": 1, **FIGURES}))
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from aiq.__main__ import main
 from tests.cases import table
+from tests.tools.knowledge.conftest import make_pdf
 
 each = table(__file__)
 
@@ -32,6 +33,21 @@ def test_adding_and_listing(here: Path, capsys: pytest.CaptureFixture[str]) -> N
         "mine: 1 document",
         "notes.md: Notes on Halden. Halden Works had a good year. The auditor of Halden Works is Mara Tolvane.",
     ]
+
+
+def test_what_no_search_will_find_is_said(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = here / "papers"
+    (folder / ".git").mkdir(parents=True)
+    (folder / "report.pdf").write_bytes(make_pdf("", "The turnover was 12 million crowns.", ""))
+    for name in ("letter.docx", "b.DOCX", "page.html", ".git/config", ".hidden"):
+        (folder / name).write_text("x")
+    given = ["documents", "add", "papers", "notes.md", "--collection", "mine"]
+    others = "left out of the folders: 2 .docx, 1 .html (only .pdf, .md, .markdown, .txt, .text can be read)"
+    assert main(given) == 0
+    pages = "report.pdf: 2 of 3 pages without text; are they scans?"
+    assert capsys.readouterr().out.splitlines()[1:] == [pages, others]
+    assert main(given) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == [others]
 
 
 def test_a_model_summarises_and_says_what_it_cost(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -82,6 +82,11 @@ def test_a_row_becomes_a_sample_however_the_sheet_was_saved(tmp_path: Path) -> N
     assert len(read(written(tmp_path, with_empty_rows))) == 2
 
 
+def test_a_row_may_end_before_its_empty_cells(tmp_path: Path) -> None:
+    text = "id,question,answer_0,answer_1,note\n1,Who?,Ilan\n2,Where?,Here,There\n"
+    assert [sample.answers for sample in read(written(tmp_path, text))] == [("Ilan",), ("Here", "There")]
+
+
 @each("expected")
 def test_json_gives_answers_in_any_form(tmp_path: Path, expected: object, answers: list[str]) -> None:
     item = {"id": 7, "question": ROW["question"], "expected_output": expected, "false_premise": False}
@@ -114,9 +119,10 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
         "Who?,Ilan\nWhere?,Tessmark\n",
         ": no header row with id, question, answer_0, separated by commas",
     ),
-    "twice.csv": (sheet([ROW, {**ROW, "id": "8"}, ROW]), ": samples 1 and 3 have the same id 7"),
+    "twice.csv": (sheet([ROW, {**ROW, "id": "8"}, ROW], above=1), ", row 5: id 7 is already in "),
     "odd-truth.csv": (sheet([{**ROW, "false_premise": "maybe"}]), ", row 2: false_premise is 'maybe'"),
     "cells.csv": ("id,question,answer_0\n1,Who, really?,Ilan\n", ", row 2: more cells than the header has columns"),
+    "cut.csv": ("id,question,answer_0\n1,Who,Ilan\n2,Wh", ", row 3: it ends before answer_0; check its quotes"),
     "empty.csv": (b"", ": no header row"),
     "header.csv": (b"id,question,answer_0\n", " has no rows"),
     "latin.csv": ("id,question,answer_0\n1,Wo liegt K\u00f6ln?,x".encode("latin-1"), ", line 2: not UTF-8"),

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -54,7 +55,10 @@ def test_truth_may_stand_elsewhere_or_nowhere(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("column", "said"),
-    [("id", "samples 1 and 3 have the same id x"), ("thread_id", "samples 1 and 3 have the same thread_id x.*history")],
+    [
+        ("id", r"own\.jsonl, line 3: id x is already in .*own\.jsonl, line 1; keep one"),
+        ("thread_id", "samples 1 and 3 have the same thread_id x.*history"),
+    ],
 )
 def test_what_only_one_sample_may_have(tmp_path: Path, column: str, said: str) -> None:
     own = tmp_path / "own.jsonl"
@@ -96,6 +100,9 @@ def test_a_format_of_ones_own_is_one_class_and_one_config(tmp_path: Path, monkey
         of_config("dataset.path=null")
 
 
+DAY = date(2026, 1, 2)
+
+
 def of_hub(hub: str, split: str = "train") -> Dataset:
     return load(
         aiq.settings("dataset=freshqa", f"dataset.hub={hub}", f"dataset.hub_split={split}").dataset, seed=0, limit=None
@@ -106,11 +113,12 @@ def test_rows_of_the_hub_are_read_and_its_failures_are_one_line(monkeypatch: pyt
     def load_dataset(name: str, config: str | None, *, split: str) -> list[dict[str, object]]:
         if split != "train":
             raise ValueError(f"Unknown split {split}.\nShould be one of ['train'].")
-        return [{" ID": 1, "Question": "Who?", "false_premise": True, "answer_0": "Ilan", "answer_1": None}]
+        return [{" ID": 1, "Question": "Who?", "false_premise": True, "answer_0": "Ilan", "next_review": DAY}]
 
     monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load_dataset))
     (sample,) = (found := of_hub("a/b")).samples
     assert (sample.id, sample.answers, sample.tags["false_premise"]) == ("1", ("Ilan",), "TRUE")
+    assert sample.tags["next_review"] == "2026-01-02"
     assert found.fingerprint == of_hub("a/b").fingerprint
     with pytest.raises(
         DatasetError, match=r"^dataset\.hub=a/b \(split x\) could not be loaded: Unknown split x\. Check"

@@ -75,6 +75,7 @@ def _cell(value: Any) -> str:
     [
         ({"thread_id": 7, "user_info": None, "history": []}, {"thread_id": "7"}),
         ({"thread_id": " ", "user_info": {}, "history": "[]"}, {"user_info": {}}),
+        ({"Language": "en", " User_Info ": {"Name": "Ada"}}, {"language": "en", "user_info": {"Name": "Ada"}}),
         ({"language": "en", "collection_name": "mine"}, {"language": "en", "collection_name": "mine"}),
         (
             {"documents": [{"file_name": "a.pdf", "summary": "Of A."}, "b.md"]},
@@ -113,6 +114,7 @@ def test_a_csv_cell_holds_several_and_other_columns_are_tags(tmp_path: Path) -> 
 
 
 def test_answers_and_reference_of_a_line_and_what_its_hash_holds(tmp_path: Path) -> None:
+    assert samples(written(tmp_path, answers="[0, 1]"))[0].answers == ("[0, 1]",)
     (sample,) = samples(written(tmp_path, id=4, answers=["Ilan", 7], reference="R"))
     assert (sample.id, sample.answers, sample.reference) == ("4", ("Ilan", "7"), "R")
     (plain,), (other,) = samples(written(tmp_path)), samples(written(tmp_path, documents=["a.pdf"]))

@@ -89,8 +89,8 @@ def test_totals_shares_words_and_periods(report: str, expected: list[NeededNumbe
 @pytest.fixture
 def judge(tmp_path: Path) -> Events:
     path = tmp_path / "events.jsonl"
-    path.write_text("".join(json.dumps({"event_id": key, "title": title}) + "\n" for key, title in TITLES.items()))
-    return Events(EventsSettings(events=str(path), id="event_id", title="title"))
+    path.write_text("".join(json.dumps({"eventId": key, "title": title}) + "\n" for key, title in TITLES.items()))
+    return Events(EventsSettings(events=str(path), id="eventId", title="title"))
 
 
 async def scored(judge: Events, report: str, **expected: Any) -> dict[str, Score]:

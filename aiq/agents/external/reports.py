@@ -4,9 +4,9 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from aiq.core.errors import AgentError, ConfigError
+from aiq.core.errors import AgentError
 from aiq.core.events import ReportWritten
-from aiq.core.files import Files, Row, read_rows, resolve
+from aiq.core.files import Files, distinct, read_rows, resolve
 from aiq.core.reports import Report
 from aiq.core.samples import Question
 from aiq.core.session import Session
@@ -25,19 +25,15 @@ class ReportsSettings(Settings):
 class Reports:
     """Gives every epoch of a sample the same report; asks no model, retrieves nothing, repairs nothing.
 
-    Raises ConfigError or DatasetError, when the run is planned, for a file that is absent or malformed.
+    Raises DatasetError, when the run is planned, for a file that is absent or malformed.
     """
 
     Settings: ClassVar[type[ReportsSettings]] = ReportsSettings
 
     def __init__(self, settings: ReportsSettings) -> None:
         self._path = resolve(settings.path)
-        self._rows: dict[str, Row] = {}
-        for row in read_rows(Files(), self._path, "agent.path", ("id", "article")):
-            key = row.required("id")
-            if key in self._rows:
-                raise ConfigError(f"{row.where}: id {key} stands already in {self._rows[key].where}; keep one")
-            self._rows[key] = row
+        rows = distinct(read_rows(Files(), self._path, "agent.path", ("id", "article")), "id")
+        self._rows = {row.required("id"): row for row in rows}
 
     async def research(self, question: Question, session: Session) -> Report:
         """The file's report. Raises AgentError where it has none, or one to another task."""
@@ -50,8 +46,7 @@ class Reports:
         row = self._rows.get(key)
         if row is None:
             raise AgentError(f"{self._path} has no report with id {key}; choose samples with dataset.ids")
-        asked = row.text("prompt") or row.text("question")
-        if asked and " ".join(asked.split()) != " ".join(question.text.split()):
+        if not row.is_of(question.text):
             raise AgentError(f"{row.where}: this report answers another task than sample {key}; check agent.path")
         article = row.values.get("article")
         if not isinstance(article, str) or not article.strip():

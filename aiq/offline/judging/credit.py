@@ -62,6 +62,8 @@ def credit(question: str, response: str, accepted: Sequence[str], strict: bool =
     told = told or [""]
     start = told[:1] if _brief(told[0]) else told
     forms = [form.strip() for form in accepted if form.strip()]
+    if words(response) in map(words, forms):
+        return Finding(True, "The response is an accepted answer, word for word.")
     polar = [bool(said[1]) for form in forms if (said := _POLAR.match(form))]
     corrections = [form for form in forms if not polar and _corrects(form, question)]
     refuses = not told[0] or (_NO_ANSWER.search(told[0]) and not _denies(told[0], corrections))

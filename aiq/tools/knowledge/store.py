@@ -7,6 +7,7 @@ under another name and renamed, so that a reader meets the old state or the new 
 import hashlib
 import os
 import re
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -186,6 +187,13 @@ def _files(path: Path) -> list[Path]:
     if not inside:
         raise UserError(f"{path}: the folder holds no {', '.join(SUFFIXES)} file")
     return inside
+
+
+def left_out(paths: Sequence[str]) -> Counter[str]:
+    """How many files of these folders have a suffix that cannot be read, by suffix; hidden files and folders apart."""
+    found = (file.relative_to(folder) for folder in map(resolve, paths) for file in folder.rglob("*") if file.is_file())
+    shown = (file for file in found if not any(part.startswith(".") for part in file.parts))
+    return Counter(file.suffix.lower() or file.name for file in shown if file.suffix.lower() not in SUFFIXES)
 
 
 def _read(path: Path, model: type[RecordT]) -> RecordT:

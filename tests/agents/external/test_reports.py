@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from aiq.agents.external.reports import Reports, ReportsSettings
-from aiq.core.errors import AgentError, ConfigError, DatasetError
+from aiq.core.errors import AgentError, DatasetError
 from aiq.core.samples import Question, SampleKey
 from tests.sessions import make_session
 from tests.settings import configured
@@ -40,8 +40,15 @@ async def test_a_sample_without_a_report_of_its_own_fails(tmp_path: Path, row: d
         await agent(tmp_path, row).research(Question(text="Which bridges?"), make_session(key=SampleKey("7", 1)))
 
 
+def test_a_report_in_a_cell_may_be_long(tmp_path: Path) -> None:
+    file, long = tmp_path / "raw.csv", "Kelso has bridges. " * 10_000
+    file.write_text(f"id,article\n7,{long}\n", encoding="utf-8")
+    reports = Reports(configured(ReportsSettings, path=str(file)))
+    assert reports.article("7", Question(text="Which bridges?")) == long
+
+
 def test_an_unusable_file_stops_before_the_run(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match=r"absent\.jsonl cannot be read .*; check agent\.path"):
         Reports(configured(ReportsSettings, path="absent.jsonl"))
-    with pytest.raises(ConfigError, match="line 2: id 7 stands already"):
+    with pytest.raises(DatasetError, match="line 2: id 7 is already in"):
         agent(tmp_path, {"id": 7, "article": "a"}, {"id": 7, "article": "b"})
