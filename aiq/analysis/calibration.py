@@ -28,6 +28,7 @@ from aiq.analysis.reliability import (
     PerturbationFigures,
     Repeatability,
 )
+from aiq.core.base import grouped
 from aiq.core.errors import UserError
 from aiq.core.files import find, resolve
 from aiq.datasets.deep_research_bench import places
@@ -307,9 +308,7 @@ def _against_labels(labels: Sequence[Label], reports: ReportSet) -> tuple[tuple[
 def _label_agreement(scored: MetricScores, labels: Sequence[Label], reports: ReportSet) -> LabelAgreement:
     """Several labels of a sample are taken as their mean; they are values of the metric, whichever is the better."""
     sign = 1 if scored.metric.higher_is_better else -1
-    given: dict[str, list[float]] = {}
-    for label in labels:
-        given.setdefault(label.sample, []).append(label.value)
+    given = grouped((label.sample, label.value) for label in labels)
     pairs = reports.clusters({sample: (fmean(of), sign * scored.means[sample]) for sample, of in given.items()})
     binary = all(value in (0.0, 1.0) for cluster in pairs for pair in cluster for value in pair)
     return LabelAgreement(

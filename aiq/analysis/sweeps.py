@@ -6,6 +6,7 @@ from itertools import chain, pairwise
 from statistics import fmean, stdev
 from typing import Final, get_args
 
+from aiq.core.base import grouped
 from aiq.core.errors import UserError
 from aiq.core.reports import Metric
 from aiq.core.text import counted
@@ -72,11 +73,8 @@ def neighbours(sweep: Sweep, points: Sequence[Point]) -> list[tuple[Point, Point
     found: list[tuple[Point, Point]] = []
     for axis in sweep.axes:
         order = {value: place for place, value in enumerate(axis.values)}
-        lines: dict[tuple[str, ...], list[Point]] = {}
-        for point in points:
-            others = tuple(value for name, value in point.axes.items() if name != axis.name)
-            lines.setdefault(others, []).append(point)
-        for line in lines.values():
+        others = (tuple(value for name, value in point.axes.items() if name != axis.name) for point in points)
+        for line in grouped(zip(others, points, strict=True)).values():
             found += pairwise(sorted(line, key=lambda point: order[point.axes[axis.name]]))
     return found
 

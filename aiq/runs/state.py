@@ -13,6 +13,7 @@ from operator import attrgetter
 from statistics import fmean
 from typing import Any, Final, NamedTuple, get_args
 
+from aiq.core.base import grouped
 from aiq.core.errors import OUTAGES
 from aiq.core.reports import CAVEAT, Caveat, CitationStatus, Outcome
 from aiq.core.samples import Keys, SampleKey
@@ -247,11 +248,11 @@ class RunState:
 
     def judge_errors(self) -> dict[str, list[str]]:
         """By judge: what it failed on, in the order of the keys; judges without failures are absent."""
-        found: dict[str, list[str]] = {}
-        for judge, key in self._where(lambda score: score.status == "error"):
-            if (why := self.judge_error(key, judge)) is not None:
-                found.setdefault(judge.name, []).append(why)
-        return found
+        errors = (
+            (judge.name, self.judge_error(key, judge))
+            for judge, key in self._where(lambda score: score.status == "error")
+        )
+        return grouped((judge, why) for judge, why in errors if why is not None)
 
     def _where(self, holds: Callable[[ScoreState], bool]) -> Iterator[tuple[JudgeSpec, SampleKey]]:
         """Judge by judge, all keys, if this holds of any score at all."""
@@ -263,11 +264,8 @@ class RunState:
         self, metric: str, keys: Iterable[SampleKey] | None = None, rule: FailureRule | None = None
     ) -> dict[str, list[tuple[float, float]]]:
         """A metric's scores that count, by sample: `parts` of each epoch. All keys and the run's rule by default."""
-        found: dict[str, list[tuple[float, float]]] = {}
         places = map(self.attempts.place, self.spec.keys if keys is None else keys)
-        for sample, parts in self.counting(metric, (place for place in places if place is not None), rule):
-            found.setdefault(sample, []).append(parts)
-        return found
+        return grouped(self.counting(metric, (place for place in places if place is not None), rule))
 
     def counting(
         self, metric: str, places: Iterable[int], rule: FailureRule | None = None

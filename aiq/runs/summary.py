@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import Field, model_validator
 
-from aiq.core.base import Record
+from aiq.core.base import Record, grouped
 from aiq.core.reports import Caveat, CitationStatus, Metric
 from aiq.core.usage import Usage
 from aiq.runs.manifest import FailureRule, Manifest, RunStatus
@@ -352,9 +352,7 @@ def causes(messages: Iterable[str]) -> dict[str, int]:
     Messages that differ in words with digits alone (times, ids, addresses), or in several words that they quote at
     their end (a model's answer), have one cause; an HTTP status is a cause.
     """
-    groups: dict[str, list[str]] = {}
-    for message in messages:
-        groups.setdefault(_PARTICULAR.sub("#", message), []).append(message)
+    groups = grouped((_PARTICULAR.sub("#", message), message) for message in messages)
     frequent = sorted(groups.values(), key=len, reverse=True)[:MOST_FAILURES]
     return {found[0]: len(found) for found in frequent}
 

@@ -10,6 +10,7 @@ from aiq.analysis.compare import Change, ComparedRun, Comparison, Moved, Pair
 from aiq.analysis.fresheval import SPLITS, FreshEvalTable
 from aiq.analysis.labels import Corrections
 from aiq.analysis.official import OfficialScores, result_file
+from aiq.core.base import grouped
 from aiq.core.text import counted, some
 from aiq.site.tables import Sheet, cell, interval, money, number, p_value, percent, star
 from aiq.stats.intervals import Interval
@@ -153,9 +154,7 @@ def _losses(pair: Pair) -> Iterator[str]:
         between = f"; had they the least or the greatest score, {pair.second} - {pair.first} could be anything from "
         between = f"{between}{_span(lack.bounds, plus)}" if lack.bounds else ""
         yield f"{lack.metric}: reports that the judge failed on: {each(lack.reports)}{between}"
-    reasons: dict[str, list[str]] = {}
-    for name, why in pair.left_out.items():
-        reasons.setdefault(why, []).append(name)
+    reasons = grouped((why, name) for name, why in pair.left_out.items())
     yield from (f"{', '.join(names)}: not compared, {why}" for why, names in reasons.items())
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from aiq.core.base import grouped
 from aiq.site.tables import number
 from aiq.stats.estimates import Difference, Estimate
 
@@ -121,10 +122,8 @@ def trade_off(title: str, spend: str, dots: Sequence[Dot], front: Sequence[str],
     """
     values = [value_of(dot) | _spent(dot) for dot in dots]
     values.sort(key=lambda value: [*_LOOKS].index(value["role"]))
-    labels: dict[tuple[float, float], list[str]] = {}
-    for value in values:
-        if value["name"] in front or value["role"] != "other":
-            labels.setdefault((value["x"], value["mean"]), []).append(value["name"].split(":")[0])
+    shown = (value for value in values if value["name"] in front or value["role"] != "other")
+    labels = grouped(((value["x"], value["mean"]), value["name"].split(":")[0]) for value in shown)
     named = [
         {"x": x, "mean": mean, "text": names[0] + (f" +{len(names) - 1}" if names[1:] else "")}
         for (x, mean), names in labels.items()

@@ -8,6 +8,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from aiq.analysis.sweeps import SPEND_WORDS
+from aiq.core.base import grouped
 from aiq.core.text import counted
 from aiq.runs.sweeps import Axis, Point, PointDifference, Sweep, SweepFolder
 from aiq.site.tables import Sheet, cell, interval, money, notes_of, number, p_value, show, star
@@ -90,11 +91,8 @@ def sweep_notes(folder: SweepFolder, sweep: Sweep) -> Iterator[str]:
 
 def _apart(sweep: Sweep) -> Iterator[str]:
     """What is special about points: why they were stopped, whose numbers they have, what theirs lack."""
-    noted: dict[str, list[str]] = {}
-    for point in sweep.points:
-        if point.note is not None:
-            noted.setdefault(point.note, []).append(str(point.number))
-    for note, numbers in noted.items():
+    noted = ((point.note, str(point.number)) for point in sweep.points if point.note is not None)
+    for note, numbers in grouped(noted).items():
         yield f"point{'s' if numbers[1:] else ''} {', '.join(numbers)}: {note}"
 
 

@@ -11,6 +11,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from aiq.analysis.reliability import Figure, reliabilities
+from aiq.core.base import grouped
 from aiq.core.errors import OUTAGES, discard_output
 from aiq.core.text import counted, printable
 from aiq.core.usage import Usage
@@ -212,14 +213,15 @@ def notes(summary: Summary) -> Iterator[str]:
 
 def notes_of(runs: Mapping[str, Summary]) -> Iterator[str]:
     """What `notes` say of runs by label, once each and naming its runs if not of all; and whose costs are bounds."""
-    noted: dict[str, list[str]] = {}
-    for label, summary in runs.items():
-        unreported = summary.usage["agent"].total.unreported_calls if "agent" in summary.usage else 0
-        least = f"{counted(unreported, 'call')} unreported: cost and tokens of the agent are lower bounds"
-        for note in (*([least] if unreported else []), *notes(summary)):
-            noted.setdefault(note, []).append(label)
+    noted = grouped((note, label) for label, summary in runs.items() for note in (*_least(summary), *notes(summary)))
     for note, labels in noted.items():
         yield note if len(labels) == len(runs) else f"{', '.join(labels)}: {note}"
+
+
+def _least(summary: Summary) -> Iterator[str]:
+    unreported = summary.usage["agent"].total.unreported_calls if "agent" in summary.usage else 0
+    if unreported:
+        yield f"{counted(unreported, 'call')} unreported: cost and tokens of the agent are lower bounds"
 
 
 def rounded(value: Any) -> Any:
@@ -277,11 +279,8 @@ def print_summary(summary: Summary, folder: RunFolder) -> None:
 
 def missing_metrics(summary: Summary) -> Iterator[str]:
     """A line for each reason why metrics have no number; `race.*` are all of a judge."""
-    reasons: dict[str, list[str]] = {}
-    for name, why in summary.unavailable.items():
-        reasons.setdefault(why, []).append(name)
     declared = [name.partition(".")[0] for name in (*summary.metrics, *summary.unavailable)]
-    for why, names in reasons.items():
+    for why, names in grouped((why, name) for name, why in summary.unavailable.items()).items():
         lacking = [name.partition(".")[0] for name in names]
         whole = {judge for judge in lacking if lacking.count(judge) == declared.count(judge) > 1}
         shown = [f"{judge}.*" if judge in whole else name for judge, name in zip(lacking, names, strict=True)]
