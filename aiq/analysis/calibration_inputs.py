@@ -45,9 +45,8 @@ class MetricScores:
         """A run's scores; of a judge that is asked once a run, one of each report: the mean of its copies."""
         values: dict[str, list[float]] = defaultdict(list)
         for row in rows:
-            value = row.numerator / row.denominator if row.numerator is not None and row.denominator else row.value
-            if value is not None:
-                values[row.sample_id].append(value if self.metric.higher_is_better else -value)
+            if row.number is not None:
+                values[row.sample_id].append(row.number if self.metric.higher_is_better else -row.number)
             noise = row.detail.get(NOISE)
             gap = noise.get("order_gap") if isinstance(noise, Mapping) else None
             if isinstance(gap, int | float):

@@ -178,13 +178,12 @@ def _score(score: ScoreRow) -> "Score":
     from inspect_ai.scorer import Score
 
     detail = {"judge": score.judge, "judge_model": score.judge_model, "status": score.status, **score.detail}
-    if score.parts is None or not score.parts[1]:
+    if score.number is None:
         return Score.unscored(reason=score.status, explanation=score.why, metadata=detail)
-    numerator, denominator = score.parts
     if score.denominator is not None:
-        detail |= {"numerator": numerator, "denominator": denominator}
+        detail |= {"numerator": score.numerator, "denominator": score.denominator}
     why = "the attempt failed: the metric's worst value" if score.status == "agent_failed" else None
-    return Score(value=numerator / denominator, explanation=score.why or why, metadata=detail)
+    return Score(value=score.number, explanation=score.why or why, metadata=detail)
 
 
 def _limit(manifest: Manifest, row: SampleRow) -> "EvalSampleLimit":

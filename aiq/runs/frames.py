@@ -126,7 +126,7 @@ class RunFrames:
                 "attempt_seconds": summary.timing.attempt_mean,
             }
             for account, usage in summary.usage.items():
-                row |= {f"{account}_{name}": value for name, value in _spent([usage.total]).items()}
+                row |= {f"{account}_{name}": value for name, value in _spent(usage.total).items()}
             yield row
 
     def _metrics(self) -> Iterator[Row]:
@@ -159,7 +159,7 @@ class RunFrames:
                 yield _place(manifest) | {
                     **row.model_dump(include=set(COLUMNS["samples"]) - {"error"}),
                     "seconds": row.timing.seconds,
-                    **_spent(row.usage.values()),
+                    **_spent(row.spent),
                     "error": row.error and str(row.error),
                     **{f"tag.{name}": value for name, value in row.tags.items()},
                 }
@@ -217,14 +217,11 @@ def _estimates(summary: Summary) -> Iterator[tuple[str | None, str | None, str, 
             yield from ((tag, value, *pair) for pair in metrics.items())
 
 
-def _spent(usages: Iterable[Usage]) -> dict[str, Any]:
-    used = sum(usages, Usage())
+def _spent(used: Usage) -> dict[str, Any]:
     tokens = (used.input_tokens, used.output_tokens, used.total_tokens)
     return dict(zip(_SPENT, (used.calls, *tokens, used.cost_usd, used.unreported_calls), strict=True))
 
 
 def _score(row: ScoreRow) -> dict[str, Any]:
     shown = {name: getattr(row, name) for name in COLUMNS["scores"] if name in ScoreRow.model_fields}
-    if row.parts and row.parts[1]:
-        shown["value"] = row.parts[0] / row.parts[1]
-    return {**shown, "error": row.error and row.error.message}
+    return {**shown, "value": row.number, "error": row.error and row.error.message}

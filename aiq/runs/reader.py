@@ -59,7 +59,7 @@ def spent(folder: RunFolder, whose: Whose) -> UsageLedger:
     ledger = UsageLedger()
     for row in every_sample(folder, whose):
         ledger.tool_calls += row.tool_calls
-        ledger.record("agent", sum(row.usage.values(), Usage()))
+        ledger.record("agent", row.spent)
     for score in every_score(folder, whose):
         ledger.record("judge", sum((score.usage or {}).values(), Usage()))
     return ledger

@@ -119,6 +119,11 @@ class SampleRow(OfAttempt):
         return not self.answered and self.status != "cancelled"
 
     @property
+    def spent(self) -> Usage:
+        """By all roles together."""
+        return sum(self.usage.values(), Usage())
+
+    @property
     def tool_calls(self) -> int:
         """Calls that limits count: not those that were refused because of one."""
         refused = errors.ToolErrorKind.OVER_BUDGET
@@ -169,6 +174,11 @@ class ScoreRow(OfAttempt):
         if self.numerator is not None and self.denominator is not None:
             return self.numerator, self.denominator
         return None if self.value is None else (self.value, 1.0)
+
+    @property
+    def number(self) -> float | None:
+        """The value, or numerator by denominator; None where there is no number, or nothing to divide by."""
+        return self.parts[0] / self.parts[1] if self.parts and self.parts[1] else None
 
     @property
     def why(self) -> str | None:

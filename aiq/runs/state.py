@@ -65,25 +65,11 @@ class AttemptState(NamedTuple):
 
     @classmethod
     def of(cls, row: SampleRow) -> "AttemptState":
-        return cls(
-            attempt=row.attempt,
-            sample_hash=row.sample_hash,
-            started=datetime.fromisoformat(row.timing.started).timestamp() if row.timing.started else 0.0,
-            seconds=row.timing.seconds,
-            usage=sum(row.usage.values(), Usage()),
-            status=row.status,
-            outcome=row.outcome,
-            answered=row.answered,
-            partial=row.partial,
-            failed=row.failed,
-            route=row.route,
-            citation_status=row.citation_status,
-            error=str(row.error) if row.error else None,
-            denied=row.denied,
-            tags=row.tags,
-            tools=row.tools,
-            outages=row.outages,
-        )
+        """What it shares is as the row has it; of an error the words."""
+        started = datetime.fromisoformat(row.timing.started).timestamp() if row.timing.started else 0.0
+        own = (row.attempt, row.sample_hash, started, row.timing.seconds, row.spent)
+        shared = {name: getattr(row, name) for name in cls._fields[len(own) :]}
+        return cls(*own, **shared | {"error": row.error and str(row.error)})
 
 
 class ScoreState(NamedTuple):

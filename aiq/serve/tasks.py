@@ -15,7 +15,6 @@ from pydantic import JsonValue
 from aiq.core.errors import ConfigError, UserError
 from aiq.core.events import Event, ModelCalled
 from aiq.core.samples import Question, Sample
-from aiq.core.usage import Usage
 from aiq.experiment.plan import with_documents
 from aiq.experiment.resources import open_resources
 from aiq.runs.folder import lock_folder, make_folder
@@ -247,8 +246,7 @@ class Service:
             status = "cancelled"  # whatever the agent made of that
         elif status == "cancelled":
             status = "failed"  # by what would have ended a run: no such model, the key's budget
-        used = sum(row.usage.values(), Usage())
-        payload = {"route": row.route, "citation_status": row.citation_status, "usage": usage_of(used)}
+        payload = {"route": row.route, "citation_status": row.citation_status, "usage": usage_of(row.spent)}
         self._ended(task, status, error_of(row) if status in ("failed", "limit") else None, payload, place=place)
 
     def _ended(

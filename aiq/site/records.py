@@ -141,7 +141,6 @@ def of_summary(manifest: Manifest, summary: Summary, reliability: Mapping[str, s
 
 def of_attempt(row: SampleRow, scores: Iterable[ScoreRow]) -> Json:
     """What the table of samples has of an attempt: a value for each of its columns."""
-    spent = sum(row.usage.values(), Usage())
     scores = list(scores)
     failing = sorted({score.judge for score in scores if score.status == "error"})
     return {
@@ -150,14 +149,14 @@ def of_attempt(row: SampleRow, scores: Iterable[ScoreRow]) -> Json:
         "status": f"{row.status}, partial" if row.partial else row.outcome if row.outcome == "rejected" else row.status,
         "route": row.route or "",
         "tags": dict(row.tags),
-        "cost": spent.cost_usd,
+        "cost": row.spent.cost_usd,
         "seconds": row.timing.seconds,
-        "tokens": spent.total_tokens,
+        "tokens": row.spent.total_tokens,
         "citations": row.citation_status or "",
         "question": _beginning(" ".join(row.question.split())),
         "error": str(row.error) if row.error else "",
         "unjudged": failing,
-        "scores": {score.metric: _number(score) for score in scores},
+        "scores": {score.metric: score.number for score in scores},
     }
 
 
@@ -169,12 +168,11 @@ def of_sample(row: SampleRow, scores: Iterable[ScoreRow], sample: Sample | None,
     """The page of an attempt, but its timeline."""
     sources = [source for source in row.sources if source.kind == "retrieved"]
     places = {source.address: place for place, source in enumerate(sources)}
-    spent = sum(row.usage.values(), Usage())
     return {
         **row.model_dump(mode="json", include=_AS_IT_IS),
         "id": row.sample_id,
         "seconds": row.timing.seconds,
-        "spent": spend_line(spent),
+        "spent": spend_line(row.spent),
         "error": str(row.error) if row.error else None,
         "turns": [[turn.question, safe(turn.report), turn.route] for turn in row.turns],
         **marked_report(row, places, manifest),
@@ -251,11 +249,6 @@ def _agent(manifest: Manifest) -> str:
     return manifest.options.get("agent") or str(target).rpartition(":")[2]
 
 
-def _number(score: ScoreRow) -> float | None:
-    parts = score.parts
-    return parts[0] / parts[1] if parts and parts[1] else None
-
-
 def _score(score: ScoreRow) -> Json:
     ratio = None if score.numerator is None else [score.numerator, score.denominator]
     return {
@@ -263,7 +256,7 @@ def _score(score: ScoreRow) -> Json:
         "judge": score.judge,
         "model": score.judge_model,
         "status": score.status,
-        "value": _number(score),
+        "value": score.number,
         "ratio": ratio,
         "why": score.why or "",
         "detail": rounded(dict(score.detail)),

@@ -14,7 +14,6 @@ from rich.text import Text
 from aiq.core.reports import Audit
 from aiq.core.samples import Sample
 from aiq.core.text import printable
-from aiq.core.usage import Usage
 from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.site.tables import rounded, score_value, spend_line
 
@@ -104,7 +103,7 @@ def _head(row: SampleRow, short: Shorten) -> Iterator[RenderableType]:
         yield _indented(short(turn.report), 4)
     status = f"{row.status}{', ' + row.route if row.route else ''}, {row.timing.seconds:.1f} s, attempt {row.attempt}"
     yield Panel(Text(printable(row.question)), title=escape(f"{row.sample_id}, epoch {row.epoch}"), subtitle=status)
-    yield Text(spend_line(sum(row.usage.values(), Usage())), style="dim")
+    yield Text(spend_line(row.spent), style="dim")
     if row.error:
         yield Text(printable(str(row.error)), style="red")
 
