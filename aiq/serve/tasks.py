@@ -18,6 +18,8 @@ from aiq.core.samples import Question, Sample
 from aiq.experiment.plan import with_documents
 from aiq.experiment.resources import open_resources
 from aiq.runs.folder import lock_folder, make_folder
+from aiq.runs.journal import read_lines
+from aiq.runs.reader import row_at
 from aiq.runs.rows import SampleRow
 from aiq.serve.agents import Agents
 from aiq.serve.approvals import Approvals, Watcher
@@ -25,7 +27,7 @@ from aiq.serve.attempts import Attempts
 from aiq.serve.errors import Refused
 from aiq.serve.events import Told, told
 from aiq.serve.keys import Keys
-from aiq.serve.run import ServedRun, end_cut_off, row_at, rows_after
+from aiq.serve.run import ServedRun, end_cut_off
 from aiq.serve.settings import ServeSettings, Setup, is_loopback
 from aiq.serve.store import DATABASE, Request, Store, Task, utc_now
 from aiq.serve.streams import Streams
@@ -112,8 +114,10 @@ class Service:
         for task in self.store.unfinished():
             self.streams.begin(task.id)
             if task.run is not None and task.run not in rows:
-                found = rows_after(self.run.sibling(task.run), self.store.last_place(task.run))
-                rows[task.run] = {(row.sample_id, row.attempt): (place, row) for place, row in found}
+                found = read_lines(
+                    self.run.rows(task.run), SampleRow.model_validate_json, self.store.last_place(task.run)
+                )
+                rows[task.run] = {(row.sample_id, row.attempt): (place, row) for row, place in found}
             place, row = rows.get(task.run or "", {}).get((task.id, task.attempt), (0, None))
             if row is not None and row.status != "cancelled":
                 self._finish(task, row, place)
@@ -170,7 +174,7 @@ class Service:
         shown = dict(summary_of(task), context=task.request.chosen, turns=task.request.turns)
         shown |= {"approval": task.approval, "error": task.error, "run": task.run}
         if task.run is not None and task.place is not None:
-            shown |= of_row(row_at(self.run.sibling(task.run), task.place))
+            shown |= of_row(row_at(SampleRow, self.run.rows(task.run), task.place))
         return TaskView(**shown)
 
     async def cancel(self, task: Task) -> Task:
