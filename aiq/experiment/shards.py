@@ -75,7 +75,7 @@ async def in_shards(
                 try:
                     while not (work.done() or stop.is_set()):
                         await asyncio.wait({work, stopped}, timeout=LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-                        _tell(followed, observer)
+                        tell(followed, observer)
                 finally:
                     stopped.cancel()
                     work.cancel()
@@ -117,7 +117,8 @@ def end_of(ends: Sequence[ShardEnd]) -> tuple[RunStatus, UserError | None]:
     return "finished", None
 
 
-def _tell(followed: FollowedRun, observer: Observer) -> None:
+def tell(followed: FollowedRun, observer: Observer) -> None:
+    """What is new of a run."""
     finished, again = followed.look()
     for key in again:
         observer.retrying(key)
