@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from aiq.core.errors import UserError
 from aiq.experiment.choices import groups
-from aiq.experiment.compose import allowed_overrides, compose_with_options, settings_from
+from aiq.experiment.compose import allowed_overrides, compose_with_options, setting_of, settings_from
 from aiq.experiment.plan import RunPlan, make_plan, web_of
 from aiq.experiment.provenance import new_manifest
 from aiq.experiment.resume import brought_up_to_date, check_dataset, check_finished, load_state
@@ -78,14 +78,10 @@ def _without_cancelled(plan: RunPlan, state: RunState) -> tuple[RunPlan, int]:
 
 def _joined(earlier: Sequence[str], later: Sequence[str]) -> tuple[str, ...]:
     """Overrides with later ones: a group that is chosen anew loses its earlier settings."""
-    names = [_name(text) for text in later]
+    names = list(map(setting_of, later))
     anew = {name for name in names if name in groups()}
-    kept = [text for text in earlier if (name := _name(text)) not in names and name.partition(".")[0] not in anew]
+    kept = [text for text in earlier if (name := setting_of(text)) not in names and name.partition(".")[0] not in anew]
     return (*kept, *later)
-
-
-def _name(override: str) -> str:
-    return override.partition("=")[0].lstrip("+~")
 
 
 def take_over(old: RunFolder, new: RunFolder, plan: RunPlan) -> None:

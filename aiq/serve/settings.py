@@ -12,8 +12,8 @@ from aiq.core.plugins import validate
 from aiq.core.run_settings import RunSettings
 from aiq.core.settings import Count, OneOrMore, Plugin, Positive, Settings
 from aiq.core.usage import Quantity
-from aiq.experiment.compose import compose, compose_apart, compose_with_options, settings_from
-from aiq.experiment.live import live_config, setting_of
+from aiq.experiment.compose import compose, compose_apart, compose_with_options, setting_of, settings_from
+from aiq.experiment.live import live_config
 
 _DEFAULTS = ("experiment=full_freshqa", "agent=ai_q_chat")
 """Where no experiment is chosen: AI-Q on the closed world, at the world's time."""
