@@ -15,7 +15,7 @@ from aiq.core.base import Record
 from aiq.core.reports import Caveat
 from aiq.runs.folder import natural
 from aiq.runs.state import SPEND
-from aiq.runs.summary import difference
+from aiq.runs.summary import by_sample, difference
 from aiq.stats.estimates import Difference, ratio_estimate
 from aiq.stats.intervals import Interval
 from aiq.stats.power import samples_needed
@@ -240,14 +240,7 @@ def _verdict(found: Difference, p: float | None, *, judging: bool, higher_is_bet
 
 def moved_samples(scored: Scored, *, judging: bool = False) -> Moved:
     """The samples of a metric that changed."""
-    old, new = (
-        {
-            sample: sum(x for x, _ in epochs) / total
-            for sample, epochs in run.items()
-            if (total := sum(y for _, y in epochs))
-        }
-        for run in (scored.first, scored.second)
-    )
+    old, new = map(by_sample, (scored.first, scored.second))
     shifts = {sample: new[sample] - old[sample] for sample in old if sample in new}
     shifts = dict(sorted(shifts.items(), key=lambda item: (-abs(item[1]), natural(item[0]))))
     rises, falls = ({sample: by for sample, by in shifts.items() if by * sign > 1e-9} for sign in (1, -1))

@@ -26,6 +26,7 @@ from aiq.core.usage import SpendName
 from aiq.runs.folder import natural
 from aiq.runs.state import RunState
 from aiq.runs.summary import difference
+from aiq.runs.sweeps import COUNTED
 from aiq.stats.estimates import Difference
 from aiq.stats.significance import LEVEL, corrected, fall_p, holm_levels
 
@@ -237,19 +238,14 @@ class _Gate:
     def limits(self) -> Iterator[LimitGate]:
         yield from self._errors()
         limits = self.settings.limits
-        allowances: dict[SpendName, float | None] = {
-            "cost_usd": limits.cost_usd,
-            "tokens": limits.tokens,
-            "calls": limits.calls,
-        }
-        for name, allowed in allowances.items():
+        for name in COUNTED:
             before, after = self._spent(name)
             old, new = (fmean(run.values()) if run else None for run in (before, after))
             rises = {sample: after[sample] - spent for sample, spent in before.items() if sample in after}
             order = sorted(rises, key=lambda one: (-rises[one], natural(one)))
             worst = tuple(sample for sample in order if rises[sample] > 0)
             what = name.removesuffix("_usd")
-            if allowed is not None:
+            if (allowed := getattr(limits, name)) is not None:
                 yield _limit(what, old, new, allowed, worst)
             if limits.rise is not None and old is not None and new != 0:
                 yield _limit(f"{what} ({limits.rise:g} times)", old, new, limits.rise * old, worst)

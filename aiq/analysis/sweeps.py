@@ -14,7 +14,7 @@ from aiq.core.usage import SpendName
 from aiq.runs.folder import RunFolder
 from aiq.runs.manifest import JudgeSpec
 from aiq.runs.reader import read_state
-from aiq.runs.summary import difference, estimate
+from aiq.runs.summary import by_sample, difference, estimate
 from aiq.runs.sweeps import MainEffect, Point, PointDifference, Recommendation, Sweep, SweepFolder, cheap
 from aiq.stats.estimates import Difference, Estimate, Pairs, mean_estimate
 from aiq.stats.power import resolvable
@@ -213,10 +213,7 @@ class _Evaluation:
     def _resolves(self, name: str, shown: Sequence[PointDifference], level: float) -> float | None:
         """By how samples changed between points, or with one point by how they vary, as if it correlated by 0.5."""
         metric = self._metrics[name]
-        points = [
-            [sum(x for x, _ in of) / total for of in scores.values() if (total := sum(y for _, y in of))]
-            for scores in self._scores[name].values()
-        ]
+        points = [list(by_sample(scores).values()) for scores in self._scores[name].values()]
         spreads = [one.difference.spread for one in shown if one.metric == name and one.difference.spread is not None]
         if spreads:
             n = min(one.difference.n for one in shown if one.metric == name)

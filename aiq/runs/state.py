@@ -11,7 +11,7 @@ from itertools import filterfalse
 from math import isnan, nan
 from operator import attrgetter
 from statistics import fmean
-from typing import Any, Final, NamedTuple, get_args
+from typing import Any, Final, NamedTuple, TypeVar, get_args
 
 from aiq.core.base import grouped
 from aiq.core.errors import OUTAGES
@@ -24,6 +24,8 @@ from aiq.runs.manifest import FailureRule, JudgeSpec, RunSpec, RunStatus
 from aiq.runs.packed import Packed
 from aiq.runs.rows import AttemptStatus, SampleRow, ScoreRow, ScoreStatus
 from aiq.stats.noise import NOISE
+
+T = TypeVar("T")
 
 _COUNTED: dict[FailureRule, tuple[ScoreStatus, ...]] = {"worst": ("scored", "agent_failed"), "exclude": ("scored",)}
 
@@ -135,6 +137,13 @@ class Attempts(Mapping[SampleKey, AttemptState]):
 
     def __len__(self) -> int:
         return sum(n for _, n in self._rows.kinds())
+
+    def counts(self, field: str, values: Sequence[T]) -> dict[T, int]:
+        """How many have which of these values of a field; values that none has are not in it."""
+        found = Counter[Any]()
+        for attempt, n in self.kinds():
+            found[getattr(attempt, field)] += n
+        return {value: found[value] for value in values if found[value]}
 
     def kinds(self) -> Iterator[tuple[AttemptState, int]]:
         """An attempt, without figures of its own, for all that share the rest, and how many these are."""
@@ -291,10 +300,7 @@ class RunState:
 
     def statuses(self) -> dict[str, int]:
         """How many keys ended how, in the order in which `AttemptStatus` has them."""
-        counts = Counter[str]()
-        for attempt, n in self.attempts.kinds():
-            counts[attempt.status] += n
-        return {status: counts[status] for status in get_args(AttemptStatus) if counts[status]}
+        return self.attempts.counts("status", get_args(AttemptStatus))
 
     def exit_code(self, status: RunStatus) -> int:
         """0; 3 when too many attempts or judgements failed; 2 when something stopped the run; 130 when interrupted."""

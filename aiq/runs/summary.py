@@ -101,9 +101,10 @@ class Summary(Record):
     """`summary.json`: the numbers of a run. `n` of a metric counts samples, `n_errors` failed attempts.
 
     `offline`: whether the offline model answered, but in the roles `elsewhere`. `partial`: attempts whose report was
-    cut off, judged by what there was. `citation_statuses`: of the reports. `failures`: attempts by the cause that they
-    ended in, the most frequent ones. `denied`: pages and search results that `web.deny` kept from agents. `tools`:
-    calls by tool and outcome (`ok` or the kind of error); `outages`: by tool, the first error of the service behind it.
+    cut off, judged by what there was. `citation_statuses`: of the reports, the best first. `failures`: attempts by the
+    cause that they ended in, the most frequent ones. `denied`: pages and search results that `web.deny` kept from
+    agents. `tools`: calls by tool and outcome (`ok` or the kind of error); `outages`: by tool, the first error of the
+    service behind it.
     `ranges`: least and greatest value of metrics that have both. `judge_caveats`: what a judge's scores do without.
     `judge_noise`: of the metrics whose judge judged a report more than once. `left_out`: of the metrics that not every
     attempt has. `cost_usd` is a lower bound where there
@@ -168,7 +169,7 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
         n_errors=statuses.get("failed", 0),
         statuses=statuses,
         partial=sum(n * attempt.partial for attempt, n in state.attempts.kinds()),
-        citation_statuses=_citation_statuses(state),
+        citation_statuses=state.attempts.counts("citation_status", get_args(CitationStatus)),
         metrics=metrics,
         ranges={n: (m.low, m.high) for n, m in declared.items() if m.low is not None and m.high is not None},
         unavailable={name: figures.reason(name) for name in declared if name not in metrics},
@@ -357,6 +358,12 @@ def causes(messages: Iterable[str]) -> dict[str, int]:
     return {found[0]: len(found) for found in frequent}
 
 
+def by_sample(scores: Mapping[str, Pairs]) -> dict[str, float]:
+    """A metric over all epochs of each sample, from `RunState.by_sample`; without those whose denominators sum to 0."""
+    sums = {sample: [sum(part) for part in zip(*epochs, strict=True)] for sample, epochs in scores.items()}
+    return {sample: over / under for sample, (over, under) in sums.items() if under}
+
+
 def estimate(metric: Metric, clusters: Iterable[Pairs], method: Method = "score") -> Estimate | None:
     """A metric's estimate from the `parts` of each sample; None without scores."""
     if metric.estimator == "ratio":
@@ -380,14 +387,6 @@ def difference(
         return paired_ratios(first, second, metric.span, method, level)
     before, after = ({sample: [x for x, _ in epochs] for sample, epochs in run.items()} for run in (first, second))
     return paired_means(before, after, metric.span, method, level)
-
-
-def _citation_statuses(state: RunState) -> dict[str, int]:
-    """How many reports have which citation status, the best first; reports of which none is known are not in it."""
-    counts = Counter[str | None]()
-    for attempt, n in state.attempts.kinds():
-        counts[attempt.citation_status] += n
-    return {status: counts[status] for status in get_args(CitationStatus) if counts[status]}
 
 
 def _timing(seconds: list[float], run_seconds: float) -> TimingSummary:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from aiq.core.base import Record
 from aiq.core.errors import UserError
@@ -27,6 +27,9 @@ from aiq.runs.folder import (
     write_whole,
 )
 from aiq.stats.estimates import Difference, Estimate
+
+COUNTED: Final[tuple[SpendName, ...]] = ("cost_usd", "tokens", "calls")
+"""What can be held against an earlier run; not seconds, which are never the same again."""
 
 SweepStatus = Literal["running", "finished", "interrupted"]
 """`finished`: each point has come to an end, be it a failure; `running` also where the process was killed."""
@@ -172,12 +175,11 @@ class Sweep(Record):
 
 
 def cheap(points: Sequence[Point]) -> SpendName | None:
-    """What counts as cheap where nothing is asked for: the first of dollars, tokens and calls that all points know.
+    """What counts as cheap where nothing is asked for: the first of COUNTED that all points know.
 
-    And that one of them spends at all. Not seconds, which are never the same again.
+    And that one of them spends at all.
     """
-    names: tuple[SpendName, ...] = ("cost_usd", "tokens", "calls")
-    known = (name for name in names if all(name in point.spend for point in points))
+    known = (name for name in COUNTED if all(name in point.spend for point in points))
     return next((name for name in known if any(point.spend[name].mean for point in points)), None)
 
 
