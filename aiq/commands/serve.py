@@ -35,7 +35,8 @@ def run(args: Namespace) -> int:
         raise UserError(f"--usd {args.usd:g}: with --add-key, what the key may spend in all, above 0")
     setup = setup_of(args.overrides)
     if args.add_key or args.remove_key or args.keys:
-        return _keys(args, setup.home)
+        setup.home.create()
+        return _keys(args, setup.home.path)
     try:
         import fastapi  # noqa: F401
     except ImportError:
@@ -48,7 +49,9 @@ def run(args: Namespace) -> int:
     def greet(serving: Serving) -> None:
         model = "the offline model" if is_offline_model(setup.run) else setup.run.llm.model
         print(f"{', '.join(setup.agents)} with {model} at {serving.address} (Ctrl-C ends it)")
-        print(f"tasks are kept in {setup.home}; this start's attempts are the run {serving.service.run.folder.path}")
+        print(
+            f"tasks are kept in {setup.home.path}; this start's attempts are the run {serving.service.run.folder.path}"
+        )
         print(
             "no key is asked for: only this machine is answered"
             if serving.service.keys.keyless
@@ -62,11 +65,9 @@ def run(args: Namespace) -> int:
 
 
 def _keys(args: Namespace, home: Path) -> int:
-    from aiq.runs.folder import make_folder
     from aiq.serve.keys import new_key
     from aiq.serve.store import DATABASE, Store
 
-    make_folder(home)
     with closing(Store(home / DATABASE)) as store:
         if args.add_key:
             key = new_key()

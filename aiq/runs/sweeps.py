@@ -5,10 +5,9 @@ is in `sweep.json` can be worked out again from the points' rows, except what wa
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from aiq.core.base import Record
 from aiq.core.errors import UserError
@@ -18,9 +17,8 @@ from aiq.runs.folder import (
     LATEST,
     MANIFEST,
     SWEEP_FILE,
+    Folder,
     RunFolder,
-    lock_folder,
-    make_folder,
     newest,
     places,
     read_record,
@@ -183,25 +181,16 @@ def cheap(points: Sequence[Point]) -> SpendName | None:
     return next((name for name in known if any(point.spend[name].mean for point in points)), None)
 
 
-class SweepFolder:
-    """The paths of a sweep. Making the object touches nothing."""
+class SweepFolder(Folder):
+    """The paths of a sweep."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        super().__init__(path)
         self.sweep_path = path / SWEEP_FILE
-        self.page_path = path / "index.html"
-
-    def lock(self) -> AbstractContextManager[Any]:
-        """As of a run: taken now. Raises UserError where another process carries the sweep out."""
-        return lock_folder(self.path)
 
     def point(self, number: int) -> RunFolder:
         """The folder of the run that is this point; it need not exist yet."""
         return RunFolder(self.path / str(number))
-
-    def create(self) -> None:
-        """Make the folder. Raises ConfigError where that cannot be."""
-        make_folder(self.path)
 
     def read(self) -> Sweep:
         """Raises UserError when there is none or it is not one of ours."""

@@ -17,7 +17,6 @@ from aiq.core.events import Event, ModelCalled
 from aiq.core.samples import Question, Sample
 from aiq.experiment.plan import with_documents
 from aiq.experiment.resources import open_resources
-from aiq.runs.folder import lock_folder, make_folder
 from aiq.runs.journal import read_lines
 from aiq.runs.reader import row_at
 from aiq.runs.rows import SampleRow
@@ -47,10 +46,10 @@ async def serving(setup: Setup) -> AsyncIterator["Service"]:
     seconds = setup.run.limits.sample_seconds or api.task_seconds
     limits = setup.run.limits.model_copy(update={"sample_seconds": seconds})
     settings = setup.run.model_copy(update={"limits": limits})
-    make_folder(home)
+    home.create()
     async with AsyncExitStack() as held:
-        held.enter_context(lock_folder(home))
-        store = Store(home / DATABASE)
+        held.enter_context(home.lock())
+        store = Store(home.path / DATABASE)
         held.callback(store.close)
         if not store.all_keys() and not is_loopback(api.host):
             why = "is reached from elsewhere, so it needs keys; make one with aiq serve --add-key NAME"
@@ -59,8 +58,8 @@ async def serving(setup: Setup) -> AsyncIterator["Service"]:
         (sample,) = with_documents((Sample(id="task", question=blank),), settings.knowledge)
         resources = await held.enter_async_context(open_resources(settings))
         agents.check(resources.tools)
-        end_cut_off(home)
-        run = ServedRun(settings, setup.overrides, agents, resources, home)
+        end_cut_off(home.path)
+        run = ServedRun(settings, setup.overrides, agents, resources, home.path)
         held.callback(run.close)
         attempts = Attempts(agents, settings, run, resources, sample.question, live=setup.live)
         service = Service(agents, api, store, run, attempts)
