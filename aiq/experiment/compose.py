@@ -1,7 +1,7 @@
 """From `conf/` and the command line to settings, by Hydra's compose API: nothing is logged, no folder is made."""
 
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from aiq.core.errors import ConfigError
 from aiq.core.llm_settings import Price, RoleSettings
 from aiq.core.plugins import near, validate
 from aiq.core.run_settings import RunSettings, SweepSettings
+from aiq.core.settings import dotted
 from aiq.experiment.choices import config_folders, file_of, groups, not_utf8, options
 
 if TYPE_CHECKING:
@@ -378,21 +379,3 @@ def sweep_of(config: Mapping[str, Any]) -> SweepSettings:
     if isinstance(section, Mapping):
         section = {**section, "axes": dotted(section.get("axes") or {})}
     return validate(SweepSettings, section, "sweep")
-
-
-def dotted(nested: Any, fields: Container[str] = ()) -> Any:
-    """A map whose keys have dots in them, as it was before the dots of `llm.roles.aiq.planner.model=m` split it.
-
-    `fields` are those of the map's values: where a mapping has one of them, it is a value.
-    """
-    if not isinstance(nested, Mapping):
-        return nested
-    flat: dict[str, Any] = {}
-    for key, value in nested.items():
-        below = value if isinstance(value, Mapping) else {}
-        own = {name: item for name, item in below.items() if name in fields}
-        below = {name: item for name, item in below.items() if name not in fields}
-        if own or not below:
-            flat[str(key)] = own if isinstance(value, Mapping) else value
-        flat |= {f"{key}.{name}": item for name, item in dotted(below, fields).items()}
-    return flat

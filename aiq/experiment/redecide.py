@@ -19,9 +19,10 @@ from aiq.core.errors import UserError
 from aiq.core.plugins import load
 from aiq.core.run_settings import RunSettings
 from aiq.core.samples import SampleKey
+from aiq.core.settings import dotted
 from aiq.core.text import counted
 from aiq.core.usage import USAGE, Usage
-from aiq.experiment.compose import allowed_overrides, dotted, parse, settings_from
+from aiq.experiment.compose import allowed_overrides, parse, settings_from
 from aiq.experiment.plan import JudgePlan, RunPlan, make_plan
 from aiq.experiment.provenance import new_manifest, utc_now
 from aiq.experiment.resume import brought_up_to_date, check_dataset

@@ -12,7 +12,7 @@ from datetime import datetime
 
 from aiq.core.errors import AiqError, ConfigError, RunAborted, UserError
 from aiq.core.samples import Shard
-from aiq.experiment.compose import dotted
+from aiq.core.settings import dotted
 from aiq.experiment.launchers.base import Launcher, ShardEnd
 from aiq.experiment.plan import RunPlan
 from aiq.experiment.provenance import NOT_HASHED, new_manifest
