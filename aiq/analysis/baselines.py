@@ -252,10 +252,6 @@ class BaselineFile:
         return state
 
     def read_summary(self) -> Summary:
-        return self._summary
-
-    @cached_property
-    def _summary(self) -> Summary:
         return summarise(self.read_manifest(), self.state, 0.0)
 
 

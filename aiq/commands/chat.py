@@ -23,6 +23,7 @@ from functools import partial
 from itertools import count
 
 from aiq.agents.base import Agent, Checked, Resumable
+from aiq.commands import add_overrides
 from aiq.core.errors import AiqError, ConfigError, UserError, say
 from aiq.core.events import EventLog
 from aiq.core.reports import Audit, Report
@@ -50,8 +51,7 @@ _IDLE = {
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.usage = f"{parser.prog} [--thread NAME | --list] SETTING=VALUE ..."
-    parser.add_argument("overrides", nargs="*", metavar="SETTING=VALUE", help="a setting, or GROUP=OPTION")
+    add_overrides(parser, "[--thread NAME | --list] SETTING=VALUE ...")
     parser.add_argument("--thread", metavar="NAME", help="the conversation's name (default: a new one)")
     parser.add_argument("--list", action="store_true", help="the conversations that the checkpointer keeps")
 

@@ -16,12 +16,12 @@ from argparse import ArgumentParser, Namespace
 from contextlib import closing
 from pathlib import Path
 
+from aiq.commands import add_overrides
 from aiq.core.errors import ConfigError, UserError
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.usage = f"{parser.prog} [--add-key NAME [--usd N] | --remove-key NAME | --keys] SETTING=VALUE ..."
-    parser.add_argument("overrides", nargs="*", metavar="SETTING=VALUE", help="a setting, or GROUP=OPTION")
+    add_overrides(parser, "[--add-key NAME [--usd N] | --remove-key NAME | --keys] SETTING=VALUE ...")
     parser.add_argument("--add-key", metavar="NAME", help="make a key of this name, show it once, and stop")
     parser.add_argument("--usd", type=float, metavar="N", help="with --add-key: what the key may spend in all")
     parser.add_argument("--remove-key", metavar="NAME", help="take a key back, at once, and stop")

@@ -14,6 +14,8 @@ from contextlib import AsyncExitStack
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
+from aiq.commands import add_overrides
+
 if TYPE_CHECKING:  # `--help` needs none of it
     from aiq.core.run_settings import RunSettings
 
@@ -22,8 +24,7 @@ _HEADINGS = ("tool", "data source", "from")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.usage = f"{parser.prog} [--json] SETTING=VALUE ..."
-    parser.add_argument("overrides", nargs="*", metavar="SETTING=VALUE", help="a setting, or GROUP=OPTION")
+    add_overrides(parser, "[--json] SETTING=VALUE ...")
     parser.add_argument("--json", action="store_true", help="print a JSON list")
 
 

@@ -6,7 +6,6 @@ from textwrap import shorten
 from rich.text import Text
 
 from aiq.core.samples import SampleKey
-from aiq.core.usage import Usage
 from aiq.runs.folder import natural
 from aiq.runs.listing import Listed
 from aiq.runs.manifest import Manifest
@@ -27,8 +26,7 @@ def _row(one: Listed) -> tuple[object, ...]:
     status = Text(f"sweep, {one.status}" if one.kind == "sweep" else one.status, _STYLES.get(one.status, ""))
     between = f" ({interval(one.score)})" if one.score and one.score.ci95 else ""
     score = f"{number(one.score.mean)}{between}" if one.score else None
-    spent = Usage(cost_usd=one.cost_usd, unreported_calls=one.unreported_calls)
-    cost = dollars(spent).removeprefix("cost ") if one.summarised else None
+    cost = dollars(one).removeprefix("cost ") if one.summarised else None
     when = one.started and one.started[:16].replace("T", " ")
     made_of = (name or None for name in (one.agent, one.model, one.dataset))
     return (one.id, one.experiment, status, score, one.metric, cost, when, *made_of)

@@ -6,10 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+
+Json: TypeAlias = dict[str, Any]
+"""A record of a page, as JSON."""
 
 TEMPLATES = Path(__file__).parent / "templates"
 _BARE_URL = re.compile(r"https?://[^\s<>\"'（）《》【】，。；]+[^\s<>\"'（）《》【】，。；.,:;!?)\]]")

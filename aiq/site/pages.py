@@ -29,7 +29,7 @@ from aiq.runs.manifest import Manifest
 from aiq.runs.reader import attempts_in_order, read_dataset, summary_of
 from aiq.runs.sweeps import Sweep, SweepFolder
 from aiq.site import records
-from aiq.site.markdown import environment
+from aiq.site.markdown import Json, environment
 from aiq.site.run_plots import run_plots
 from aiq.site.timeline import timeline, writer_of
 
@@ -47,7 +47,6 @@ _SCRIPTS: Final = {
     "run": ("site.js", "plots.js", "sample.js", "run.js"),
 }
 _END: Final = ");\n"
-Json = dict[str, Any]
 
 
 class Chunks:

@@ -7,16 +7,16 @@ names; names from outside are values and titles, which Vega writes as text.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple
 
 from aiq.core.base import grouped
+from aiq.site.markdown import Json
 from aiq.site.tables import number
 from aiq.stats.estimates import Difference, Estimate
 
 Role = Literal["recommended", "best", "other"]
 """What a point is to the reader; a recommended point that is the best one too is `recommended`."""
 
-Json: TypeAlias = dict[str, Any]
 
 _LOOKS: Mapping[Role, tuple[str, str, int]] = {  # colour, shape, size
     "recommended": ("var(--good)", "diamond", 260),

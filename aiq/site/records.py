@@ -6,7 +6,7 @@ Texts from outside are values, and HTML only where `aiq.site.markdown` has made 
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from aiq.core.samples import Sample
 from aiq.core.usage import Usage
@@ -14,6 +14,7 @@ from aiq.runs.manifest import Manifest
 from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.runs.summary import RouteSummary, Summary
 from aiq.runs.sweeps import Sweep
+from aiq.site.markdown import Json
 from aiq.site.marked_report import marked_report, safe
 from aiq.site.tables import (
     LEFT_OUT_HEADINGS,
@@ -33,7 +34,6 @@ from aiq.site.tables import (
 )
 from aiq.stats.estimates import Estimate
 
-Json: TypeAlias = dict[str, Any]
 QUESTION: Final = 160
 """Characters of a question that the table of samples has."""
 TEXT_OF_SOURCE: Final = 4000

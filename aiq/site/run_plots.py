@@ -6,7 +6,8 @@ from itertools import pairwise
 from typing import Any, Final
 
 from aiq.runs.summary import Summary
-from aiq.site.plots import Dot, Json, Plot, bar, ordinal, plot_of, quantity, readable, tips, value_of
+from aiq.site.markdown import Json
+from aiq.site.plots import Dot, Plot, bar, ordinal, plot_of, quantity, readable, tips, value_of
 from aiq.stats.estimates import Estimate
 
 Rows = Iterable[Mapping[str, Any]]

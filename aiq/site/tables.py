@@ -16,9 +16,10 @@ from aiq.core.errors import OUTAGES, discard_output
 from aiq.core.text import counted, printable
 from aiq.core.usage import Usage
 from aiq.runs.folder import RunFolder
+from aiq.runs.listing import Listed
 from aiq.runs.manifest import Manifest
 from aiq.runs.rows import ScoreRow
-from aiq.runs.summary import RouteSummary, Summary
+from aiq.runs.summary import Summary
 from aiq.stats.estimates import Estimate
 from aiq.stats.noise import RunNoise
 from aiq.stats.significance import LEVEL
@@ -163,7 +164,7 @@ def p_value(p: float | None) -> str:
     return "-" if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001"
 
 
-def dollars(spent: Usage | RouteSummary) -> str:
+def dollars(spent: Usage | Listed) -> str:
     """A cost; where the endpoint did not report the usage of some calls, the least that it can be, and how many."""
     cost, unreported = spent.cost_usd, spent.unreported_calls
     lacking = f"{counted(unreported, 'call')} unreported" if unreported else ""

@@ -16,6 +16,7 @@ from aiq.core.samples import Sample
 from aiq.core.text import printable
 from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.site.tables import rounded, score_value, spend_line
+from aiq.site.timeline import content
 
 _LONGEST: Final = 60  # characters of a value that others stand beside
 _GOLD: Final = {
@@ -167,11 +168,7 @@ def _model_called(event: EventData, short: Shorten) -> Iterator[Line]:
 
 def _content(message: EventData) -> str:
     """A message's text, and the tools it calls."""
-    content = message.get("content")
-    if isinstance(content, list):
-        content = "\n".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
-    calls = [call.get("function") or {} for call in message.get("tool_calls") or []]
-    return "\n".join([*([content] if content else []), *(f"-> {c.get('name')}({c.get('arguments')})" for c in calls)])
+    return content(message, lambda written: f"({written})")
 
 
 def _body(value: Any, short: Shorten) -> str:
