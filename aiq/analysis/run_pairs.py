@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from pydantic import JsonValue
-
 from aiq.analysis.baselines import Recorded, differing, recorded_state, report_digests
 from aiq.core.errors import UserError
 from aiq.core.reports import Metric
@@ -68,12 +66,6 @@ class Side:
     def judges(self) -> dict[str, JudgeSpec]:
         """By metric, the judge that yields it."""
         return {metric.name: judge for judge in self.state.spec.judges for metric in judge.metrics}
-
-    @property
-    def settings(self) -> Mapping[str, JsonValue]:
-        """Of its judges, by their names."""
-        found = self.manifest.config.get("judge")
-        return found if isinstance(found, Mapping) else {}
 
     @cached_property
     def reports(self) -> dict[SampleKey, str | None]:
@@ -147,7 +139,7 @@ class RunPair:
             {
                 f"prompt {judge.name}": run.manifest.hashes.prompts.get(judge.name),
                 "version": of.version,
-                "judge": {judge.name: run.settings.get(judge.name)},
+                "judge": {judge.name: run.manifest.part("judge").get(judge.name)},
                 **{role: model for role, model in run.manifest.models.items() if role.startswith("judge.")},
             }
             for run, of in ((self.first, judge), (self.second, other))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import Field, JsonValue, ValidationError
 
@@ -118,18 +118,22 @@ class Manifest(Record):
                 "aiq run resume=DIR takes what is missing from the shipped config"
             ) from None
 
+    def part(self, name: str) -> Mapping[str, Any]:
+        """A section of the config as it is; empty where there is none."""
+        found = self.config.get(name)
+        return found if isinstance(found, Mapping) else {}
+
     @property
     def failures(self) -> FailureSettings:
         """How its failures count; what else `runner` has says nothing of a run that is there."""
-        runner = self.config.get("runner")
-        known = {name: runner.get(name) for name in FailureSettings.model_fields} if isinstance(runner, Mapping) else {}
-        return FailureSettings.model_validate(known)
+        return FailureSettings.model_validate(
+            {name: self.part("runner").get(name) for name in FailureSettings.model_fields}
+        )
 
     @property
     def cassette_mode(self) -> str:
         """How the run used a recording; `off` where older versions knew none."""
-        cassette = self.config.get("cassette")
-        return str(cassette.get("mode", "off")) if isinstance(cassette, Mapping) else "off"
+        return str(self.part("cassette").get("mode", "off"))
 
     @property
     def intervals(self) -> Method:

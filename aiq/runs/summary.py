@@ -144,6 +144,11 @@ class Summary(Record):
     timing: TimingSummary
 
     @property
+    def spent(self) -> Usage:
+        """By all accounts together."""
+        return sum((account.total for account in self.usage.values()), Usage())
+
+    @property
     def unjudged(self) -> bool:
         """Whether a judge has failed on a report, or on a part of one, that a resume lets it judge again."""
         return bool(self.judge_errors) or any(lack.retry for lack in self.judge_caveats.values())

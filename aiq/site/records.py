@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from aiq.core.samples import Sample
-from aiq.core.usage import Usage
 from aiq.runs.manifest import Manifest
 from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.runs.summary import RouteSummary, Summary
@@ -49,7 +48,6 @@ _AS_IT_IS: Final = {
 def of_run(manifest: Manifest, summary: Summary) -> Json:
     """The line of a run in the index."""
     metrics = _metrics(manifest, summary)
-    spent = _spent(summary)
     return {
         "kind": "run",
         "run_id": summary.run_id,
@@ -65,8 +63,8 @@ def of_run(manifest: Manifest, summary: Summary) -> Json:
         "failed": summary.n_errors,
         "attempts": summary.n_attempts,
         "cost": summary.cost_usd,
-        "spent": dollars(spent),
-        "tokens": spent.total_tokens,
+        "spent": dollars(summary.spent),
+        "tokens": summary.spent.total_tokens,
         "sweep": manifest.sweep and {"id": manifest.sweep.id, "job": manifest.sweep.job},
         "metrics": metrics,
         "headline": headline(manifest, summary),
@@ -235,18 +233,12 @@ def _table(headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> Json | Non
     return {"headings": [" ".join(heading.split()) for heading in headings], "rows": found} if found else None
 
 
-def _spent(summary: Summary) -> Usage:
-    return sum((usage.total for usage in summary.usage.values()), Usage())
-
-
 def _all_failed(summary: Summary) -> bool:
     return 0 < summary.n_attempts == summary.n_errors
 
 
 def _agent(manifest: Manifest) -> str:
-    agent = manifest.config.get("agent")
-    target = agent.get("target", "") if isinstance(agent, Mapping) else ""
-    return manifest.options.get("agent") or str(target).rpartition(":")[2]
+    return manifest.options.get("agent") or str(manifest.part("agent").get("target", "")).rpartition(":")[2]
 
 
 def _score(score: ScoreRow) -> Json:

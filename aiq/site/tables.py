@@ -350,8 +350,7 @@ def judge_failures(summary: Summary) -> Iterator[str]:
 
 def spend_rows(summary: Summary) -> list[tuple[str, ...]]:
     """The cells below SPEND_HEADINGS: agents, judges, and both."""
-    accounts = {account: usage.total for account, usage in summary.usage.items()}
-    accounts["total"] = sum(accounts.values(), Usage())
+    accounts = {account: usage.total for account, usage in summary.usage.items()} | {"total": summary.spent}
     return [
         (name, f"{one.calls:,}", f"{one.input_tokens:,}", f"{one.output_tokens:,}", dollars(one).removeprefix("cost "))
         for name, one in accounts.items()

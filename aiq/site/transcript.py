@@ -158,17 +158,12 @@ def _model_called(event: EventData, short: Shorten) -> Iterator[Line]:
     after = max((place + 1 for place, message in enumerate(messages) if message.get("role") == "assistant"), default=0)
     for message in messages[after:]:  # those before were in earlier calls
         if message.get("role") != "tool":  # what a tool returned has lines of its own
-            yield f"  {message.get('role')}:", "cyan", short(_content(message))
+            yield f"  {message.get('role')}:", "cyan", short(content(message, "({})".format))
     if event.get("error"):
         status = f"HTTP {event['status']}" if event.get("status") else "no answer"
         yield f"  error ({status}):", "red", short(event["error"])
     if reply := event.get("reply"):
-        yield "  reply:", "green", short(_content(reply))
-
-
-def _content(message: EventData) -> str:
-    """A message's text, and the tools it calls."""
-    return content(message, lambda written: f"({written})")
+        yield "  reply:", "green", short(content(reply, "({})".format))
 
 
 def _body(value: Any, short: Shorten) -> str:
