@@ -252,8 +252,7 @@ def moved_samples(scored: Scored, *, judging: bool = False) -> Moved:
 def _spend(pair: RunPair) -> Iterator[SpendRatio]:
     """Nothing for what is not known, as a cost without a price, and what both have none of."""
     for name in SPEND:
-        runs = zip((pair.first, pair.second), pair.keys, strict=True)
-        before, after = (run.state.spend_by_sample(name, keys) for run, keys in runs)
+        before, after = (state.spend_by_sample(name, keys) for state, keys in pair.states)
         if before.keys() == after.keys() and any((*before.values(), *after.values())):
             yield _ratio(name.removesuffix("_usd"), before, after)
 

@@ -176,7 +176,7 @@ class _Gate:
                 "model": {role: model for role, model in run.models.items() if not role.startswith("judge.")},
                 "clock": run.clock,
             }
-            for run in (self.pair.first.manifest, self.pair.second.manifest)
+            for run in (side.manifest for side in self.pair.sides)
         )
         return differing(first, second)
 
@@ -254,17 +254,15 @@ class _Gate:
 
     def _spent(self, name: SpendName) -> list[dict[str, float]]:
         """Of the baseline and the run, by common sample; empty where it is not known, as where no call is."""
-        runs = [*zip((self.pair.first.state, self.pair.second.state), self.pair.keys, strict=True)]
-        measured = [any(state.spend_by_sample("calls", keys).values()) for state, keys in runs]
         return [
-            state.spend_by_sample(name, keys) if known else {}
-            for (state, keys), known in zip(runs, measured, strict=True)
+            state.spend_by_sample(name, keys) if any(state.spend_by_sample("calls", keys).values()) else {}
+            for state, keys in self.pair.states
         ]
 
     def _errors(self) -> Iterator[LimitGate]:
         if (least := self.settings.limits.errors) is None:
             return
-        rates = [_error_rates(run.state) for run in (self.pair.first, self.pair.second)]
+        rates = [_error_rates(run.state) for run in self.pair.sides]
         failures = [key.sample_id for key, row in self.pair.second.state.attempts.items() if row.failed]
         for name, value in rates[1].items():
             before = rates[0].get(name, 0.0)
@@ -272,7 +270,7 @@ class _Gate:
             yield _limit(name, before, value, max(least, before), samples)
 
     def _floor(self, name: str, allowed: float) -> LimitGate:
-        old, new = (run.summary.metrics.get(name) for run in (self.pair.first, self.pair.second))
+        old, new = (run.summary.metrics.get(name) for run in self.pair.sides)
         sign, scored = 1 if self._declared[name].higher_is_better else -1, self._scores.get(name)
         return LimitGate(
             name=name,

@@ -88,9 +88,18 @@ class RunPair:
     judging: bool
 
     @property
+    def sides(self) -> tuple[Side, Side]:
+        return self.first, self.second
+
+    @property
+    def states(self) -> list[tuple[RunState, list[SampleKey]]]:
+        """Of either run its state, and its `keys`."""
+        return [(run.state, keys) for run, keys in zip(self.sides, self.keys, strict=True)]
+
+    @property
     def intervals(self) -> Method:
         """`exact` where either run asks for it."""
-        return "exact" if "exact" in (self.first.manifest.intervals, self.second.manifest.intervals) else "score"
+        return "exact" if "exact" in [run.manifest.intervals for run in self.sides] else "score"
 
     def check(self) -> None:
         """Raises UserError for a metric that neither run has, and where there is nothing to compare."""
@@ -174,7 +183,7 @@ class RunPair:
                 return f"{run.label} has no number: {run.summary.unavailable.get(name, 'it was not scored')}"
         if (self.first.judges[name].hash == self.second.judges[name].hash) is self.judging:
             return "its judge is the same" if self.judging else OTHER_JUDGE
-        estimators = {run.state.spec.metrics[name].estimator for run in (self.first, self.second)}
+        estimators = {run.state.spec.metrics[name].estimator for run in self.sides}
         return "its estimators differ" if len(estimators) > 1 else None
 
     @cached_property
@@ -191,8 +200,8 @@ class RunPair:
     def unjudged(self, name: str) -> tuple[list[SampleKey], list[SampleKey]]:
         """The attempts of either run on which the metric's judge has failed, or has not been asked."""
         first, second = (
-            [key for key in keys if (score := run.state.score(key, name)) is None or score.status == "error"]
-            for run, keys in zip((self.first, self.second), self.keys, strict=True)
+            [key for key in keys if (score := state.score(key, name)) is None or score.status == "error"]
+            for state, keys in self.states
         )
         return first, second
 
@@ -217,8 +226,7 @@ class RunPair:
         found: dict[tuple[str, Slice], Scored] = {}
         rule: FailureRule = "exclude" if self.judging else self.first.state.spec.failures.agent_failures
         for name in self.metrics:
-            runs = zip((self.first, self.second), self.keys, strict=True)
-            before, after = [run.state.by_sample(name, keys, rule) for run, keys in runs]
+            before, after = [state.by_sample(name, keys, rule) for state, keys in self.states]
             found[name, None] = whole = Scored(self.first.state.spec.metrics[name], before, after)
             for place, samples in self.slices.items() if name in self.leading else ():
                 within = [{key: run[key] for key in run if key in samples} for run in (before, after)]

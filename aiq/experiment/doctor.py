@@ -171,14 +171,13 @@ class Examination:
         }
         key = read_key(llm.api_key_env, "llm.api_key_env") or NO_KEY
         messages = [{"role": "user", "content": said}] if isinstance(said, str) else said
+        place = f"{llm.base_url.rstrip('/')}/chat/completions"
         asked = {"model": llm.model, "messages": messages, **self._limit, **body}
         forms = Forms()
         async with open_client(llm.model_copy(update=changed), offline_port=self.offline_port, forms=forms) as client:
             headers = {ROLE: _ROLE, "authorization": f"Bearer {key}"}
             try:
-                response = await client.post(
-                    f"{llm.base_url.rstrip('/')}/chat/completions", json=asked, headers=headers
-                )
+                response = await client.post(place, json=asked, headers=headers)
             except AiqError as error:
                 return _reason(error)
         if asked.get("stream"):

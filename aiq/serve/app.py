@@ -85,10 +85,8 @@ def make_app(service: Service, render: Callable[[str], str]) -> ASGIApp:
     for router in routers:
         app.include_router(router)
     app.state.routes = [route for router in routers for route in router.routes]
-    app.add_exception_handler(Refused, _refused)
-    app.add_exception_handler(HTTPException, _http_error)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(Exception, _broken)
+    for error in (Refused, HTTPException, RequestValidationError, Exception):
+        app.add_exception_handler(error, _failed)
     gated: ASGIApp = Gate(app, service.keys, service.settings)
     origins = service.settings.origins
     if not origins:
@@ -234,33 +232,33 @@ def _owner(request: Request) -> str:
     return str(request.state.owner)
 
 
-async def _refused(_: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, Refused)
-    return error.answer()
+async def _failed(request: Request, error: Exception) -> JSONResponse:
+    match error:
+        case Refused():
+            return error.answer()
+        case HTTPException():
+            return _http_error(request, error).answer()
+        case RequestValidationError():
+            return _invalid(error).answer()
+    return Refused(500, "internal", "the server has failed; its log says more").answer()
 
 
-async def _http_error(request: Request, error: Exception) -> JSONResponse:
+def _http_error(request: Request, error: HTTPException) -> Refused:
     """Of the framework's own: no such route, no such method, a body that is no JSON."""
-    assert isinstance(error, HTTPException)
     if error.status_code == 400:
-        return Refused(422, "invalid_request", error.detail).answer()
+        return Refused(422, "invalid_request", error.detail)
     headers = dict(error.headers or {})
     if error.status_code == 405:  # the framework looks no further than the first route of the path
         matching = [route for route in request.app.state.routes if route.matches(request.scope)[0] is not Match.NONE]
         headers["Allow"] = ", ".join(sorted({method for route in matching for method in route.methods}))
     code = HTTPStatus(error.status_code).name.lower()
-    return Refused(error.status_code, code, error.detail, headers=headers).answer()
+    return Refused(error.status_code, code, error.detail, headers=headers)
 
 
-async def _invalid(_: Request, error: Exception) -> JSONResponse:
+def _invalid(error: RequestValidationError) -> Refused:
     """Where and what is wrong, without what was sent."""
-    assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"] if part != "body" and "[" not in str(part))[:200]
     if first["type"] == "json_invalid":
         where = f"the body is no JSON (at character {where})"
-    return Refused(422, "invalid_request", f"{where}: {first['msg']}".removeprefix(": ")[:500]).answer()
-
-
-async def _broken(_: Request, error: Exception) -> JSONResponse:
-    return Refused(500, "internal", "the server has failed; its log says more").answer()
+    return Refused(422, "invalid_request", f"{where}: {first['msg']}".removeprefix(": ")[:500])
