@@ -147,9 +147,10 @@ class Examination:
             if isinstance(answer, str):
                 yield Finding("model", "fails", f"{model}: {answer}")
                 return
+            usage = answer.usage
             other = "" if model in answer.model or not answer.model else f"; the endpoint calls it {answer.model}"
             yield Finding("model", "note" if other else "ok", f"{model} says {answer.text.strip()[:40]!r}{other}")
-        yield self._usage(answer)
+        yield self._usage(usage)
         yield await self._reply_limit()
         yield await self._switch("seed", "seed")
         yield await self._switch("temperature", "temperature", temperature=0)
@@ -200,11 +201,11 @@ class Examination:
         called = f"calls at once: {answer.calls}" if answer.calls else "but the model calls no tool"
         return Finding(what, "ok" if answer.calls else "note", f"taken; {called}")
 
-    def _usage(self, answer: Answer) -> Finding:
+    def _usage(self, reported: Any) -> Finding:
         lacking = ", ".join(model for model in self._models if model not in self.settings.llm.prices)
         if lacking and (limit := self.settings.limits.in_money):
             return Finding("usage", "fails", f"{limit} cannot be kept: no price in llm.prices for {lacking}")
-        if not answer.usage:
+        if not reported:
             return Finding("usage", "note", "not reported: what a run costs is unknown")
         if lacking:
             return Finding("usage", "note", f"reported; no price in llm.prices for {lacking}")
