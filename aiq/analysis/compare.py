@@ -11,7 +11,7 @@ from typing import Literal
 
 from aiq.analysis.baselines import Recorded
 from aiq.analysis.run_pairs import RunPair, Scored, Side, Slice, pair_runs, worth
-from aiq.core.base import Record
+from aiq.core.base import Record, grouped
 from aiq.core.reports import Caveat
 from aiq.runs.folder import natural
 from aiq.runs.state import SPEND
@@ -147,17 +147,17 @@ def compare(
     p_values = corrected({(pair.second.label, *place): change.p for pair, place, change in found})
     family = sum(p is not None for p in p_values.values())
     level = LEVEL / max(1, family)  # that the next comparison of this size tests its smallest p-value at
-    changes: dict[str, list[Change]] = {run.label: [] for run in runs}
-    for pair, place, change in found:
-        label = pair.second.label
-        changes[label].append(_change(pair, place, change, p_values[(label, *place)], effect, level))
+    changes = grouped(
+        (label := pair.second.label, _change(pair, place, change, p_values[label, *place], effect, level))
+        for pair, place, change in found
+    )
     return Comparison(
         judges=judges,
         runs=tuple(_run(run) for run in runs),
         leading=tuple(dict.fromkeys(name for pair in pairs for name in pair.leading)),
         family=family,
         forced=obstacles,
-        pairs=tuple(_pair(pair, changes[pair.second.label]) for pair in pairs),
+        pairs=tuple(_pair(pair, changes.get(pair.second.label, ())) for pair in pairs),
     )
 
 

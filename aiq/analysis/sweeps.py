@@ -170,12 +170,11 @@ class _Evaluation:
         shown = [(a.number, b.number, "neighbour", name) for name in self._leading for a, b in pairs]
         if self._metric is not None and (best := self._best(self._metric)) is not None:
             shown += [(best, p.number, "best", self._metric) for p in self._points if p.number != best]
-        found: dict[Places, Difference] = {}
-        for first, second, _, name in shown:
-            if (
-                change := difference(self._metrics[name], self._scores[name][first], self._scores[name][second])
-            ) is not None:
-                found[first, second, name] = change
+        found = {
+            (first, second, name): change
+            for first, second, _, name in shown
+            if (change := difference(self._metrics[name], self._scores[name][first], self._scores[name][second]))
+        }
         p_values, family = self._corrected(found)
         kept = [
             PointDifference(point=second, against=first, kind=kind, metric=name, difference=found[key], p=p_values[key])

@@ -187,25 +187,23 @@ async def open_resources(
             opened.push_async_callback(stack.stop)
             port = await stack.start()
         forms = Forms(recorder.about.get("structured"))
-        over, replayed = recorder.transport, recorder.replays
-        others = settings.web.max_connections
         client = await opened.enter_async_context(
             open_client(
                 settings.llm,
                 offline_port=port,
                 forms=forms,
-                over=over,
-                replayed=replayed,
-                others=others,
+                over=recorder.transport,
+                replayed=recorder.replays,
+                others=settings.web.max_connections,
                 share=1 / settings.shard.of if settings.shard else 1.0,
             )
         )
         models = RunModels(settings.llm, client)
         if not recorder.replays:
             await models.check()
-        web = build_web(settings, client, over)
+        web = build_web(settings, client, recorder.transport)
         open_web = settings.model_copy(update={"web": settings.web.model_copy(update={"deny": ()})})
-        judges_web = build_web(open_web, client, over) if settings.web.deny else web
+        judges_web = build_web(open_web, client, recorder.transport) if settings.web.deny else web
         await libraries
         tools = await opened.enter_async_context(open_toolbox(settings, web, client, recorder, collections))
         saver = await opened.enter_async_context(open_checkpointer(settings.checkpointer))

@@ -27,13 +27,14 @@ Row = Mapping[str, Any]
 _ALL_JUDGED: Final = LeftOut(failed=0, unjudged=0, not_applicable=0)
 _PLACE: Final = ("run_id", "experiment")
 _SPENT: Final = ("model_calls", "input_tokens", "output_tokens", "tokens", "cost_usd", "unreported_calls")
+_OF_SUMMARY: Final = ("n_samples", "n_attempts", "n_errors")
 _OF_RUN: Final = ("status", "started", "finished", "git_revision", "offline", "clock")
 
 COLUMNS: Final[Mapping[str, Sequence[str]]] = {
     "runs": (
         *(*_PLACE, "folder", *_OF_RUN),
         *("sweep", "dataset", "dataset_fingerprint", "config_hash", "agent_hash"),
-        *("n_samples", "n_attempts", "n_errors", "n_partial"),
+        *(*_OF_SUMMARY, "n_partial"),
         *("run_seconds", "attempt_seconds"),
         *(f"{account}_{name}" for account in ("agent", "judge") for name in _SPENT),
     ),
@@ -118,9 +119,7 @@ class RunFrames:
                 "dataset_fingerprint": manifest.dataset.fingerprint,
                 "config_hash": manifest.hashes.config,
                 "agent_hash": manifest.hashes.agent,
-                "n_samples": summary.n_samples,
-                "n_attempts": summary.n_attempts,
-                "n_errors": summary.n_errors,
+                **{name: getattr(summary, name) for name in _OF_SUMMARY},
                 "n_partial": summary.partial,
                 "run_seconds": summary.timing.run_seconds or None,  # of one that was cut off nobody knows
                 "attempt_seconds": summary.timing.attempt_mean,

@@ -164,8 +164,8 @@ def _keep(path: Path, text: str) -> None:
 
 def update_index(results: Path, lines: Mapping[str, Json]) -> None:
     """Put these runs and sweeps, by their paths below `results`, into the index; runs that are gone leave it."""
-    for name in ("index", "compare"):
-        write_page(results / f"{name}.html", name, {"index": "Results", "compare": "Compare runs"}[name])
+    for name, title in (("index", "Results"), ("compare", "Compare runs")):
+        write_page(results / f"{name}.html", name, title)
     with FileLock(results / SITE / "runs.lock"):
         found = {one["path"]: one for one in data_records(results / SITE / "runs.js")}
         found |= {path: {"path": path, **line} for path, line in lines.items()}

@@ -47,7 +47,6 @@ _AS_IT_IS: Final = {
 
 def of_run(manifest: Manifest, summary: Summary) -> Json:
     """The line of a run in the index."""
-    metrics = _metrics(manifest, summary)
     return {
         "kind": "run",
         "run_id": summary.run_id,
@@ -66,7 +65,7 @@ def of_run(manifest: Manifest, summary: Summary) -> Json:
         "spent": dollars(summary.spent),
         "tokens": summary.spent.total_tokens,
         "sweep": manifest.sweep and {"id": manifest.sweep.id, "job": manifest.sweep.job},
-        "metrics": metrics,
+        "metrics": _metrics(manifest, summary),
         "headline": headline(manifest, summary),
     }
 
@@ -87,13 +86,12 @@ def of_sweep(sweep: Sweep) -> Json:
 
 def of_summary(manifest: Manifest, summary: Summary, reliability: Mapping[str, str], gold: str | None) -> Json:
     """Everything of a run but its samples. `gold`: why there are no accepted answers to see, if there are none."""
-    other = summary.agent_failures
-    metrics = _metrics(manifest, summary)
-    for one in metrics:
+    other, run = summary.agent_failures, of_run(manifest, summary)
+    for one in run["metrics"]:
         one["reliability"] = reliability.get(one["name"])
         excluded = other.metrics.get(one["name"]) if other.failed else None
         one["other"] = excluded and excluded.mean
-    return of_run(manifest, summary) | {
+    return run | {
         "epochs": manifest.config.get("epochs", 1),
         "models": manifest.models,
         "size": manifest.dataset.size,
@@ -107,7 +105,6 @@ def of_summary(manifest: Manifest, summary: Summary, reliability: Mapping[str, s
         "errors": [[count, message] for message, count in summary.failures.items()],
         "judge_errors": list(judge_failures(summary)),
         "caveats": [f"judge {judge}: {caveat}" for judge, caveat in summary.judge_caveats.items()],
-        "metrics": metrics,
         "policy": other.policy,
         "alternative": other.alternative,
         "missing": list(missing_metrics(summary)),

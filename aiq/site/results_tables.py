@@ -10,13 +10,14 @@ from aiq.runs.summary import Summary
 from aiq.site.analysis_tables import comparison_markdown
 from aiq.site.tables import (
     LEFT_OUT_HEADINGS,
+    METRIC_HEADINGS,
     SPEND_HEADINGS,
     Sheet,
     attempts_line,
     cell,
-    interval,
     judge_failures,
     left_out_rows,
+    metric_rows,
     missing_metrics,
     notes,
     replay_note,
@@ -51,7 +52,7 @@ def _sheets(frames: RunFrames, names: Sequence[str]) -> Iterator[Sheet]:
     several = len(names) > 1
     title = f"{len(names)} runs" if several else f"{frames.manifests[0].experiment} {names[0]}"
     tables: Sequence[tuple[str, Sequence[str], Callable[[Summary], Sequence[Sequence[object]]]]] = (
-        ("Metrics", ("metric", "mean", "95 % interval", "n"), _metrics),
+        ("Metrics", METRIC_HEADINGS[:-1], lambda summary: [row[:-1] for row in metric_rows(summary.metrics)]),
         ("Attempts without a judgement", ("metric", *LEFT_OUT_HEADINGS[1:]), left_out_rows),
         ("Spend", SPEND_HEADINGS, spend_rows),
     )
@@ -59,10 +60,6 @@ def _sheets(frames: RunFrames, names: Sequence[str]) -> Iterator[Sheet]:
         runs = zip(names, frames.summaries, strict=True)
         if rows := [[*([name] if several else []), *row] for name, summary in runs for row in rows_of(summary)]:
             yield Sheet([*(["run"] if several else []), *columns], rows, f"{what} of {title}", left=2 if several else 1)
-
-
-def _metrics(summary: Summary) -> list[tuple[object, ...]]:
-    return [(name, one.mean, interval(one), one.n) for name, one in summary.metrics.items()]
 
 
 def _names(manifests: Sequence[Manifest]) -> list[str]:

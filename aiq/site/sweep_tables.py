@@ -24,7 +24,7 @@ def print_begin(sweep: Sweep) -> None:
     points, samples = counted(len(sweep.points), "point"), counted(sweep.samples, "sample")
     rows = [(sweep.short(axis.name), _all_values(axis)) for axis in sweep.axes]
     title = Text(f"sweep {sweep.experiment}/{sweep.sweep_id}: {points} of {samples}")
-    show(title, Sheet(("axis", "values"), rows, left=2), *(Text(line) for line in _resolves(sweep, "should")))
+    show(title, Sheet(("axis", "values"), rows, left=2), *map(Text, _resolves(sweep, "should")))
 
 
 def _all_values(axis: Axis) -> str:
@@ -43,7 +43,7 @@ def _value(axis: Axis, value: str) -> str:
 
 def print_resolves(sweep: Sweep) -> None:
     """After the first point, whose numbers say more."""
-    show(*(Text(line) for line in _resolves(sweep, "by the first point should")))
+    show(*map(Text, _resolves(sweep, "by the first point should")))
 
 
 def _resolves(sweep: Sweep, verb: str) -> Iterator[str]:
@@ -73,9 +73,9 @@ def print_sweep(sweep: Sweep, folder: SweepFolder) -> None:
         ]
         table = Sheet(("axis", "value", "mean", "95 % interval", "n"), rows, left=2)
         parts += [Text(f"main effects: {sweep.metric}, averaged over the other axes"), table, Text()]
-    parts += [Text(line) for line in _apart(sweep)]
-    parts += [Text(line) for line in _resolves(sweep, "can")] if sweep.resolves else []
-    parts += [Text(line) for line in _decision(sweep)] if sweep.metric else []
+    parts += map(Text, _apart(sweep))
+    parts += map(Text, _resolves(sweep, "can")) if sweep.resolves else []
+    parts += map(Text, _decision(sweep)) if sweep.metric else []
     show(
         *parts,
         *(Text(note, style="yellow") for note in sweep_notes(folder, sweep)),

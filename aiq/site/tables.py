@@ -35,6 +35,7 @@ NOTHING_SCORED = "nothing was scored: judge=[] names no judge"
 NOISE_HEADINGS = (
     *("sd", "votes", "orders", "members", "first - swapped", "se of the mean", "of the variance", "judgements"),
 )
+METRIC_HEADINGS = ("metric", "mean", "95 % interval", "n", "estimator")
 SPEND_HEADINGS = ("account", "calls", "input tokens", "output tokens", "cost")
 LEFT_OUT_HEADINGS = ("attempts without a judgement", "failed", "unjudged", "not\napplicable", "bounds of\nthe mean")
 _WIDEST: Final = 1000
@@ -289,10 +290,7 @@ def missing_metrics(summary: Summary) -> Iterator[str]:
 
 
 def _metrics(summary: Summary, reliability: Mapping[str, str]) -> Sheet:
-    headings = ["metric", "mean", "95 % interval", "n", "estimator"]
-    rows: list[list[object]] = [
-        [name, found.mean, interval(found), found.n, found.estimator] for name, found in summary.metrics.items()
-    ]
+    headings, rows = list(METRIC_HEADINGS), [list(row) for row in metric_rows(summary.metrics)]
     if reliability:
         headings.append("judge\nreliability")
         for row in rows:
@@ -305,6 +303,11 @@ def _metrics(summary: Summary, reliability: Mapping[str, str]) -> Sheet:
             other = failures.metrics.get(str(row[0]))
             row.append(other.mean if other else "")
     return Sheet(headings, rows, f"{summary.experiment}  {summary.run_id}")
+
+
+def metric_rows(metrics: Mapping[str, Estimate]) -> list[tuple[object, ...]]:
+    """The cells below METRIC_HEADINGS."""
+    return [(name, found.mean, interval(found), found.n, found.estimator) for name, found in metrics.items()]
 
 
 def left_out_rows(summary: Summary) -> list[tuple[object, ...]]:
