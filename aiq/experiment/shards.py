@@ -88,9 +88,9 @@ async def in_shards(
             error = raised if isinstance(raised, UserError) else RunAborted(str(raised))
         finally:
             seconds = (before.timing.run_seconds if before else 0.0) + time.monotonic() - start
-            state, summary = write_end_of_shards(plan, folder, folder.read_manifest(), before, ended, seconds)
+            state, summary, changed = write_end_of_shards(plan, folder, folder.read_manifest(), ended, seconds)
     exit_code, excesses = state.exit_code(summary.status), state.excesses()
-    return RunOutcome(summary, summary.status, exit_code, excesses, error, changed=summary is not before)
+    return RunOutcome(summary, summary.status, exit_code, excesses, error, changed)
 
 
 async def _all(launcher: Launcher, folder: RunFolder, shards: Sequence[Shard]) -> list[ShardEnd]:
