@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, JsonValue, ValidationError, model_validator
+from pydantic import JsonValue, ValidationError, model_validator
 
 from aiq.core.base import Record
 from aiq.core.errors import UserError
@@ -45,7 +45,7 @@ class Attempt(Record):
     status: AttemptStatus = "completed"
     outcome: Outcome | None = "ok"
     report: str | None = None
-    tags: Mapping[str, str] = Field(default_factory=dict)
+    tags: Mapping[str, str] = {}
     spend: Usage = Usage()
     scores: Mapping[str, float | tuple[float, float] | ScoreStatus]
 

@@ -173,7 +173,7 @@ class _Gate:
                 "settings": [*telling(run)],
                 "agent": run.hashes.agent,
                 "prompt": {name: of for name, of in run.hashes.prompts.items() if name not in run.hashes.judges},
-                "model": {role: model for role, model in run.models.items() if not role.startswith("judge.")},
+                "model": run.agent_models,
                 "clock": run.clock,
             }
             for run in (side.manifest for side in self.pair.sides)

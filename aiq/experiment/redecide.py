@@ -186,8 +186,7 @@ class Redecision:
     def _manifest(self, plan: RunPlan, name: str) -> Manifest:
         """Of a point, which is finished; its models are those of the first run."""
         first = self._first.manifest
-        agents = {role: model for role, model in first.models.items() if not role.startswith("judge.")}
-        rescored = Rescored(run=str(self._first.folder.path), models=agents, overrides=plan.overrides)
+        rescored = Rescored(run=str(self._first.folder.path), models=first.agent_models, overrides=plan.overrides)
         about = {"offline": first.offline, "elsewhere": first.elsewhere, "rescored": rescored, "models": first.models}
         ended = {**about, "status": "finished", "finished": utc_now()}
         return new_manifest(plan, name).model_copy(update=ended)

@@ -48,17 +48,16 @@ def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[RunPlan, Man
     if not state.left():
         raise UserError(f"every judge has scored all reports of {old.path}; change one, e.g. judge.race.votes=3")
     fresh = new_manifest(plan, new_run_id())
-    agents = {role: model for role, model in earlier.models.items() if not role.startswith(JUDGES)}
     origin = {
         "hashes": fresh.hashes.model_copy(update={"agent": earlier.hashes.agent}),
         "offline": fresh.offline or earlier.offline,
         "elsewhere": (
-            *(earlier.elsewhere if earlier.offline else agents),
+            *(earlier.elsewhere if earlier.offline else earlier.agent_models),
             *(() if fresh.offline else (role for role in fresh.models if role.startswith(JUDGES))),
         ),
         "rescored": Rescored(
             run=str(old.path),
-            models=agents,
+            models=earlier.agent_models,
             overrides=_joined(earlier.rescored.overrides if earlier.rescored else earlier.overrides, overrides),
         ),
     }

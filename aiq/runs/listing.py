@@ -118,6 +118,6 @@ def _made_of(manifests: Iterable[Manifest]) -> dict[str, str]:
     names: dict[str, dict[str, None]] = {"agent": {}, "model": {}, "dataset": {}}
     for manifest in manifests:
         names["agent"][manifest.options.get("agent", "")] = None
-        names["model"] |= {model: None for role, model in manifest.models.items() if not role.startswith("judge.")}
+        names["model"] |= dict.fromkeys(manifest.agent_models.values())
         names["dataset"][manifest.dataset.name] = None
     return {what: ", ".join(filter(None, found)) for what, found in names.items()}

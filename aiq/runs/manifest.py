@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import JsonValue, ValidationError
 
 from aiq.core.base import Record
 from aiq.core.errors import UserError
@@ -92,7 +92,7 @@ class Manifest(Record):
     resumed: tuple[Resumption, ...] = ()
     config: Mapping[str, JsonValue]
     overrides: tuple[str, ...]
-    options: Mapping[str, str] = Field(default_factory=dict)
+    options: Mapping[str, str] = {}
     hashes: Hashes
     judges: tuple[JudgeSpec, ...] = ()
     models: Mapping[str, str]
@@ -105,8 +105,8 @@ class Manifest(Record):
     sweep: SweepPlace | None = None
     shard: str | None = None
     rescored: Rescored | None = None
-    counts: Mapping[str, int] = Field(default_factory=dict)
-    structured: Mapping[str, str] = Field(default_factory=dict)
+    counts: Mapping[str, int] = {}
+    structured: Mapping[str, str] = {}
 
     def section(self, name: str, kind: type[SettingsT]) -> SettingsT:
         """A section of the config, validated. Raises UserError where an older version wrote it with other settings."""
@@ -117,6 +117,11 @@ class Manifest(Record):
                 f"run {self.run_id} was made by another version: {describe(error, name)}; "
                 "aiq run resume=DIR takes what is missing from the shipped config"
             ) from None
+
+    @property
+    def agent_models(self) -> dict[str, str]:
+        """Model by role, without those of judges."""
+        return {role: model for role, model in self.models.items() if not role.startswith("judge.")}
 
     def part(self, name: str) -> Mapping[str, Any]:
         """A section of the config as it is; empty where there is none."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import JsonValue
 
 from aiq.core import errors
 from aiq.core.base import Record
@@ -77,19 +77,19 @@ class SampleRow(OfAttempt):
     status: AttemptStatus
     question: str
     turns: tuple[AnsweredTurn, ...] = ()
-    tags: Mapping[str, str] = Field(default_factory=dict)
+    tags: Mapping[str, str] = {}
     report: str | None = None
     raw_report: str | None = None
     route: str | None = None
     outcome: Outcome | None = None
-    extras: Mapping[str, JsonValue] = Field(default_factory=dict)
+    extras: Mapping[str, JsonValue] = {}
     sources: tuple[Source, ...] = ()
     audit: Audit | None = None
     denied: int = 0
-    tools: Mapping[str, Mapping[str, int]] = Field(default_factory=dict)
-    outages: Mapping[str, str] = Field(default_factory=dict)
+    tools: Mapping[str, Mapping[str, int]] = {}
+    outages: Mapping[str, str] = {}
     citation_status: CitationStatus | None = None
-    usage: Mapping[str, Usage] = Field(default_factory=dict)
+    usage: Mapping[str, Usage] = {}
     timing: Timing
     error: RowError | None = None
 
@@ -163,7 +163,7 @@ class ScoreRow(OfAttempt):
     value: float | None = None
     numerator: float | None = None
     denominator: float | None = None
-    detail: Mapping[str, JsonValue] = Field(default_factory=dict)
+    detail: Mapping[str, JsonValue] = {}
     reason: str | None = None  # why the metric is not applicable
     usage: Mapping[str, Usage] | None = None
     error: RowError | None = None

@@ -10,7 +10,7 @@ from operator import itemgetter
 from statistics import fmean, median, variance
 from typing import Any, Literal, get_args
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from aiq.core.base import Record, grouped
 from aiq.core.reports import Caveat, CitationStatus, Metric
@@ -38,7 +38,7 @@ class AccountUsage(Record):
     """An account's spend: the sum, and by role."""
 
     total: Usage = Usage()
-    roles: Mapping[str, Usage] = Field(default_factory=dict)
+    roles: Mapping[str, Usage] = {}
 
 
 class RouteSummary(Record):
@@ -123,19 +123,19 @@ class Summary(Record):
     n_errors: int
     statuses: Mapping[str, int]
     partial: int = 0
-    citation_statuses: Mapping[str, int] = Field(default_factory=dict)
+    citation_statuses: Mapping[str, int] = {}
     metrics: Mapping[str, Estimate]
-    ranges: Mapping[str, tuple[float, float]] = Field(default_factory=dict)
+    ranges: Mapping[str, tuple[float, float]] = {}
     unavailable: Mapping[str, str]
-    left_out: Mapping[str, LeftOut] = Field(default_factory=dict)
+    left_out: Mapping[str, LeftOut] = {}
     agent_failures: FailurePolicy
-    failures: Mapping[str, int] = Field(default_factory=dict)
+    failures: Mapping[str, int] = {}
     denied: int = 0
-    tools: Mapping[str, Mapping[str, int]] = Field(default_factory=dict)
-    outages: Mapping[str, str] = Field(default_factory=dict)
+    tools: Mapping[str, Mapping[str, int]] = {}
+    outages: Mapping[str, str] = {}
     judge_errors: Mapping[str, JudgeErrors]
-    judge_caveats: Mapping[str, Caveat] = Field(default_factory=dict)
-    judge_noise: Mapping[str, RunNoise] = Field(default_factory=dict)
+    judge_caveats: Mapping[str, Caveat] = {}
+    judge_noise: Mapping[str, RunNoise] = {}
     slices: Mapping[str, Mapping[str, Mapping[str, Estimate]]]
     routes: Mapping[str, RouteSummary]
     usage: Mapping[str, AccountUsage]
