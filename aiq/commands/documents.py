@@ -42,8 +42,7 @@ def _settings(args: Namespace) -> "RunSettings":
 
     settings = settings_from(compose(["name=documents", *args.set]))
     given = {"dir": args.dir, "collection": args.collection, "summarizer": getattr(args, "summarizer", None)}
-    knowledge = settings.knowledge.model_copy(update={name: value for name, value in given.items() if value})
-    return settings.model_copy(update={"knowledge": knowledge})
+    return settings.changed("knowledge", **{name: value for name, value in given.items() if value})
 
 
 def _add(args: Namespace, settings: "RunSettings") -> int:

@@ -45,7 +45,7 @@ async def _tools(settings: "RunSettings") -> list[dict[str, Any]]:
     from aiq.tools.toolbox import build_web, open_toolbox
 
     if settings.cassette.mode != "replay":  # nothing is recorded here
-        settings = settings.model_copy(update={"cassette": settings.cassette.model_copy(update={"mode": "off"})})
+        settings = settings.changed("cassette", mode="off")
     samples = with_documents(
         load(settings.dataset, seed=settings.seed, limit=settings.limit).samples, settings.knowledge
     )

@@ -70,8 +70,7 @@ def _without_cancelled(plan: RunPlan, state: RunState) -> tuple[RunPlan, int]:
     samples = plan.dataset.samples.where(lambda key: key not in over)
     if not (over and samples):
         return plan, 0
-    given = plan.settings.dataset.model_copy(update={"ids": tuple(samples.ids)})
-    settings = plan.settings.model_copy(update={"dataset": given})
+    settings = plan.settings.changed("dataset", ids=tuple(samples.ids))
     return replace(plan, settings=settings, dataset=replace(plan.dataset, samples=samples)), len(over)
 
 

@@ -202,7 +202,7 @@ async def open_resources(
         if not recorder.replays:
             await models.check()
         web = build_web(settings, client, recorder.transport)
-        open_web = settings.model_copy(update={"web": settings.web.model_copy(update={"deny": ()})})
+        open_web = settings.changed("web", deny=())
         judges_web = build_web(open_web, client, recorder.transport) if settings.web.deny else web
         await libraries
         tools = await opened.enter_async_context(open_toolbox(settings, web, client, recorder, collections))

@@ -202,7 +202,7 @@ async def _open(plan: RunPlan, accounts: Sequence[Account], held: AsyncExitStack
     """
     settings, samples, works = plan.settings, plan.dataset.samples, "agent" in accounts
     if not works:
-        settings = settings.model_copy(update={"tools": settings.tools.model_copy(update={"mcp": {}})})
+        settings = settings.changed("tools", mcp={})
     recorder = held.enter_context(open_recorder(settings, accounts))
     resources = await held.enter_async_context(open_resources(settings, collections_of(samples), recorder))
     if works:

@@ -48,8 +48,7 @@ class ServedRun:
         self, settings: RunSettings, overrides: Sequence[str], agents: Agents, resources: Resources, home: Path
     ) -> None:
         self.folder = RunFolder(home / new_run_id())
-        asked = settings.dataset.model_copy(update={"path": str(self.folder.path / QUESTIONS)})
-        settings = settings.model_copy(update={"dataset": asked})
+        settings = settings.changed("dataset", path=str(self.folder.path / QUESTIONS))
         none = Dataset(name=settings.dataset.name, samples=Samples(), fingerprint="", size=0)
         name = agents.names[0]
         agent, options = agents.agent(name, {}), {"agent": name}

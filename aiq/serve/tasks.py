@@ -44,8 +44,7 @@ async def serving(setup: Setup) -> AsyncIterator["Service"]:
     """
     agents, api, home = Agents(setup.agents), setup.api, setup.home
     seconds = setup.run.limits.sample_seconds or api.task_seconds
-    limits = setup.run.limits.model_copy(update={"sample_seconds": seconds})
-    settings = setup.run.model_copy(update={"limits": limits})
+    settings = setup.run.changed("limits", sample_seconds=seconds)
     home.create()
     async with AsyncExitStack() as held:
         held.enter_context(home.lock())
