@@ -107,7 +107,7 @@ def _spec(manifest: Manifest, summary: Summary) -> EvalSpec:
         task_id=manifest.run_id,
         created=manifest.started,
         task=manifest.experiment,
-        task_args=dict(manifest.sweep.axes) if manifest.sweep else {},
+        task_args=dict(manifest.axes),
         solver=str(manifest.options.get("agent") or manifest.part("agent").get("target")),
         model=", ".join(sorted(models)) or "none",
         dataset=EvalDataset(name=manifest.dataset.name, samples=manifest.dataset.samples, shuffled=False),

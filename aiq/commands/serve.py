@@ -78,9 +78,6 @@ def _keys(args: Namespace, home: Path) -> int:
                 raise ConfigError(f"--remove-key {args.remove_key}: there is no such key; aiq serve --keys lists them")
         else:
             for known in store.all_keys():
-                print(f"{known.name}\tmade {known.created}\t${store.spent(known.name):.2f} spent{_of(known.usd)}")
+                most = "" if known.usd is None else f" of ${known.usd:g}"
+                print(f"{known.name}\tmade {known.created}\t${store.spent(known.name):.2f} spent{most}")
     return 0
-
-
-def _of(usd: float | None) -> str:
-    return "" if usd is None else f" of ${usd:g}"

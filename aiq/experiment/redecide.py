@@ -202,7 +202,8 @@ class Redecision:
             if row.turns:
                 yield "an attempt with several turns has decided more than once"
                 continue
-            runs = [run for run in self._runs if self._has(run, row)]
+            others = [(run, run.rows.get(key)) for run in self._runs]
+            runs = [run for run, one in others if one and one.answered and one.sample_hash == row.sample_hash]
             found = agent.redecide([run.attempt(run.rows[key]) for run in runs])
             if isinstance(found, str):
                 yield found
@@ -222,12 +223,6 @@ class Redecision:
                 else:
                     scores += _copied(judge, made, runs[found.branch])
             yield made, scores, found.branch is not None
-
-    @staticmethod
-    def _has(run: RecordedRun, row: SampleRow) -> bool:
-        """Whether the run has an answer to the same question."""
-        other = run.rows.get(row.key)
-        return other is not None and other.answered and other.sample_hash == row.sample_hash
 
     def _unrecorded(self, row: SampleRow, route: str) -> SampleRow:
         """An attempt without a report, which spends what the recorded ones of its route do on average."""

@@ -103,7 +103,7 @@ class RunFrames:
         from pandas import DataFrame
 
         found = list(rows)
-        axes = {f"axis.{axis}": None for manifest in self.manifests for axis in _axes(manifest)}
+        axes = {f"axis.{axis}": None for manifest in self.manifests for axis in manifest.axes}
         tags = sorted({column for row in found for column in row if column.startswith("tag.")})
         frame = DataFrame(found, columns=[*COLUMNS[name], *axes, *tags])
         return frame.astype(dict.fromkeys(_MAY_LACK & set(COLUMNS[name]), float))
@@ -200,12 +200,8 @@ def load_runs(*runs: str | Path, results: str | Path = "results") -> RunFrames:
 
 
 def _place(manifest: Manifest) -> dict[str, Any]:
-    axes = {f"axis.{name}": value for name, value in _axes(manifest).items()}
+    axes = {f"axis.{name}": value for name, value in manifest.axes.items()}
     return {"run_id": manifest.run_id, "experiment": manifest.experiment, **axes}
-
-
-def _axes(manifest: Manifest) -> Mapping[str, str]:
-    return manifest.sweep.axes if manifest.sweep else {}
 
 
 def _estimates(summary: Summary) -> Iterator[tuple[str | None, str | None, str, Estimate]]:

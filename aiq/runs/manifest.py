@@ -119,6 +119,11 @@ class Manifest(Record):
             ) from None
 
     @property
+    def axes(self) -> Mapping[str, str]:
+        """Its values on the axes of its sweep."""
+        return self.sweep.axes if self.sweep else {}
+
+    @property
     def agent_models(self) -> dict[str, str]:
         """Model by role, without those of judges."""
         return {role: model for role, model in self.models.items() if not role.startswith("judge.")}

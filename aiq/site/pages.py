@@ -131,7 +131,7 @@ def write_run(folder: RunFolder, samples: Samples | None = None) -> Path:
     table = Table()
     _write_samples(folder, manifest, known, table)
     reliability, _ = reliabilities(folder, summary.metrics)
-    plots = run_plots(summary, table, records.headline(manifest, summary))
+    plots = dict(run_plots(summary, table, records.headline(manifest, summary)))
     replace(site / "plots.js", (data_line({"name": name, **plot.record}) for name, plot in plots.items()))
     shown = records.of_summary(manifest, summary, reliability, gold)
     replace(site / "summary.js", table.beside({"format": FORMAT, **shown, "plots": [*plots]}))

@@ -64,8 +64,8 @@ def _sheets(frames: RunFrames, names: Sequence[str]) -> Iterator[Sheet]:
 
 def _names(manifests: Sequence[Manifest]) -> list[str]:
     """How the runs are told apart: by their values on the axes of a sweep, or else by experiment, or else by id."""
-    axes = [manifest.sweep.axes if manifest.sweep else {} for manifest in manifests]
-    values = [", ".join(f"{name.rpartition('.')[2]}={value}" for name, value in one.items()) for one in axes]
+    axes = (manifest.axes.items() for manifest in manifests)
+    values = [", ".join(f"{name.rpartition('.')[2]}={value}" for name, value in one) for one in axes]
     if all(values) and len(set(values)) == len(values):
         return values
     if len(manifests) > 1 and len({manifest.experiment for manifest in manifests}) == len(manifests):

@@ -22,12 +22,8 @@ _OWN: Final = ("wrong", "failed", "limit", "cancelled")
 _CURVE: Final = 16  # points of a band's edge
 
 
-def run_plots(summary: Summary, rows: Rows, headline: Sequence[str]) -> dict[str, Plot]:
-    """By name; `headline`: the metrics that stand for the others, the first one in front."""
-    return dict(_plots(summary, rows, headline))
-
-
-def _plots(summary: Summary, rows: Rows, headline: Sequence[str]) -> Iterator[tuple[str, Plot]]:
+def run_plots(summary: Summary, rows: Rows, headline: Sequence[str]) -> Iterator[tuple[str, Plot]]:
+    """Each with its name; `headline`: the metrics that stand for the others, the first one in front."""
     for number, (title, found) in enumerate(_by_range(summary)):
         yield f"score-{number}", forest(title, found, summary.ranges.get(next(iter(found))))
     ways = _ways(rows, headline, summary)
