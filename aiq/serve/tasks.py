@@ -14,8 +14,7 @@ from pydantic import JsonValue
 
 from aiq.core.errors import ConfigError, UserError
 from aiq.core.events import Event, ModelCalled
-from aiq.core.samples import Question, Sample
-from aiq.experiment.plan import with_documents
+from aiq.experiment.plan import blank_question
 from aiq.experiment.resources import open_resources
 from aiq.runs.journal import read_lines
 from aiq.runs.reader import row_at
@@ -53,14 +52,13 @@ async def serving(setup: Setup) -> AsyncIterator["Service"]:
         if not store.all_keys() and not is_loopback(api.host):
             why = "is reached from elsewhere, so it needs keys; make one with aiq serve --add-key NAME"
             raise ConfigError(f"serve.host={api.host} {why}")
-        blank = Question(text="", collection_name=settings.knowledge.collection)
-        (sample,) = with_documents((Sample(id="task", question=blank),), settings.knowledge)
+        blank = blank_question(settings.knowledge)
         resources = await held.enter_async_context(open_resources(settings))
         agents.check(resources.tools)
         end_cut_off(home.path)
         run = ServedRun(settings, setup.overrides, agents, resources, home.path)
         held.callback(run.close)
-        attempts = Attempts(agents, settings, run, resources, sample.question, live=setup.live)
+        attempts = Attempts(agents, settings, run, resources, blank, live=setup.live)
         service = Service(agents, api, store, run, attempts)
         held.push_async_callback(service.stop)
         service.start(settings.runner.concurrency)
