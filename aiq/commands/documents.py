@@ -62,20 +62,13 @@ def _add(args: Namespace, settings: "RunSettings") -> int:
 
 async def _summarise(collection: "Collection", settings: "RunSettings") -> str:
     """Summaries by the model; what they cost in calls and tokens."""
-    from aiq.core.events import EventLog
     from aiq.core.samples import SampleKey
-    from aiq.core.session import ApprovingUser
     from aiq.experiment.resources import open_resources
     from aiq.site.tables import dollars
     from aiq.tools.knowledge.summaries import by_model
 
     async with open_resources(settings) as resources:
-        session = resources.session(
-            settings,
-            key=SampleKey("documents", 1),
-            user=ApprovingUser(),
-            events=EventLog(lambda event: None),
-        )
+        session = resources.session(settings, key=SampleKey("documents", 1))
         try:
             with session.bind():
                 done = await collection.summarise(by_model, settings.knowledge.summary_chars)

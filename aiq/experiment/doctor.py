@@ -15,12 +15,11 @@ from pydantic import BaseModel
 
 from aiq.agents.toolkit.structured import read_object, schema_of
 from aiq.core.errors import AiqError
-from aiq.core.events import EventLog
 from aiq.core.llm_settings import Price
 from aiq.core.models import retrying
 from aiq.core.run_settings import RunSettings
 from aiq.core.samples import SampleKey
-from aiq.core.session import ApprovingUser, Session
+from aiq.core.session import Session
 from aiq.experiment.resources import open_resources
 from aiq.llm.calls import ROLE
 from aiq.llm.models import NO_KEY, read_key
@@ -94,9 +93,7 @@ async def examine(settings: RunSettings) -> AsyncIterator[Finding]:
     try:
         async with open_resources(settings) as resources:
             yield Finding("endpoint, key", "ok", f"{settings.llm.base_url} answers")
-            events = EventLog(lambda event: None)
-            own = {"key": SampleKey(_ROLE, 1), "user": ApprovingUser(), "limits": settings.limits.of_run()}
-            session = resources.session(settings, events=events, **own)
+            session = resources.session(settings, key=SampleKey(_ROLE, 1), limits=settings.limits.of_run())
             with session.bind(), retrying(1):
                 async for finding in Examination(settings, resources.port).findings():
                     yield finding

@@ -17,11 +17,12 @@ from urllib.parse import urlsplit
 from aiq.cassettes.recorder import Recorder
 from aiq.core import plugins
 from aiq.core.errors import ConfigError, RunAborted, say
+from aiq.core.events import EventLog
 from aiq.core.files import resolve
 from aiq.core.llm_settings import LlmSettings
 from aiq.core.models import Models
 from aiq.core.run_settings import CheckpointerSettings, RunSettings, TelemetrySettings
-from aiq.core.session import Session
+from aiq.core.session import ApprovingUser, Session
 from aiq.core.tools import Toolbox, Web
 from aiq.experiment.memory_store import BUSY_SECONDS, lent_store
 from aiq.experiment.recording import open_recorder
@@ -146,7 +147,10 @@ class Resources:
     port: int | None
 
     def session(self, settings: RunSettings, **own: Any) -> Session:
-        """A session with what is lent and what the settings say; `own` are its other fields, or other values."""
+        """A session with what is lent and what the settings say; `own` are its other fields, or other values.
+
+        Else nobody hears its events, and its user approves.
+        """
         from aiq.citations.registry import SourceRegistry
 
         fields = {
@@ -155,6 +159,8 @@ class Resources:
             "limits": settings.limits,
             "citations": settings.citations,
             "sources": SourceRegistry(),
+            "events": EventLog(lambda event: None),
+            "user": ApprovingUser(),
             "models": self.models,
             "tools": self.tools,
             "web": self.web,

@@ -94,7 +94,6 @@ class Sessions:
                 key=row.key,
                 attempt=row.attempt,
                 web=self._pages,
-                user=ApprovingUser(),
                 limits=self._settings.limits.of_run(),
                 events=events,
                 answers=answers,

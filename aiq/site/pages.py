@@ -27,7 +27,6 @@ from aiq.runs.folder import MANIFEST, SWEEP_FILE, RunFolder
 from aiq.runs.journal import unwritable, whole_lines, writable
 from aiq.runs.manifest import Manifest
 from aiq.runs.reader import attempts_in_order, read_dataset, summary_of
-from aiq.runs.sweeps import Sweep, SweepFolder
 from aiq.site import records
 from aiq.site.markdown import Json, environment
 from aiq.site.run_plots import run_plots
@@ -171,13 +170,6 @@ def update_index(results: Path, lines: Mapping[str, Json]) -> None:
         found |= {path: {"path": path, **line} for path, line in lines.items()}
         kept = (one for path, one in found.items() if (results / path).is_dir())
         replace(results / SITE / "runs.js", map(data_line, kept))
-
-
-def sweep_written(folder: SweepFolder, sweep: Sweep) -> None:
-    """Put a sweep into the index, and what its page shares with others where that can find it."""
-    results = folder.path.absolute().parent.parent
-    write_shared(results)
-    update_index(results, {place(folder.path): {"stamp": stamp(folder.path), **records.of_sweep(sweep)}})
 
 
 def place(folder: Path) -> str:

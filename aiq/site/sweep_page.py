@@ -13,8 +13,9 @@ from aiq.core.text import counted
 from aiq.core.usage import SpendName
 from aiq.runs.sweeps import Axis, Point, Sweep, SweepFolder
 from aiq.site.markdown import environment
-from aiq.site.pages import SITE, data_line, place, replace, sweep_written
+from aiq.site.pages import SITE, data_line, place, replace, stamp, update_index, write_shared
 from aiq.site.plots import Dot, Line, Plot, Role, curve, heat_map, ladder, readable, trade_off
+from aiq.site.records import of_sweep
 from aiq.site.sweep_tables import recommendation_lines, sweep_notes
 from aiq.site.tables import interval, p_value, star
 from aiq.stats.estimates import Estimate
@@ -58,7 +59,9 @@ def write_sweep_page(folder: SweepFolder, sweep: Sweep) -> Path:
     specs = "".join(data_line({"name": names[id(plot)], "spec": plot.spec}) for plot in plots)
     replace(folder.path / SITE / "plots.js", specs)
     replace(folder.page_path, page)
-    sweep_written(folder, sweep)
+    results = folder.path.absolute().parent.parent
+    write_shared(results)
+    update_index(results, {place(folder.path): {"stamp": stamp(folder.path), **of_sweep(sweep)}})
     return folder.page_path
 
 
