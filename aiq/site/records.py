@@ -136,7 +136,7 @@ def of_summary(manifest: Manifest, summary: Summary, reliability: Mapping[str, s
 
 def of_attempt(row: SampleRow, scores: Iterable[ScoreRow]) -> Json:
     """What the table of samples has of an attempt: a value for each of its columns."""
-    scores = list(scores)
+    scores, question = list(scores), " ".join(row.question.split())
     failing = sorted({score.judge for score in scores if score.status == "error"})
     return {
         "id": row.sample_id,
@@ -148,15 +148,11 @@ def of_attempt(row: SampleRow, scores: Iterable[ScoreRow]) -> Json:
         "seconds": row.timing.seconds,
         "tokens": row.spent.total_tokens,
         "citations": row.citation_status or "",
-        "question": _beginning(" ".join(row.question.split())),
+        "question": question if len(question) <= QUESTION else f"{question[:QUESTION]}\u2026",
         "error": str(row.error) if row.error else "",
         "unjudged": failing,
         "scores": {score.metric: score.number for score in scores},
     }
-
-
-def _beginning(text: str) -> str:
-    return text if len(text) <= QUESTION else f"{text[:QUESTION]}\u2026"
 
 
 def of_sample(row: SampleRow, scores: Iterable[ScoreRow], sample: Sample | None, manifest: Manifest) -> Json:
