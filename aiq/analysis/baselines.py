@@ -266,11 +266,6 @@ def find_recorded(name: str, results: str) -> Recorded:
     return find_run(name, results)
 
 
-def recorded_state(run: Recorded) -> RunState:
-    """The rows of a run or a baseline."""
-    return run.state if isinstance(run, BaselineFile) else read_state(run)
-
-
 def report_digests(run: Recorded) -> dict[SampleKey, str | None]:
     """First 16 hex digits of the SHA-256 of each report."""
     if isinstance(run, BaselineFile):

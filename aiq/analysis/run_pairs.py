@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from aiq.analysis.baselines import Recorded, differing, recorded_state, report_digests
+from aiq.analysis.baselines import BaselineFile, Recorded, differing, report_digests
 from aiq.core.errors import UserError
 from aiq.core.reports import Metric
 from aiq.core.samples import SampleKey
 from aiq.core.text import counted, some
 from aiq.runs.folder import not_finished
 from aiq.runs.manifest import FailureRule, JudgeSpec, Manifest
+from aiq.runs.reader import read_state
 from aiq.runs.state import AttemptState, RunState
 from aiq.runs.summary import MOST_SLICES, Summary, estimate
 from aiq.stats.estimates import Pairs, passes
@@ -55,7 +56,7 @@ class Side:
 
     @cached_property
     def state(self) -> RunState:
-        return recorded_state(self.folder)
+        return self.folder.state if isinstance(self.folder, BaselineFile) else read_state(self.folder)
 
     @cached_property
     def samples(self) -> dict[str, AttemptState]:

@@ -169,7 +169,7 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
         status=manifest.status,
         offline=manifest.offline,
         elsewhere=manifest.elsewhere,
-        n_samples=sum(1 for _ in groupby(map(figures.sample, figures.places))),
+        n_samples=sum(1 for _ in groupby(state.spec.keys[place].sample_id for place in figures.places)),
         n_attempts=len(figures.places),
         n_errors=statuses.get("failed", 0),
         statuses=statuses,
@@ -225,9 +225,6 @@ class _Figures:
         self._found = {name: _Found(self.scores(name)) for name in state.spec.metrics}
         self._failed = any(found.statuses["agent_failed"] for found in self._found.values())
         self._whole: dict[FailureRule, Mapping[str, Estimate]] = {}
-
-    def sample(self, place: int) -> str:
-        return self._state.spec.keys[place].sample_id
 
     def scores(self, metric: str) -> Iterator[tuple[int, ScoreState | None]]:
         return ((place, self._state.score_at(place, metric)) for place in self.places)

@@ -116,8 +116,3 @@ def environment() -> Any:
     found.filters["trusted"] = Markup
     found.tests["web_link"] = is_web_link
     return found
-
-
-def style(*names: str) -> str:
-    """Style sheets of `static/` and `templates/` as one."""
-    return "\n".join((TEMPLATES.parent / name).read_text(encoding="utf-8") for name in names)
