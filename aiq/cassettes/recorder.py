@@ -168,10 +168,6 @@ class Recorder:
         """These did not go through the session either."""
         self._guard.connections.update(connections)
 
-    def stop(self) -> None:
-        """Keep nothing from now on: what is under way is being cancelled."""
-        self.stopping = True
-
     def finish(self, *, from_start: bool = True) -> None:
         """All work is done. If this run did it `from_start` to end, what it did not ask for is of no use.
 

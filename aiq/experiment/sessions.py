@@ -127,7 +127,7 @@ class Sessions:
 
     def stop(self) -> None:
         """What is under way is being cancelled: no recording keeps how that ends."""
-        self._recorder.stop()
+        self._recorder.stopping = True
 
     def close(self) -> None:
         for files in (self._events, self._pages, self._answers):

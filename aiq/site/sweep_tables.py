@@ -75,7 +75,10 @@ def print_sweep(sweep: Sweep, folder: SweepFolder) -> None:
         parts += [Text(f"main effects: {sweep.metric}, averaged over the other axes"), table, Text()]
     parts += map(Text, _apart(sweep))
     parts += map(Text, _resolves(sweep, "can")) if sweep.resolves else []
-    parts += map(Text, _decision(sweep)) if sweep.metric else []
+    if sweep.metric and sweep.spend and sweep.front:
+        front, spent = ", ".join(map(str, sweep.front)), SPEND_WORDS[sweep.spend]
+        parts.append(Text(f"no other point is better in {sweep.metric} and no dearer in {spent}: {front}"))
+    parts += map(Text, recommendation_lines(sweep)) if sweep.metric else []
     show(
         *parts,
         *(Text(note, style="yellow") for note in sweep_notes(folder, sweep)),
@@ -111,13 +114,6 @@ def recommendation_lines(sweep: Sweep) -> Iterator[str]:
     rest = sweep.samples - found.n
     lost = f"; {counted(rest, 'sample')} that not all of them have scored left out" if rest else ""
     yield f"over {counted(found.n, 'sample')} that all points have scored{lost}"
-
-
-def _decision(sweep: Sweep) -> Iterator[str]:
-    if sweep.spend is not None and sweep.front:
-        front = ", ".join(map(str, sweep.front))
-        yield f"no other point is better in {sweep.metric} and no dearer in {SPEND_WORDS[sweep.spend]}: {front}"
-    yield from recommendation_lines(sweep)
 
 
 def _points(sweep: Sweep) -> Sheet:

@@ -167,9 +167,7 @@ def _model_called(event: EventData, short: Shorten) -> Iterator[Line]:
 
 
 def _body(value: Any, short: Shorten) -> str:
-    if not value:
-        return ""
-    return short(outlined(value))
+    return short(outlined(value)) if value else ""
 
 
 def _report(row: SampleRow) -> Iterator[RenderableType]:
