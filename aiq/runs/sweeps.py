@@ -13,17 +13,7 @@ from aiq.core.base import Record
 from aiq.core.errors import UserError
 from aiq.core.run_settings import Strategy
 from aiq.core.usage import SpendName
-from aiq.runs.folder import (
-    LATEST,
-    MANIFEST,
-    SWEEP_FILE,
-    Folder,
-    RunFolder,
-    newest,
-    places,
-    read_record,
-    write_whole,
-)
+from aiq.runs.folder import LATEST, MANIFEST, SWEEP_FILE, Folder, RunFolder, newest, places, read_record, write_whole
 from aiq.stats.estimates import Difference, Estimate
 
 COUNTED: Final[tuple[SpendName, ...]] = ("cost_usd", "tokens", "calls")
