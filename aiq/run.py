@@ -233,8 +233,7 @@ def plan_of(
         refuse_axes(config, overrides)
     settings = as_recorded(compose.settings_from(config), place.job if place else None)
     if dry:
-        without = settings.knowledge.model_copy(update={"documents": (), "collection": None})
-        settings = settings.model_copy(update={"knowledge": without})
+        settings = settings.changed("knowledge", documents=(), collection=None)
     if settings.judge_reliability is not None:
         read_calibration(resolve(settings.judge_reliability))
     plan = make_plan(settings, overrides, place, options)

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, JsonValue, ValidationError, model_validator
+from pydantic import JsonValue, ValidationError, model_validator
 
 from aiq.core.base import Record
 from aiq.core.errors import UserError
@@ -45,7 +45,7 @@ class Attempt(Record):
     status: AttemptStatus = "completed"
     outcome: Outcome | None = "ok"
     report: str | None = None
-    tags: Mapping[str, str] = Field(default_factory=dict)
+    tags: Mapping[str, str] = {}
     spend: Usage = Usage()
     scores: Mapping[str, float | tuple[float, float] | ScoreStatus]
 
@@ -252,10 +252,6 @@ class BaselineFile:
         return state
 
     def read_summary(self) -> Summary:
-        return self._summary
-
-    @cached_property
-    def _summary(self) -> Summary:
         return summarise(self.read_manifest(), self.state, 0.0)
 
 
@@ -268,11 +264,6 @@ def find_recorded(name: str, results: str) -> Recorded:
     if name.endswith(".json"):
         return BaselineFile(Path(name))
     return find_run(name, results)
-
-
-def recorded_state(run: Recorded) -> RunState:
-    """The rows of a run or a baseline."""
-    return run.state if isinstance(run, BaselineFile) else read_state(run)
 
 
 def report_digests(run: Recorded) -> dict[SampleKey, str | None]:

@@ -10,8 +10,6 @@ from pathlib import Path
 from statistics import NormalDist, fmean
 from typing import Final, TypeVar
 
-from pydantic import JsonValue
-
 from aiq.analysis.calibration_claims import judge_claims
 from aiq.analysis.calibration_inputs import Label, MetricScores, ReportSet, read_labels, read_reports
 from aiq.analysis.reliability import (
@@ -28,11 +26,13 @@ from aiq.analysis.reliability import (
     PerturbationFigures,
     Repeatability,
 )
+from aiq.core.base import grouped
 from aiq.core.errors import UserError
 from aiq.core.files import find, resolve
 from aiq.datasets.deep_research_bench import places
 from aiq.datasets.perturbed import UNPERTURBED
 from aiq.runs.folder import RunFolder
+from aiq.runs.manifest import Manifest
 from aiq.stats.agreement import Measure, accuracy, alpha_interval, alpha_nominal, jackknife95, kappa, kendall, spearman
 from aiq.stats.estimates import Difference, paired_means
 
@@ -65,7 +65,7 @@ def calibrate(folders: Sequence[RunFolder], labels: Path | None = None) -> Calib
     compared, unmatched = _against_labels(given, reports) if given else ((), 0)
     judged = [MetricCalibration(one, reports) for one in reports.scored] if reports.perturbations else []
     agreement, alpha = _between_judges(judged, reports)
-    identical = all(judged_against_itself(manifest.config) for manifest in manifests)
+    identical = all(map(judged_against_itself, manifests))
     metrics = tuple(one.reliability(identical=identical) for one in judged)
     return Calibration(
         runs=tuple(manifest.run_id for manifest in manifests),
@@ -79,12 +79,10 @@ def calibrate(folders: Sequence[RunFolder], labels: Path | None = None) -> Calib
     )
 
 
-def judged_against_itself(config: Mapping[str, JsonValue]) -> bool:
+def judged_against_itself(manifest: Manifest) -> bool:
     """Whether the agent gives the very reports that are the dataset's references."""
-    agent, dataset = config.get("agent"), config.get("dataset")
-    if not isinstance(agent, Mapping) or not isinstance(dataset, Mapping):
-        return False
-    given, references = agent.get("path"), dataset.get("references")
+    dataset = manifest.part("dataset")
+    given, references = manifest.part("agent").get("path"), dataset.get("references")
     if references is None and isinstance(folder := dataset.get("path"), str):
         references = str(find(resolve(folder), *places("reference")))
     if not isinstance(given, str) or not isinstance(references, str):
@@ -307,9 +305,7 @@ def _against_labels(labels: Sequence[Label], reports: ReportSet) -> tuple[tuple[
 def _label_agreement(scored: MetricScores, labels: Sequence[Label], reports: ReportSet) -> LabelAgreement:
     """Several labels of a sample are taken as their mean; they are values of the metric, whichever is the better."""
     sign = 1 if scored.metric.higher_is_better else -1
-    given: dict[str, list[float]] = {}
-    for label in labels:
-        given.setdefault(label.sample, []).append(label.value)
+    given = grouped((label.sample, label.value) for label in labels)
     pairs = reports.clusters({sample: (fmean(of), sign * scored.means[sample]) for sample, of in given.items()})
     binary = all(value in (0.0, 1.0) for cluster in pairs for pair in cluster for value in pair)
     return LabelAgreement(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 from aiq.analysis.reliability import CONTROLS, Claim, JudgeClaims, MetricReliability
+from aiq.core.base import grouped
 from aiq.stats.estimates import Difference
 from aiq.stats.power import samples_needed
 from aiq.stats.significance import LEVEL, corrected
@@ -15,10 +16,7 @@ FEWEST_TASKS: Final = 6
 
 def judge_claims(metrics: Sequence[MetricReliability]) -> tuple[JudgeClaims, ...]:
     """Judge by judge, in the order of the metrics."""
-    by_judge: dict[str, list[MetricReliability]] = {}
-    for metric in metrics:
-        by_judge.setdefault(metric.judge_hash, []).append(metric)
-    return tuple(map(_of_judge, by_judge.values()))
+    return tuple(map(_of_judge, grouped((metric.judge_hash, metric) for metric in metrics).values()))
 
 
 def _of_judge(metrics: Sequence[MetricReliability]) -> JudgeClaims:

@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Final, NamedTuple, TypeVar
 
+from aiq.core.base import grouped
 from aiq.core.errors import DatasetError, UserError
 from aiq.core.files import Files, Row, read_rows
 from aiq.core.reports import Metric
@@ -44,9 +45,8 @@ class MetricScores:
         """A run's scores; of a judge that is asked once a run, one of each report: the mean of its copies."""
         values: dict[str, list[float]] = defaultdict(list)
         for row in rows:
-            value = row.numerator / row.denominator if row.numerator is not None and row.denominator else row.value
-            if value is not None:
-                values[row.sample_id].append(value if self.metric.higher_is_better else -value)
+            if row.number is not None:
+                values[row.sample_id].append(row.number if self.metric.higher_is_better else -row.number)
             noise = row.detail.get(NOISE)
             gap = noise.get("order_gap") if isinstance(noise, Mapping) else None
             if isinstance(gap, int | float):
@@ -87,18 +87,12 @@ class ReportSet:
 
     def by_task(self, perturbation: str) -> dict[str, list[str]]:
         """Samples of a perturbation by task, by severity upwards."""
-        found: dict[str, list[str]] = {}
-        for sample, how in sorted(self.perturbed.items(), key=lambda item: item[1].severity):
-            if how.perturbation == perturbation:
-                found.setdefault(how.base, []).append(sample)
-        return found
+        by_severity = sorted(self.perturbed.items(), key=lambda item: item[1].severity)
+        return grouped((how.base, sample) for sample, how in by_severity if how.perturbation == perturbation)
 
     def clusters(self, values: Mapping[str, T]) -> list[list[T]]:
         """What there is of each task, of values by sample."""
-        found: dict[str, list[T]] = {}
-        for sample, value in values.items():
-            found.setdefault(self.tasks[sample], []).append(value)
-        return list(found.values())
+        return list(grouped((self.tasks[sample], value) for sample, value in values.items()).values())
 
     def original(self, sample: str) -> str:
         """The report of the same task as it was."""
@@ -125,12 +119,9 @@ def read_reports(folders: Sequence[RunFolder]) -> ReportSet:
                 perturbed[row.sample_id] = how
             if row.report is not None:
                 lengths[row.sample_id] = len(row.report)
-        of_run: dict[tuple[str, str], list[ScoreRow]] = {}
-        for _, rows in sorted(read_scores(folder, samples).items()):
-            for score in rows:
-                if score.metric in declared and score.status == "scored":
-                    of_run.setdefault((score.metric, score.judge_hash), []).append(score)
-        for key, found in of_run.items():
+        rows = (score for _, scores in sorted(read_scores(folder, samples).items()) for score in scores)
+        counting = (score for score in rows if score.metric in declared and score.status == "scored")
+        for key, found in grouped(((score.metric, score.judge_hash), score) for score in counting).items():
             first = found[0]
             of_judge = MetricScores(declared[first.metric], first.judge, first.judge_hash, first.judge_model)
             scored.setdefault(key, of_judge).add(found)

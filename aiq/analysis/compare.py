@@ -11,11 +11,11 @@ from typing import Literal
 
 from aiq.analysis.baselines import Recorded
 from aiq.analysis.run_pairs import RunPair, Scored, Side, Slice, pair_runs, worth
-from aiq.core.base import Record
+from aiq.core.base import Record, grouped
 from aiq.core.reports import Caveat
 from aiq.runs.folder import natural
 from aiq.runs.state import SPEND
-from aiq.runs.summary import difference
+from aiq.runs.summary import by_sample, difference
 from aiq.stats.estimates import Difference, ratio_estimate
 from aiq.stats.intervals import Interval
 from aiq.stats.power import samples_needed
@@ -147,17 +147,17 @@ def compare(
     p_values = corrected({(pair.second.label, *place): change.p for pair, place, change in found})
     family = sum(p is not None for p in p_values.values())
     level = LEVEL / max(1, family)  # that the next comparison of this size tests its smallest p-value at
-    changes: dict[str, list[Change]] = {run.label: [] for run in runs}
-    for pair, place, change in found:
-        label = pair.second.label
-        changes[label].append(_change(pair, place, change, p_values[(label, *place)], effect, level))
+    changes = grouped(
+        (label := pair.second.label, _change(pair, place, change, p_values[label, *place], effect, level))
+        for pair, place, change in found
+    )
     return Comparison(
         judges=judges,
         runs=tuple(_run(run) for run in runs),
         leading=tuple(dict.fromkeys(name for pair in pairs for name in pair.leading)),
         family=family,
         forced=obstacles,
-        pairs=tuple(_pair(pair, changes[pair.second.label]) for pair in pairs),
+        pairs=tuple(_pair(pair, changes.get(pair.second.label, ())) for pair in pairs),
     )
 
 
@@ -240,14 +240,7 @@ def _verdict(found: Difference, p: float | None, *, judging: bool, higher_is_bet
 
 def moved_samples(scored: Scored, *, judging: bool = False) -> Moved:
     """The samples of a metric that changed."""
-    old, new = (
-        {
-            sample: sum(x for x, _ in epochs) / total
-            for sample, epochs in run.items()
-            if (total := sum(y for _, y in epochs))
-        }
-        for run in (scored.first, scored.second)
-    )
+    old, new = map(by_sample, (scored.first, scored.second))
     shifts = {sample: new[sample] - old[sample] for sample in old if sample in new}
     shifts = dict(sorted(shifts.items(), key=lambda item: (-abs(item[1]), natural(item[0]))))
     rises, falls = ({sample: by for sample, by in shifts.items() if by * sign > 1e-9} for sign in (1, -1))
@@ -259,8 +252,7 @@ def moved_samples(scored: Scored, *, judging: bool = False) -> Moved:
 def _spend(pair: RunPair) -> Iterator[SpendRatio]:
     """Nothing for what is not known, as a cost without a price, and what both have none of."""
     for name in SPEND:
-        runs = zip((pair.first, pair.second), pair.keys, strict=True)
-        before, after = (run.state.spend_by_sample(name, keys) for run, keys in runs)
+        before, after = (state.spend_by_sample(name, keys) for state, keys in pair.states)
         if before.keys() == after.keys() and any((*before.values(), *after.values())):
             yield _ratio(name.removesuffix("_usd"), before, after)
 

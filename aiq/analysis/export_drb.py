@@ -58,9 +58,7 @@ def export(folder: RunFolder, out: Path, name: str, *, epoch: int = 1) -> tuple[
 
 def _check_dataset(folder: RunFolder) -> None:
     manifest = folder.read_manifest()
-    dataset = manifest.config.get("dataset")
-    target = dataset.get("target") if isinstance(dataset, Mapping) else None
-    made = plugins.load(str(target), "dataset.target")
+    made = plugins.load(str(manifest.part("dataset").get("target")), "dataset.target")
     if not (isinstance(made, type) and issubclass(made, DeepResearchBench)):
         raise UserError(
             f"{folder.path} is a run over {manifest.dataset.name}, not over Deep Research Bench; "

@@ -8,12 +8,30 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+from inspect_ai.log import (
+    EvalConfig,
+    EvalDataset,
+    EvalError,
+    EvalLog,
+    EvalMetric,
+    EvalResults,
+    EvalSample,
+    EvalSampleLimit,
+    EvalScore,
+    EvalSpec,
+    EvalStats,
+    condense_sample,
+    write_eval_log,
+)
+from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ModelOutput
+from inspect_ai.scorer import Score
 
 from aiq.analysis.export_inspect_events import transcript, usage_of
-from aiq.core.errors import UserError
 from aiq.core.samples import Sample
 from aiq.core.usage import Usage
+from aiq.datasets import Samples
 from aiq.runs.events import EventReader
 from aiq.runs.folder import RunFolder, natural
 from aiq.runs.manifest import Manifest, RunStatus
@@ -21,12 +39,6 @@ from aiq.runs.reader import read_dataset, read_samples, read_scores, summary_of
 from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.runs.summary import Summary
 from aiq.stats.estimates import Estimate
-
-if TYPE_CHECKING:
-    from inspect_ai.log import EvalLog, EvalSample, EvalSampleLimit, EvalScore, EvalSpec
-    from inspect_ai.scorer import Score
-
-    from aiq.datasets import Samples
 
 _STATUS: Final[Mapping[RunStatus, str]] = {
     "running": "started",
@@ -47,12 +59,8 @@ _LIMITS: Final = {
 def export(folder: RunFolder, out: Path) -> tuple[Path, str | None]:
     """Write the log below `out`; its path, and why it has no targets, where it has none.
 
-    The log is put together in memory. Raises UserError where Inspect AI is not installed.
+    The log is put together in memory.
     """
-    try:
-        from inspect_ai.log import write_eval_log
-    except ImportError as error:
-        raise UserError(f"--format inspect needs Inspect AI: pip install 'aiq-bench[inspect]' ({error})") from None
     manifest = folder.read_manifest()
     targets, problem = read_dataset(manifest)
     log = _log(folder, manifest, targets)
@@ -64,9 +72,7 @@ def export(folder: RunFolder, out: Path) -> tuple[Path, str | None]:
     return path, problem
 
 
-def _log(folder: RunFolder, manifest: Manifest, targets: "Samples") -> "EvalLog":
-    from inspect_ai.log import EvalLog, EvalResults, EvalStats, condense_sample
-
+def _log(folder: RunFolder, manifest: Manifest, targets: Samples) -> EvalLog:
     summary = summary_of(folder, manifest)
     rows = read_samples(folder)
     scores = read_scores(folder, rows)
@@ -92,11 +98,8 @@ def _log(folder: RunFolder, manifest: Manifest, targets: "Samples") -> "EvalLog"
     )
 
 
-def _spec(manifest: Manifest, summary: Summary) -> "EvalSpec":
-    from inspect_ai.log import EvalConfig, EvalDataset, EvalSpec
-
-    config: Mapping[str, Any] = manifest.config
-    limits = config.get("limits", {})
+def _spec(manifest: Manifest, summary: Summary) -> EvalSpec:
+    config, limits = manifest.config, manifest.part("limits")
     models = {manifest.models.get(role, "unknown") for role in summary.usage["agent"].roles}
     return EvalSpec(
         eval_id=manifest.run_id,
@@ -104,8 +107,8 @@ def _spec(manifest: Manifest, summary: Summary) -> "EvalSpec":
         task_id=manifest.run_id,
         created=manifest.started,
         task=manifest.experiment,
-        task_args=dict(manifest.sweep.axes) if manifest.sweep else {},
-        solver=str(manifest.options.get("agent") or config.get("agent", {}).get("target")),
+        task_args=dict(manifest.axes),
+        solver=str(manifest.options.get("agent") or manifest.part("agent").get("target")),
         model=", ".join(sorted(models)) or "none",
         dataset=EvalDataset(name=manifest.dataset.name, samples=manifest.dataset.samples, shuffled=False),
         config=EvalConfig(
@@ -121,9 +124,7 @@ def _spec(manifest: Manifest, summary: Summary) -> "EvalSpec":
     )
 
 
-def _metric(name: str, found: Estimate, samples: int) -> "EvalScore":
-    from inspect_ai.log import EvalMetric, EvalScore
-
+def _metric(name: str, found: Estimate, samples: int) -> EvalScore:
     figures: dict[str, float] = {found.estimator: found.mean}
     figures |= dict(zip(("ci95_low", "ci95_high"), found.ci95 or (), strict=False))
     return EvalScore(
@@ -137,10 +138,7 @@ def _metric(name: str, found: Estimate, samples: int) -> "EvalScore":
 
 def _sample(
     manifest: Manifest, row: SampleRow, scores: Sequence[ScoreRow], sample: Sample | None, events: EventReader
-) -> "EvalSample":
-    from inspect_ai.log import EvalError, EvalSample
-    from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ModelOutput
-
+) -> EvalSample:
     started, seconds = datetime.fromisoformat(row.timing.started), row.timing.seconds
     agent = list(transcript("agent", events.read(row.key, row.attempt), started))
     judges = transcript("judges", events.read(row.key, row.attempt, "judge"), started, after=seconds)
@@ -173,29 +171,23 @@ def _sample(
     )
 
 
-def _score(score: ScoreRow) -> "Score":
+def _score(score: ScoreRow) -> Score:
     """A score that has no number (a failed judge, a metric that does not apply) is Inspect's `unscored`."""
-    from inspect_ai.scorer import Score
-
     detail = {"judge": score.judge, "judge_model": score.judge_model, "status": score.status, **score.detail}
-    if score.parts is None or not score.parts[1]:
+    if score.number is None:
         return Score.unscored(reason=score.status, explanation=score.why, metadata=detail)
-    numerator, denominator = score.parts
     if score.denominator is not None:
-        detail |= {"numerator": numerator, "denominator": denominator}
+        detail |= {"numerator": score.numerator, "denominator": score.denominator}
     why = "the attempt failed: the metric's worst value" if score.status == "agent_failed" else None
-    return Score(value=numerator / denominator, explanation=score.why or why, metadata=detail)
+    return Score(value=score.number, explanation=score.why or why, metadata=detail)
 
 
-def _limit(manifest: Manifest, row: SampleRow) -> "EvalSampleLimit":
-    from inspect_ai.log import EvalSampleLimit
-
+def _limit(manifest: Manifest, row: SampleRow) -> EvalSampleLimit:
     said = str(row.error) if row.error else "the report was cut off"
-    config: Mapping[str, Any] = manifest.config
     for name, kind in _LIMITS.items():
-        if f"limits.{name}" in said and (bound := config.get("limits", {}).get(name)) is not None:
+        if f"limits.{name}" in said and (bound := manifest.part("limits").get(name)) is not None:
             return EvalSampleLimit(type=kind, limit=bound, reason=said)
-    return EvalSampleLimit(type="token", limit=config.get("llm", {}).get("max_tokens") or 0, reason=said)
+    return EvalSampleLimit(type="token", limit=manifest.part("llm").get("max_tokens") or 0, reason=said)
 
 
 def _usages(manifest: Manifest, *accounts: Mapping[str, Usage]) -> dict[str, Any]:

@@ -11,14 +11,25 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+from inspect_ai.event import Event, InfoEvent, ModelEvent, SpanBeginEvent, SpanEndEvent, ToolEvent
+from inspect_ai.model import (
+    ChatCompletionChoice,
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageSystem,
+    ChatMessageTool,
+    ChatMessageUser,
+    ContentReasoning,
+    ContentText,
+    GenerateConfig,
+    ModelOutput,
+    ModelUsage,
+)
+from inspect_ai.tool import ToolCall, ToolCallError
 
 from aiq.core.usage import USAGE, Usage
-
-if TYPE_CHECKING:
-    from inspect_ai.event import Event, ModelEvent, ToolEvent
-    from inspect_ai.model import ChatMessage, ModelUsage
-    from inspect_ai.tool import ToolCall
 
 _STOPS: Final = {"stop": "stop", "length": "max_tokens", "tool_calls": "tool_calls", "content_filter": "content_filter"}
 _LEFT_OUT: Final = {"run_started", "run_finished", "tool_returned"}
@@ -27,10 +38,8 @@ _OF_EVERY: Final = {"seq", "time_ns", "parent_id", "type"}
 Recorded = Mapping[str, Any]
 
 
-def usage_of(used: Usage) -> "ModelUsage":
+def usage_of(used: Usage) -> ModelUsage:
     """Inspect counts cached input apart; it has no word for calls whose usage was not reported."""
-    from inspect_ai.model import ModelUsage
-
     return ModelUsage(
         input_tokens=used.input_tokens - used.cached_tokens,
         input_tokens_cache_read=used.cached_tokens or None,
@@ -40,7 +49,7 @@ def usage_of(used: Usage) -> "ModelUsage":
     )
 
 
-def transcript(name: str, recorded: Iterable[Recorded], began: datetime, after: float = 0.0) -> "Iterator[Event]":
+def transcript(name: str, recorded: Iterable[Recorded], began: datetime, after: float = 0.0) -> Iterator[Event]:
     """The events of the session `name`, which began `after` so many seconds of an attempt that `began` then."""
     session = _Session(name, began, after)
     for event in recorded:
@@ -68,10 +77,8 @@ class _Session:
 
     def span(
         self, name: str, kind: str | None, outer: str | None, first: Recorded, call: str | None
-    ) -> "Iterator[Event]":
+    ) -> Iterator[Event]:
         """All that belongs to a tool call, in a span; a stage is a span in it until the next one begins."""
-        from inspect_ai.event import SpanBeginEvent, SpanEndEvent
-
         if call not in self.by_call:
             return
         last, span = first, f"{self.name}.{next(self.spans)}"
@@ -88,9 +95,7 @@ class _Session:
         for opened in dict.fromkeys((stage, span)):
             yield SpanEndEvent(id=opened, **self.at(last))
 
-    def one(self, event: Recorded, span: str) -> "Iterator[Event]":
-        from inspect_ai.event import InfoEvent
-
+    def one(self, event: Recorded, span: str) -> Iterator[Event]:
         kind, place = event["type"], {**self.at(event), "span_id": span}
         if kind == "model_called":
             yield _model(event, place)
@@ -102,11 +107,8 @@ class _Session:
             yield InfoEvent(source=kind, data={name: event[name] for name in event if name not in _OF_EVERY}, **place)
 
 
-def _model(event: Recorded, place: Mapping[str, Any]) -> "ModelEvent":
+def _model(event: Recorded, place: Mapping[str, Any]) -> ModelEvent:
     """A model call, which is recorded when it has ended."""
-    from inspect_ai.event import ModelEvent
-    from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, GenerateConfig, ModelOutput
-
     seconds, choices = event["latency_ms"] / 1000, []
     if isinstance(event["reply"], Mapping):
         (answer,) = _messages([{**event["reply"], "role": "assistant"}])
@@ -135,11 +137,8 @@ def _model(event: Recorded, place: Mapping[str, Any]) -> "ModelEvent":
     )
 
 
-def _tool(event: Recorded, ended: Recorded | None, place: Mapping[str, Any]) -> "ToolEvent":
+def _tool(event: Recorded, ended: Recorded | None, place: Mapping[str, Any]) -> ToolEvent:
     """A tool call with how it ended; without that, where the attempt ended before it did."""
-    from inspect_ai.event import ToolEvent
-    from inspect_ai.tool import ToolCallError
-
     lasted = None if ended is None else (ended["time_ns"] - event["time_ns"]) / 1e9
     error = None
     if ended is None:
@@ -161,10 +160,8 @@ def _tool(event: Recorded, ended: Recorded | None, place: Mapping[str, Any]) -> 
     )
 
 
-def _messages(wire: Iterable[Recorded]) -> "list[ChatMessage]":
+def _messages(wire: Iterable[Recorded]) -> list[ChatMessage]:
     """Messages of chat completions. The same one has the same id each time it is sent: a log then holds it once."""
-    from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageTool, ChatMessageUser
-
     found: list[ChatMessage] = []
     functions: dict[str, str] = {}
     for raw in wire:
@@ -184,9 +181,7 @@ def _messages(wire: Iterable[Recorded]) -> "list[ChatMessage]":
     return found
 
 
-def _call(raw: Recorded) -> "ToolCall":
-    from inspect_ai.tool import ToolCall
-
+def _call(raw: Recorded) -> ToolCall:
     function, problem = raw.get("function") or {}, None
     written = function.get("arguments") or "{}"
     try:
@@ -200,8 +195,6 @@ def _call(raw: Recorded) -> "ToolCall":
 
 def _thought(raw: Recorded, content: str) -> Any:
     """The content, after the model's reasoning where the endpoint gave it apart."""
-    from inspect_ai.model import ContentReasoning, ContentText
-
     thought = raw.get("reasoning_content") or raw.get("reasoning")
     return [ContentReasoning(reasoning=thought), ContentText(text=content)] if isinstance(thought, str) else content
 

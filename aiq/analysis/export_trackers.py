@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from aiq.core.base import Record
 from aiq.core.errors import UserError
+from aiq.core.settings import dotted
 from aiq.runs.folder import RunFolder
 from aiq.runs.manifest import RunStatus
 from aiq.runs.reader import summary_of
@@ -51,23 +52,14 @@ def tracked(folder: RunFolder) -> Tracked:
     return Tracked(
         experiment=manifest.experiment,
         run_id=manifest.run_id,
-        parameters=dict(_flat(manifest.config)),
+        parameters=dotted(manifest.config),
         metrics=dict(_metrics(summary_of(folder, manifest))),
-        tags={f"aiq.{name}": str(value) for name, value in _flat(identity) if value is not None},
+        tags={f"aiq.{name}": str(value) for name, value in dotted(identity).items() if value is not None},
         files=tuple(path for path in files if path.is_file()),
         started=started.timestamp(),
         finished=(datetime.fromisoformat(manifest.finished) if manifest.finished else started).timestamp(),
         status=manifest.status,
     )
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Values by their dotted names, as overrides write them; an empty section is a value of its own."""
-    for name, value in values.items():
-        if isinstance(value, Mapping) and value:
-            yield from _flat(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value
 
 
 def _metrics(summary: Summary) -> Iterator[tuple[str, float]]:

@@ -26,6 +26,7 @@ from aiq.core.usage import SpendName
 from aiq.runs.folder import natural
 from aiq.runs.state import RunState
 from aiq.runs.summary import difference
+from aiq.runs.sweeps import COUNTED
 from aiq.stats.estimates import Difference
 from aiq.stats.significance import LEVEL, corrected, fall_p, holm_levels
 
@@ -172,10 +173,10 @@ class _Gate:
                 "settings": [*telling(run)],
                 "agent": run.hashes.agent,
                 "prompt": {name: of for name, of in run.hashes.prompts.items() if name not in run.hashes.judges},
-                "model": {role: model for role, model in run.models.items() if not role.startswith("judge.")},
+                "model": run.agent_models,
                 "clock": run.clock,
             }
-            for run in (self.pair.first.manifest, self.pair.second.manifest)
+            for run in (side.manifest for side in self.pair.sides)
         )
         return differing(first, second)
 
@@ -237,19 +238,14 @@ class _Gate:
     def limits(self) -> Iterator[LimitGate]:
         yield from self._errors()
         limits = self.settings.limits
-        allowances: dict[SpendName, float | None] = {
-            "cost_usd": limits.cost_usd,
-            "tokens": limits.tokens,
-            "calls": limits.calls,
-        }
-        for name, allowed in allowances.items():
+        for name in COUNTED:
             before, after = self._spent(name)
             old, new = (fmean(run.values()) if run else None for run in (before, after))
             rises = {sample: after[sample] - spent for sample, spent in before.items() if sample in after}
             order = sorted(rises, key=lambda one: (-rises[one], natural(one)))
             worst = tuple(sample for sample in order if rises[sample] > 0)
             what = name.removesuffix("_usd")
-            if allowed is not None:
+            if (allowed := getattr(limits, name)) is not None:
                 yield _limit(what, old, new, allowed, worst)
             if limits.rise is not None and old is not None and new != 0:
                 yield _limit(f"{what} ({limits.rise:g} times)", old, new, limits.rise * old, worst)
@@ -258,17 +254,15 @@ class _Gate:
 
     def _spent(self, name: SpendName) -> list[dict[str, float]]:
         """Of the baseline and the run, by common sample; empty where it is not known, as where no call is."""
-        runs = [*zip((self.pair.first.state, self.pair.second.state), self.pair.keys, strict=True)]
-        measured = [any(state.spend_by_sample("calls", keys).values()) for state, keys in runs]
         return [
-            state.spend_by_sample(name, keys) if known else {}
-            for (state, keys), known in zip(runs, measured, strict=True)
+            state.spend_by_sample(name, keys) if any(state.spend_by_sample("calls", keys).values()) else {}
+            for state, keys in self.pair.states
         ]
 
     def _errors(self) -> Iterator[LimitGate]:
         if (least := self.settings.limits.errors) is None:
             return
-        rates = [_error_rates(run.state) for run in (self.pair.first, self.pair.second)]
+        rates = [_error_rates(run.state) for run in self.pair.sides]
         failures = [key.sample_id for key, row in self.pair.second.state.attempts.items() if row.failed]
         for name, value in rates[1].items():
             before = rates[0].get(name, 0.0)
@@ -276,7 +270,7 @@ class _Gate:
             yield _limit(name, before, value, max(least, before), samples)
 
     def _floor(self, name: str, allowed: float) -> LimitGate:
-        old, new = (run.summary.metrics.get(name) for run in (self.pair.first, self.pair.second))
+        old, new = (run.summary.metrics.get(name) for run in self.pair.sides)
         sign, scored = 1 if self._declared[name].higher_is_better else -1, self._scores.get(name)
         return LimitGate(
             name=name,

@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from aiq.analysis.calibration_inputs import Label, read_labels
-from aiq.core.base import Record
+from aiq.core.base import Record, grouped
 from aiq.core.errors import UserError
 from aiq.core.reports import Metric
 from aiq.core.text import counted
@@ -97,14 +97,13 @@ def _judged(state: RunState, metric: Metric) -> Judged:
 
 def _values(labels: Sequence[Label], metric: Metric) -> dict[str, float]:
     """Of each sample, the mean of its labels. Raises UserError for one that the metric cannot have."""
-    given: dict[str, list[float]] = {}
     for label in labels:
         if not metric.allows(label.value):
             raise UserError(
                 f"label {label.value:g} of sample {label.sample} lies outside of {metric.name} ({metric.reach}); "
                 "name the metric or the judge that it is for in the column `metric`"
             )
-        given.setdefault(label.sample, []).append(label.value)
+    given = grouped((label.sample, label.value) for label in labels)
     return {sample: fmean(values) for sample, values in given.items()}
 
 

@@ -10,7 +10,7 @@ from aiq.core.base import Record
 from aiq.core.errors import UserError
 from aiq.core.files import resolve
 from aiq.core.plugins import describe
-from aiq.runs.folder import RunFolder, write_whole
+from aiq.runs.folder import RunFolder
 from aiq.stats.estimates import Difference
 
 FILE: Final = "reliability.json"
@@ -171,12 +171,6 @@ class Calibration(Record):
     alpha: Figure | None = None
     labels: tuple[LabelAgreement, ...] = ()
     unmatched_labels: int = Field(default=0, ge=0)
-
-
-def write_calibration(folder: RunFolder, calibration: Calibration) -> Path:
-    path = folder.path / FILE
-    write_whole(path, calibration.model_dump_json(indent=2) + "\n")
-    return path
 
 
 def read_calibration(path: Path) -> Calibration:

@@ -5,15 +5,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from pydantic import JsonValue
-
-from aiq.analysis.baselines import Recorded, differing, recorded_state, report_digests
+from aiq.analysis.baselines import BaselineFile, Recorded, differing, report_digests
 from aiq.core.errors import UserError
 from aiq.core.reports import Metric
 from aiq.core.samples import SampleKey
 from aiq.core.text import counted, some
 from aiq.runs.folder import not_finished
 from aiq.runs.manifest import FailureRule, JudgeSpec, Manifest
+from aiq.runs.reader import read_state
 from aiq.runs.state import AttemptState, RunState
 from aiq.runs.summary import MOST_SLICES, Summary, estimate
 from aiq.stats.estimates import Pairs, passes
@@ -57,7 +56,7 @@ class Side:
 
     @cached_property
     def state(self) -> RunState:
-        return recorded_state(self.folder)
+        return self.folder.state if isinstance(self.folder, BaselineFile) else read_state(self.folder)
 
     @cached_property
     def samples(self) -> dict[str, AttemptState]:
@@ -68,12 +67,6 @@ class Side:
     def judges(self) -> dict[str, JudgeSpec]:
         """By metric, the judge that yields it."""
         return {metric.name: judge for judge in self.state.spec.judges for metric in judge.metrics}
-
-    @property
-    def settings(self) -> Mapping[str, JsonValue]:
-        """Of its judges, by their names."""
-        found = self.manifest.config.get("judge")
-        return found if isinstance(found, Mapping) else {}
 
     @cached_property
     def reports(self) -> dict[SampleKey, str | None]:
@@ -96,9 +89,18 @@ class RunPair:
     judging: bool
 
     @property
+    def sides(self) -> tuple[Side, Side]:
+        return self.first, self.second
+
+    @property
+    def states(self) -> list[tuple[RunState, list[SampleKey]]]:
+        """Of either run its state, and its `keys`."""
+        return [(run.state, keys) for run, keys in zip(self.sides, self.keys, strict=True)]
+
+    @property
     def intervals(self) -> Method:
         """`exact` where either run asks for it."""
-        return "exact" if "exact" in (self.first.manifest.intervals, self.second.manifest.intervals) else "score"
+        return "exact" if "exact" in [run.manifest.intervals for run in self.sides] else "score"
 
     def check(self) -> None:
         """Raises UserError for a metric that neither run has, and where there is nothing to compare."""
@@ -147,7 +149,7 @@ class RunPair:
             {
                 f"prompt {judge.name}": run.manifest.hashes.prompts.get(judge.name),
                 "version": of.version,
-                "judge": {judge.name: run.settings.get(judge.name)},
+                "judge": {judge.name: run.manifest.part("judge").get(judge.name)},
                 **{role: model for role, model in run.manifest.models.items() if role.startswith("judge.")},
             }
             for run, of in ((self.first, judge), (self.second, other))
@@ -182,7 +184,7 @@ class RunPair:
                 return f"{run.label} has no number: {run.summary.unavailable.get(name, 'it was not scored')}"
         if (self.first.judges[name].hash == self.second.judges[name].hash) is self.judging:
             return "its judge is the same" if self.judging else OTHER_JUDGE
-        estimators = {run.state.spec.metrics[name].estimator for run in (self.first, self.second)}
+        estimators = {run.state.spec.metrics[name].estimator for run in self.sides}
         return "its estimators differ" if len(estimators) > 1 else None
 
     @cached_property
@@ -199,8 +201,8 @@ class RunPair:
     def unjudged(self, name: str) -> tuple[list[SampleKey], list[SampleKey]]:
         """The attempts of either run on which the metric's judge has failed, or has not been asked."""
         first, second = (
-            [key for key in keys if (score := run.state.score(key, name)) is None or score.status == "error"]
-            for run, keys in zip((self.first, self.second), self.keys, strict=True)
+            [key for key in keys if (score := state.score(key, name)) is None or score.status == "error"]
+            for state, keys in self.states
         )
         return first, second
 
@@ -225,8 +227,7 @@ class RunPair:
         found: dict[tuple[str, Slice], Scored] = {}
         rule: FailureRule = "exclude" if self.judging else self.first.state.spec.failures.agent_failures
         for name in self.metrics:
-            runs = zip((self.first, self.second), self.keys, strict=True)
-            before, after = [run.state.by_sample(name, keys, rule) for run, keys in runs]
+            before, after = [state.by_sample(name, keys, rule) for state, keys in self.states]
             found[name, None] = whole = Scored(self.first.state.spec.metrics[name], before, after)
             for place, samples in self.slices.items() if name in self.leading else ():
                 within = [{key: run[key] for key in run if key in samples} for run in (before, after)]

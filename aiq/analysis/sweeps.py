@@ -6,6 +6,7 @@ from itertools import chain, pairwise
 from statistics import fmean, stdev
 from typing import Final, get_args
 
+from aiq.core.base import grouped
 from aiq.core.errors import UserError
 from aiq.core.reports import Metric
 from aiq.core.text import counted
@@ -13,7 +14,7 @@ from aiq.core.usage import SpendName
 from aiq.runs.folder import RunFolder
 from aiq.runs.manifest import JudgeSpec
 from aiq.runs.reader import read_state
-from aiq.runs.summary import difference, estimate
+from aiq.runs.summary import by_sample, difference, estimate
 from aiq.runs.sweeps import MainEffect, Point, PointDifference, Recommendation, Sweep, SweepFolder, cheap
 from aiq.stats.estimates import Difference, Estimate, Pairs, mean_estimate
 from aiq.stats.power import resolvable
@@ -72,11 +73,8 @@ def neighbours(sweep: Sweep, points: Sequence[Point]) -> list[tuple[Point, Point
     found: list[tuple[Point, Point]] = []
     for axis in sweep.axes:
         order = {value: place for place, value in enumerate(axis.values)}
-        lines: dict[tuple[str, ...], list[Point]] = {}
-        for point in points:
-            others = tuple(value for name, value in point.axes.items() if name != axis.name)
-            lines.setdefault(others, []).append(point)
-        for line in lines.values():
+        others = (tuple(value for name, value in point.axes.items() if name != axis.name) for point in points)
+        for line in grouped(zip(others, points, strict=True)).values():
             found += pairwise(sorted(line, key=lambda point: order[point.axes[axis.name]]))
     return found
 
@@ -172,12 +170,11 @@ class _Evaluation:
         shown = [(a.number, b.number, "neighbour", name) for name in self._leading for a, b in pairs]
         if self._metric is not None and (best := self._best(self._metric)) is not None:
             shown += [(best, p.number, "best", self._metric) for p in self._points if p.number != best]
-        found: dict[Places, Difference] = {}
-        for first, second, _, name in shown:
-            if (
-                change := difference(self._metrics[name], self._scores[name][first], self._scores[name][second])
-            ) is not None:
-                found[first, second, name] = change
+        found = {
+            (first, second, name): change
+            for first, second, _, name in shown
+            if (change := difference(self._metrics[name], self._scores[name][first], self._scores[name][second]))
+        }
         p_values, family = self._corrected(found)
         kept = [
             PointDifference(point=second, against=first, kind=kind, metric=name, difference=found[key], p=p_values[key])
@@ -215,10 +212,7 @@ class _Evaluation:
     def _resolves(self, name: str, shown: Sequence[PointDifference], level: float) -> float | None:
         """By how samples changed between points, or with one point by how they vary, as if it correlated by 0.5."""
         metric = self._metrics[name]
-        points = [
-            [sum(x for x, _ in of) / total for of in scores.values() if (total := sum(y for _, y in of))]
-            for scores in self._scores[name].values()
-        ]
+        points = [list(by_sample(scores).values()) for scores in self._scores[name].values()]
         spreads = [one.difference.spread for one in shown if one.metric == name and one.difference.spread is not None]
         if spreads:
             n = min(one.difference.n for one in shown if one.metric == name)

@@ -27,9 +27,7 @@ def request_key(asked: Exchange, ignored: Collection[str] = ()) -> bytes:
 
     `ignored` names what may vary: fields of a JSON body's top level and parameters of a query. Headers never count.
     """
-    body = _value(asked.request_body)
-    if isinstance(body, dict):
-        body = {name: value for name, value in body.items() if name not in ignored}
+    body = _value(asked.request_body, ignored)
     text = json.dumps(
         [asked.method.upper(), canonical_url(asked.url, ignored), body], sort_keys=True, separators=(",", ":")
     )
@@ -106,10 +104,7 @@ def _fields(asked: Exchange, ignored: Collection[str]) -> dict[str, str]:
     fields = {"address": f"{asked.method.upper()} {canonical_url(parts._replace(query='').geturl())}"}
     for name, value in _query(parts.query, ignored):
         fields[f"?{name}"] = f"{fields[f'?{name}']}, {value}" if f"?{name}" in fields else value
-    body = _value(asked.request_body)
-    if isinstance(body, dict):
-        body = {name: value for name, value in body.items() if name not in ignored}
-    return fields | dict(_leaves("", body))
+    return fields | dict(_leaves("", _value(asked.request_body, ignored)))
 
 
 def _leaves(path: str, value: Any) -> Iterable[tuple[str, str]]:
@@ -123,10 +118,12 @@ def _leaves(path: str, value: Any) -> Iterable[tuple[str, str]]:
         yield path or "body", value if isinstance(value, str) else json.dumps(value)
 
 
-def _value(body: bytes) -> Any:
-    """The JSON value of a body, or its text."""
+def _value(body: bytes, ignored: Collection[str]) -> Any:
+    """The JSON value of a body, without the fields of its top level that may vary; or its text."""
     text = body.decode("utf-8", "surrogateescape")
     value = json_value(text)
+    if isinstance(value, dict):
+        return {name: item for name, item in value.items() if name not in ignored}
     return text if value is None else value
 
 

@@ -4,10 +4,9 @@ import asyncio
 import json
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, get_args
 
@@ -16,7 +15,7 @@ from pydantic import BaseModel
 from aiq.cassettes.exchange import Exchange
 from aiq.cassettes.guard import Guard, aside
 from aiq.cassettes.match import differences
-from aiq.cassettes.redact import REQUEST_HEADERS, RESPONSE_HEADERS, Redactor
+from aiq.cassettes.redact import REQUEST_HEADERS, Redactor
 from aiq.cassettes.store import Cassette, NoRecording, Store
 from aiq.cassettes.transport import CassetteTransport, Keep, fail, failure, given_up, named
 from aiq.core.concurrency import being_cancelled, holding
@@ -40,7 +39,7 @@ _SET_UP: Final = frozenset({401, 402, 407})  # refusals that end once the set-up
 _CARRIED_OUT: Final = 202  # of a tool's call: what it asked for is recorded, so it is carried out again
 
 
-_lent: ContextVar["_Slot | None"] = ContextVar("lent", default=None)
+_lent: ContextVar["Slot | None"] = ContextVar("lent", default=None)
 _asked_by_tool: ContextVar[list[str] | None] = ContextVar("asked_by_tool", default=None)
 
 
@@ -112,7 +111,7 @@ class Recorder:
         for store in self._stores.values() if self.writes else ():
             store.describe(shown)
 
-    def transport(self, inner: AsyncBaseTransport, slot: "_Slot | None" = None) -> AsyncBaseTransport:
+    def transport(self, inner: AsyncBaseTransport, slot: "Slot | None" = None) -> AsyncBaseTransport:
         """`inner` behind the cassettes: that of `slot`, or of the work that asks."""
         return CassetteTransport(inner, (lambda: slot) if slot else self._lent) if self.on else inner
 
@@ -120,9 +119,9 @@ class Recorder:
         """A tool that speaks no HTTP through the run's client, behind the cassettes."""
         return RecordedTool(tool) if self.on else tool
 
-    def slot(self, account: Account, name: str, label: str) -> "_Slot | None":
+    def slot(self, account: Account, name: str, label: str) -> "Slot | None":
         """The cassette of that name, for work that errors call `label`; None where nothing is recorded or replayed."""
-        return _Slot(self, self.cassette(account, name), label) if self.on else None
+        return Slot(self, self.cassette(account, name), label) if self.on else None
 
     @contextmanager
     def lent(self, account: Account, key: SampleKey) -> Iterator[None]:
@@ -134,7 +133,7 @@ class Recorder:
             slot.cassette.mark(whole=True)
 
     @contextmanager
-    def lending(self, slot: "_Slot | None") -> Iterator["_Slot | None"]:
+    def lending(self, slot: "Slot | None") -> Iterator["Slot | None"]:
         """What is asked of the outside in the block is asked of this slot.
 
         Raises CassetteMiss at its end where something was asked for in vain, whatever the asker made of that.
@@ -168,10 +167,6 @@ class Recorder:
     def noted(self, connections: Mapping[str, int]) -> None:
         """These did not go through the session either."""
         self._guard.connections.update(connections)
-
-    def stop(self) -> None:
-        """Keep nothing from now on: what is under way is being cancelled."""
-        self.stopping = True
 
     def finish(self, *, from_start: bool = True) -> None:
         """All work is done. If this run did it `from_start` to end, what it did not ask for is of no use.
@@ -207,7 +202,7 @@ class Recorder:
             )
         return self._stores[account].cassette(name, make=self.writes)
 
-    def _lent(self) -> "_Slot | None":
+    def _lent(self) -> "Slot | None":
         slot = _lent.get()
         if slot is None and self.replays:
             raise RuntimeError("a replay is asked for an exchange outside of any sample's work")
@@ -227,7 +222,7 @@ def shared() -> Iterator[None]:
         yield
         return
     recorder = slot.recorder
-    with holding(_lent, _Slot(recorder, recorder.cassette("judge", SHARED), "what the judges share")):
+    with holding(_lent, Slot(recorder, recorder.cassette("judge", SHARED), "what the judges share")):
         yield
 
 
@@ -240,13 +235,14 @@ def recorded(mode: str, folder: Path) -> dict[str, Any]:
     return {}
 
 
-class _Slot:
+class Slot:
     """The work under way: its cassette (None where a replay has none of that name), its name in errors."""
 
     def __init__(self, recorder: Recorder, cassette: Cassette | None, name: str) -> None:
         self.recorder, self.cassette, self.name = recorder, cassette, name
 
     async def asked(self, request: Request) -> Exchange:
+        """The request as it is recorded and looked up."""
         body = await request.aread()
         redactor = self.recorder.redactor
         return _noted(
@@ -266,6 +262,7 @@ class _Slot:
         return _noted(Exchange(TOOL, f"tool:///{tool}", request_body=redacted))
 
     def take(self, asked: Exchange) -> Exchange | None:
+        """The recorded exchange; None where it is to be made. Raises CassetteMiss where that may not be."""
         recorder = self.recorder
         if not recorder.reads:
             return None
@@ -289,36 +286,13 @@ class _Slot:
 
     @property
     def used_up(self) -> bool:
+        """Whether every exchange of the cassette was asked for."""
         return self.cassette is not None and not self.cassette.unused()
 
     def keeping(self, asked: Exchange) -> Keep:
+        """What keeps what came of the request. Called before the request goes out: it holds its place."""
         assert self.cassette is not None
-        cassette, redactor, place = self.cassette, self.recorder.redactor, self.cassette.place()
-
-        def keep(
-            *,
-            status: int | None = None,
-            headers: Iterable[tuple[str, str]] = (),
-            body: bytes = b"",
-            error: str | None = None,
-            final: bool = True,
-        ) -> Exchange:
-            shown = redactor.headers(headers, RESPONSE_HEADERS)
-            exchange = replace(
-                asked,
-                status=status,
-                response_headers=shown,
-                response_body=redactor.body(body, dict(shown).get("content-type", "")),
-                error=None if error is None else redactor.text(error),
-            )
-            if final and not self.recorder.stopping:
-                try:
-                    cassette.add(exchange, place)
-                except UserError as error:
-                    raise self.recorder.miss(str(error)) from None
-            return exchange
-
-        return keep
+        return Keep(self.recorder, self.cassette, asked)
 
     def _what_was_missed(self, asked: Exchange) -> str:
         """What was asked, and of the closest recorded request the first differences."""
@@ -357,7 +331,7 @@ class RecordedTool:
         await fail(found, slot)
         return ToolResult.model_validate_json(found.response_body)
 
-    async def _carried_out(self, arguments: BaseModel, slot: _Slot, keep: Keep) -> ToolResult:
+    async def _carried_out(self, arguments: BaseModel, slot: Slot, keep: Keep) -> ToolResult:
         """Its result or failure as a replay will bring it. Connections of its own are of no interest, unless the replay
         carries it out again: where it has asked for what is recorded, and where it met what no tool decides (a limit).
         """

@@ -11,9 +11,10 @@ import sqlite3
 import zlib
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from aiq.cassettes.exchange import Exchange
 from aiq.cassettes.match import request_key
@@ -120,7 +121,7 @@ class Cassette:
             self._store.write("UPDATE cassettes SET whole = ? WHERE id = ?", int(whole), self._number)
 
 
-class Store:
+class Store(AbstractContextManager["Store"]):
     """One file of cassettes. Without `writes` it must be there, and is not changed.
 
     `about`: what the recording says of itself, JSON values by name. `ignored`: what of a request may vary. Raises
@@ -166,9 +167,6 @@ class Store:
             raise UserError(f"{kept}; leave out yours, or delete the recording and make it anew")
         if writes and "version" not in self.about:
             self.describe({"version": VERSION, "ignored": sorted(ignored)})
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

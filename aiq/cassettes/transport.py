@@ -8,12 +8,15 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import suppress
-from typing import Protocol
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from aiq.cassettes.exchange import GIVEN_UP, TIME_UP, Exchange
 from aiq.cassettes.guard import ours
+from aiq.cassettes.redact import RESPONSE_HEADERS
+from aiq.cassettes.store import Cassette
 from aiq.core.concurrency import holding
-from aiq.core.errors import ToolError, ToolErrorKind
+from aiq.core.errors import ToolError, ToolErrorKind, UserError
 from aiq.core.session import current
 from aiq.llm.http import (
     BOUNDS,
@@ -27,6 +30,9 @@ from aiq.llm.http import (
     send_error,
 )
 
+if TYPE_CHECKING:
+    from aiq.cassettes.recorder import Recorder, Slot
+
 MOST_BYTES = 64 * 2**20
 """Of one body for which nobody has stated a bound; a longer one is cut here."""
 
@@ -34,25 +40,11 @@ _LATE = 0.05
 """Seconds by which a timer may seem to end too early."""
 
 
-class Slot(Protocol):
-    """The cassette of the work under way."""
-
-    async def asked(self, request: Request) -> Exchange:
-        """The request as it is recorded and looked up."""
-
-    def take(self, asked: Exchange) -> Exchange | None:
-        """The recorded exchange; None where it is to be made. Raises CassetteMiss where that may not be."""
-
-    def keeping(self, asked: Exchange) -> "Keep":
-        """A function that keeps what came of the request. Called before the request goes out: it holds its place."""
-
-    @property
-    def used_up(self) -> bool:
-        """Whether every exchange of the cassette was asked for."""
-
-
-class Keep(Protocol):
+class Keep:
     """Keeps the end of an exchange, and returns it as it was kept: with fewer headers, and without secrets."""
+
+    def __init__(self, recorder: "Recorder", cassette: Cassette, asked: Exchange) -> None:
+        self._recorder, self._cassette, self._asked, self._place = recorder, cassette, asked, cassette.place()
 
     def __call__(
         self,
@@ -62,13 +54,28 @@ class Keep(Protocol):
         body: bytes = b"",
         error: str | None = None,
         final: bool = True,
-    ) -> Exchange: ...
+    ) -> Exchange:
+        redactor = self._recorder.redactor
+        shown = redactor.headers(headers, RESPONSE_HEADERS)
+        exchange = replace(
+            self._asked,
+            status=status,
+            response_headers=shown,
+            response_body=redactor.body(body, dict(shown).get("content-type", "")),
+            error=None if error is None else redactor.text(error),
+        )
+        if final and not self._recorder.stopping:
+            try:
+                self._cassette.add(exchange, self._place)
+            except UserError as error:
+                raise self._recorder.miss(str(error)) from None
+        return exchange
 
 
 class CassetteTransport(AsyncBaseTransport):
     """Answers from the cassette that `slot` gives, or through `inner`; where it gives none, through `inner` alone."""
 
-    def __init__(self, inner: AsyncBaseTransport, slot: Callable[[], Slot | None]) -> None:
+    def __init__(self, inner: AsyncBaseTransport, slot: "Callable[[], Slot | None]") -> None:
         self._inner = inner
         self._slot = slot
 
@@ -142,7 +149,7 @@ class _Received(AsyncByteStream):
 class _Recorded(AsyncByteStream):
     """The body of a recorded answer, and how it broke off."""
 
-    def __init__(self, exchange: Exchange, slot: Slot) -> None:
+    def __init__(self, exchange: Exchange, slot: "Slot") -> None:
         self._exchange = exchange
         self._slot = slot
 
@@ -151,7 +158,7 @@ class _Recorded(AsyncByteStream):
         await fail(self._exchange, self._slot)
 
 
-async def _replayed(exchange: Exchange, slot: Slot) -> Response:
+async def _replayed(exchange: Exchange, slot: "Slot") -> Response:
     if exchange.status is None:
         await fail(exchange, slot)
     return Response(exchange.status or 0, headers=exchange.response_headers, stream=_Recorded(exchange, slot))
@@ -174,7 +181,7 @@ def given_up(start: float, bounds: Bounds | None = None, in_time: float | None =
     return f"{GIVEN_UP}: {0 if too_late or (in_time is not None and seconds >= in_time - _LATE) else seconds:.2f}"
 
 
-async def fail(exchange: Exchange, slot: Slot) -> None:
+async def fail(exchange: Exchange, slot: "Slot") -> None:
     """Raise what the exchange ended in, if it did not end well.
 
     What was given up for reasons of others (a timer of theirs, the failure of a call beside it) gets as much time for

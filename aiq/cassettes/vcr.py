@@ -17,6 +17,7 @@ from aiq.cassettes.exchange import Exchange
 from aiq.cassettes.match import canonical_url
 from aiq.cassettes.recorder import ROLE, TOOL
 from aiq.cassettes.redact import REQUEST_HEADERS, RESPONSE_HEADERS, Redactor
+from aiq.core.base import grouped
 from aiq.core.errors import UserError
 from aiq.llm.http import Headers, Response
 
@@ -73,11 +74,8 @@ def _is_text(body: bytes) -> bool:
 
 
 def _response(exchange: Exchange) -> dict[str, Any]:
-    headers: dict[str, list[str]] = {}
-    for name, value in exchange.response_headers:
-        headers.setdefault(name, []).append(value)
     status = {"code": exchange.status, "message": Response(exchange.status or 0).reason_phrase}
-    return {"status": status, "headers": headers, "body": {"string": exchange.response_body}}
+    return {"status": status, "headers": grouped(exchange.response_headers), "body": {"string": exchange.response_body}}
 
 
 def imported(path: Path, redactor: Redactor) -> list[Exchange]:

@@ -25,7 +25,7 @@ _EXCHANGES = (
 def findings(store: Store, redactor: Redactor) -> Iterator[str]:
     """A line each, with the remedy."""
     try:
-        damage = [*_damaged_file(store), *_damaged_texts(store)]
+        damage = list(_damage(store))
         yield from damage
         for name, whole in store.names().items():
             if not whole:
@@ -39,15 +39,12 @@ def findings(store: Store, redactor: Redactor) -> Iterator[str]:
         yield str(error)
 
 
-def _damaged_file(store: Store) -> Iterator[str]:
+def _damage(store: Store) -> Iterator[str]:
     problems = [str(problem) for (problem,) in store.rows("PRAGMA integrity_check")]
     if problems != ["ok"]:
         yield f"{store.path}: is damaged ({' '.join(problems[0].split())}); {RECORD_ANEW}"
     if not store.intact:
         yield f"{store.path}: what it holds was changed after it was closed; {RECORD_ANEW}"
-
-
-def _damaged_texts(store: Store) -> Iterator[str]:
     rows = store.rows("SELECT id, hash FROM items ORDER BY block, id")
     changed = sum(_digest(store, item) != digest for item, digest in rows)
     if changed:

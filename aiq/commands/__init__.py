@@ -10,6 +10,16 @@ if TYPE_CHECKING:  # `--help` needs none of it
     from aiq.core.base import Record
 
 
+def add_overrides(parser: ArgumentParser, usage: str = "SETTING=VALUE ...") -> None:
+    """Settings as of `aiq run`; `usage`: what may be typed after the command."""
+    parser.usage = f"{parser.prog} {usage}"
+    parser.add_argument("overrides", nargs="*", metavar="SETTING=VALUE", help="a setting, or GROUP=OPTION")
+
+
+def add_run(parser: ArgumentParser) -> None:
+    parser.add_argument("run", metavar="RUN", help="a run folder, a run id, or `latest`")
+
+
 def add_results(parser: ArgumentParser, what: str = "runs") -> None:
     parser.add_argument("--results", default="results", metavar="DIR", help=f"where {what} are looked for (results)")
 

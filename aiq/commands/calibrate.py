@@ -21,8 +21,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from aiq.analysis.calibration import calibrate
-    from aiq.analysis.reliability import write_calibration
-    from aiq.runs.folder import find_run
+    from aiq.analysis.reliability import FILE
+    from aiq.runs.folder import find_run, write_whole
     from aiq.site.calibration_tables import calibration_tables
     from aiq.site.tables import show
 
@@ -30,6 +30,8 @@ def run(args: Namespace) -> int:
     calibration = calibrate(folders, args.labels)
     show(calibration_tables(calibration))
     if calibration.metrics:
-        print(f"written to {write_calibration(folders[0], calibration)}")
+        path = folders[0].path / FILE
+        write_whole(path, calibration.model_dump_json(indent=2) + "\n")
+        print(f"written to {path}")
     write_json(args.json, calibration)
     return 0

@@ -23,11 +23,12 @@ from functools import partial
 from itertools import count
 
 from aiq.agents.base import Agent, Checked, Resumable
+from aiq.commands import add_overrides
 from aiq.core.errors import AiqError, ConfigError, UserError, say
 from aiq.core.events import EventLog
 from aiq.core.reports import Audit, Report
 from aiq.core.run_settings import RunSettings
-from aiq.core.samples import Question, Sample, SampleKey
+from aiq.core.samples import Question, SampleKey
 from aiq.core.session import Session
 from aiq.core.text import printable
 from aiq.core.usage import UsageLedger
@@ -50,8 +51,7 @@ _IDLE = {
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.usage = f"{parser.prog} [--thread NAME | --list] SETTING=VALUE ..."
-    parser.add_argument("overrides", nargs="*", metavar="SETTING=VALUE", help="a setting, or GROUP=OPTION")
+    add_overrides(parser, "[--thread NAME | --list] SETTING=VALUE ...")
     parser.add_argument("--thread", metavar="NAME", help="the conversation's name (default: a new one)")
     parser.add_argument("--list", action="store_true", help="the conversations that the checkpointer keeps")
 
@@ -100,13 +100,12 @@ def _conversing(agent: Agent, blank: Question) -> Resumable:
 
 
 async def _converse(settings: RunSettings, thread: str) -> None:
-    from aiq.experiment.plan import with_documents
+    from aiq.experiment.plan import blank_question
     from aiq.experiment.resources import is_offline_model, open_resources
 
-    blank = Question(text="", thread_id=thread, collection_name=settings.knowledge.collection)
-    (sample,) = with_documents((Sample(id=thread, question=blank),), settings.knowledge)
+    blank = blank_question(settings.knowledge, thread)
     agent, _ = settings.agent.make("agent")
-    conversing = _conversing(agent, sample.question)
+    conversing = _conversing(agent, blank)
     terminal, spend = Terminal(), UsageLedger()
 
     def session(turn: int) -> Session:
@@ -127,7 +126,7 @@ async def _converse(settings: RunSettings, thread: str) -> None:
         if conversing.threads:
             show_thread(await conversing.threads.find(thread, resources.checkpointer))
         with suppress(LeftError):
-            await _talk(conversing, sample.question, terminal, map(session, count(1)))
+            await _talk(conversing, blank, terminal, map(session, count(1)))
 
 
 async def _talk(agent: Resumable, blank: Question, terminal: Terminal, sessions: Iterator[Session]) -> None:

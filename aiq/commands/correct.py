@@ -9,11 +9,11 @@ were drawn at random. With labels of other runs name these: --labelled OTHER; th
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from aiq.commands import add_json, add_results, write_json
+from aiq.commands import add_json, add_results, add_run, write_json
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("run", metavar="RUN", help="a run folder, a run id, or `latest`")
+    add_run(parser)
     parser.add_argument("--labels", type=Path, required=True, metavar="FILE", help="labels (.jsonl, .csv)")
     parser.add_argument(
         "--labelled", action="append", default=[], metavar="OTHER", help="the run that was labelled; may be repeated"

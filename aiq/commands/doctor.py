@@ -10,6 +10,8 @@ import asyncio
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
+from aiq.commands import add_overrides
+
 if TYPE_CHECKING:  # `--help` needs none of it
     from aiq.core.run_settings import RunSettings
     from aiq.experiment.doctor import Finding
@@ -20,8 +22,7 @@ _STYLES = {"ok": "green", "note": "yellow", "fails": "bold red"}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.usage = f"{parser.prog} SETTING=VALUE ..."
-    parser.add_argument("overrides", nargs="*", metavar="SETTING=VALUE", help="a setting, or GROUP=OPTION")
+    add_overrides(parser)
 
 
 def run(args: Namespace) -> int:

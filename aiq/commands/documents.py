@@ -43,8 +43,7 @@ def _settings(args: Namespace) -> "RunSettings":
 
     settings = settings_from(compose(["name=documents", *args.set]))
     given = {"dir": args.dir, "collection": args.collection, "summarizer": getattr(args, "summarizer", None)}
-    knowledge = settings.knowledge.model_copy(update={name: value for name, value in given.items() if value})
-    return settings.model_copy(update={"knowledge": knowledge})
+    return settings.changed("knowledge", **{name: value for name, value in given.items() if value})
 
 
 def _add(args: Namespace, settings: "RunSettings") -> int:
@@ -82,20 +81,13 @@ def _not_found(collection: "Collection", added: Mapping[str, bool], files: Seque
 
 async def _summarise(collection: "Collection", settings: "RunSettings") -> str:
     """Summaries by the model; what they cost in calls and tokens."""
-    from aiq.core.events import EventLog
     from aiq.core.samples import SampleKey
-    from aiq.core.session import ApprovingUser
     from aiq.experiment.resources import open_resources
     from aiq.site.tables import dollars
     from aiq.tools.knowledge.summaries import by_model
 
     async with open_resources(settings) as resources:
-        session = resources.session(
-            settings,
-            key=SampleKey("documents", 1),
-            user=ApprovingUser(),
-            events=EventLog(lambda event: None),
-        )
+        session = resources.session(settings, key=SampleKey("documents", 1))
         try:
             with session.bind():
                 done = await collection.summarise(by_model, settings.knowledge.summary_chars)

@@ -86,8 +86,10 @@ def _files(frames: "RunFrames", kind: Any, out: Path) -> Iterator[str]:
 
         yield from map(str, write_tables(frames, out, kind))
     elif kind == "inspect":
-        from aiq.analysis import export_inspect
-
+        try:
+            from aiq.analysis import export_inspect
+        except ImportError as error:
+            raise UserError(f"--format inspect needs Inspect AI: pip install 'aiq-bench[inspect]' ({error})") from None
         for folder in frames.folders:
             path, problem = export_inspect.export(folder, out)
             yield f"{path}{f': without targets: {problem}' if problem else ''}"

@@ -5,11 +5,11 @@ RUN is a run folder, a run id below results/, or `latest`.
 
 from argparse import ArgumentParser, Namespace
 
-from aiq.commands import add_results
+from aiq.commands import add_results, add_run
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("run", metavar="RUN", help="a run folder, a run id, or `latest`")
+    add_run(parser)
     add_results(parser)
 
 

@@ -40,7 +40,8 @@ def run(args: Namespace) -> int:
     from aiq.analysis.gate import GateSettings, gate
     from aiq.core.files import check_outputs, write_text
     from aiq.core.plugins import validate
-    from aiq.experiment.compose import compose_apart, dotted
+    from aiq.core.settings import dotted
+    from aiq.experiment.compose import compose_apart
     from aiq.site.analysis_tables import comparison_markdown, comparison_text
     from aiq.site.gate_report import gate_parts, junit
     from aiq.site.tables import notes_of, show

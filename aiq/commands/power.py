@@ -9,11 +9,11 @@ between them. A run is a folder, a run id below results/, or `latest`; epochs=2 
 
 from argparse import ArgumentParser, Namespace
 
-from aiq.commands import add_effect, add_json, add_results, write_json
+from aiq.commands import add_effect, add_json, add_results, add_run, write_json
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("run", metavar="RUN", help="a run folder, a run id, or `latest`")
+    add_run(parser)
     parser.add_argument("other", nargs="?", metavar="OTHER", help="a second run on the same samples")
     parser.add_argument(
         "--metric", action="append", default=[], metavar="NAME", help="plan to compare this alone; may be repeated"

@@ -41,7 +41,7 @@ def run(args: Namespace) -> int:
         _check_free(args.write)
     folder = find_sweep(args.sweep, args.results)
     found = evaluated(folder.read(), folder, args.metric, args.spend)
-    show(*(Text(line) for line in recommendation_lines(found)))
+    show(*map(Text, recommendation_lines(found)))
     if args.write is not None:
         if found.recommendation is None:
             raise UserError(f"there is nothing to write: {found.undecided}")
@@ -66,7 +66,6 @@ def _write(path: Path, found: "Sweep", number: int) -> None:
     from aiq.experiment.grid import as_experiment
 
     point = next(point for point in found.points if point.number == number)
-    path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, as_experiment(found, point, path.stem))
     here = path.resolve().parent == (Path("conf") / "experiment").resolve()
     print(

@@ -9,13 +9,13 @@ not changed keep their scores. RUN is a run folder, a run id, or `latest`.
 
 from argparse import ArgumentParser, Namespace
 
-from aiq.commands import add_results
+from aiq.commands import add_results, add_run
 from aiq.core.errors import say
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.usage = f"{parser.prog} RUN SETTING=VALUE ..."
-    parser.add_argument("run", metavar="RUN", help="a run folder, a run id, or `latest`")
+    add_run(parser)
     parser.add_argument("overrides", nargs="*", metavar="SETTING=VALUE", help="of judge, llm, web, search, runner")
     add_results(parser)
 

@@ -10,6 +10,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
 from aiq import sweep
+from aiq.commands import add_overrides
 from aiq.core.errors import UserError
 from aiq.experiment import choices, compose
 from aiq.experiment.grid import refuse, refuse_unused, split
@@ -21,8 +22,7 @@ more = choices.overview
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.usage = f"{parser.prog} [-m] [--cfg | --dry-run [--like RUN]] SETTING=VALUE ..."
-    parser.add_argument("overrides", nargs="*", metavar="SETTING=VALUE", help="a setting, or GROUP=OPTION")
+    add_overrides(parser, "[-m] [--cfg | --dry-run [--like RUN]] SETTING=VALUE ...")
     parser.add_argument("-m", "--multirun", action="store_true", help="sweep over settings with several values")
     stop = parser.add_mutually_exclusive_group()
     stop.add_argument("--cfg", action="store_true", help="print the resolved config and stop")

@@ -16,12 +16,12 @@ from argparse import ArgumentParser, Namespace
 from contextlib import closing
 from pathlib import Path
 
+from aiq.commands import add_overrides
 from aiq.core.errors import ConfigError, UserError
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.usage = f"{parser.prog} [--add-key NAME [--usd N] | --remove-key NAME | --keys] SETTING=VALUE ..."
-    parser.add_argument("overrides", nargs="*", metavar="SETTING=VALUE", help="a setting, or GROUP=OPTION")
+    add_overrides(parser, "[--add-key NAME [--usd N] | --remove-key NAME | --keys] SETTING=VALUE ...")
     parser.add_argument("--add-key", metavar="NAME", help="make a key of this name, show it once, and stop")
     parser.add_argument("--usd", type=float, metavar="N", help="with --add-key: what the key may spend in all")
     parser.add_argument("--remove-key", metavar="NAME", help="take a key back, at once, and stop")
@@ -35,7 +35,8 @@ def run(args: Namespace) -> int:
         raise UserError(f"--usd {args.usd:g}: with --add-key, what the key may spend in all, above 0")
     setup = setup_of(args.overrides)
     if args.add_key or args.remove_key or args.keys:
-        return _keys(args, setup.home)
+        setup.home.create()
+        return _keys(args, setup.home.path)
     try:
         import fastapi  # noqa: F401
     except ImportError:
@@ -48,7 +49,9 @@ def run(args: Namespace) -> int:
     def greet(serving: Serving) -> None:
         model = "the offline model" if is_offline_model(setup.run) else setup.run.llm.model
         print(f"{', '.join(setup.agents)} with {model} at {serving.address} (Ctrl-C ends it)")
-        print(f"tasks are kept in {setup.home}; this start's attempts are the run {serving.service.run.folder.path}")
+        print(
+            f"tasks are kept in {setup.home.path}; this start's attempts are the run {serving.service.run.folder.path}"
+        )
         print(
             "no key is asked for: only this machine is answered"
             if serving.service.keys.keyless
@@ -62,11 +65,9 @@ def run(args: Namespace) -> int:
 
 
 def _keys(args: Namespace, home: Path) -> int:
-    from aiq.runs.folder import make_folder
     from aiq.serve.keys import new_key
     from aiq.serve.store import DATABASE, Store
 
-    make_folder(home)
     with closing(Store(home / DATABASE)) as store:
         if args.add_key:
             key = new_key()
@@ -77,9 +78,6 @@ def _keys(args: Namespace, home: Path) -> int:
                 raise ConfigError(f"--remove-key {args.remove_key}: there is no such key; aiq serve --keys lists them")
         else:
             for known in store.all_keys():
-                print(f"{known.name}\tmade {known.created}\t${store.spent(known.name):.2f} spent{_of(known.usd)}")
+                most = "" if known.usd is None else f" of ${known.usd:g}"
+                print(f"{known.name}\tmade {known.created}\t${store.spent(known.name):.2f} spent{most}")
     return 0
-
-
-def _of(usd: float | None) -> str:
-    return "" if usd is None else f" of ${usd:g}"

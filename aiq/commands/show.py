@@ -8,7 +8,7 @@ RUN is a run folder, a run id below results/, an experiment (its latest run), or
 
 from argparse import ArgumentParser, Namespace
 
-from aiq.commands import add_results
+from aiq.commands import add_results, add_run
 from aiq.core.errors import UserError
 from aiq.core.samples import SampleKey
 from aiq.core.text import some
@@ -19,7 +19,7 @@ from aiq.runs.rows import SampleRow
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("run", metavar="RUN", help="a run folder, a run id, or `latest`")
+    add_run(parser)
     parser.add_argument("sample", nargs="?", metavar="SAMPLE", help="a sample's id")
     parser.add_argument("--epoch", type=int, metavar="N", help="which repetition of SAMPLE (1)")
     parser.add_argument("--judge", action="store_true", help="show what the judges asked and were told instead")

@@ -14,6 +14,8 @@ from contextlib import AsyncExitStack
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
+from aiq.commands import add_overrides
+
 if TYPE_CHECKING:  # `--help` needs none of it
     from aiq.core.run_settings import RunSettings
 
@@ -22,8 +24,7 @@ _HEADINGS = ("tool", "data source", "from")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.usage = f"{parser.prog} [--json] SETTING=VALUE ..."
-    parser.add_argument("overrides", nargs="*", metavar="SETTING=VALUE", help="a setting, or GROUP=OPTION")
+    add_overrides(parser, "[--json] SETTING=VALUE ...")
     parser.add_argument("--json", action="store_true", help="print a JSON list")
 
 
@@ -44,7 +45,7 @@ async def _tools(settings: "RunSettings") -> list[dict[str, Any]]:
     from aiq.tools.toolbox import build_web, open_toolbox
 
     if settings.cassette.mode != "replay":  # nothing is recorded here
-        settings = settings.model_copy(update={"cassette": settings.cassette.model_copy(update={"mode": "off"})})
+        settings = settings.changed("cassette", mode="off")
     samples = with_documents(
         load(settings.dataset, seed=settings.seed, limit=settings.limit).samples, settings.knowledge
     )

@@ -59,6 +59,7 @@ def _folder(name: str, results: str) -> Path:
 
 def _follow(folder: RunFolder) -> None:
     """Its bar, as long as it is being made."""
+    from aiq.experiment.shards import tell
     from aiq.runs.follow import FollowedRun
     from aiq.site.progress import Progress
 
@@ -68,11 +69,7 @@ def _follow(folder: RunFolder) -> None:
         going = True
         while going:
             going = in_use(folder.path)  # before the look, so that the last one sees all
-            finished, again = followed.look()
-            for key in again:
-                progress.retrying(key)
-            for key in finished:
-                progress.finished(key)
+            tell(followed, progress)
             time.sleep(_EVERY_SECONDS if going else 0)
 
 

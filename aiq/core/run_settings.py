@@ -305,3 +305,7 @@ class RunSettings(Settings):
         return self
 
     telemetry: TelemetrySettings = Field(description="the run's traces, for OpenTelemetry")
+
+    def changed(self, section: str, **values: Any) -> Self:
+        """With other values in one of its sections."""
+        return self.model_copy(update={section: getattr(self, section).model_copy(update=values)})

@@ -1,7 +1,7 @@
 """What settings are made of: the base of all settings models, a class named in config, types, environment variables."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 from urllib.parse import urlsplit
@@ -115,3 +115,21 @@ Names = Annotated[tuple[Annotated[str, Field(coerce_numbers_to_str=True)], ...] 
 OneOrMore = Annotated[tuple[str, ...], BeforeValidator(lambda value: _listed(value) or ())]
 
 Endpoint = Annotated[str, BeforeValidator(_endpoint)]
+
+
+def dotted(nested: Any, fields: Container[str] = ()) -> Any:
+    """A map whose keys have dots in them, as it was before the dots of `llm.roles.aiq.planner.model=m` split it.
+
+    `fields` are those of the map's values: where a mapping has one of them, it is a value.
+    """
+    if not isinstance(nested, Mapping):
+        return nested
+    flat: dict[str, Any] = {}
+    for key, value in nested.items():
+        below = value if isinstance(value, Mapping) else {}
+        own = {name: item for name, item in below.items() if name in fields}
+        below = {name: item for name, item in below.items() if name not in fields}
+        if own or not below:
+            flat[str(key)] = own if isinstance(value, Mapping) else value
+        flat |= {f"{key}.{name}": item for name, item in dotted(below, fields).items()}
+    return flat

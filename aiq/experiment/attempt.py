@@ -22,6 +22,7 @@ from aiq.runs.journal import writable
 from aiq.runs.rows import AnsweredTurn, AttemptStatus, RowError, SampleRow, Timing
 
 T = TypeVar("T")
+_OF_REPORT = ("route", "outcome", "extras", "audit", "citation_status")  # what a row has of it as it is
 
 
 async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Callable[[SampleRow], None]) -> SampleRow:
@@ -56,15 +57,11 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
         tags=sample.tags,
         report=writable(report.text) if report else None,
         raw_report=None if raw is None else writable(raw),
-        route=report.route if report else None,
-        outcome=report.outcome if report else None,
-        extras=report.extras if report else {},
         sources=worth_keeping(session.sources.known(), raw or ""),
-        audit=report.audit if report else None,
         denied=session.denied,
         tools={tool: dict(sorted(outcomes.items())) for tool, outcomes in sorted(session.tool_outcomes.items())},
         outages={tool: writable(" ".join(why.split())[:500]) for tool, why in sorted(session.outages.items())},
-        citation_status=report.citation_status if report else None,
+        **({name: getattr(report, name) for name in _OF_REPORT} if report else {}),
         usage=session.usage.by_role(),
         timing=Timing(started=started, seconds=round(time.perf_counter() - start, 4)),
         error=as_row_error(error, where) if error else RowError(type="CutOff", message=cut) if cut else None,

@@ -56,6 +56,5 @@ def overview() -> str:
 
 def description(group: str, name: str) -> str:
     """The first comment line of a config file."""
-    files = (folder / group / f"{name}.yaml" for folder in config_folders())
-    text = next((file.read_text(encoding="utf-8", errors="replace") for file in files if file.is_file()), "")
+    text = file_of(group, name).read_text(encoding="utf-8", errors="replace")
     return next((line.lstrip("#").strip() for line in text.splitlines() if re.match("#(?! @)", line)), "")

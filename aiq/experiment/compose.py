@@ -1,8 +1,8 @@
 """From `conf/` and the command line to settings, by Hydra's compose API: nothing is logged, no folder is made."""
 
 import re
-from collections.abc import Container, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from aiq.core.errors import ConfigError
 from aiq.core.llm_settings import Price, RoleSettings
 from aiq.core.plugins import near, validate
 from aiq.core.run_settings import RunSettings, SweepSettings
+from aiq.core.settings import dotted
 from aiq.experiment.choices import config_folders, file_of, groups, not_utf8, options
 
 if TYPE_CHECKING:
@@ -112,13 +113,10 @@ def compose(overrides: Sequence[str]) -> dict[str, Any]:
 
 def compose_with_options(overrides: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
     """The composed config, and the option of each group by its place in it, e.g. `judge.race`. Raises as `compose`."""
-    from hydra.errors import HydraException
     from omegaconf import OmegaConf
-    from omegaconf.errors import OmegaConfBaseException
-    from yaml import YAMLError
 
     _check_options(parse(overrides))
-    try:
+    with _explained(overrides):
         (composed, chosen), plugins = _with_own_settings(overrides)
         unresolved: Any = OmegaConf.to_container(composed)
         missing = sorted(name for name, value in dotted(unresolved).items() if value == "???")
@@ -128,8 +126,6 @@ def compose_with_options(overrides: Sequence[str]) -> tuple[dict[str, Any], dict
         if missing:
             raise ConfigError(f"{missing[0]}: must be set ({missing[0]}=...)")
         config: Any = OmegaConf.to_container(composed, resolve=True)
-    except (HydraException, OmegaConfBaseException, YAMLError, ValueError) as error:
-        raise ConfigError(_explain(error, overrides)) from None
     if plugins:
         _checked_own(config, overrides)
     redactor = Redactor(())
@@ -174,17 +170,17 @@ def _with_own_settings(overrides: Sequence[str]) -> tuple[tuple[Any, Mapping[str
 def _opened(overrides: Sequence[str], places: Sequence[str]) -> list[str]:
     """The overrides, those of these places and below them so that they may add keys."""
     within = re.compile(f"(?:{'|'.join(map(re.escape, places))})[.=]")
-    return [f"++{text}" if within.match(text) and not _group(text) else text for text in overrides]
+    return [f"++{text}" if within.match(text) and setting_of(text) not in groups() else text for text in overrides]
 
 
-def _group(text: str) -> str | None:
-    """The group that an override chooses an option of, where it does."""
-    name = text.partition("=")[0].lstrip("+~")
-    return name if name in groups() else None
+def setting_of(text: str) -> str:
+    """The name of the setting or group that an override is of."""
+    return text.lstrip("+~").partition("=")[0]
 
 
 def _selections(overrides: Sequence[str]) -> list[str]:
-    return [text for text in overrides if _group(text)]
+    """Those that choose an option of a group."""
+    return [text for text in overrides if setting_of(text) in groups()]
 
 
 def _check_packages(config: Any, chosen: Mapping[str, Any]) -> None:
@@ -208,7 +204,7 @@ def _unplaced(group: str, option: str) -> str:
 
 
 def _nameless(overrides: Sequence[str]) -> str:
-    chosen = next((text.partition("=")[2] for text in overrides if _group(text) == "experiment"), None)
+    chosen = next((text.partition("=")[2] for text in overrides if setting_of(text) == "experiment"), None)
     if chosen is None:
         return f"choose an experiment: experiment=NAME, one of {', '.join(options('experiment'))}"
     return f"{file_of('experiment', chosen)} states no name; write name: {chosen} in it"
@@ -239,10 +235,7 @@ def compose_apart(group: str, option: str, overrides: Sequence[str]) -> dict[str
 
     `option` is used where the overrides choose none and it has a file, else `default`.
     """
-    from hydra.errors import HydraException
     from omegaconf import OmegaConf
-    from omegaconf.errors import OmegaConfBaseException
-    from yaml import YAMLError
 
     chosen = option if option in options(group) else "default"
     own = []
@@ -255,10 +248,8 @@ def compose_apart(group: str, option: str, overrides: Sequence[str]) -> dict[str
             raise ConfigError(
                 f"{text}: there is no such {group}{near(chosen, options(group))}; write conf/{group}/{chosen}.yaml"
             )
-    try:
+    with _explained(overrides):
         config: Any = OmegaConf.to_container(_composed([f"+{group}={chosen}", *own], "_empty")[group], resolve=True)
-    except (HydraException, OmegaConfBaseException, YAMLError, ValueError) as error:
-        raise ConfigError(_explain(error, overrides)) from None
     return dict(config)
 
 
@@ -295,6 +286,24 @@ def config_of_options(selection: Sequence[str], root: str = "config") -> dict[st
     return dict(known(OmegaConf.to_container(_composed(selection, root))))
 
 
+def _errors() -> tuple[type[Exception], ...]:
+    """What Hydra, OmegaConf and the readers of files raise."""
+    from hydra.errors import HydraException
+    from omegaconf.errors import OmegaConfBaseException
+    from yaml import YAMLError
+
+    return HydraException, OmegaConfBaseException, YAMLError, ValueError
+
+
+@contextmanager
+def _explained(overrides: Sequence[str]) -> Iterator[None]:
+    """Raises ConfigError, one line, for their errors in the block."""
+    try:
+        yield
+    except _errors() as error:
+        raise ConfigError(_explain(error, overrides)) from None
+
+
 def _explain(error: Exception, overrides: Sequence[str]) -> str:
     """What a user can do about an error of Hydra, OmegaConf or a reader of files, in one line."""
     text = str(error) or str(error.__cause__ or error)
@@ -326,10 +335,7 @@ def _unknown(name: str, known: Sequence[str]) -> str:
 
 def _options_with(name: str) -> list[str]:
     """The options of the setting's group in whose files it stands; those that cannot be read count as without."""
-    from hydra.errors import HydraException
     from omegaconf import OmegaConf
-    from omegaconf.errors import OmegaConfBaseException
-    from yaml import YAMLError
 
     group, _, rest = name.partition(".")
     if not rest or group in LISTS or group not in groups():
@@ -339,7 +345,7 @@ def _options_with(name: str) -> list[str]:
         return []  # to compose them all takes a second
     found = []
     for option in options(group):
-        with suppress(HydraException, OmegaConfBaseException, YAMLError, ValueError):
+        with suppress(*_errors()):
             if name in dotted(OmegaConf.to_container(_composed((), f"{group}/{option}"))):
                 found.append(option)
     return found
@@ -373,21 +379,3 @@ def sweep_of(config: Mapping[str, Any]) -> SweepSettings:
     if isinstance(section, Mapping):
         section = {**section, "axes": dotted(section.get("axes") or {})}
     return validate(SweepSettings, section, "sweep")
-
-
-def dotted(nested: Any, fields: Container[str] = ()) -> Any:
-    """A map whose keys have dots in them, as it was before the dots of `llm.roles.aiq.planner.model=m` split it.
-
-    `fields` are those of the map's values: where a mapping has one of them, it is a value.
-    """
-    if not isinstance(nested, Mapping):
-        return nested
-    flat: dict[str, Any] = {}
-    for key, value in nested.items():
-        below = value if isinstance(value, Mapping) else {}
-        own = {name: item for name, item in below.items() if name in fields}
-        below = {name: item for name, item in below.items() if name not in fields}
-        if own or not below:
-            flat[str(key)] = own if isinstance(value, Mapping) else value
-        flat |= {f"{key}.{name}": item for name, item in dotted(below, fields).items()}
-    return flat

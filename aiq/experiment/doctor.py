@@ -15,12 +15,11 @@ from pydantic import BaseModel
 
 from aiq.agents.toolkit.structured import read_object, schema_of
 from aiq.core.errors import AiqError
-from aiq.core.events import EventLog
 from aiq.core.llm_settings import Price
 from aiq.core.models import retrying
 from aiq.core.run_settings import RunSettings
 from aiq.core.samples import SampleKey
-from aiq.core.session import ApprovingUser, Session
+from aiq.core.session import Session
 from aiq.experiment.resources import open_resources
 from aiq.llm.calls import ROLE
 from aiq.llm.models import NO_KEY, read_key
@@ -94,9 +93,7 @@ async def examine(settings: RunSettings) -> AsyncIterator[Finding]:
     try:
         async with open_resources(settings) as resources:
             yield Finding("endpoint, key", "ok", f"{settings.llm.base_url} answers")
-            events = EventLog(lambda event: None)
-            own = {"key": SampleKey(_ROLE, 1), "user": ApprovingUser(), "limits": settings.limits.of_run()}
-            session = resources.session(settings, events=events, **own)
+            session = resources.session(settings, key=SampleKey(_ROLE, 1), limits=settings.limits.of_run())
             with session.bind(), retrying(1):
                 async for finding in Examination(settings, resources.port).findings():
                     yield finding
@@ -143,14 +140,14 @@ class Examination:
     async def findings(self) -> AsyncIterator[Finding]:
         """One after the other; none after a model that does not answer."""
         for model in self._models:
-            try:
-                answer = await self._ask("Say hello.", model=model)
-            except AiqError as error:
-                yield Finding("model", "fails", f"{model}: {_reason(error)}")
+            answer = await self._ask("Say hello.", model=model)
+            if isinstance(answer, str):
+                yield Finding("model", "fails", f"{model}: {answer}")
                 return
+            usage = answer.usage
             other = "" if model in answer.model or not answer.model else f"; the endpoint calls it {answer.model}"
             yield Finding("model", "note" if other else "ok", f"{model} says {answer.text.strip()[:40]!r}{other}")
-        yield self._usage(answer)
+        yield self._usage(usage)
         yield await self._reply_limit()
         yield await self._switch("seed", "seed")
         yield await self._switch("temperature", "temperature", temperature=0)
@@ -163,8 +160,8 @@ class Examination:
 
     async def _ask(
         self, said: str | Sequence[Mapping[str, Any]], quirks: Mapping[str, Any] | None = None, /, **body: Any
-    ) -> Answer:
-        """One call, plain but for these quirks. Raises AiqError."""
+    ) -> Answer | str:
+        """One call, plain but for these quirks; its answer, or why there is none."""
         llm = self.settings.llm
         changed = {
             "quirks": llm.quirks.model_copy(update={**_PLAIN, **(quirks or {})}),
@@ -172,11 +169,15 @@ class Examination:
         }
         key = read_key(llm.api_key_env, "llm.api_key_env") or NO_KEY
         messages = [{"role": "user", "content": said}] if isinstance(said, str) else said
+        place = f"{llm.base_url.rstrip('/')}/chat/completions"
         asked = {"model": llm.model, "messages": messages, **self._limit, **body}
         forms = Forms()
         async with open_client(llm.model_copy(update=changed), offline_port=self.offline_port, forms=forms) as client:
             headers = {ROLE: _ROLE, "authorization": f"Bearer {key}"}
-            response = await client.post(f"{llm.base_url.rstrip('/')}/chat/completions", json=asked, headers=headers)
+            try:
+                response = await client.post(place, json=asked, headers=headers)
+            except AiqError as error:
+                return _reason(error)
         if asked.get("stream"):
             return Answer({}, None, None)
         answer = response.json()
@@ -189,20 +190,19 @@ class Examination:
         """The check of a field that is sent or not, as a quirk says."""
         if not getattr(self.settings.llm.quirks, name):
             return Finding(what, "ok", f"none is sent (llm.quirks.{name}=false)")
-        try:
-            answer = await self._ask(said, {name: True}, **body)
-        except AiqError as error:
-            return Finding(what, "fails", _reason(error), (f"llm.quirks.{name}=false",))
+        answer = await self._ask(said, {name: True}, **body)
+        if isinstance(answer, str):
+            return Finding(what, "fails", answer, (f"llm.quirks.{name}=false",))
         if not body.get("tools"):
             return Finding(what, "ok", "taken")
         called = f"calls at once: {answer.calls}" if answer.calls else "but the model calls no tool"
         return Finding(what, "ok" if answer.calls else "note", f"taken; {called}")
 
-    def _usage(self, answer: Answer) -> Finding:
+    def _usage(self, reported: Any) -> Finding:
         lacking = ", ".join(model for model in self._models if model not in self.settings.llm.prices)
         if lacking and (limit := self.settings.limits.in_money):
             return Finding("usage", "fails", f"{limit} cannot be kept: no price in llm.prices for {lacking}")
-        if not answer.usage:
+        if not reported:
             return Finding("usage", "note", "not reported: what a run costs is unknown")
         if lacking:
             return Finding("usage", "note", f"reported; no price in llm.prices for {lacking}")
@@ -212,10 +212,9 @@ class Examination:
         given = self.settings.llm.quirks.limit_field
         problem = ""
         for name in sorted(("max_completion_tokens", "max_tokens"), key=lambda name: name != given):
-            try:
-                answer = await self._ask("Write the numbers from 1 to 60 as words.", **{name: _FEW})
-            except AiqError as error:
-                problem = problem or _reason(error)
+            answer = await self._ask("Write the numbers from 1 to 60 as words.", **{name: _FEW})
+            if isinstance(answer, str):
+                problem = problem or answer
                 continue
             if answer.finish_reason == "length" or len(answer.text) < 12 * _FEW:
                 self._limit = {name: _ENOUGH}
@@ -225,10 +224,9 @@ class Examination:
         return Finding("reply limit", "note", f"{problem}: llm.max_tokens has no effect")
 
     async def _tools(self) -> Finding:
-        try:
-            answer = await self._ask("What is the weather in Oslo? Look it up.", tools=[_WEATHER])
-        except AiqError as error:
-            return Finding("tools", "fails", _reason(error))
+        answer = await self._ask("What is the weather in Oslo? Look it up.", tools=[_WEATHER])
+        if isinstance(answer, str):
+            return Finding("tools", "fails", answer)
         if not answer.calls:
             return Finding("tools", "note", "taken, but the model answers in words: it may never search")
         return Finding("tools", "ok", "the model calls them")
@@ -246,10 +244,8 @@ class Examination:
         problem = ""
         for null, name in ((True, True), (False, True), (True, False), (False, False)):
             tried = {"null_content": null and given["null_content"], "message_name": name and given["message_name"]}
-            try:
-                await self._ask(turns, tried, tools=[_WEATHER])
-            except AiqError as error:
-                problem = problem or _reason(error)
+            if isinstance(answer := await self._ask(turns, tried, tools=[_WEATHER]), str):
+                problem = problem or answer
                 continue
             changed = tuple(f"llm.quirks.{switch}=false" for switch in tried if tried[switch] != given[switch])
             return Finding("tool results", "fails" if changed else "ok", problem or "taken", changed)
@@ -259,10 +255,9 @@ class Examination:
         given, problem, settings = self.settings.llm.quirks.structured, "", tuple[str, ...]()
         wanted = {"type": "json_schema", "json_schema": schema_of(Weather)}
         for form in FORMS[FORMS.index(given) :]:
-            try:
-                answer = await self._ask(_STATE, {"structured": form}, response_format=wanted)
-            except AiqError as error:
-                problem = problem or _reason(error)
+            answer = await self._ask(_STATE, {"structured": form}, response_format=wanted)
+            if isinstance(answer, str):
+                problem = problem or answer
                 continue
             taken = answer.fallback or form
             refused = f"{form} is refused; " if answer.fallback else ""
@@ -276,10 +271,8 @@ class Examination:
         return Finding("JSON schema", "note", problem, settings)
 
     async def _streaming(self) -> Finding:
-        try:
-            await self._ask("Say hello.", stream=True)
-        except AiqError as error:
-            return Finding("streaming", "note", f"{_reason(error)} (only agents that stream need it)")
+        if isinstance(answer := await self._ask("Say hello.", stream=True), str):
+            return Finding("streaming", "note", f"{answer} (only agents that stream need it)")
         return await self._switch("stream_usage", "streaming", stream=True)
 
 

@@ -1,6 +1,6 @@
 """What judges have said of a report at another point of the same sweep: points that give the same report share it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from aiq.core.reports import CAVEAT
 from aiq.experiment.plan import RunPlan
@@ -30,7 +30,8 @@ class JudgedBefore:
                 for judge in plan.spec.judges:
                     own = [score for score in scores if score.judge_hash == judge.hash]
                     if samples[key].answered and _whole(judge, own):
-                        said = [_as_of(score, other.run_id) for score in own]
+                        place = {SAME_REPORT: other.run_id}
+                        said = [one.model_copy(update={"usage": {}, "detail": {**place, **one.detail}}) for one in own]
                         self._scores.setdefault((judge.name, _digest(samples[key])), said)
 
     def scores(self, judge: JudgeSpec, row: SampleRow) -> list[ScoreRow]:
@@ -53,11 +54,6 @@ def _whole(judge: JudgeSpec, scores: Sequence[ScoreRow]) -> bool:
     """Whether nothing failed that another try may bring."""
     usable = all(score.status in ("scored", "not_applicable") and CAVEAT not in score.detail for score in scores)
     return usable and len(scores) == len(judge.metrics)
-
-
-def _as_of(score: ScoreRow, run: str) -> ScoreRow:
-    detail: Mapping[str, object] = {SAME_REPORT: run, **score.detail}
-    return score.model_copy(update={"usage": {}, "detail": detail})
 
 
 def _digest(row: SampleRow) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from aiq.core.errors import ConfigError
-from aiq.experiment.compose import compose, settings_from
+from aiq.experiment.compose import compose, setting_of, settings_from
 from aiq.experiment.resources import needs_offline_stack
 
 
@@ -28,8 +28,3 @@ def live_config(
         composed.append("clock=now")
         config = compose(composed)
     return composed, config
-
-
-def setting_of(text: str) -> str:
-    """The name of the setting or group that an override is of."""
-    return text.lstrip("+~").partition("=")[0]

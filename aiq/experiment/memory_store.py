@@ -19,9 +19,6 @@ from aiq.core.run_settings import CheckpointerSettings
 
 BUSY_SECONDS = 30.0  # a write waits so long for another process's in the same SQLite file
 
-TEMPORARY = ""
-"""SQLite's name of a database in memory that it moves to a file of its own where it grows, and then deletes."""
-
 _log = logging.getLogger(__name__)
 
 
@@ -48,7 +45,8 @@ async def _open(settings: CheckpointerSettings) -> AsyncIterator[Any]:
     if settings.kind == "postgres":  # its vectors need an extension of the server, and all of them one length
         _log.warning("checkpointer=postgres: what agents remember ends with the run; checkpointer=sqlite keeps it")
     library = await asyncio.to_thread(importlib.import_module, "langgraph.store.sqlite.aio")
-    path = resolve(str(settings.path)) if settings.kind == "sqlite" else TEMPORARY
+    # "": a database in memory that SQLite moves to a file of its own where it grows, and then deletes
+    path = resolve(str(settings.path)) if settings.kind == "sqlite" else ""
 
     def connect() -> sqlite3.Connection:
         return sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from aiq.agents.base import Agent
 from aiq.core.errors import ConfigError
 from aiq.core.run_settings import KnowledgeSettings, RunSettings
-from aiq.core.samples import Document, Keys, Sample
+from aiq.core.samples import Document, Keys, Question, Sample
 from aiq.core.settings import Plugin
 from aiq.core.tools import Toolbox
 from aiq.experiment.provenance import digest_of, models_of_role
@@ -114,6 +114,12 @@ def _plan_judge(name: str, plugin: Plugin, run: RunSettings) -> JudgePlan:
 def web_of(settings: RunSettings) -> tuple[str, str | None]:
     """Where pages come from: the kind of web, and the corpus where it is one."""
     return settings.web.kind, settings.search.corpus if settings.web.kind == "corpus" else None
+
+
+def blank_question(settings: KnowledgeSettings, thread: str | None = None) -> Question:
+    """A question without a text, which has a conversation's thread, and the documents that its agent may search."""
+    question = Question(text="", thread_id=thread, collection_name=settings.collection)
+    return with_documents((Sample(id="blank", question=question),), settings)[0].question
 
 
 def with_documents(samples: Iterable[Sample], settings: KnowledgeSettings) -> tuple[Sample, ...]:

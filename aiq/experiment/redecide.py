@@ -19,9 +19,10 @@ from aiq.core.errors import UserError
 from aiq.core.plugins import load
 from aiq.core.run_settings import RunSettings
 from aiq.core.samples import SampleKey
+from aiq.core.settings import dotted
 from aiq.core.text import counted
 from aiq.core.usage import USAGE, Usage
-from aiq.experiment.compose import allowed_overrides, dotted, parse, settings_from
+from aiq.experiment.compose import allowed_overrides, parse, settings_from
 from aiq.experiment.plan import JudgePlan, RunPlan, make_plan
 from aiq.experiment.provenance import new_manifest, utc_now
 from aiq.experiment.resume import brought_up_to_date, check_dataset
@@ -185,8 +186,7 @@ class Redecision:
     def _manifest(self, plan: RunPlan, name: str) -> Manifest:
         """Of a point, which is finished; its models are those of the first run."""
         first = self._first.manifest
-        agents = {role: model for role, model in first.models.items() if not role.startswith("judge.")}
-        rescored = Rescored(run=str(self._first.folder.path), models=agents, overrides=plan.overrides)
+        rescored = Rescored(run=str(self._first.folder.path), models=first.agent_models, overrides=plan.overrides)
         about = {"offline": first.offline, "elsewhere": first.elsewhere, "rescored": rescored, "models": first.models}
         ended = {**about, "status": "finished", "finished": utc_now()}
         return new_manifest(plan, name).model_copy(update=ended)
@@ -202,7 +202,8 @@ class Redecision:
             if row.turns:
                 yield "an attempt with several turns has decided more than once"
                 continue
-            runs = [run for run in self._runs if self._has(run, row)]
+            others = [(run, run.rows.get(key)) for run in self._runs]
+            runs = [run for run, one in others if one and one.answered and one.sample_hash == row.sample_hash]
             found = agent.redecide([run.attempt(run.rows[key]) for run in runs])
             if isinstance(found, str):
                 yield found
@@ -222,12 +223,6 @@ class Redecision:
                 else:
                     scores += _copied(judge, made, runs[found.branch])
             yield made, scores, found.branch is not None
-
-    @staticmethod
-    def _has(run: RecordedRun, row: SampleRow) -> bool:
-        """Whether the run has an answer to the same question."""
-        other = run.rows.get(row.key)
-        return other is not None and other.answered and other.sample_hash == row.sample_hash
 
     def _unrecorded(self, row: SampleRow, route: str) -> SampleRow:
         """An attempt without a report, which spends what the recorded ones of its route do on average."""

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from aiq.core.errors import UserError
 from aiq.experiment.choices import groups
-from aiq.experiment.compose import allowed_overrides, compose_with_options, settings_from
+from aiq.experiment.compose import allowed_overrides, compose_with_options, setting_of, settings_from
 from aiq.experiment.plan import RunPlan, make_plan, web_of
 from aiq.experiment.provenance import new_manifest
 from aiq.experiment.resume import brought_up_to_date, check_dataset, check_finished, load_state
@@ -48,17 +48,16 @@ def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[RunPlan, Man
     if not state.left():
         raise UserError(f"every judge has scored all reports of {old.path}; change one, e.g. judge.race.votes=3")
     fresh = new_manifest(plan, new_run_id())
-    agents = {role: model for role, model in earlier.models.items() if not role.startswith(JUDGES)}
     origin = {
         "hashes": fresh.hashes.model_copy(update={"agent": earlier.hashes.agent}),
         "offline": fresh.offline or earlier.offline,
         "elsewhere": (
-            *(earlier.elsewhere if earlier.offline else agents),
+            *(earlier.elsewhere if earlier.offline else earlier.agent_models),
             *(() if fresh.offline else (role for role in fresh.models if role.startswith(JUDGES))),
         ),
         "rescored": Rescored(
             run=str(old.path),
-            models=agents,
+            models=earlier.agent_models,
             overrides=_joined(earlier.rescored.overrides if earlier.rescored else earlier.overrides, overrides),
         ),
     }
@@ -71,21 +70,16 @@ def _without_cancelled(plan: RunPlan, state: RunState) -> tuple[RunPlan, int]:
     samples = plan.dataset.samples.where(lambda key: key not in over)
     if not (over and samples):
         return plan, 0
-    given = plan.settings.dataset.model_copy(update={"ids": tuple(samples.ids)})
-    settings = plan.settings.model_copy(update={"dataset": given})
+    settings = plan.settings.changed("dataset", ids=tuple(samples.ids))
     return replace(plan, settings=settings, dataset=replace(plan.dataset, samples=samples)), len(over)
 
 
 def _joined(earlier: Sequence[str], later: Sequence[str]) -> tuple[str, ...]:
     """Overrides with later ones: a group that is chosen anew loses its earlier settings."""
-    names = [_name(text) for text in later]
+    names = list(map(setting_of, later))
     anew = {name for name in names if name in groups()}
-    kept = [text for text in earlier if (name := _name(text)) not in names and name.partition(".")[0] not in anew]
+    kept = [text for text in earlier if (name := setting_of(text)) not in names and name.partition(".")[0] not in anew]
     return (*kept, *later)
-
-
-def _name(override: str) -> str:
-    return override.partition("=")[0].lstrip("+~")
 
 
 def take_over(old: RunFolder, new: RunFolder, plan: RunPlan) -> None:

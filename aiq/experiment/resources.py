@@ -17,11 +17,12 @@ from urllib.parse import urlsplit
 from aiq.cassettes.recorder import Recorder
 from aiq.core import plugins
 from aiq.core.errors import ConfigError, RunAborted, say
+from aiq.core.events import EventLog
 from aiq.core.files import resolve
 from aiq.core.llm_settings import LlmSettings
 from aiq.core.models import Models
 from aiq.core.run_settings import CheckpointerSettings, RunSettings, TelemetrySettings
-from aiq.core.session import Session
+from aiq.core.session import ApprovingUser, Session
 from aiq.core.tools import Toolbox, Web
 from aiq.experiment.memory_store import BUSY_SECONDS, lent_store
 from aiq.experiment.recording import open_recorder
@@ -146,7 +147,10 @@ class Resources:
     port: int | None
 
     def session(self, settings: RunSettings, **own: Any) -> Session:
-        """A session with what is lent and what the settings say; `own` are its other fields, or other values."""
+        """A session with what is lent and what the settings say; `own` are its other fields, or other values.
+
+        Else nobody hears its events, and its user approves.
+        """
         from aiq.citations.registry import SourceRegistry
 
         fields = {
@@ -155,6 +159,8 @@ class Resources:
             "limits": settings.limits,
             "citations": settings.citations,
             "sources": SourceRegistry(),
+            "events": EventLog(lambda event: None),
+            "user": ApprovingUser(),
             "models": self.models,
             "tools": self.tools,
             "web": self.web,
@@ -187,25 +193,23 @@ async def open_resources(
             opened.push_async_callback(stack.stop)
             port = await stack.start()
         forms = Forms(recorder.about.get("structured"))
-        over, replayed = recorder.transport, recorder.replays
-        others = settings.web.max_connections
         client = await opened.enter_async_context(
             open_client(
                 settings.llm,
                 offline_port=port,
                 forms=forms,
-                over=over,
-                replayed=replayed,
-                others=others,
+                over=recorder.transport,
+                replayed=recorder.replays,
+                others=settings.web.max_connections,
                 share=1 / settings.shard.of if settings.shard else 1.0,
             )
         )
         models = RunModels(settings.llm, client)
         if not recorder.replays:
             await models.check()
-        web = build_web(settings, client, over)
-        open_web = settings.model_copy(update={"web": settings.web.model_copy(update={"deny": ()})})
-        judges_web = build_web(open_web, client, over) if settings.web.deny else web
+        web = build_web(settings, client, recorder.transport)
+        open_web = settings.changed("web", deny=())
+        judges_web = build_web(open_web, client, recorder.transport) if settings.web.deny else web
         await libraries
         tools = await opened.enter_async_context(open_toolbox(settings, web, client, recorder, collections))
         saver = await opened.enter_async_context(open_checkpointer(settings.checkpointer))

@@ -130,37 +130,31 @@ async def execute(
             learned = resources.forms.learned if resources else {}
             manifest = manifest.model_copy(update={"structured": {**manifest.structured, **learned}})
             with folder.changing():
-                state, summary = _written(plan, folder, manifest, state, before, ended, seconds)
+                state, summary, changed = _written(plan, folder, manifest, state, ended, seconds)
                 if shard:
                     lock.close()  # before the next one to end looks who is still at work
         exit_code, excesses = state.exit_code(ended), state.excesses()
-        return RunOutcome(summary, ended, exit_code, excesses, error, changed=summary is not before)
+        return RunOutcome(summary, ended, exit_code, excesses, error, changed)
 
 
 def _written(
-    plan: RunPlan,
-    folder: RunFolder,
-    manifest: Manifest,
-    state: RunState,
-    before: Summary | None,
-    ended: RunStatus,
-    seconds: float,
-) -> tuple[RunState, Summary]:
+    plan: RunPlan, folder: RunFolder, manifest: Manifest, state: RunState, ended: RunStatus, seconds: float
+) -> tuple[RunState, Summary, bool]:
     """Write how the run stands; while other shards are at work, which know the rest, the numbers are theirs to write.
 
-    `seconds`: of the start that ends so and those before it.
+    `seconds`: of the start that ends so and those before it. Returns whether the numbers differ from before, too.
     """
     if (shard := plan.settings.shard) is None:
-        return state, _write_end(plan, folder, manifest, state, before, ended, seconds)
+        return _write_end(plan, folder, manifest, state, ended, seconds)
     structured = manifest.structured
     manifest = folder.read_manifest()  # others have written meanwhile
     manifest = manifest.model_copy(update={"structured": {**manifest.structured, **structured}})
     if in_use(folder.path, but=shard):
         folder.write_manifest(manifest)
-        return state, summarise(manifest, state, seconds)
+        return state, summarise(manifest, state, seconds), True
     before = read_numbers(folder)
     seconds = max(seconds, before.timing.run_seconds if before else 0.0)
-    return write_end_of_shards(plan, folder, manifest, before, ended, seconds)
+    return write_end_of_shards(plan, folder, manifest, ended, seconds)
 
 
 def read_numbers(folder: RunFolder) -> Summary | None:
@@ -169,28 +163,22 @@ def read_numbers(folder: RunFolder) -> Summary | None:
 
 
 def write_end_of_shards(
-    plan: RunPlan, folder: RunFolder, manifest: Manifest, before: Summary | None, ended: RunStatus, seconds: float
-) -> tuple[RunState, Summary]:
+    plan: RunPlan, folder: RunFolder, manifest: Manifest, ended: RunStatus, seconds: float
+) -> tuple[RunState, Summary, bool]:
     """As `_write_end`, of what all shards have written; it is `finished` when nothing is left to do."""
     state, left, _ = load_state(folder, plan)
     status: RunStatus = "finished" if not left else "interrupted" if ended == "finished" else ended
-    return state, _write_end(plan, folder, manifest, state, before, status, seconds)
+    return _write_end(plan, folder, manifest, state, status, seconds)
 
 
 def _write_end(
-    plan: RunPlan,
-    folder: RunFolder,
-    manifest: Manifest,
-    state: RunState,
-    before: Summary | None,
-    status: RunStatus,
-    seconds: float,
-) -> Summary:
-    """Write the numbers, and the manifest with its counts and the models of all roles that were used.
+    plan: RunPlan, folder: RunFolder, manifest: Manifest, state: RunState, status: RunStatus, seconds: float
+) -> tuple[RunState, Summary, bool]:
+    """Write the numbers where they differ, and the manifest with its counts and the models of all roles that were used.
 
-    `before`: the numbers until now; the very same object is returned where nothing has changed. `seconds`: of all
-    starts.
+    `seconds`: of all starts.
     """
+    before = read_numbers(folder)
     manifest = manifest.model_copy(update={"status": status, "finished": utc_now()})
     summary = summarise(manifest, state, seconds)
     if before is not None and summary.model_copy(update={"timing": before.timing}) == before:
@@ -204,7 +192,7 @@ def _write_end(
     folder.write_manifest(
         manifest.model_copy(update={"models": {**models_of(plan, roles), **agents}, "counts": counts})
     )
-    return summary
+    return state, summary, summary is not before
 
 
 async def _open(plan: RunPlan, accounts: Sequence[Account], held: AsyncExitStack) -> Resources:
@@ -214,7 +202,7 @@ async def _open(plan: RunPlan, accounts: Sequence[Account], held: AsyncExitStack
     """
     settings, samples, works = plan.settings, plan.dataset.samples, "agent" in accounts
     if not works:
-        settings = settings.model_copy(update={"tools": settings.tools.model_copy(update={"mcp": {}})})
+        settings = settings.changed("tools", mcp={})
     recorder = held.enter_context(open_recorder(settings, accounts))
     resources = await held.enter_async_context(open_resources(settings, collections_of(samples), recorder))
     if works:

@@ -16,7 +16,7 @@ from aiq.core.usage import UsageLedger
 from aiq.experiment.resources import Resources
 from aiq.experiment.stores import AnswerStore, PageStore, SharedAnswers
 from aiq.experiment.telemetry import RunSpan
-from aiq.runs.events import EventFiles
+from aiq.runs.events import Account, EventFiles
 from aiq.runs.folder import RunFolder
 from aiq.runs.rows import SampleRow
 
@@ -69,16 +69,12 @@ class Sessions:
         }
         if "user" not in fields:
             fields["user"] = make_user(self._settings.user, sample, self._resources.models)
-        with (
-            self._events.session(key, attempt, "agent") as write,
-            self._span.attempt(agent, key, attempt) if self._span else nullcontext() as traced,
-            self._recorder.lent("agent", key),
-        ):
+        with self._opened("agent", agent, key, attempt, heard) as events:
             yield self._resources.session(
                 self._settings,
                 key=key,
                 attempt=attempt,
-                events=self._log(write, traced, heard),
+                events=events,
                 check=self._recorder.check,
                 decide=self._recorder.decide,
                 **fields,
@@ -91,20 +87,15 @@ class Sessions:
         Whoever uses it writes the rows before leaving: then the answers it has paid for are kept as well.
         """
         answers = SharedAnswers(self._answers)
-        with (
-            self._events.session(row.key, row.attempt, "judge") as write,
-            self._span.judge(judge, row.key, row.attempt) if self._span else nullcontext() as traced,
-            self._recorder.lent("judge", row.key),
-        ):
+        with self._opened("judge", judge, row.key, row.attempt) as events:
             session = self._resources.session(
                 self._settings,
                 spend=self._spend,
                 key=row.key,
                 attempt=row.attempt,
                 web=self._pages,
-                user=ApprovingUser(),
                 limits=self._settings.limits.of_run(),
-                events=self._log(write, traced),
+                events=events,
                 answers=answers,
             )
             for position, source in enumerate(row.sources):
@@ -114,20 +105,29 @@ class Sessions:
             finally:
                 answers.write()
 
-    def _log(self, *listeners: Callable[[Event], None] | None) -> EventLog:
-        told = [listener for listener in listeners if listener is not None]
+    @contextmanager
+    def _opened(
+        self, account: Account, name: str, key: SampleKey, attempt: int, heard: Callable[[Event], None] | None = None
+    ) -> Iterator[EventLog]:
+        """What a session tells goes to its file, into its span and to who hears it; what it asks for is recorded."""
+        with (
+            self._events.session(key, attempt, account) as write,
+            self._span.session(account, name, key, attempt) if self._span else nullcontext() as traced,
+            self._recorder.lent(account, key),
+        ):
+            listeners = [listener for listener in (write, traced, heard) if listener is not None]
 
-        def heard(event: Event) -> None:
-            for listener in told:
-                listener(event)
-            if isinstance(event, Recovery) and event.seconds is not None:
-                self._waiting(event.detail, event.lasted + event.seconds)
+            def told(event: Event) -> None:
+                for listener in listeners:
+                    listener(event)
+                if isinstance(event, Recovery) and event.seconds is not None:
+                    self._waiting(event.detail, event.lasted + event.seconds)
 
-        return EventLog(heard)
+            yield EventLog(told)
 
     def stop(self) -> None:
         """What is under way is being cancelled: no recording keeps how that ends."""
-        self._recorder.stop()
+        self._recorder.stopping = True
 
     def close(self) -> None:
         for files in (self._events, self._pages, self._answers):

@@ -12,7 +12,7 @@ from datetime import datetime
 
 from aiq.core.errors import AiqError, ConfigError, RunAborted, UserError
 from aiq.core.samples import Shard
-from aiq.experiment.compose import dotted
+from aiq.core.settings import dotted
 from aiq.experiment.launchers.base import Launcher, ShardEnd
 from aiq.experiment.plan import RunPlan
 from aiq.experiment.provenance import NOT_HASHED, new_manifest
@@ -75,7 +75,7 @@ async def in_shards(
                 try:
                     while not (work.done() or stop.is_set()):
                         await asyncio.wait({work, stopped}, timeout=LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-                        _tell(followed, observer)
+                        tell(followed, observer)
                 finally:
                     stopped.cancel()
                     work.cancel()
@@ -88,9 +88,9 @@ async def in_shards(
             error = raised if isinstance(raised, UserError) else RunAborted(str(raised))
         finally:
             seconds = (before.timing.run_seconds if before else 0.0) + time.monotonic() - start
-            state, summary = write_end_of_shards(plan, folder, folder.read_manifest(), before, ended, seconds)
+            state, summary, changed = write_end_of_shards(plan, folder, folder.read_manifest(), ended, seconds)
     exit_code, excesses = state.exit_code(summary.status), state.excesses()
-    return RunOutcome(summary, summary.status, exit_code, excesses, error, changed=summary is not before)
+    return RunOutcome(summary, summary.status, exit_code, excesses, error, changed)
 
 
 async def _all(launcher: Launcher, folder: RunFolder, shards: Sequence[Shard]) -> list[ShardEnd]:
@@ -117,7 +117,8 @@ def end_of(ends: Sequence[ShardEnd]) -> tuple[RunStatus, UserError | None]:
     return "finished", None
 
 
-def _tell(followed: FollowedRun, observer: Observer) -> None:
+def tell(followed: FollowedRun, observer: Observer) -> None:
+    """What is new of a run."""
     finished, again = followed.look()
     for key in again:
         observer.retrying(key)

@@ -10,7 +10,7 @@ import logging
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from aiq import __version__
@@ -22,6 +22,7 @@ from aiq.core.run_settings import TelemetrySettings
 from aiq.core.samples import SampleKey
 from aiq.core.settings import headers_of
 from aiq.core.text import whole
+from aiq.runs.events import Account
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
@@ -32,9 +33,6 @@ EXPORT_SECONDS: Final = 5.0
 _API: Final = "openai"  # which is spoken, whoever serves it
 _RUN, _AGENT, _TOOL, _JUDGE = "invoke_workflow", "invoke_agent", "execute_tool", "evaluate"
 """Operations, which span names begin with; the conventions have none for a judge's work."""
-
-Session = AbstractContextManager[Callable[[Event], None]]
-"""While a session has its span: what is to hear its events."""
 
 
 class Telemetry:
@@ -141,20 +139,12 @@ class RunSpan:
         self._about = {"aiq.run.id": run_id}
         self._span = telemetry.begin(_RUN, experiment, None, {"gen_ai.workflow.name": experiment, **self._about})
 
-    def attempt(self, agent: str, key: SampleKey, attempt: int) -> Session:
-        """The span of an agent's session."""
-        conversation = f"{self._about['aiq.run.id']}/{key.sample_id}/{key.epoch}/{attempt}"
-        about = {"gen_ai.agent.name": agent, "gen_ai.conversation.id": conversation}
-        return self._session(_AGENT, agent, about, key, attempt)
-
-    def judge(self, judge: str, key: SampleKey, attempt: int) -> Session:
-        """The span of a judge's session."""
-        return self._session(_JUDGE, judge, {"aiq.judge": judge}, key, attempt)
-
     @contextmanager
-    def _session(
-        self, operation: str, name: str, about: Mapping[str, Any], key: SampleKey, attempt: int
-    ) -> Iterator[Callable[[Event], None]]:
+    def session(self, account: Account, name: str, key: SampleKey, attempt: int) -> Iterator[Callable[[Event], None]]:
+        """The span of a session of an agent, or of a judge, of this name; what is to hear its events."""
+        conversation = f"{self._about['aiq.run.id']}/{key.sample_id}/{key.epoch}/{attempt}"
+        agent = {"gen_ai.agent.name": name, "gen_ai.conversation.id": conversation}
+        operation, about = (_AGENT, agent) if account == "agent" else (_JUDGE, {"aiq.judge": name})
         place = {"aiq.sample.id": key.sample_id, "aiq.epoch": key.epoch, "aiq.attempt": attempt}
         root = self._telemetry.begin(operation, name, self._span, {**about, **self._about, **place})
         spans = _SessionSpans(self._telemetry, root)

@@ -66,11 +66,42 @@ class Writer:
         return cls(turn, Shard(number, of) if of else _ALONE)
 
 
-class RunFolder:
-    """The paths of one run, as one writer of it has them. Making the object touches nothing."""
+class Folder:
+    """A place that one process works in at a time. Making the object touches nothing."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.page_path = path / "index.html"
+
+    def create(self) -> None:
+        """Make the folder. Raises ConfigError where that cannot be."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(f"{self.path}: {error.strerror}; name another folder with output_dir") from None
+
+    def lock(self, shard: Shard | None = None) -> AbstractContextManager[Any]:
+        """Of all of it, or of a shard: taken now, and dropped however the process dies.
+
+        Raises UserError where another process has it, or works on the same run in another division.
+        """
+        own = Writer(shard=shard or _ALONE)
+        if (lock := _taken(self.path / _LOCK.format(own), seconds=_ENDING_SECONDS if shard else 1)) is None:
+            what = f"shard {shard} of {self.path}" if shard else str(self.path)
+            raise UserError(f"{what} is in use: its run is still alive; wait for it or stop it first")
+        for writer in _at_work(self.path):
+            if writer.shard.of != own.shard.of:
+                lock.__exit__(None, None, None)
+                other = f"shard {writer.shard} of it" if writer.shard.of > 1 else "its run"
+                raise UserError(f"{self.path} is in use: {other} is still alive; wait for it or stop it first")
+        return lock
+
+
+class RunFolder(Folder):
+    """The paths of one run, as one writer of it has them."""
 
     def __init__(self, path: Path, writer: Writer | None = None) -> None:
-        self.path = path
+        super().__init__(path)
         self.writer = writer or Writer()
         self.manifest_path = path / MANIFEST
         self.summary_path = path / "summary.json"
@@ -78,7 +109,6 @@ class RunFolder:
         self.scores_path = self.journal("scores")
         self.pages_path = self.journal("pages")
         self.answers_path = self.journal("answers")
-        self.page_path = path / "index.html"
 
     def journal(self, name: str) -> Path:
         """The writer's own file of this name."""
@@ -114,14 +144,6 @@ class RunFolder:
         above = self.path.absolute().parent
         return above.parent.parent if (above / SWEEP_FILE).is_file() else above.parent
 
-    def create(self) -> None:
-        """Make the folder. Raises ConfigError where that cannot be."""
-        make_folder(self.path)
-
-    def lock(self, shard: Shard | None = None) -> AbstractContextManager[Any]:
-        """Taken now; the system drops it however the process dies. Raises UserError as `lock_folder` does."""
-        return lock_folder(self.path, shard)
-
     def changing(self) -> AbstractContextManager[Any]:
         """Held by one shard at a time, for the files that all of them write whole; waits for it."""
         from filelock import FileLock
@@ -142,31 +164,6 @@ class RunFolder:
 
     def write_summary(self, summary: Summary) -> None:
         write_whole(self.summary_path, hidden(summary.model_dump_json(indent=2)) + "\n")
-
-
-def make_folder(path: Path) -> None:
-    """Raises ConfigError where that cannot be."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}; name another folder with output_dir") from None
-
-
-def lock_folder(path: Path, shard: Shard | None = None) -> AbstractContextManager[Any]:
-    """Of a run or a sweep, or of a shard: taken now, and dropped however the process dies.
-
-    Raises UserError where another process has it, or works on the same run in another division.
-    """
-    own = Writer(shard=shard or _ALONE)
-    if (lock := _taken(path / _LOCK.format(own), seconds=_ENDING_SECONDS if shard else 1)) is None:
-        what = f"shard {shard} of {path}" if shard else str(path)
-        raise UserError(f"{what} is in use: its run is still alive; wait for it or stop it first")
-    for writer in _at_work(path):
-        if writer.shard.of != own.shard.of:
-            lock.__exit__(None, None, None)
-            other = f"shard {writer.shard} of it" if writer.shard.of > 1 else "its run"
-            raise UserError(f"{path} is in use: {other} is still alive; wait for it or stop it first")
-    return lock
 
 
 def in_use(path: Path, but: Shard | None = None) -> bool:

@@ -2,17 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
 
-from aiq.core.base import Record
 from aiq.core.samples import SampleKey
 from aiq.runs.folder import RunFolder
-from aiq.runs.journal import read_lines
+from aiq.runs.journal import RowT, read_lines
 from aiq.runs.manifest import RunSpec
 from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.runs.state import RunState
-
-RowT = TypeVar("RowT", bound=Record)
 
 
 class FollowedRun:

@@ -27,13 +27,14 @@ Row = Mapping[str, Any]
 _ALL_JUDGED: Final = LeftOut(failed=0, unjudged=0, not_applicable=0)
 _PLACE: Final = ("run_id", "experiment")
 _SPENT: Final = ("model_calls", "input_tokens", "output_tokens", "tokens", "cost_usd", "unreported_calls")
+_OF_SUMMARY: Final = ("n_samples", "n_attempts", "n_errors")
 _OF_RUN: Final = ("status", "started", "finished", "git_revision", "offline", "clock")
 
 COLUMNS: Final[Mapping[str, Sequence[str]]] = {
     "runs": (
         *(*_PLACE, "folder", *_OF_RUN),
         *("sweep", "dataset", "dataset_fingerprint", "config_hash", "agent_hash"),
-        *("n_samples", "n_attempts", "n_errors", "n_partial"),
+        *(*_OF_SUMMARY, "n_partial"),
         *("run_seconds", "attempt_seconds"),
         *(f"{account}_{name}" for account in ("agent", "judge") for name in _SPENT),
     ),
@@ -102,7 +103,7 @@ class RunFrames:
         from pandas import DataFrame
 
         found = list(rows)
-        axes = {f"axis.{axis}": None for manifest in self.manifests for axis in _axes(manifest)}
+        axes = {f"axis.{axis}": None for manifest in self.manifests for axis in manifest.axes}
         tags = sorted({column for row in found for column in row if column.startswith("tag.")})
         frame = DataFrame(found, columns=[*COLUMNS[name], *axes, *tags])
         return frame.astype(dict.fromkeys(_MAY_LACK & set(COLUMNS[name]), float))
@@ -118,15 +119,13 @@ class RunFrames:
                 "dataset_fingerprint": manifest.dataset.fingerprint,
                 "config_hash": manifest.hashes.config,
                 "agent_hash": manifest.hashes.agent,
-                "n_samples": summary.n_samples,
-                "n_attempts": summary.n_attempts,
-                "n_errors": summary.n_errors,
+                **{name: getattr(summary, name) for name in _OF_SUMMARY},
                 "n_partial": summary.partial,
                 "run_seconds": summary.timing.run_seconds or None,  # of one that was cut off nobody knows
                 "attempt_seconds": summary.timing.attempt_mean,
             }
             for account, usage in summary.usage.items():
-                row |= {f"{account}_{name}": value for name, value in _spent([usage.total]).items()}
+                row |= {f"{account}_{name}": value for name, value in _spent(usage.total).items()}
             yield row
 
     def _metrics(self) -> Iterator[Row]:
@@ -159,7 +158,7 @@ class RunFrames:
                 yield _place(manifest) | {
                     **row.model_dump(include=set(COLUMNS["samples"]) - {"error"}),
                     "seconds": row.timing.seconds,
-                    **_spent(row.usage.values()),
+                    **_spent(row.spent),
                     "error": row.error and str(row.error),
                     **{f"tag.{name}": value for name, value in row.tags.items()},
                 }
@@ -201,12 +200,8 @@ def load_runs(*runs: str | Path, results: str | Path = "results") -> RunFrames:
 
 
 def _place(manifest: Manifest) -> dict[str, Any]:
-    axes = {f"axis.{name}": value for name, value in _axes(manifest).items()}
+    axes = {f"axis.{name}": value for name, value in manifest.axes.items()}
     return {"run_id": manifest.run_id, "experiment": manifest.experiment, **axes}
-
-
-def _axes(manifest: Manifest) -> Mapping[str, str]:
-    return manifest.sweep.axes if manifest.sweep else {}
 
 
 def _estimates(summary: Summary) -> Iterator[tuple[str | None, str | None, str, Estimate]]:
@@ -217,14 +212,11 @@ def _estimates(summary: Summary) -> Iterator[tuple[str | None, str | None, str, 
             yield from ((tag, value, *pair) for pair in metrics.items())
 
 
-def _spent(usages: Iterable[Usage]) -> dict[str, Any]:
-    used = sum(usages, Usage())
+def _spent(used: Usage) -> dict[str, Any]:
     tokens = (used.input_tokens, used.output_tokens, used.total_tokens)
     return dict(zip(_SPENT, (used.calls, *tokens, used.cost_usd, used.unreported_calls), strict=True))
 
 
 def _score(row: ScoreRow) -> dict[str, Any]:
     shown = {name: getattr(row, name) for name in COLUMNS["scores"] if name in ScoreRow.model_fields}
-    if row.parts and row.parts[1]:
-        shown["value"] = row.parts[0] / row.parts[1]
-    return {**shown, "error": row.error and row.error.message}
+    return {**shown, "value": row.number, "error": row.error and row.error.message}

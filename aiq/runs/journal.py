@@ -35,12 +35,14 @@ class Journal(Generic[RowT]):
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            self.cut = cut_torn_line(path)
+            self.cut = torn_bytes(path)
             self._file = path.open("ab", buffering=0)
+            self.size = self._file.tell() - self.cut
+            """Bytes in the file, which is where the next row begins."""
+            if self.cut:
+                self._file.truncate(self.size)
         except OSError as error:
             raise unwritable(path, error) from None
-        self.size = self._file.tell()
-        """Bytes in the file, which is where the next row begins."""
 
     def append(self, *rows: RowT) -> None:
         """Write rows, together; the system has them when this returns."""
@@ -79,14 +81,6 @@ def json_line(record: Record) -> str:
 def writable(text: str) -> str:
     """The text with each half of a surrogate pair replaced by `?`."""
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def cut_torn_line(path: Path) -> int:
-    """Drop what follows the last line end: a row whose writing was interrupted. Bytes dropped."""
-    torn = torn_bytes(path)
-    if torn:
-        os.truncate(path, path.stat().st_size - torn)
-    return torn
 
 
 def torn_bytes(path: Path) -> int:

@@ -1,6 +1,6 @@
 """Runs and sweeps in a list: what each is and what has come out so far, without reading its rows."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -113,11 +113,11 @@ def _status(folder: Path, said: str) -> str:
     return "cut off" if said == "running" and not in_use(folder) else said
 
 
-def _made_of(manifests: Iterable[Manifest]) -> dict[str, str]:
+def _made_of(manifests: Sequence[Manifest]) -> dict[str, str]:
     """Names of agents, of the models behind them, and of datasets, each once."""
-    names: dict[str, dict[str, None]] = {"agent": {}, "model": {}, "dataset": {}}
-    for manifest in manifests:
-        names["agent"][manifest.options.get("agent", "")] = None
-        names["model"] |= {model: None for role, model in manifest.models.items() if not role.startswith("judge.")}
-        names["dataset"][manifest.dataset.name] = None
-    return {what: ", ".join(filter(None, found)) for what, found in names.items()}
+    names = {
+        "agent": [manifest.options.get("agent", "") for manifest in manifests],
+        "model": [model for manifest in manifests for model in manifest.agent_models.values()],
+        "dataset": [manifest.dataset.name for manifest in manifests],
+    }
+    return {what: ", ".join(filter(None, dict.fromkeys(found))) for what, found in names.items()}

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import JsonValue, ValidationError
 
 from aiq.core.base import Record
 from aiq.core.errors import UserError
@@ -92,7 +92,7 @@ class Manifest(Record):
     resumed: tuple[Resumption, ...] = ()
     config: Mapping[str, JsonValue]
     overrides: tuple[str, ...]
-    options: Mapping[str, str] = Field(default_factory=dict)
+    options: Mapping[str, str] = {}
     hashes: Hashes
     judges: tuple[JudgeSpec, ...] = ()
     models: Mapping[str, str]
@@ -105,8 +105,8 @@ class Manifest(Record):
     sweep: SweepPlace | None = None
     shard: str | None = None
     rescored: Rescored | None = None
-    counts: Mapping[str, int] = Field(default_factory=dict)
-    structured: Mapping[str, str] = Field(default_factory=dict)
+    counts: Mapping[str, int] = {}
+    structured: Mapping[str, str] = {}
 
     def section(self, name: str, kind: type[SettingsT]) -> SettingsT:
         """A section of the config, validated. Raises UserError where an older version wrote it with other settings."""
@@ -119,17 +119,31 @@ class Manifest(Record):
             ) from None
 
     @property
+    def axes(self) -> Mapping[str, str]:
+        """Its values on the axes of its sweep."""
+        return self.sweep.axes if self.sweep else {}
+
+    @property
+    def agent_models(self) -> dict[str, str]:
+        """Model by role, without those of judges."""
+        return {role: model for role, model in self.models.items() if not role.startswith("judge.")}
+
+    def part(self, name: str) -> Mapping[str, Any]:
+        """A section of the config as it is; empty where there is none."""
+        found = self.config.get(name)
+        return found if isinstance(found, Mapping) else {}
+
+    @property
     def failures(self) -> FailureSettings:
         """How its failures count; what else `runner` has says nothing of a run that is there."""
-        runner = self.config.get("runner")
-        known = {name: runner.get(name) for name in FailureSettings.model_fields} if isinstance(runner, Mapping) else {}
-        return FailureSettings.model_validate(known)
+        return FailureSettings.model_validate(
+            {name: self.part("runner").get(name) for name in FailureSettings.model_fields}
+        )
 
     @property
     def cassette_mode(self) -> str:
         """How the run used a recording; `off` where older versions knew none."""
-        cassette = self.config.get("cassette")
-        return str(cassette.get("mode", "off")) if isinstance(cassette, Mapping) else "off"
+        return str(self.part("cassette").get("mode", "off"))
 
     @property
     def intervals(self) -> Method:

@@ -7,22 +7,19 @@ The same rows as pandas frames: `aiq.runs.frames`.
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import TypeVar
 
 from aiq import datasets
-from aiq.core.base import Record
 from aiq.core.errors import AiqError, UserError, say
 from aiq.core.run_settings import DatasetSettings
 from aiq.core.samples import Ids, SampleKey
 from aiq.core.usage import Usage, UsageLedger
 from aiq.runs.folder import RunFolder, Writer, natural
-from aiq.runs.journal import read_journal, read_lines, scratch, torn_bytes, whole_lines
+from aiq.runs.journal import RowT, read_journal, read_lines, scratch, torn_bytes, whole_lines
 from aiq.runs.manifest import Manifest, RunSpec
 from aiq.runs.rows import SampleRow, ScoreRow, StoredPage
 from aiq.runs.state import RunState
 from aiq.runs.summary import Summary, summarise
 
-RowT = TypeVar("RowT", bound=Record)
 Whose = Callable[[Writer], bool]
 """Chooses among those who have written to a run."""
 
@@ -59,7 +56,7 @@ def spent(folder: RunFolder, whose: Whose) -> UsageLedger:
     ledger = UsageLedger()
     for row in every_sample(folder, whose):
         ledger.tool_calls += row.tool_calls
-        ledger.record("agent", sum(row.usage.values(), Usage()))
+        ledger.record("agent", row.spent)
     for score in every_score(folder, whose):
         ledger.record("judge", sum((score.usage or {}).values(), Usage()))
     return ledger

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import JsonValue
 
 from aiq.core import errors
 from aiq.core.base import Record
@@ -77,19 +77,19 @@ class SampleRow(OfAttempt):
     status: AttemptStatus
     question: str
     turns: tuple[AnsweredTurn, ...] = ()
-    tags: Mapping[str, str] = Field(default_factory=dict)
+    tags: Mapping[str, str] = {}
     report: str | None = None
     raw_report: str | None = None
     route: str | None = None
     outcome: Outcome | None = None
-    extras: Mapping[str, JsonValue] = Field(default_factory=dict)
+    extras: Mapping[str, JsonValue] = {}
     sources: tuple[Source, ...] = ()
     audit: Audit | None = None
     denied: int = 0
-    tools: Mapping[str, Mapping[str, int]] = Field(default_factory=dict)
-    outages: Mapping[str, str] = Field(default_factory=dict)
+    tools: Mapping[str, Mapping[str, int]] = {}
+    outages: Mapping[str, str] = {}
     citation_status: CitationStatus | None = None
-    usage: Mapping[str, Usage] = Field(default_factory=dict)
+    usage: Mapping[str, Usage] = {}
     timing: Timing
     error: RowError | None = None
 
@@ -117,6 +117,11 @@ class SampleRow(OfAttempt):
     def failed(self) -> bool:
         """Whether it counts as a failure of the agent; a cancelled attempt is only not done yet."""
         return not self.answered and self.status != "cancelled"
+
+    @property
+    def spent(self) -> Usage:
+        """By all roles together."""
+        return sum(self.usage.values(), Usage())
 
     @property
     def tool_calls(self) -> int:
@@ -158,7 +163,7 @@ class ScoreRow(OfAttempt):
     value: float | None = None
     numerator: float | None = None
     denominator: float | None = None
-    detail: Mapping[str, JsonValue] = Field(default_factory=dict)
+    detail: Mapping[str, JsonValue] = {}
     reason: str | None = None  # why the metric is not applicable
     usage: Mapping[str, Usage] | None = None
     error: RowError | None = None
@@ -169,6 +174,11 @@ class ScoreRow(OfAttempt):
         if self.numerator is not None and self.denominator is not None:
             return self.numerator, self.denominator
         return None if self.value is None else (self.value, 1.0)
+
+    @property
+    def number(self) -> float | None:
+        """The value, or numerator by denominator; None where there is no number, or nothing to divide by."""
+        return self.parts[0] / self.parts[1] if self.parts and self.parts[1] else None
 
     @property
     def why(self) -> str | None:

@@ -11,8 +11,9 @@ from itertools import filterfalse
 from math import isnan, nan
 from operator import attrgetter
 from statistics import fmean
-from typing import Any, Final, NamedTuple, get_args
+from typing import Any, Final, NamedTuple, TypeVar, get_args
 
+from aiq.core.base import grouped
 from aiq.core.errors import OUTAGES
 from aiq.core.reports import CAVEAT, Caveat, CitationStatus, Outcome
 from aiq.core.samples import Keys, SampleKey
@@ -23,6 +24,8 @@ from aiq.runs.manifest import FailureRule, JudgeSpec, RunSpec, RunStatus
 from aiq.runs.packed import Packed
 from aiq.runs.rows import AttemptStatus, SampleRow, ScoreRow, ScoreStatus
 from aiq.stats.noise import NOISE
+
+T = TypeVar("T")
 
 _COUNTED: dict[FailureRule, tuple[ScoreStatus, ...]] = {"worst": ("scored", "agent_failed"), "exclude": ("scored",)}
 
@@ -64,25 +67,11 @@ class AttemptState(NamedTuple):
 
     @classmethod
     def of(cls, row: SampleRow) -> "AttemptState":
-        return cls(
-            attempt=row.attempt,
-            sample_hash=row.sample_hash,
-            started=datetime.fromisoformat(row.timing.started).timestamp() if row.timing.started else 0.0,
-            seconds=row.timing.seconds,
-            usage=sum(row.usage.values(), Usage()),
-            status=row.status,
-            outcome=row.outcome,
-            answered=row.answered,
-            partial=row.partial,
-            failed=row.failed,
-            route=row.route,
-            citation_status=row.citation_status,
-            error=str(row.error) if row.error else None,
-            denied=row.denied,
-            tags=row.tags,
-            tools=row.tools,
-            outages=row.outages,
-        )
+        """What it shares is as the row has it; of an error the words."""
+        started = datetime.fromisoformat(row.timing.started).timestamp() if row.timing.started else 0.0
+        own = (row.attempt, row.sample_hash, started, row.timing.seconds, row.spent)
+        shared = {name: getattr(row, name) for name in cls._fields[len(own) :]}
+        return cls(*own, **shared | {"error": row.error and str(row.error)})
 
 
 class ScoreState(NamedTuple):
@@ -148,6 +137,13 @@ class Attempts(Mapping[SampleKey, AttemptState]):
 
     def __len__(self) -> int:
         return sum(n for _, n in self._rows.kinds())
+
+    def counts(self, field: str, values: Sequence[T]) -> dict[T, int]:
+        """How many have which of these values of a field; values that none has are not in it."""
+        found = Counter[Any]()
+        for attempt, n in self.kinds():
+            found[getattr(attempt, field)] += n
+        return {value: found[value] for value in values if found[value]}
 
     def kinds(self) -> Iterator[tuple[AttemptState, int]]:
         """An attempt, without figures of its own, for all that share the rest, and how many these are."""
@@ -247,11 +243,11 @@ class RunState:
 
     def judge_errors(self) -> dict[str, list[str]]:
         """By judge: what it failed on, in the order of the keys; judges without failures are absent."""
-        found: dict[str, list[str]] = {}
-        for judge, key in self._where(lambda score: score.status == "error"):
-            if (why := self.judge_error(key, judge)) is not None:
-                found.setdefault(judge.name, []).append(why)
-        return found
+        errors = (
+            (judge.name, self.judge_error(key, judge))
+            for judge, key in self._where(lambda score: score.status == "error")
+        )
+        return grouped((judge, why) for judge, why in errors if why is not None)
 
     def _where(self, holds: Callable[[ScoreState], bool]) -> Iterator[tuple[JudgeSpec, SampleKey]]:
         """Judge by judge, all keys, if this holds of any score at all."""
@@ -263,11 +259,8 @@ class RunState:
         self, metric: str, keys: Iterable[SampleKey] | None = None, rule: FailureRule | None = None
     ) -> dict[str, list[tuple[float, float]]]:
         """A metric's scores that count, by sample: `parts` of each epoch. All keys and the run's rule by default."""
-        found: dict[str, list[tuple[float, float]]] = {}
         places = map(self.attempts.place, self.spec.keys if keys is None else keys)
-        for sample, parts in self.counting(metric, (place for place in places if place is not None), rule):
-            found.setdefault(sample, []).append(parts)
-        return found
+        return grouped(self.counting(metric, (place for place in places if place is not None), rule))
 
     def counting(
         self, metric: str, places: Iterable[int], rule: FailureRule | None = None
@@ -307,10 +300,7 @@ class RunState:
 
     def statuses(self) -> dict[str, int]:
         """How many keys ended how, in the order in which `AttemptStatus` has them."""
-        counts = Counter[str]()
-        for attempt, n in self.attempts.kinds():
-            counts[attempt.status] += n
-        return {status: counts[status] for status in get_args(AttemptStatus) if counts[status]}
+        return self.attempts.counts("status", get_args(AttemptStatus))
 
     def exit_code(self, status: RunStatus) -> int:
         """0; 3 when too many attempts or judgements failed; 2 when something stopped the run; 130 when interrupted."""

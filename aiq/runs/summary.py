@@ -10,9 +10,9 @@ from operator import itemgetter
 from statistics import fmean, median, variance
 from typing import Any, Literal, get_args
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
-from aiq.core.base import Record
+from aiq.core.base import Record, grouped
 from aiq.core.reports import Caveat, CitationStatus, Metric
 from aiq.core.usage import Usage
 from aiq.runs.manifest import FailureRule, Manifest, RunStatus
@@ -38,7 +38,7 @@ class AccountUsage(Record):
     """An account's spend: the sum, and by role."""
 
     total: Usage = Usage()
-    roles: Mapping[str, Usage] = Field(default_factory=dict)
+    roles: Mapping[str, Usage] = {}
 
 
 class RouteSummary(Record):
@@ -101,9 +101,10 @@ class Summary(Record):
     """`summary.json`: the numbers of a run. `n` of a metric counts samples, `n_errors` failed attempts.
 
     `offline`: whether the offline model answered, but in the roles `elsewhere`. `partial`: attempts whose report was
-    cut off, judged by what there was. `citation_statuses`: of the reports. `failures`: attempts by the cause that they
-    ended in, the most frequent ones. `denied`: pages and search results that `web.deny` kept from agents. `tools`:
-    calls by tool and outcome (`ok` or the kind of error); `outages`: by tool, the first error of the service behind it.
+    cut off, judged by what there was. `citation_statuses`: of the reports, the best first. `failures`: attempts by the
+    cause that they ended in, the most frequent ones. `denied`: pages and search results that `web.deny` kept from
+    agents. `tools`: calls by tool and outcome (`ok` or the kind of error); `outages`: by tool, the first error of the
+    service behind it.
     `ranges`: least and greatest value of metrics that have both. `judge_caveats`: what a judge's scores do without.
     `judge_noise`: of the metrics whose judge judged a report more than once. `left_out`: of the metrics that not every
     attempt has. `cost_usd` is a lower bound where there
@@ -122,25 +123,30 @@ class Summary(Record):
     n_errors: int
     statuses: Mapping[str, int]
     partial: int = 0
-    citation_statuses: Mapping[str, int] = Field(default_factory=dict)
+    citation_statuses: Mapping[str, int] = {}
     metrics: Mapping[str, Estimate]
-    ranges: Mapping[str, tuple[float, float]] = Field(default_factory=dict)
+    ranges: Mapping[str, tuple[float, float]] = {}
     unavailable: Mapping[str, str]
-    left_out: Mapping[str, LeftOut] = Field(default_factory=dict)
+    left_out: Mapping[str, LeftOut] = {}
     agent_failures: FailurePolicy
-    failures: Mapping[str, int] = Field(default_factory=dict)
+    failures: Mapping[str, int] = {}
     denied: int = 0
-    tools: Mapping[str, Mapping[str, int]] = Field(default_factory=dict)
-    outages: Mapping[str, str] = Field(default_factory=dict)
+    tools: Mapping[str, Mapping[str, int]] = {}
+    outages: Mapping[str, str] = {}
     judge_errors: Mapping[str, JudgeErrors]
-    judge_caveats: Mapping[str, Caveat] = Field(default_factory=dict)
-    judge_noise: Mapping[str, RunNoise] = Field(default_factory=dict)
+    judge_caveats: Mapping[str, Caveat] = {}
+    judge_noise: Mapping[str, RunNoise] = {}
     slices: Mapping[str, Mapping[str, Mapping[str, Estimate]]]
     routes: Mapping[str, RouteSummary]
     usage: Mapping[str, AccountUsage]
     cost_usd: float | None
     unreported_calls: int = 0
     timing: TimingSummary
+
+    @property
+    def spent(self) -> Usage:
+        """By all accounts together."""
+        return sum((account.total for account in self.usage.values()), Usage())
 
     @property
     def unjudged(self) -> bool:
@@ -163,12 +169,12 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
         status=manifest.status,
         offline=manifest.offline,
         elsewhere=manifest.elsewhere,
-        n_samples=sum(1 for _ in groupby(map(figures.sample, figures.places))),
+        n_samples=sum(1 for _ in groupby(state.spec.keys[place].sample_id for place in figures.places)),
         n_attempts=len(figures.places),
         n_errors=statuses.get("failed", 0),
         statuses=statuses,
         partial=sum(n * attempt.partial for attempt, n in state.attempts.kinds()),
-        citation_statuses=_citation_statuses(state),
+        citation_statuses=state.attempts.counts("citation_status", get_args(CitationStatus)),
         metrics=metrics,
         ranges={n: (m.low, m.high) for n, m in declared.items() if m.low is not None and m.high is not None},
         unavailable={name: figures.reason(name) for name in declared if name not in metrics},
@@ -219,9 +225,6 @@ class _Figures:
         self._found = {name: _Found(self.scores(name)) for name in state.spec.metrics}
         self._failed = any(found.statuses["agent_failed"] for found in self._found.values())
         self._whole: dict[FailureRule, Mapping[str, Estimate]] = {}
-
-    def sample(self, place: int) -> str:
-        return self._state.spec.keys[place].sample_id
 
     def scores(self, metric: str) -> Iterator[tuple[int, ScoreState | None]]:
         return ((place, self._state.score_at(place, metric)) for place in self.places)
@@ -352,11 +355,15 @@ def causes(messages: Iterable[str]) -> dict[str, int]:
     Messages that differ in words with digits alone (times, ids, addresses), or in several words that they quote at
     their end (a model's answer), have one cause; an HTTP status is a cause.
     """
-    groups: dict[str, list[str]] = {}
-    for message in messages:
-        groups.setdefault(_PARTICULAR.sub("#", message), []).append(message)
+    groups = grouped((_PARTICULAR.sub("#", message), message) for message in messages)
     frequent = sorted(groups.values(), key=len, reverse=True)[:MOST_FAILURES]
     return {found[0]: len(found) for found in frequent}
+
+
+def by_sample(scores: Mapping[str, Pairs]) -> dict[str, float]:
+    """A metric over all epochs of each sample, from `RunState.by_sample`; without those whose denominators sum to 0."""
+    sums = {sample: [sum(part) for part in zip(*epochs, strict=True)] for sample, epochs in scores.items()}
+    return {sample: over / under for sample, (over, under) in sums.items() if under}
 
 
 def estimate(metric: Metric, clusters: Iterable[Pairs], method: Method = "score") -> Estimate | None:
@@ -382,14 +389,6 @@ def difference(
         return paired_ratios(first, second, metric.span, method, level)
     before, after = ({sample: [x for x, _ in epochs] for sample, epochs in run.items()} for run in (first, second))
     return paired_means(before, after, metric.span, method, level)
-
-
-def _citation_statuses(state: RunState) -> dict[str, int]:
-    """How many reports have which citation status, the best first; reports of which none is known are not in it."""
-    counts = Counter[str | None]()
-    for attempt, n in state.attempts.kinds():
-        counts[attempt.citation_status] += n
-    return {status: counts[status] for status in get_args(CitationStatus) if counts[status]}
 
 
 def _timing(seconds: list[float], run_seconds: float) -> TimingSummary:

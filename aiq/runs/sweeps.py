@@ -5,28 +5,19 @@ is in `sweep.json` can be worked out again from the points' rows, except what wa
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Final, Literal
 
 from aiq.core.base import Record
 from aiq.core.errors import UserError
 from aiq.core.run_settings import Strategy
 from aiq.core.usage import SpendName
-from aiq.runs.folder import (
-    LATEST,
-    MANIFEST,
-    SWEEP_FILE,
-    RunFolder,
-    lock_folder,
-    make_folder,
-    newest,
-    places,
-    read_record,
-    write_whole,
-)
+from aiq.runs.folder import LATEST, MANIFEST, SWEEP_FILE, Folder, RunFolder, newest, places, read_record, write_whole
 from aiq.stats.estimates import Difference, Estimate
+
+COUNTED: Final[tuple[SpendName, ...]] = ("cost_usd", "tokens", "calls")
+"""What can be held against an earlier run; not seconds, which are never the same again."""
 
 SweepStatus = Literal["running", "finished", "interrupted"]
 """`finished`: each point has come to an end, be it a failure; `running` also where the process was killed."""
@@ -172,34 +163,24 @@ class Sweep(Record):
 
 
 def cheap(points: Sequence[Point]) -> SpendName | None:
-    """What counts as cheap where nothing is asked for: the first of dollars, tokens and calls that all points know.
+    """What counts as cheap where nothing is asked for: the first of COUNTED that all points know.
 
-    And that one of them spends at all. Not seconds, which are never the same again.
+    And that one of them spends at all.
     """
-    names: tuple[SpendName, ...] = ("cost_usd", "tokens", "calls")
-    known = (name for name in names if all(name in point.spend for point in points))
+    known = (name for name in COUNTED if all(name in point.spend for point in points))
     return next((name for name in known if any(point.spend[name].mean for point in points)), None)
 
 
-class SweepFolder:
-    """The paths of a sweep. Making the object touches nothing."""
+class SweepFolder(Folder):
+    """The paths of a sweep."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        super().__init__(path)
         self.sweep_path = path / SWEEP_FILE
-        self.page_path = path / "index.html"
-
-    def lock(self) -> AbstractContextManager[Any]:
-        """As of a run: taken now. Raises UserError where another process carries the sweep out."""
-        return lock_folder(self.path)
 
     def point(self, number: int) -> RunFolder:
         """The folder of the run that is this point; it need not exist yet."""
         return RunFolder(self.path / str(number))
-
-    def create(self) -> None:
-        """Make the folder. Raises ConfigError where that cannot be."""
-        make_folder(self.path)
 
     def read(self) -> Sweep:
         """Raises UserError when there is none or it is not one of ours."""

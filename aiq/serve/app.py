@@ -85,10 +85,8 @@ def make_app(service: Service, render: Callable[[str], str]) -> ASGIApp:
     for router in routers:
         app.include_router(router)
     app.state.routes = [route for router in routers for route in router.routes]
-    app.add_exception_handler(Refused, _refused)
-    app.add_exception_handler(HTTPException, _http_error)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(Exception, _broken)
+    for error in (Refused, HTTPException, RequestValidationError, Exception):
+        app.add_exception_handler(error, _failed)
     gated: ASGIApp = Gate(app, service.keys, service.settings)
     origins = service.settings.origins
     if not origins:
@@ -120,7 +118,7 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
     ) -> TaskSummary:
         """Ask an agent. It answers in its own time: follow `/api/v1/stream/sse`, or look at the task."""
         given = store.Request(query=asked.query, agent=asked.agent, turns=tuple(asked.turns), chosen=asked.chosen())
-        task, new = service.submit(_owner(request), given, idempotency_key or None)
+        task, new = service.submit(request.state.owner, given, idempotency_key or None)
         response.status_code = 202 if new else 200
         response.headers["Location"] = f"/api/v1/tasks/{task.id}"
         return summary_of(task)
@@ -133,19 +131,19 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
         limit: Annotated[int, Query(ge=1, le=100)] = 20,
     ) -> TaskList:
         """The key's tasks, the latest first."""
-        found = service.store.tasks(_owner(request), status, before, limit)
+        found = service.store.tasks(request.state.owner, status, before, limit)
         last = found[-1].number if len(found) == limit else None
         return TaskList(tasks=tuple(map(summary_of, found)), next=last)
 
     @api.get("/tasks/{task_id}", response_model=TaskView, responses=_errors(_NO_TASK, _INVALID))
     async def get_task(request: Request, task_id: TaskId) -> TaskView:
         """A task: how far it is, and its report with citations, audit and usage."""
-        return service.view(service.task(_owner(request), task_id))
+        return service.view(service.task(request.state.owner, task_id))
 
     @api.delete("/tasks/{task_id}", response_model=TaskView, responses=_errors(_OF_BODY, _NO_TASK, _INVALID))
     async def cancel_task(request: Request, task_id: TaskId) -> TaskView:
         """Cancel a task: what it does ends at once, and costs no more. One that has ended stays as it is."""
-        return service.view(await service.cancel(service.task(_owner(request), task_id)))
+        return service.view(await service.cancel(service.task(request.state.owner, task_id)))
 
     @api.get(
         "/tasks/{task_id}/report",
@@ -157,7 +155,7 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
     )
     async def get_report(request: Request, task_id: TaskId) -> HTMLResponse:
         """The report as HTML without scripts, images and raw HTML."""
-        report = service.view(service.task(_owner(request), task_id)).result
+        report = service.view(service.task(request.state.owner, task_id)).result
         if report is None:
             raise Refused(409, "no_report", "the task has no report")
         return HTMLResponse(render(report))
@@ -181,7 +179,7 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
         last_event_id: Annotated[int, Header(ge=0, le=2**53, description="of the last event received")] = 0,
     ) -> Response:
         """The events of a task from the first, or after `Last-Event-ID`, to its end. Each has its number as id."""
-        owner = _owner(request)
+        owner = request.state.owner
         task = service.task(owner, workflow_id)
         if task.status not in UNFINISHED and last_event_id >= service.store.last_event(task):
             return Response(status_code=204)  # which tells an EventSource not to come again
@@ -195,7 +193,7 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
     )
     async def decide(request: Request, decision: DecisionRequest) -> DecisionTaken:
         """Approve a plan, reject it, or say what is to change; or answer a question."""
-        task = service.task(_owner(request), decision.workflow_id)
+        task = service.task(request.state.owner, decision.workflow_id)
         service.approvals.decide(task, decision.approval_id, decision.approved, decision.feedback)
         return DecisionTaken(**decision.model_dump(include=set(DecisionTaken.model_fields)))
 
@@ -230,37 +228,33 @@ def _file(name: str) -> Callable[[], Any]:
     return file
 
 
-def _owner(request: Request) -> str:
-    return str(request.state.owner)
+async def _failed(request: Request, error: Exception) -> JSONResponse:
+    match error:
+        case Refused():
+            return error.answer()
+        case HTTPException():
+            return _http_error(request, error).answer()
+        case RequestValidationError():
+            return _invalid(error).answer()
+    return Refused(500, "internal", "the server has failed; its log says more").answer()
 
 
-async def _refused(_: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, Refused)
-    return error.answer()
-
-
-async def _http_error(request: Request, error: Exception) -> JSONResponse:
+def _http_error(request: Request, error: HTTPException) -> Refused:
     """Of the framework's own: no such route, no such method, a body that is no JSON."""
-    assert isinstance(error, HTTPException)
     if error.status_code == 400:
-        return Refused(422, "invalid_request", error.detail).answer()
+        return Refused(422, "invalid_request", error.detail)
     headers = dict(error.headers or {})
     if error.status_code == 405:  # the framework looks no further than the first route of the path
         matching = [route for route in request.app.state.routes if route.matches(request.scope)[0] is not Match.NONE]
         headers["Allow"] = ", ".join(sorted({method for route in matching for method in route.methods}))
     code = HTTPStatus(error.status_code).name.lower()
-    return Refused(error.status_code, code, error.detail, headers=headers).answer()
+    return Refused(error.status_code, code, error.detail, headers=headers)
 
 
-async def _invalid(_: Request, error: Exception) -> JSONResponse:
+def _invalid(error: RequestValidationError) -> Refused:
     """Where and what is wrong, without what was sent."""
-    assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"] if part != "body" and "[" not in str(part))[:200]
     if first["type"] == "json_invalid":
         where = f"the body is no JSON (at character {where})"
-    return Refused(422, "invalid_request", f"{where}: {first['msg']}".removeprefix(": ")[:500]).answer()
-
-
-async def _broken(_: Request, error: Exception) -> JSONResponse:
-    return Refused(500, "internal", "the server has failed; its log says more").answer()
+    return Refused(422, "invalid_request", f"{where}: {first['msg']}".removeprefix(": ")[:500])

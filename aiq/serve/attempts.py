@@ -37,14 +37,10 @@ class Attempts:
         self._agents, self._limits, self._run, self._blank, self._live = agents, settings.limits, run, blank, live
         self._checkpointer, self._kept = resources.checkpointer, settings.checkpointer.kind != "memory"
 
-    def agent(self, task: Task) -> Agent:
-        """The task's agent, with what was chosen. Raises ConfigError where it is not served, or not with that."""
-        return self._agents.agent(task.request.agent, task.request.chosen)
-
     def resumes(self, task: Task) -> bool:
         """Whether what the task has come to is in the checkpointer; of several turns the last alone would be."""
         with suppress(UserError):
-            agent = self.agent(task)
+            agent = self._agents.agent(task.request.agent, task.request.chosen)
             return self._kept and not task.request.turns and isinstance(agent, Resumable) and agent.threads is not None
         return False
 
@@ -59,9 +55,9 @@ class Attempts:
     ) -> None:
         """One attempt. `usd`: what `spend` may come to; `keep` is given the row, and its place in the run.
 
-        Raises ConfigError as `agent` does, before anything is done.
+        Raises ConfigError where the agent is not served, or not with what was chosen, before anything is done.
         """
-        agent = self.agent(task)
+        agent = self._agents.agent(task.request.agent, task.request.chosen)
         if task.attempt > 1 and self.resumes(task):
             agent = cast("Agent", _Resuming(agent))
         sample = self._sample(task)

@@ -10,12 +10,11 @@ from aiq.serve.settings import KeyLimits
 from aiq.serve.store import Store
 
 KEY_HEADER = "X-API-Key"
-_PREFIX = "aiq_"
 
 
 def new_key() -> str:
     """A key of 256 random bits, so that its plain SHA-256 cannot be guessed back and needs no salt."""
-    return _PREFIX + secrets.token_urlsafe(32)
+    return "aiq_" + secrets.token_urlsafe(32)
 
 
 class Keys:

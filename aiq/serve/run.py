@@ -21,7 +21,7 @@ from aiq.experiment.provenance import new_manifest, utc_now
 from aiq.experiment.resources import Resources
 from aiq.experiment.sessions import Sessions
 from aiq.runs.folder import MANIFEST, RunFolder, new_run_id
-from aiq.runs.journal import Journal, whole_lines
+from aiq.runs.journal import Journal
 from aiq.runs.manifest import DatasetIdentity
 from aiq.runs.reader import read_state
 from aiq.runs.rows import SampleRow
@@ -48,8 +48,7 @@ class ServedRun:
         self, settings: RunSettings, overrides: Sequence[str], agents: Agents, resources: Resources, home: Path
     ) -> None:
         self.folder = RunFolder(home / new_run_id())
-        asked = settings.dataset.model_copy(update={"path": str(self.folder.path / QUESTIONS)})
-        settings = settings.model_copy(update={"dataset": asked})
+        settings = settings.changed("dataset", path=str(self.folder.path / QUESTIONS))
         none = Dataset(name=settings.dataset.name, samples=Samples(), fingerprint="", size=0)
         name = agents.names[0]
         agent, options = agents.agent(name, {}), {"agent": name}
@@ -62,9 +61,9 @@ class ServedRun:
         self._rows: Journal[SampleRow] = Journal(self.folder.samples_path)
         self._questions: Journal[AskedQuestion] = Journal(self.folder.path / QUESTIONS)
 
-    def sibling(self, run_id: str) -> RunFolder:
-        """The folder of the run of any start."""
-        return RunFolder(self.folder.path.parent / run_id)
+    def rows(self, run_id: str) -> Path:
+        """The file with the rows of the run of any start."""
+        return RunFolder(self.folder.path.parent / run_id).samples_path
 
     def keep(self, sample: Sample, row: SampleRow) -> int:
         """Append an attempt that has ended, with its question; the byte where its row begins."""
@@ -104,18 +103,3 @@ def end_cut_off(home: Path) -> None:
     latest = max(home.glob(f"*/{MANIFEST}"), default=None)
     if latest is not None and (folder := RunFolder(latest.parent)).read_manifest().status == "running":
         end(folder, 0.0)
-
-
-def row_at(folder: RunFolder, place: int) -> SampleRow:
-    """The row that begins at a byte."""
-    return SampleRow.model_validate_json(next(whole_lines(folder.samples_path, place)))
-
-
-def rows_after(folder: RunFolder, place: int) -> list[tuple[int, SampleRow]]:
-    """The rows that begin at a byte or after it, each with its own; none where there is no such run."""
-    found = []
-    if (folder.path / MANIFEST).is_file():
-        for line in whole_lines(folder.samples_path, place):
-            found.append((place, SampleRow.model_validate_json(line)))
-            place += len(line)
-    return found

@@ -12,8 +12,9 @@ from aiq.core.plugins import validate
 from aiq.core.run_settings import RunSettings
 from aiq.core.settings import Count, OneOrMore, Plugin, Positive, Settings
 from aiq.core.usage import Quantity
-from aiq.experiment.compose import compose, compose_apart, compose_with_options, settings_from
-from aiq.experiment.live import live_config, setting_of
+from aiq.experiment.compose import compose, compose_apart, compose_with_options, setting_of, settings_from
+from aiq.experiment.live import live_config
+from aiq.runs.folder import Folder
 
 _DEFAULTS = ("experiment=full_freshqa", "agent=ai_q_chat")
 """Where no experiment is chosen: AI-Q on the closed world, at the world's time."""
@@ -79,9 +80,9 @@ class Setup:
     live: bool
 
     @property
-    def home(self) -> Path:
-        """The folder of all starts."""
-        return Path(self.run.output_dir) / self.run.name
+    def home(self) -> Folder:
+        """That of all starts."""
+        return Folder(Path(self.run.output_dir) / self.run.name)
 
 
 def setup_of(given: Sequence[str]) -> Setup:

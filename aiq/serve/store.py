@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pydantic import JsonValue
+from pydantic import Json, JsonValue
 
 from aiq.core.base import Record
 from aiq.core.errors import ConfigError
@@ -61,7 +61,7 @@ class Task(Record):
     id: str
     owner: str
     idempotency: str | None
-    request: Request
+    request: Json[Request]
     status: TaskStatus
     attempt: int
     created: str
@@ -70,8 +70,8 @@ class Task(Record):
     run: str | None
     place: int | None
     usd: float
-    approval: Asked | None
-    error: ApiError | None
+    approval: Json[Asked] | None
+    error: Json[ApiError] | None
 
 
 class Key(Record):
@@ -80,9 +80,6 @@ class Key(Record):
     name: str
     usd: float | None
     created: str
-
-
-_JSON: dict[str, type[Record]] = {"request": Request, "approval": Asked, "error": ApiError}
 
 
 class Store:
@@ -156,12 +153,12 @@ class Store:
         found = self._one("SELECT * FROM tasks WHERE id = ?", task_id)
         if found is None:
             raise KeyError(task_id)
-        return _task(found)
+        return Task(**found)
 
     def repeated(self, owner: str, idempotency: str) -> Task | None:
         """The task that was made with this idempotency key."""
         found = self._one("SELECT * FROM tasks WHERE owner = ? AND idempotency = ?", owner, idempotency)
-        return None if found is None else _task(found)
+        return None if found is None else Task(**found)
 
     def tasks(self, owner: str, status: TaskStatus | None, before: int, most: int) -> list[Task]:
         """The latest first, those made before the one of this number."""
@@ -169,12 +166,12 @@ class Store:
         given = [(text, value) for text, value in wanted if value is not None]
         where, values = " AND ".join(text for text, _ in given), [value for _, value in given]
         query = f"SELECT * FROM tasks WHERE {where} ORDER BY number DESC LIMIT ?"  # noqa: S608
-        return [_task(dict(row)) for row in self._run(query, (*values, most))]
+        return [Task(**row) for row in map(dict, self._run(query, (*values, most)))]
 
     def unfinished(self) -> list[Task]:
         """In the order in which they were made."""
         query = f"SELECT * FROM tasks WHERE {_UNFINISHED} ORDER BY number"  # noqa: S608
-        return [_task(dict(row)) for row in self._run(query)]
+        return [Task(**row) for row in map(dict, self._run(query))]
 
     def unfinished_of(self, owner: str) -> int:
         """How many an owner has."""
@@ -227,13 +224,6 @@ class Store:
 
 def _digest(key: str) -> str:
     return hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()
-
-
-def _task(row: dict[str, Any]) -> Task:
-    for name, kind in _JSON.items():
-        if row[name] is not None:
-            row[name] = kind.model_validate_json(row[name])
-    return Task(**row)
 
 
 def _line(event: TaskEvent) -> str:

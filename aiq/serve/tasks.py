@@ -14,11 +14,10 @@ from pydantic import JsonValue
 
 from aiq.core.errors import ConfigError, UserError
 from aiq.core.events import Event, ModelCalled
-from aiq.core.samples import Question, Sample
-from aiq.core.usage import Usage
-from aiq.experiment.plan import with_documents
+from aiq.experiment.plan import blank_question
 from aiq.experiment.resources import open_resources
-from aiq.runs.folder import lock_folder, make_folder
+from aiq.runs.journal import read_lines
+from aiq.runs.reader import row_at
 from aiq.runs.rows import SampleRow
 from aiq.serve.agents import Agents
 from aiq.serve.approvals import Approvals, Watcher
@@ -26,7 +25,7 @@ from aiq.serve.attempts import Attempts
 from aiq.serve.errors import Refused
 from aiq.serve.events import Told, told
 from aiq.serve.keys import Keys
-from aiq.serve.run import ServedRun, end_cut_off, row_at, rows_after
+from aiq.serve.run import ServedRun, end_cut_off
 from aiq.serve.settings import ServeSettings, Setup, is_loopback
 from aiq.serve.store import DATABASE, Request, Store, Task, utc_now
 from aiq.serve.streams import Streams
@@ -44,24 +43,22 @@ async def serving(setup: Setup) -> AsyncIterator["Service"]:
     """
     agents, api, home = Agents(setup.agents), setup.api, setup.home
     seconds = setup.run.limits.sample_seconds or api.task_seconds
-    limits = setup.run.limits.model_copy(update={"sample_seconds": seconds})
-    settings = setup.run.model_copy(update={"limits": limits})
-    make_folder(home)
+    settings = setup.run.changed("limits", sample_seconds=seconds)
+    home.create()
     async with AsyncExitStack() as held:
-        held.enter_context(lock_folder(home))
-        store = Store(home / DATABASE)
+        held.enter_context(home.lock())
+        store = Store(home.path / DATABASE)
         held.callback(store.close)
         if not store.all_keys() and not is_loopback(api.host):
             why = "is reached from elsewhere, so it needs keys; make one with aiq serve --add-key NAME"
             raise ConfigError(f"serve.host={api.host} {why}")
-        blank = Question(text="", collection_name=settings.knowledge.collection)
-        (sample,) = with_documents((Sample(id="task", question=blank),), settings.knowledge)
+        blank = blank_question(settings.knowledge)
         resources = await held.enter_async_context(open_resources(settings))
         agents.check(resources.tools)
-        end_cut_off(home)
-        run = ServedRun(settings, setup.overrides, agents, resources, home)
+        end_cut_off(home.path)
+        run = ServedRun(settings, setup.overrides, agents, resources, home.path)
         held.callback(run.close)
-        attempts = Attempts(agents, settings, run, resources, sample.question, live=setup.live)
+        attempts = Attempts(agents, settings, run, resources, blank, live=setup.live)
         service = Service(agents, api, store, run, attempts)
         held.push_async_callback(service.stop)
         service.start(settings.runner.concurrency)
@@ -113,8 +110,10 @@ class Service:
         for task in self.store.unfinished():
             self.streams.begin(task.id)
             if task.run is not None and task.run not in rows:
-                found = rows_after(self.run.sibling(task.run), self.store.last_place(task.run))
-                rows[task.run] = {(row.sample_id, row.attempt): (place, row) for place, row in found}
+                found = read_lines(
+                    self.run.rows(task.run), SampleRow.model_validate_json, self.store.last_place(task.run)
+                )
+                rows[task.run] = {(row.sample_id, row.attempt): (place, row) for row, place in found}
             place, row = rows.get(task.run or "", {}).get((task.id, task.attempt), (0, None))
             if row is not None and row.status != "cancelled":
                 self._finish(task, row, place)
@@ -171,7 +170,7 @@ class Service:
         shown = dict(summary_of(task), context=task.request.chosen, turns=task.request.turns)
         shown |= {"approval": task.approval, "error": task.error, "run": task.run}
         if task.run is not None and task.place is not None:
-            shown |= of_row(row_at(self.run.sibling(task.run), task.place))
+            shown |= of_row(row_at(SampleRow, self.run.rows(task.run), task.place))
         return TaskView(**shown)
 
     async def cancel(self, task: Task) -> Task:
@@ -247,8 +246,7 @@ class Service:
             status = "cancelled"  # whatever the agent made of that
         elif status == "cancelled":
             status = "failed"  # by what would have ended a run: no such model, the key's budget
-        used = sum(row.usage.values(), Usage())
-        payload = {"route": row.route, "citation_status": row.citation_status, "usage": usage_of(used)}
+        payload = {"route": row.route, "citation_status": row.citation_status, "usage": usage_of(row.spent)}
         self._ended(task, status, error_of(row) if status in ("failed", "limit") else None, payload, place=place)
 
     def _ended(

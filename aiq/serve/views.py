@@ -34,15 +34,14 @@ def of_row(row: SampleRow) -> dict[str, Any]:
         key = source.citation_key if source else None
         url = None if key else cited.source
         citations.append(Citation(number=cited.number, url=url, citation_key=key, title=source.title if source else ""))
-    used = sum(row.usage.values(), Usage())
     return {
         "result": row.report,
         "route": row.route,
         "citation_status": row.citation_status,
         "citations": tuple(citations),
         "audit": row.audit,
-        "usage": TaskUsage(**usage_of(used), by_role=row.usage),
-        "metadata": {"seconds": row.timing.seconds, "cost_usd": used.cost_usd, **row.extras},
+        "usage": TaskUsage(**usage_of(row.spent), by_role=row.usage),
+        "metadata": {"seconds": row.timing.seconds, "cost_usd": row.spent.cost_usd, **row.extras},
     }
 
 

@@ -10,8 +10,9 @@ from aiq.analysis.compare import Change, ComparedRun, Comparison, Moved, Pair
 from aiq.analysis.fresheval import SPLITS, FreshEvalTable
 from aiq.analysis.labels import Corrections
 from aiq.analysis.official import OfficialScores, result_file
+from aiq.core.base import grouped
 from aiq.core.text import counted, some
-from aiq.site.tables import Sheet, cell, interval, money, number, p_value, percent, star
+from aiq.site.tables import METRIC_HEADINGS, Sheet, cell, metric_rows, money, number, p_value, percent, star
 from aiq.stats.intervals import Interval
 from aiq.stats.significance import LEVEL
 
@@ -20,8 +21,7 @@ Link = Callable[[ComparedRun, str], str]
 
 def official_table(scores: OfficialScores) -> Group:
     """The figures as the official tools write them, and ours."""
-    rows = [(name, found.mean, interval(found), found.n, found.estimator) for name, found in scores.metrics.items()]
-    table = Sheet(("metric", "mean", "95 % interval", "n", "estimator"), rows)
+    table = Sheet(METRIC_HEADINGS, metric_rows(scores.metrics))
     if scores.kind == "race":
         counts = f"{scores.reports} tasks, {scores.errors} of them left out because their judging failed"
     else:
@@ -153,9 +153,7 @@ def _losses(pair: Pair) -> Iterator[str]:
         between = f"; had they the least or the greatest score, {pair.second} - {pair.first} could be anything from "
         between = f"{between}{_span(lack.bounds, plus)}" if lack.bounds else ""
         yield f"{lack.metric}: reports that the judge failed on: {each(lack.reports)}{between}"
-    reasons: dict[str, list[str]] = {}
-    for name, why in pair.left_out.items():
-        reasons.setdefault(why, []).append(name)
+    reasons = grouped((why, name) for name, why in pair.left_out.items())
     yield from (f"{', '.join(names)}: not compared, {why}" for why, names in reasons.items())
 
 

@@ -16,7 +16,7 @@ from aiq.citations.links import UrlUse
 from aiq.citations.markdown import Place
 from aiq.citations.marks import Mark
 from aiq.citations.passages import CitedPassage
-from aiq.site.markdown import Piece, annotated, environment, style
+from aiq.site.markdown import TEMPLATES, Piece, annotated, environment
 
 OUTCOMES: tuple[Outcome | None, ...] = ("valid", None, "duplicate", "unverifiable", "invalid", "unsafe")
 """From the best to the gravest; None: not checked."""
@@ -44,6 +44,7 @@ EXPLAINED: Mapping[str, str] = {
 }
 """Match levels, reasons and flags in a reader's words."""
 
+SHEETS = (TEMPLATES.parent / "static/site.css", TEMPLATES / "audit.css")
 _ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)
 
 
@@ -105,7 +106,7 @@ def audit_page(audit: AuditedReport) -> str:
         report=annotated_report(audit, citations, parts.chip_start, parts.chip_end, parts.entry_list, parts.uncited()),
         entries=list(entries_of(found)),
         counts=[[(outcome, count[outcome]) for outcome in OUTCOMES if count[outcome]] for count in counted],
-        style=style("static/site.css", "templates/audit.css"),
+        style="\n".join(sheet.read_text(encoding="utf-8") for sheet in SHEETS),
     )
     return page
 

@@ -5,6 +5,7 @@ from typing import get_args
 from xml.etree import ElementTree as Xml
 
 from aiq.analysis.gate import GateResult, LimitGate, MetricGate, Standing
+from aiq.core.base import grouped
 from aiq.core.text import counted, some
 from aiq.site.analysis_tables import plus, spent_cell
 from aiq.site.tables import Sheet, number
@@ -36,11 +37,7 @@ def gate_parts(found: GateResult) -> Iterator[Sheet | str]:
     for standing, words in {"holds": "no worse, but for the margin", "equal": "the same in every sample"}.items():
         if names := [one.metric for one in of[standing]]:
             yield f"{words}: {', '.join(names)}"
-    losses: dict[int, list[str]] = {}
-    for one in found.metrics:
-        losses.setdefault(one.lost, []).append(one.metric)
-    losses.pop(0, None)
-    for lost, names in losses.items():
+    for lost, names in grouped((one.lost, one.metric) for one in found.metrics if one.lost).items():
         yield f"{', '.join(names)}: {counted(lost, 'sample has', 'samples have')} a score in the baseline alone"
     if not found.metrics and not found.causes:
         yield "no metric is held against the baseline: it has no score, or none counts (gate.margin, gate.margins)"

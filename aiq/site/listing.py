@@ -6,7 +6,6 @@ from textwrap import shorten
 from rich.text import Text
 
 from aiq.core.samples import SampleKey
-from aiq.core.usage import Usage
 from aiq.runs.folder import natural
 from aiq.runs.listing import Listed
 from aiq.runs.manifest import Manifest
@@ -27,8 +26,7 @@ def _row(one: Listed) -> tuple[object, ...]:
     status = Text(f"sweep, {one.status}" if one.kind == "sweep" else one.status, _STYLES.get(one.status, ""))
     between = f" ({interval(one.score)})" if one.score and one.score.ci95 else ""
     score = f"{number(one.score.mean)}{between}" if one.score else None
-    spent = Usage(cost_usd=one.cost_usd, unreported_calls=one.unreported_calls)
-    cost = dollars(spent).removeprefix("cost ") if one.summarised else None
+    cost = dollars(one).removeprefix("cost ") if one.summarised else None
     when = one.started and one.started[:16].replace("T", " ")
     made_of = (name or None for name in (one.agent, one.model, one.dataset))
     return (one.id, one.experiment, status, score, one.metric, cost, when, *made_of)
@@ -43,17 +41,17 @@ def samples_sheet(
     found = {key: {score.metric: score for score in scores[key]} for key in rows}
 
     def place(row: SampleRow) -> tuple[object, ...]:
-        parts = next((score.parts for one in metrics[:1] if (score := found[row.key].get(one.name))), None)
-        value = parts[0] / parts[1] if parts and parts[1] else float("-inf")
-        worse = value if not metrics or metrics[0].higher_is_better or parts is None else -value
-        return row.answered, worse, natural(row.sample_id), row.epoch
+        value = next((score.number for one in metrics[:1] if (score := found[row.key].get(one.name))), None)
+        if value is None:
+            return row.answered, float("-inf"), natural(row.sample_id), row.epoch
+        return row.answered, value if metrics[0].higher_is_better else -value, natural(row.sample_id), row.epoch
 
     table = [
         (
             f"{row.sample_id}.{row.epoch}" if epochs else row.sample_id,
             Text(row.status, _STYLES.get(row.status, "")),
             *((score := found[row.key].get(one.name)) and score_value(score) for one in metrics),
-            dollars(sum(row.usage.values(), Usage())).removeprefix("cost "),
+            dollars(row.spent).removeprefix("cost "),
             shorten(str(row.error or row.report or ""), _LONGEST, placeholder=" ..."),
         )
         for row in sorted(rows.values(), key=place)

@@ -6,10 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+
+Json: TypeAlias = dict[str, Any]
+"""A record of a page, as JSON."""
 
 TEMPLATES = Path(__file__).parent / "templates"
 _BARE_URL = re.compile(r"https?://[^\s<>\"'（）《》【】，。；]+[^\s<>\"'（）《》【】，。；.,:;!?)\]]")
@@ -113,8 +116,3 @@ def environment() -> Any:
     found.filters["trusted"] = Markup
     found.tests["web_link"] = is_web_link
     return found
-
-
-def style(*names: str) -> str:
-    """Style sheets of `static/` and `templates/` as one."""
-    return "\n".join((TEMPLATES.parent / name).read_text(encoding="utf-8") for name in names)

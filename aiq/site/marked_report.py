@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from itertools import chain, pairwise
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 from aiq.citations.files import AuditCase, audited
 from aiq.citations.passages import Passage
@@ -13,9 +13,8 @@ from aiq.core.run_settings import CitationSettings
 from aiq.runs.manifest import Manifest
 from aiq.runs.rows import SampleRow
 from aiq.site.audit_page import EXPLAINED, Citation, Listed, annotated_report, cause, citations_of, explanation
-from aiq.site.markdown import render
+from aiq.site.markdown import Json, render
 
-Json: TypeAlias = dict[str, Any]
 _AROUND: Final = 240
 """Characters before and after a passage."""
 _ALIGNED: Final = re.compile(r' style="text-align:(\w+)"')

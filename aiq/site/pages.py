@@ -27,9 +27,8 @@ from aiq.runs.folder import MANIFEST, SWEEP_FILE, RunFolder
 from aiq.runs.journal import unwritable, whole_lines, writable
 from aiq.runs.manifest import Manifest
 from aiq.runs.reader import attempts_in_order, read_dataset, summary_of
-from aiq.runs.sweeps import Sweep, SweepFolder
 from aiq.site import records
-from aiq.site.markdown import environment
+from aiq.site.markdown import Json, environment
 from aiq.site.run_plots import run_plots
 from aiq.site.timeline import timeline, writer_of
 
@@ -47,7 +46,6 @@ _SCRIPTS: Final = {
     "run": ("site.js", "plots.js", "sample.js", "run.js"),
 }
 _END: Final = ");\n"
-Json = dict[str, Any]
 
 
 class Chunks:
@@ -132,7 +130,7 @@ def write_run(folder: RunFolder, samples: Samples | None = None) -> Path:
     table = Table()
     _write_samples(folder, manifest, known, table)
     reliability, _ = reliabilities(folder, summary.metrics)
-    plots = run_plots(summary, table, records.headline(manifest, summary))
+    plots = dict(run_plots(summary, table, records.headline(manifest, summary)))
     replace(site / "plots.js", (data_line({"name": name, **plot.record}) for name, plot in plots.items()))
     shown = records.of_summary(manifest, summary, reliability, gold)
     replace(site / "summary.js", table.beside({"format": FORMAT, **shown, "plots": [*plots]}))
@@ -165,20 +163,13 @@ def _keep(path: Path, text: str) -> None:
 
 def update_index(results: Path, lines: Mapping[str, Json]) -> None:
     """Put these runs and sweeps, by their paths below `results`, into the index; runs that are gone leave it."""
-    for name in ("index", "compare"):
-        write_page(results / f"{name}.html", name, {"index": "Results", "compare": "Compare runs"}[name])
+    for name, title in (("index", "Results"), ("compare", "Compare runs")):
+        write_page(results / f"{name}.html", name, title)
     with FileLock(results / SITE / "runs.lock"):
         found = {one["path"]: one for one in data_records(results / SITE / "runs.js")}
         found |= {path: {"path": path, **line} for path, line in lines.items()}
         kept = (one for path, one in found.items() if (results / path).is_dir())
         replace(results / SITE / "runs.js", map(data_line, kept))
-
-
-def sweep_written(folder: SweepFolder, sweep: Sweep) -> None:
-    """Put a sweep into the index, and what its page shares with others where that can find it."""
-    results = folder.path.absolute().parent.parent
-    write_shared(results)
-    update_index(results, {place(folder.path): {"stamp": stamp(folder.path), **records.of_sweep(sweep)}})
 
 
 def place(folder: Path) -> str:

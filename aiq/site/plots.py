@@ -7,15 +7,16 @@ names; names from outside are values and titles, which Vega writes as text.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple
 
+from aiq.core.base import grouped
+from aiq.site.markdown import Json
 from aiq.site.tables import number
 from aiq.stats.estimates import Difference, Estimate
 
 Role = Literal["recommended", "best", "other"]
 """What a point is to the reader; a recommended point that is the best one too is `recommended`."""
 
-Json: TypeAlias = dict[str, Any]
 
 _LOOKS: Mapping[Role, tuple[str, str, int]] = {  # colour, shape, size
     "recommended": ("var(--good)", "diamond", 260),
@@ -121,10 +122,8 @@ def trade_off(title: str, spend: str, dots: Sequence[Dot], front: Sequence[str],
     """
     values = [value_of(dot) | _spent(dot) for dot in dots]
     values.sort(key=lambda value: [*_LOOKS].index(value["role"]))
-    labels: dict[tuple[float, float], list[str]] = {}
-    for value in values:
-        if value["name"] in front or value["role"] != "other":
-            labels.setdefault((value["x"], value["mean"]), []).append(value["name"].split(":")[0])
+    shown = (value for value in values if value["name"] in front or value["role"] != "other")
+    labels = grouped(((value["x"], value["mean"]), value["name"].split(":")[0]) for value in shown)
     named = [
         {"x": x, "mean": mean, "text": names[0] + (f" +{len(names) - 1}" if names[1:] else "")}
         for (x, mean), names in labels.items()

@@ -6,14 +6,14 @@ Texts from outside are values, and HTML only where `aiq.site.markdown` has made 
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from aiq.core.samples import Sample
-from aiq.core.usage import Usage
 from aiq.runs.manifest import Manifest
 from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.runs.summary import RouteSummary, Summary
 from aiq.runs.sweeps import Sweep
+from aiq.site.markdown import Json
 from aiq.site.marked_report import marked_report, safe
 from aiq.site.tables import (
     LEFT_OUT_HEADINGS,
@@ -33,7 +33,6 @@ from aiq.site.tables import (
 )
 from aiq.stats.estimates import Estimate
 
-Json: TypeAlias = dict[str, Any]
 QUESTION: Final = 160
 """Characters of a question that the table of samples has."""
 TEXT_OF_SOURCE: Final = 4000
@@ -48,8 +47,6 @@ _AS_IT_IS: Final = {
 
 def of_run(manifest: Manifest, summary: Summary) -> Json:
     """The line of a run in the index."""
-    metrics = _metrics(manifest, summary)
-    spent = _spent(summary)
     return {
         "kind": "run",
         "run_id": summary.run_id,
@@ -65,10 +62,10 @@ def of_run(manifest: Manifest, summary: Summary) -> Json:
         "failed": summary.n_errors,
         "attempts": summary.n_attempts,
         "cost": summary.cost_usd,
-        "spent": dollars(spent),
-        "tokens": spent.total_tokens,
+        "spent": dollars(summary.spent),
+        "tokens": summary.spent.total_tokens,
         "sweep": manifest.sweep and {"id": manifest.sweep.id, "job": manifest.sweep.job},
-        "metrics": metrics,
+        "metrics": _metrics(manifest, summary),
         "headline": headline(manifest, summary),
     }
 
@@ -89,13 +86,12 @@ def of_sweep(sweep: Sweep) -> Json:
 
 def of_summary(manifest: Manifest, summary: Summary, reliability: Mapping[str, str], gold: str | None) -> Json:
     """Everything of a run but its samples. `gold`: why there are no accepted answers to see, if there are none."""
-    other = summary.agent_failures
-    metrics = _metrics(manifest, summary)
-    for one in metrics:
+    other, run = summary.agent_failures, of_run(manifest, summary)
+    for one in run["metrics"]:
         one["reliability"] = reliability.get(one["name"])
         excluded = other.metrics.get(one["name"]) if other.failed else None
         one["other"] = excluded and excluded.mean
-    return of_run(manifest, summary) | {
+    return run | {
         "epochs": manifest.config.get("epochs", 1),
         "models": manifest.models,
         "size": manifest.dataset.size,
@@ -109,7 +105,6 @@ def of_summary(manifest: Manifest, summary: Summary, reliability: Mapping[str, s
         "errors": [[count, message] for message, count in summary.failures.items()],
         "judge_errors": list(judge_failures(summary)),
         "caveats": [f"judge {judge}: {caveat}" for judge, caveat in summary.judge_caveats.items()],
-        "metrics": metrics,
         "policy": other.policy,
         "alternative": other.alternative,
         "missing": list(missing_metrics(summary)),
@@ -141,8 +136,7 @@ def of_summary(manifest: Manifest, summary: Summary, reliability: Mapping[str, s
 
 def of_attempt(row: SampleRow, scores: Iterable[ScoreRow]) -> Json:
     """What the table of samples has of an attempt: a value for each of its columns."""
-    spent = sum(row.usage.values(), Usage())
-    scores = list(scores)
+    scores, question = list(scores), " ".join(row.question.split())
     failing = sorted({score.judge for score in scores if score.status == "error"})
     return {
         "id": row.sample_id,
@@ -150,31 +144,26 @@ def of_attempt(row: SampleRow, scores: Iterable[ScoreRow]) -> Json:
         "status": f"{row.status}, partial" if row.partial else row.outcome if row.outcome == "rejected" else row.status,
         "route": row.route or "",
         "tags": dict(row.tags),
-        "cost": spent.cost_usd,
+        "cost": row.spent.cost_usd,
         "seconds": row.timing.seconds,
-        "tokens": spent.total_tokens,
+        "tokens": row.spent.total_tokens,
         "citations": row.citation_status or "",
-        "question": _beginning(" ".join(row.question.split())),
+        "question": question if len(question) <= QUESTION else f"{question[:QUESTION]}\u2026",
         "error": str(row.error) if row.error else "",
         "unjudged": failing,
-        "scores": {score.metric: _number(score) for score in scores},
+        "scores": {score.metric: score.number for score in scores},
     }
-
-
-def _beginning(text: str) -> str:
-    return text if len(text) <= QUESTION else f"{text[:QUESTION]}\u2026"
 
 
 def of_sample(row: SampleRow, scores: Iterable[ScoreRow], sample: Sample | None, manifest: Manifest) -> Json:
     """The page of an attempt, but its timeline."""
     sources = [source for source in row.sources if source.kind == "retrieved"]
     places = {source.address: place for place, source in enumerate(sources)}
-    spent = sum(row.usage.values(), Usage())
     return {
         **row.model_dump(mode="json", include=_AS_IT_IS),
         "id": row.sample_id,
         "seconds": row.timing.seconds,
-        "spent": spend_line(spent),
+        "spent": spend_line(row.spent),
         "error": str(row.error) if row.error else None,
         "turns": [[turn.question, safe(turn.report), turn.route] for turn in row.turns],
         **marked_report(row, places, manifest),
@@ -237,23 +226,12 @@ def _table(headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> Json | Non
     return {"headings": [" ".join(heading.split()) for heading in headings], "rows": found} if found else None
 
 
-def _spent(summary: Summary) -> Usage:
-    return sum((usage.total for usage in summary.usage.values()), Usage())
-
-
 def _all_failed(summary: Summary) -> bool:
     return 0 < summary.n_attempts == summary.n_errors
 
 
 def _agent(manifest: Manifest) -> str:
-    agent = manifest.config.get("agent")
-    target = agent.get("target", "") if isinstance(agent, Mapping) else ""
-    return manifest.options.get("agent") or str(target).rpartition(":")[2]
-
-
-def _number(score: ScoreRow) -> float | None:
-    parts = score.parts
-    return parts[0] / parts[1] if parts and parts[1] else None
+    return manifest.options.get("agent") or str(manifest.part("agent").get("target", "")).rpartition(":")[2]
 
 
 def _score(score: ScoreRow) -> Json:
@@ -263,7 +241,7 @@ def _score(score: ScoreRow) -> Json:
         "judge": score.judge,
         "model": score.judge_model,
         "status": score.status,
-        "value": _number(score),
+        "value": score.number,
         "ratio": ratio,
         "why": score.why or "",
         "detail": rounded(dict(score.detail)),

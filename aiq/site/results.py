@@ -9,7 +9,7 @@ from tqdm import tqdm
 from aiq.core.errors import AiqError
 from aiq.runs.folder import MANIFEST, SWEEP_FILE, RunFolder
 from aiq.runs.sweeps import SweepFolder
-from aiq.site.pages import SITE, data_records, place, stamp, update_index, write_run, write_shared
+from aiq.site.pages import SITE, data_records, place, stamp, update_index, write_run
 from aiq.site.sweep_page import write_sweep_page
 
 _FILES: Final = ((2, MANIFEST), (3, MANIFEST), (2, SWEEP_FILE))
@@ -35,6 +35,5 @@ def write_site(results: Path, *, shown: bool = False) -> tuple[int, list[str]]:
             written += 1
         except AiqError as error:
             problems.append(str(error) if str(path) in str(error) else f"{path}: {error}")
-    write_shared(results)
     update_index(results, {})
     return written, problems

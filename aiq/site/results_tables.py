@@ -1,21 +1,23 @@
 """The results of runs as Markdown and LaTeX: metrics with intervals and n, what they lack, and what they cost."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 from aiq.runs.frames import RunFrames
 from aiq.runs.manifest import Manifest
+from aiq.runs.summary import Summary
 from aiq.site.analysis_tables import comparison_markdown
 from aiq.site.tables import (
     LEFT_OUT_HEADINGS,
+    METRIC_HEADINGS,
     SPEND_HEADINGS,
     Sheet,
     attempts_line,
     cell,
-    interval,
     judge_failures,
     left_out_rows,
+    metric_rows,
     missing_metrics,
     notes,
     replay_note,
@@ -49,28 +51,21 @@ def results_text(frames: RunFrames, kind: TextFormat) -> str:
 def _sheets(frames: RunFrames, names: Sequence[str]) -> Iterator[Sheet]:
     several = len(names) > 1
     title = f"{len(names)} runs" if several else f"{frames.manifests[0].experiment} {names[0]}"
-    metrics: list[Sequence[object]] = []
-    lacking: list[Sequence[object]] = []
-    spend: list[Sequence[object]] = []
-    for name, summary in zip(names, frames.summaries, strict=True):
-        place = [name] if several else []
-        metrics += [[*place, metric, one.mean, interval(one), one.n] for metric, one in summary.metrics.items()]
-        lacking += [[*place, *row] for row in left_out_rows(summary)]
-        spend += [[*place, *row] for row in spend_rows(summary)]
-    tables = {
-        f"Metrics of {title}": (("metric", "mean", "95 % interval", "n"), metrics),
-        f"Attempts without a judgement of {title}": (("metric", *LEFT_OUT_HEADINGS[1:]), lacking),
-        f"Spend of {title}": (SPEND_HEADINGS, spend),
-    }
-    for heading, (columns, rows) in tables.items():
-        if rows:
-            yield Sheet([*(["run"] if several else []), *columns], rows, heading, left=2 if several else 1)
+    tables: Sequence[tuple[str, Sequence[str], Callable[[Summary], Sequence[Sequence[object]]]]] = (
+        ("Metrics", METRIC_HEADINGS[:-1], lambda summary: [row[:-1] for row in metric_rows(summary.metrics)]),
+        ("Attempts without a judgement", ("metric", *LEFT_OUT_HEADINGS[1:]), left_out_rows),
+        ("Spend", SPEND_HEADINGS, spend_rows),
+    )
+    for what, columns, rows_of in tables:
+        runs = zip(names, frames.summaries, strict=True)
+        if rows := [[*([name] if several else []), *row] for name, summary in runs for row in rows_of(summary)]:
+            yield Sheet([*(["run"] if several else []), *columns], rows, f"{what} of {title}", left=2 if several else 1)
 
 
 def _names(manifests: Sequence[Manifest]) -> list[str]:
     """How the runs are told apart: by their values on the axes of a sweep, or else by experiment, or else by id."""
-    axes = [manifest.sweep.axes if manifest.sweep else {} for manifest in manifests]
-    values = [", ".join(f"{name.rpartition('.')[2]}={value}" for name, value in one.items()) for one in axes]
+    axes = (manifest.axes.items() for manifest in manifests)
+    values = [", ".join(f"{name.rpartition('.')[2]}={value}" for name, value in one) for one in axes]
     if all(values) and len(set(values)) == len(values):
         return values
     if len(manifests) > 1 and len({manifest.experiment for manifest in manifests}) == len(manifests):

@@ -6,7 +6,8 @@ from itertools import pairwise
 from typing import Any, Final
 
 from aiq.runs.summary import Summary
-from aiq.site.plots import Dot, Json, Plot, bar, ordinal, plot_of, quantity, readable, tips, value_of
+from aiq.site.markdown import Json
+from aiq.site.plots import Dot, Plot, bar, ordinal, plot_of, quantity, readable, tips, value_of
 from aiq.stats.estimates import Estimate
 
 Rows = Iterable[Mapping[str, Any]]
@@ -21,12 +22,8 @@ _OWN: Final = ("wrong", "failed", "limit", "cancelled")
 _CURVE: Final = 16  # points of a band's edge
 
 
-def run_plots(summary: Summary, rows: Rows, headline: Sequence[str]) -> dict[str, Plot]:
-    """By name; `headline`: the metrics that stand for the others, the first one in front."""
-    return dict(_plots(summary, rows, headline))
-
-
-def _plots(summary: Summary, rows: Rows, headline: Sequence[str]) -> Iterator[tuple[str, Plot]]:
+def run_plots(summary: Summary, rows: Rows, headline: Sequence[str]) -> Iterator[tuple[str, Plot]]:
+    """Each with its name; `headline`: the metrics that stand for the others, the first one in front."""
     for number, (title, found) in enumerate(_by_range(summary)):
         yield f"score-{number}", forest(title, found, summary.ranges.get(next(iter(found))))
     ways = _ways(rows, headline, summary)

@@ -13,8 +13,9 @@ from aiq.core.text import counted
 from aiq.core.usage import SpendName
 from aiq.runs.sweeps import Axis, Point, Sweep, SweepFolder
 from aiq.site.markdown import environment
-from aiq.site.pages import SITE, data_line, place, replace, sweep_written
+from aiq.site.pages import SITE, data_line, place, replace, stamp, update_index
 from aiq.site.plots import Dot, Line, Plot, Role, curve, heat_map, ladder, readable, trade_off
+from aiq.site.records import of_sweep
 from aiq.site.sweep_tables import recommendation_lines, sweep_notes
 from aiq.site.tables import interval, p_value, star
 from aiq.stats.estimates import Estimate
@@ -47,7 +48,7 @@ def write_sweep_page(folder: SweepFolder, sweep: Sweep) -> Path:
         id=id,
         verdict=list(recommendation_lines(sweep)),
         linked={point.number for point in sweep.points if folder.point(point.number).page_path.is_file()},
-        notes=_notes(folder, sweep),
+        notes=[*sweep_notes(folder, sweep), *_unfinished(sweep)],
         statuses=Counter(point.status for point in sweep.points),
         title=f"{sweep.experiment} · sweep {sweep.sweep_id}",
         kind="sweep",
@@ -58,7 +59,8 @@ def write_sweep_page(folder: SweepFolder, sweep: Sweep) -> Path:
     specs = "".join(data_line({"name": names[id(plot)], "spec": plot.spec}) for plot in plots)
     replace(folder.path / SITE / "plots.js", specs)
     replace(folder.page_path, page)
-    sweep_written(folder, sweep)
+    results = folder.path.absolute().parent.parent
+    update_index(results, {place(folder.path): {"stamp": stamp(folder.path), **of_sweep(sweep)}})
     return folder.page_path
 
 
@@ -196,10 +198,6 @@ def _between(found: Estimate) -> str:
     return f"{readable(found.ci95[0])} to {readable(found.ci95[1])}" if found.ci95 else ""
 
 
-def _notes(folder: SweepFolder, sweep: Sweep) -> list[str]:
-    """What the runs' own pages say of whose models made the numbers, once; and what is not finished."""
-    left = sweep.unfinished
-    return [
-        *sweep_notes(folder, sweep),
-        *([f"{counted(left, 'point')} of {len(sweep.points)} not finished"] if left else []),
-    ]
+def _unfinished(sweep: Sweep) -> Iterator[str]:
+    if left := sweep.unfinished:
+        yield f"{counted(left, 'point')} of {len(sweep.points)} not finished"

@@ -8,6 +8,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from aiq.analysis.sweeps import SPEND_WORDS
+from aiq.core.base import grouped
 from aiq.core.text import counted
 from aiq.runs.sweeps import Axis, Point, PointDifference, Sweep, SweepFolder
 from aiq.site.tables import Sheet, cell, interval, money, notes_of, number, p_value, show, star
@@ -23,7 +24,7 @@ def print_begin(sweep: Sweep) -> None:
     points, samples = counted(len(sweep.points), "point"), counted(sweep.samples, "sample")
     rows = [(sweep.short(axis.name), _all_values(axis)) for axis in sweep.axes]
     title = Text(f"sweep {sweep.experiment}/{sweep.sweep_id}: {points} of {samples}")
-    show(title, Sheet(("axis", "values"), rows, left=2), *(Text(line) for line in _resolves(sweep, "should")))
+    show(title, Sheet(("axis", "values"), rows, left=2), *map(Text, _resolves(sweep, "should")))
 
 
 def _all_values(axis: Axis) -> str:
@@ -42,7 +43,7 @@ def _value(axis: Axis, value: str) -> str:
 
 def print_resolves(sweep: Sweep) -> None:
     """After the first point, whose numbers say more."""
-    show(*(Text(line) for line in _resolves(sweep, "by the first point should")))
+    show(*map(Text, _resolves(sweep, "by the first point should")))
 
 
 def _resolves(sweep: Sweep, verb: str) -> Iterator[str]:
@@ -72,9 +73,12 @@ def print_sweep(sweep: Sweep, folder: SweepFolder) -> None:
         ]
         table = Sheet(("axis", "value", "mean", "95 % interval", "n"), rows, left=2)
         parts += [Text(f"main effects: {sweep.metric}, averaged over the other axes"), table, Text()]
-    parts += [Text(line) for line in _apart(sweep)]
-    parts += [Text(line) for line in _resolves(sweep, "can")] if sweep.resolves else []
-    parts += [Text(line) for line in _decision(sweep)] if sweep.metric else []
+    parts += map(Text, _apart(sweep))
+    parts += map(Text, _resolves(sweep, "can")) if sweep.resolves else []
+    if sweep.metric and sweep.spend and sweep.front:
+        front, spent = ", ".join(map(str, sweep.front)), SPEND_WORDS[sweep.spend]
+        parts.append(Text(f"no other point is better in {sweep.metric} and no dearer in {spent}: {front}"))
+    parts += map(Text, recommendation_lines(sweep)) if sweep.metric else []
     show(
         *parts,
         *(Text(note, style="yellow") for note in sweep_notes(folder, sweep)),
@@ -90,11 +94,8 @@ def sweep_notes(folder: SweepFolder, sweep: Sweep) -> Iterator[str]:
 
 def _apart(sweep: Sweep) -> Iterator[str]:
     """What is special about points: why they were stopped, whose numbers they have, what theirs lack."""
-    noted: dict[str, list[str]] = {}
-    for point in sweep.points:
-        if point.note is not None:
-            noted.setdefault(point.note, []).append(str(point.number))
-    for note, numbers in noted.items():
+    noted = ((point.note, str(point.number)) for point in sweep.points if point.note is not None)
+    for note, numbers in grouped(noted).items():
         yield f"point{'s' if numbers[1:] else ''} {', '.join(numbers)}: {note}"
 
 
@@ -113,13 +114,6 @@ def recommendation_lines(sweep: Sweep) -> Iterator[str]:
     rest = sweep.samples - found.n
     lost = f"; {counted(rest, 'sample')} that not all of them have scored left out" if rest else ""
     yield f"over {counted(found.n, 'sample')} that all points have scored{lost}"
-
-
-def _decision(sweep: Sweep) -> Iterator[str]:
-    if sweep.spend is not None and sweep.front:
-        front = ", ".join(map(str, sweep.front))
-        yield f"no other point is better in {sweep.metric} and no dearer in {SPEND_WORDS[sweep.spend]}: {front}"
-    yield from recommendation_lines(sweep)
 
 
 def _points(sweep: Sweep) -> Sheet:

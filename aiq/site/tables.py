@@ -11,13 +11,15 @@ from rich.segment import Segment
 from rich.text import Text
 
 from aiq.analysis.reliability import Figure, reliabilities
+from aiq.core.base import grouped
 from aiq.core.errors import OUTAGES, discard_output
 from aiq.core.text import counted, printable
 from aiq.core.usage import Usage
 from aiq.runs.folder import RunFolder
+from aiq.runs.listing import Listed
 from aiq.runs.manifest import Manifest
 from aiq.runs.rows import ScoreRow
-from aiq.runs.summary import RouteSummary, Summary
+from aiq.runs.summary import Summary
 from aiq.stats.estimates import Estimate
 from aiq.stats.noise import RunNoise
 from aiq.stats.significance import LEVEL
@@ -33,6 +35,7 @@ NOTHING_SCORED = "nothing was scored: judge=[] names no judge"
 NOISE_HEADINGS = (
     *("sd", "votes", "orders", "members", "first - swapped", "se of the mean", "of the variance", "judgements"),
 )
+METRIC_HEADINGS = ("metric", "mean", "95 % interval", "n", "estimator")
 SPEND_HEADINGS = ("account", "calls", "input tokens", "output tokens", "cost")
 LEFT_OUT_HEADINGS = ("attempts without a judgement", "failed", "unjudged", "not\napplicable", "bounds of\nthe mean")
 _WIDEST: Final = 1000
@@ -162,7 +165,7 @@ def p_value(p: float | None) -> str:
     return "-" if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001"
 
 
-def dollars(spent: Usage | RouteSummary) -> str:
+def dollars(spent: Usage | Listed) -> str:
     """A cost; where the endpoint did not report the usage of some calls, the least that it can be, and how many."""
     cost, unreported = spent.cost_usd, spent.unreported_calls
     lacking = f"{counted(unreported, 'call')} unreported" if unreported else ""
@@ -212,14 +215,15 @@ def notes(summary: Summary) -> Iterator[str]:
 
 def notes_of(runs: Mapping[str, Summary]) -> Iterator[str]:
     """What `notes` say of runs by label, once each and naming its runs if not of all; and whose costs are bounds."""
-    noted: dict[str, list[str]] = {}
-    for label, summary in runs.items():
-        unreported = summary.usage["agent"].total.unreported_calls if "agent" in summary.usage else 0
-        least = f"{counted(unreported, 'call')} unreported: cost and tokens of the agent are lower bounds"
-        for note in (*([least] if unreported else []), *notes(summary)):
-            noted.setdefault(note, []).append(label)
+    noted = grouped((note, label) for label, summary in runs.items() for note in (*_least(summary), *notes(summary)))
     for note, labels in noted.items():
         yield note if len(labels) == len(runs) else f"{', '.join(labels)}: {note}"
+
+
+def _least(summary: Summary) -> Iterator[str]:
+    unreported = summary.usage["agent"].total.unreported_calls if "agent" in summary.usage else 0
+    if unreported:
+        yield f"{counted(unreported, 'call')} unreported: cost and tokens of the agent are lower bounds"
 
 
 def rounded(value: Any) -> Any:
@@ -277,11 +281,8 @@ def print_summary(summary: Summary, folder: RunFolder) -> None:
 
 def missing_metrics(summary: Summary) -> Iterator[str]:
     """A line for each reason why metrics have no number; `race.*` are all of a judge."""
-    reasons: dict[str, list[str]] = {}
-    for name, why in summary.unavailable.items():
-        reasons.setdefault(why, []).append(name)
     declared = [name.partition(".")[0] for name in (*summary.metrics, *summary.unavailable)]
-    for why, names in reasons.items():
+    for why, names in grouped((why, name) for name, why in summary.unavailable.items()).items():
         lacking = [name.partition(".")[0] for name in names]
         whole = {judge for judge in lacking if lacking.count(judge) == declared.count(judge) > 1}
         shown = [f"{judge}.*" if judge in whole else name for judge, name in zip(lacking, names, strict=True)]
@@ -289,10 +290,7 @@ def missing_metrics(summary: Summary) -> Iterator[str]:
 
 
 def _metrics(summary: Summary, reliability: Mapping[str, str]) -> Sheet:
-    headings = ["metric", "mean", "95 % interval", "n", "estimator"]
-    rows: list[list[object]] = [
-        [name, found.mean, interval(found), found.n, found.estimator] for name, found in summary.metrics.items()
-    ]
+    headings, rows = list(METRIC_HEADINGS), [list(row) for row in metric_rows(summary.metrics)]
     if reliability:
         headings.append("judge\nreliability")
         for row in rows:
@@ -305,6 +303,11 @@ def _metrics(summary: Summary, reliability: Mapping[str, str]) -> Sheet:
             other = failures.metrics.get(str(row[0]))
             row.append(other.mean if other else "")
     return Sheet(headings, rows, f"{summary.experiment}  {summary.run_id}")
+
+
+def metric_rows(metrics: Mapping[str, Estimate]) -> list[tuple[object, ...]]:
+    """The cells below METRIC_HEADINGS."""
+    return [(name, found.mean, interval(found), found.n, found.estimator) for name, found in metrics.items()]
 
 
 def left_out_rows(summary: Summary) -> list[tuple[object, ...]]:
@@ -350,8 +353,7 @@ def judge_failures(summary: Summary) -> Iterator[str]:
 
 def spend_rows(summary: Summary) -> list[tuple[str, ...]]:
     """The cells below SPEND_HEADINGS: agents, judges, and both."""
-    accounts = {account: usage.total for account, usage in summary.usage.items()}
-    accounts["total"] = sum(accounts.values(), Usage())
+    accounts = {account: usage.total for account, usage in summary.usage.items()} | {"total": summary.spent}
     return [
         (name, f"{one.calls:,}", f"{one.input_tokens:,}", f"{one.output_tokens:,}", dollars(one).removeprefix("cost "))
         for name, one in accounts.items()

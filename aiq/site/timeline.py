@@ -1,10 +1,11 @@
 """The events of a session as the records of a timeline: calls with what came back, texts once however often sent."""
 
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
-Json: TypeAlias = dict[str, Any]
+from aiq.site.markdown import Json
+
 _KINDS: Mapping[str, tuple[str, str, str]] = {
     "run_started": ("start", "question", ""),
     "run_finished": ("end", "status", "error"),
@@ -121,13 +122,13 @@ def as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def content(message: Mapping[str, Any]) -> str:
-    """A message's text, and the tools that it calls."""
+def content(message: Mapping[str, Any], arguments: Callable[[Any], str] | None = None) -> str:
+    """A message's text, and the tools that it calls; `arguments`: how those of a call are written."""
     text = message.get("content")
     if isinstance(text, list):
         text = "\n".join(str(part.get("text", "")) for part in text if isinstance(part, dict))
     calls = [call.get("function") or {} for call in message.get("tool_calls") or []]
-    called = (f"-> {call.get('name')}{_arguments(call.get('arguments'))}" for call in calls)
+    called = (f"-> {call.get('name')}{(arguments or _arguments)(call.get('arguments'))}" for call in calls)
     return "\n".join([*([text] if text else []), *called])
 
 

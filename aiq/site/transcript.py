@@ -14,9 +14,9 @@ from rich.text import Text
 from aiq.core.reports import Audit
 from aiq.core.samples import Sample
 from aiq.core.text import printable
-from aiq.core.usage import Usage
 from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.site.tables import rounded, score_value, spend_line
+from aiq.site.timeline import content
 
 _LONGEST: Final = 60  # characters of a value that others stand beside
 _GOLD: Final = {
@@ -104,7 +104,7 @@ def _head(row: SampleRow, short: Shorten) -> Iterator[RenderableType]:
         yield _indented(short(turn.report), 4)
     status = f"{row.status}{', ' + row.route if row.route else ''}, {row.timing.seconds:.1f} s, attempt {row.attempt}"
     yield Panel(Text(printable(row.question)), title=escape(f"{row.sample_id}, epoch {row.epoch}"), subtitle=status)
-    yield Text(spend_line(sum(row.usage.values(), Usage())), style="dim")
+    yield Text(spend_line(row.spent), style="dim")
     if row.error:
         yield Text(printable(str(row.error)), style="red")
 
@@ -158,27 +158,16 @@ def _model_called(event: EventData, short: Shorten) -> Iterator[Line]:
     after = max((place + 1 for place, message in enumerate(messages) if message.get("role") == "assistant"), default=0)
     for message in messages[after:]:  # those before were in earlier calls
         if message.get("role") != "tool":  # what a tool returned has lines of its own
-            yield f"  {message.get('role')}:", "cyan", short(_content(message))
+            yield f"  {message.get('role')}:", "cyan", short(content(message, "({})".format))
     if event.get("error"):
         status = f"HTTP {event['status']}" if event.get("status") else "no answer"
         yield f"  error ({status}):", "red", short(event["error"])
     if reply := event.get("reply"):
-        yield "  reply:", "green", short(_content(reply))
-
-
-def _content(message: EventData) -> str:
-    """A message's text, and the tools it calls."""
-    content = message.get("content")
-    if isinstance(content, list):
-        content = "\n".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
-    calls = [call.get("function") or {} for call in message.get("tool_calls") or []]
-    return "\n".join([*([content] if content else []), *(f"-> {c.get('name')}({c.get('arguments')})" for c in calls)])
+        yield "  reply:", "green", short(content(reply, "({})".format))
 
 
 def _body(value: Any, short: Shorten) -> str:
-    if not value:
-        return ""
-    return short(outlined(value))
+    return short(outlined(value)) if value else ""
 
 
 def _report(row: SampleRow) -> Iterator[RenderableType]:

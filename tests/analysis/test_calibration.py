@@ -18,6 +18,7 @@ from aiq.core.reports import Metric
 from aiq.experiment.runner import execute
 from aiq.run import new
 from aiq.runs.folder import find_run
+from aiq.runs.manifest import Manifest
 from aiq.runs.rows import ScoreRow
 from aiq.site.progress import Progress
 from tests.cases import table
@@ -284,7 +285,8 @@ def test_of_few_tasks_judged_once_it_says_what_it_cannot_tell(work: Path, capsys
 def test_a_report_is_compared_with_itself_where_the_agent_gives_the_references(
     agent: Any, dataset: Any, expected: bool
 ) -> None:
-    assert judged_against_itself({"agent": agent, "dataset": dataset}) is expected
+    given: Any = {"config": {"agent": agent, "dataset": dataset}}
+    assert judged_against_itself(Manifest.model_construct(**given)) is expected
 
 
 OFF = "facts:null,shuffled:null,padding:null,instructions:null,remarks:null,order:null,independent:null"

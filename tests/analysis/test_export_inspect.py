@@ -10,14 +10,14 @@ from typing import Any, get_args
 import pytest
 
 from aiq.__main__ import main
-from aiq.analysis.export_inspect import export
-from aiq.analysis.export_inspect_events import transcript
 from aiq.core.samples import SampleKey
 from aiq.runs.events import Account, events_of
 from aiq.runs.folder import RunFolder
 from aiq.runs.reader import read_samples
 
 log = pytest.importorskip("inspect_ai.log")
+export = pytest.importorskip("aiq.analysis.export_inspect").export
+transcript = pytest.importorskip("aiq.analysis.export_inspect_events").transcript
 
 
 @pytest.fixture(scope="module")

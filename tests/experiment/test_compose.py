@@ -8,8 +8,9 @@ from pydantic import JsonValue
 import aiq
 from aiq.__main__ import main
 from aiq.core.errors import ConfigError
+from aiq.core.settings import dotted
 from aiq.experiment.choices import description, options
-from aiq.experiment.compose import compose, compose_with_options, dotted, parse, settings_from
+from aiq.experiment.compose import compose, compose_with_options, parse, settings_from
 from aiq.experiment.grid import refuse, refuse_axes, split, written
 from tests.cases import table
 

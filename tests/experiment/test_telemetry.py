@@ -267,7 +267,7 @@ SUBAGENTS: list[Event] = [
 def test_spans_nest_as_calls_do(collector: Collector, content: bool) -> None:
     telemetry = Telemetry(settings(collector, content=content))
     run = RunSpan(telemetry, "e", "r")
-    with run.attempt("A", SampleKey("s", 1), 1) as hear:
+    with run.session("agent", "A", SampleKey("s", 1), 1) as hear:
         for event in SUBAGENTS:
             hear(event)
     hear(model("late"))
