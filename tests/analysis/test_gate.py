@@ -261,6 +261,7 @@ def test_what_has_lost_its_scores_is_no_pass_unseen(place: Place, based: Based, 
 
 def test_a_limit_of_the_run_needs_no_price_in_the_baseline(place: Place, based: Based, capsys: Captured) -> None:
     based()
+    priced = Path("base.json").read_bytes()
     content = BaselineFile(Path("base.json")).content
     free = [one.model_copy(update={"spend": replace(one.spend, cost_usd=None)}) for one in content.attempts]
     content.model_copy(update={"attempts": tuple(free)}).write(Path("base.json"))
@@ -270,6 +271,8 @@ def test_a_limit_of_the_run_needs_no_price_in_the_baseline(place: Place, based: 
     Path("free.json").write_bytes(Path("base.json").read_bytes())
     assert gated("free.json", "gate.limits.cost_usd=1")[0] == 1
     assert "cost is not known of the run; llm.prices lacks a model of the run" in capsys.readouterr().out
+    Path("base.json").write_bytes(priced)
+    assert [one["name"] for one in gated("free.json")[1]["limits"] if one["broken"]] == ["cost (1.5 times)"]
 
 
 def test_a_gate_says_where_it_holds_little(place: Place, based: Based, capsys: Captured) -> None:
