@@ -133,3 +133,9 @@ def dotted(nested: Any, fields: Container[str] = ()) -> Any:
             flat[str(key)] = own if isinstance(value, Mapping) else value
         flat |= {f"{key}.{name}": item for name, item in dotted(below, fields).items()}
     return flat
+
+
+def section_of(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A section of a composed config as it is; empty where there is none, or something else in its place."""
+    found = config.get(name)
+    return found if isinstance(found, Mapping) else {}

@@ -13,7 +13,7 @@ from aiq.core.errors import ConfigError
 from aiq.core.llm_settings import Price, RoleSettings
 from aiq.core.plugins import near, validate
 from aiq.core.run_settings import RunSettings, SweepSettings
-from aiq.core.settings import dotted
+from aiq.core.settings import dotted, section_of
 from aiq.experiment.choices import config_folders, file_of, groups, not_utf8, options
 
 if TYPE_CHECKING:
@@ -133,7 +133,9 @@ def compose_with_options(overrides: Sequence[str]) -> tuple[dict[str, Any], dict
         if found := redactor.found(str(value)):
             why = "no setting holds a secret; name an environment variable that does, or pass it in one"
             raise ConfigError(f"{setting}: this looks like a {found[0]}; {why}")
-    several = {f"{group}.{name}": name for group in LISTS for name in config[group] if name in options(group)}
+    several = {
+        f"{group}.{name}": name for group in LISTS for name in section_of(config, group) if name in options(group)
+    }
     return dict(config), {**{group: chosen[group] for group in groups() if chosen.get(group)}, **several}
 
 
@@ -186,7 +188,7 @@ def _selections(overrides: Sequence[str]) -> list[str]:
 def _check_packages(config: Any, chosen: Mapping[str, Any]) -> None:
     """Raises ConfigError where the settings of an option are not in its place: its file does not say which it is."""
     for group in ("experiment", *LISTS):
-        section = config.get(group) or {}
+        section = section_of(config, group)
         misplaced = group == "experiment" or any(not isinstance(value, Mapping) for value in section.values())
         if not section or not misplaced:
             continue

@@ -13,7 +13,7 @@ from aiq.core.plugins import describe
 from aiq.core.reports import Metric
 from aiq.core.run_settings import FailureSettings
 from aiq.core.samples import SampleKey
-from aiq.core.settings import Settings
+from aiq.core.settings import Settings, section_of
 from aiq.stats.intervals import Method
 
 SettingsT = TypeVar("SettingsT", bound=Settings)
@@ -130,8 +130,7 @@ class Manifest(Record):
 
     def part(self, name: str) -> Mapping[str, Any]:
         """A section of the config as it is; empty where there is none."""
-        found = self.config.get(name)
-        return found if isinstance(found, Mapping) else {}
+        return section_of(self.config, name)
 
     @property
     def failures(self) -> FailureSettings:

@@ -159,6 +159,13 @@ def test_what_is_wrong_with_a_config_file_of_the_users_own(conf: Path, text: byt
     assert description("experiment", "x") is not None  # `--help` stays
 
 
+@pytest.mark.parametrize("given", ["null", "5", "race"])
+def test_what_is_no_section_is_one_line(conf: Path, given: str) -> None:
+    (conf / "experiment/x.yaml").write_text(f"# @package _global_\nname: x\njudge: {given}\n")
+    with pytest.raises(ConfigError, match=r"^judge=.*: write judge\.KEY=VALUE"):
+        settings_from(compose(["experiment=x"]))
+
+
 def test_a_judge_without_its_place_says_which_line_is_missing(conf: Path) -> None:
     (conf / "judge/mine.yaml").write_text("# Mine\ntarget: own_parts:Judge\nvotes: 3\n")
     with pytest.raises(ConfigError, match=rf"conf/judge/mine\.yaml: {LINE} judge\.mine`"):
