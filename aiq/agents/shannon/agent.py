@@ -43,11 +43,10 @@ class ShannonAgent:
 
     async def research(self, question: Question, session: Session) -> Report:
         """Answer one question. Raises AgentError, ModelError, LimitReached, RunAborted."""
-        thread = question.thread_id or ""
         given = ResearchState(
             query=question.text,
             history=question.history,
-            thread=thread,
+            thread=question.thread_id or "",
             data_sources=sources_of(question, self._settings.data_sources),
             user_info=question.user_info,
         )
@@ -57,7 +56,7 @@ class ShannonAgent:
             text = format_report(state.written, state.citations)
             outcome = "partial" if state.cut_off else "ok"
             report = finish(text, ROUTE, self._leaks, session, outcome=outcome)
-            await self._workflow.memory.keep(thread, question.text, report.text)
+            await self._workflow.memory.keep(given, report.text)
         extras = {"usage": books.summary(), **self._told(report, state)}
         return report.model_copy(update={"extras": extras})
 

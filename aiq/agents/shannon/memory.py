@@ -58,10 +58,20 @@ class Recall:
             current().events.emit(Decision(name="memory", value=len(found), cause="session"))
         return found
 
-    async def keep(self, thread: str, query: str, answer: str) -> None:
+    async def keep(self, state: ResearchState, answer: str) -> None:
         """Remember this turn for the next ones, where the conversation has a name."""
-        if self._settings.enabled and thread:
-            await or_none(_memory.get().remember(thread, query, answer, current().now), "memory_not_kept", AGENT)
+        if self._settings.enabled and state.thread:
+            await or_none(self._kept(state, answer), "memory_not_kept", AGENT)
+
+    async def _kept(self, state: ResearchState, answer: str) -> None:
+        memory, turns = _memory.get(), [(state.query, answer)]
+        if not await memory.recent(
+            state.thread, 1
+        ):  # the first turn: what was said before it would be lost to the next
+            before = in_pairs(state.history[-self._settings.history :])
+            turns = [*((one.query, one.answer) for one in before if one.query), *turns]
+        for query, said in turns:
+            await memory.remember(state.thread, query, said, current().now)
 
 
 def told(turns: Sequence[Interaction]) -> list[dict[str, str]]:

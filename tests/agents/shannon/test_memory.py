@@ -85,6 +85,12 @@ async def test_without_memories_the_end_of_the_history_is_shown(
     assert [one.cause for one in ran.decided("memory")] == ["session"] * bool(pairs)
 
 
+async def test_what_was_said_before_the_first_turn_is_remembered_in_the_next_ones() -> None:
+    given = {"history": [*HISTORY[:4], Turn(speaker="user", text="user 2")], "text": "And its mill?"}
+    ran = await research({}, {**QUICK, "compression": {"enabled": False}}, given, before=("How old is Orlune?",))
+    assert users(ran) == ["user 0", "user 1", "user 2", "How old is Orlune?"]
+
+
 async def test_a_first_turn_has_nothing_to_remember() -> None:
     ran = await research({}, QUICK, {"thread_id": "t"})
     assert not shown(ran)
