@@ -217,7 +217,7 @@ class AiqAgent:
         answer = last_answer(result.messages)
         if spent := current().spent():
             escalate, cause = False, spent
-        elif research_tools(state.data_sources):
+        elif self._deep_searches(state):
             query, history = state.original_query or "", transcript(self._recent(state)[:-1])
             escalate, cause = await self._escalation.decide(query, answer, history)
         else:  # deep research could not do better; the answer is final
@@ -234,11 +234,13 @@ class AiqAgent:
         self, state: ChatResearcherState
     ) -> Command[Literal["intent_classifier", "deep_research", "__end__"]]:
         """Runs again from here whenever the user has answered. Raises AgentError without anything to search with."""
+        if not self._deep_searches(state):
+            sources, tools = state.data_sources, self._settings.deep.tools
+            none = f"data_sources={sources} and agent.deep.tools={tools} leave none of the run's"
+            raise AgentError(f"deep research has no research tool: {none}")
         if not self._settings.enable_clarifier:
             return Command(goto="deep_research")
-        sources, history = state.data_sources, transcript(self._recent(state)[:-1])
-        if not research_tools(sources):
-            raise AgentError(f"deep research has no research tool: data_sources={sources} leaves none of the run's")
+        history = transcript(self._recent(state)[:-1])
         with nested_call(ORDER.index("clarifier"), 0, None):
             given = ClarifierState(query=state.original_query or "", history=history, **state.told())
             found = await self._clarifier.run(given)
@@ -250,6 +252,10 @@ class AiqAgent:
             current().events.emit(Decision(name="route", value="rejected", cause="the user rejected the plan"))
         goto: Any = "deep_research" if found.approval else "__end__"
         return Command(goto=goto, update={"clarifier_result": found.briefing})
+
+    def _deep_searches(self, state: ChatResearcherState) -> bool:
+        """Whether deep research has a tool to search with."""
+        return bool(research_tools(state.data_sources, self._settings.deep.tools))
 
     async def _research_deep(self, state: ChatResearcherState) -> dict[str, Any]:
         current().events.emit(StageChanged(stage="deep_research"))
