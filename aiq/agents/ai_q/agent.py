@@ -27,7 +27,7 @@ from aiq.agents.base import Drawing, Recorded, Redecided
 from aiq.agents.toolkit.conversation import Threads, conversation, last_answer, transcript, trimmed
 from aiq.agents.toolkit.finish import LeakFilter, finish
 from aiq.agents.toolkit.toolset import check_tools, documents_of, listing, research_tools, sources_of
-from aiq.core.errors import AgentError, ConfigError
+from aiq.core.errors import AgentError, ConfigError, said
 from aiq.core.events import Decision, StageChanged
 from aiq.core.models import Models
 from aiq.core.reports import Report
@@ -110,8 +110,7 @@ class AiqAgent:
             state = await self._threads.run(ChatResearcherState(**told), question.thread_id, session)
             return await self._end_turn(state, question.thread_id, session)
         if self._settings.entry == "shallow":
-            collection = question.collection_name
-            shallow = await self._shallow.run(ShallowResearchAgentState(**told, collection_name=collection))
+            shallow = await self._shallow.run(ShallowResearchAgentState(**told))
             return self._report(last_answer(shallow.messages), "shallow", session)
         deep = await self._deep.run(DeepResearchAgentState(**told))
         return self._report(last_answer(deep.messages), "deep", session, partial=deep.partial)
@@ -211,8 +210,7 @@ class AiqAgent:
                 given = ShallowResearchAgentState(messages=self._recent(state), **state.told())
                 result = await self._shallow.run(given)
         except Exception as error:
-            cause = f"shallow research failed: {_root(error)}"
-            events.emit(Decision(name="escalation", value=False, cause=cause))
+            events.emit(Decision(name="escalation", value=False, cause=f"shallow research failed: {said(error)}"))
             raise
         answer = last_answer(result.messages)
         if spent := current().spent():
@@ -268,8 +266,3 @@ class AiqAgent:
     def _recent(self, state: ChatResearcherState) -> list[AnyMessage]:
         """The conversation as far as it is kept; its last message is this turn's question."""
         return trimmed(state.messages, self._settings.max_history)
-
-
-def _root(error: BaseException) -> BaseException:
-    """The error at the bottom: libraries wrap ours in their own."""
-    return error if error.__cause__ is None else _root(error.__cause__)

@@ -72,11 +72,8 @@ class ToolNameSanitization(Middleware):
     """Takes thoughts out of replies, repairs corrupted tool names, and calls whose arguments are no JSON object."""
 
     async def awrap_model_call(self, request: Request, handler: Call) -> Response:
-        response, valid = await handler(request), tool_names(request)
-        response.result = [
-            _renamed(reply, valid) if isinstance(reply, AIMessage) else reply for reply in response.result
-        ]
-        return response
+        replies, valid = replies_in((await handler(request)).result), tool_names(request)
+        return ModelResponse(result=[_renamed(reply, valid) for reply in replies])
 
 
 @dataclass(eq=False)
