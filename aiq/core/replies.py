@@ -148,9 +148,13 @@ def is_tool_call(text: str) -> bool:
     if tags := [tag for tag in _CALL_TAG.finditer(shown) if not _mentioned(text, tag)]:
         before, after = text[: tags[0].start()].strip(), text[tags[-1].end() :]
         closed = re.search(r"/|end", tags[-1][0], re.IGNORECASE)
-        announced = len(before) <= ANNOUNCEMENT and not _MARK.search(before)
-        return (announced or _in_json(before)) and not (closed and _says(after))
+        return (announces(before) or _in_json(before)) and not (closed and _says(after))
     return _in_json(text) or _WORDED.fullmatch(text) is not None
+
+
+def announces(text: str) -> bool:
+    """Whether what a reply says beside its tool calls is no more than a word on them."""
+    return len(text.strip()) <= ANNOUNCEMENT and not _MARK.search(text)
 
 
 def _mentioned(text: str, tag: re.Match[str]) -> bool:

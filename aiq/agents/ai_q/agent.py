@@ -27,7 +27,7 @@ from aiq.agents.base import Drawing, Recorded, Redecided
 from aiq.agents.toolkit.conversation import Threads, conversation, last_answer, transcript, trimmed
 from aiq.agents.toolkit.finish import LeakFilter, finish
 from aiq.agents.toolkit.toolset import check_tools, documents_of, listing, research_tools, sources_of
-from aiq.core.errors import AgentError, ConfigError
+from aiq.core.errors import AgentError, ConfigError, said
 from aiq.core.events import Decision, StageChanged
 from aiq.core.models import Models
 from aiq.core.reports import Report
@@ -110,8 +110,7 @@ class AiqAgent:
             state = await self._threads.run(ChatResearcherState(**told), question.thread_id, session)
             return await self._end_turn(state, question.thread_id, session)
         if self._settings.entry == "shallow":
-            collection = question.collection_name
-            shallow = await self._shallow.run(ShallowResearchAgentState(**told, collection_name=collection))
+            shallow = await self._shallow.run(ShallowResearchAgentState(**told))
             return self._report(last_answer(shallow.messages), "shallow", session)
         deep = await self._deep.run(DeepResearchAgentState(**told))
         return self._report(last_answer(deep.messages), "deep", session, partial=deep.partial)
@@ -211,13 +210,12 @@ class AiqAgent:
                 given = ShallowResearchAgentState(messages=self._recent(state), **state.told())
                 result = await self._shallow.run(given)
         except Exception as error:
-            cause = f"shallow research failed: {_root(error)}"
-            events.emit(Decision(name="escalation", value=False, cause=cause))
+            events.emit(Decision(name="escalation", value=False, cause=f"shallow research failed: {said(error)}"))
             raise
         answer = last_answer(result.messages)
         if spent := current().spent():
             escalate, cause = False, spent
-        elif research_tools(state.data_sources):
+        elif self._deep_searches(state):
             query, history = state.original_query or "", transcript(self._recent(state)[:-1])
             escalate, cause = await self._escalation.decide(query, answer, history)
         else:  # deep research could not do better; the answer is final
@@ -234,11 +232,13 @@ class AiqAgent:
         self, state: ChatResearcherState
     ) -> Command[Literal["intent_classifier", "deep_research", "__end__"]]:
         """Runs again from here whenever the user has answered. Raises AgentError without anything to search with."""
+        if not self._deep_searches(state):
+            sources, tools = state.data_sources, self._settings.deep.tools
+            none = f"data_sources={sources} and agent.deep.tools={tools} leave none of the run's"
+            raise AgentError(f"deep research has no research tool: {none}")
         if not self._settings.enable_clarifier:
             return Command(goto="deep_research")
-        sources, history = state.data_sources, transcript(self._recent(state)[:-1])
-        if not research_tools(sources):
-            raise AgentError(f"deep research has no research tool: data_sources={sources} leaves none of the run's")
+        history = transcript(self._recent(state)[:-1])
         with nested_call(ORDER.index("clarifier"), 0, None):
             given = ClarifierState(query=state.original_query or "", history=history, **state.told())
             found = await self._clarifier.run(given)
@@ -251,6 +251,10 @@ class AiqAgent:
         goto: Any = "deep_research" if found.approval else "__end__"
         return Command(goto=goto, update={"clarifier_result": found.briefing})
 
+    def _deep_searches(self, state: ChatResearcherState) -> bool:
+        """Whether deep research has a tool to search with."""
+        return bool(research_tools(state.data_sources, self._settings.deep.tools))
+
     async def _research_deep(self, state: ChatResearcherState) -> dict[str, Any]:
         current().events.emit(StageChanged(stage="deep_research"))
         messages = [*self._recent(state)[:-1], HumanMessage(state.original_query or "")]
@@ -262,8 +266,3 @@ class AiqAgent:
     def _recent(self, state: ChatResearcherState) -> list[AnyMessage]:
         """The conversation as far as it is kept; its last message is this turn's question."""
         return trimmed(state.messages, self._settings.max_history)
-
-
-def _root(error: BaseException) -> BaseException:
-    """The error at the bottom: libraries wrap ours in their own."""
-    return error if error.__cause__ is None else _root(error.__cause__)

@@ -93,7 +93,7 @@ class Clarifier:
         if sum(isinstance(message, ToolMessage) for message in state.messages) >= self._settings.max_searches:
             tools = ()
         reply = await reply_to([*self._messages(state), *added], ROLE, tools)
-        if reply.tool_calls and tools:
+        if reply.tool_calls:
             return Command(goto="tools", update={"messages": [reply], "nudged": state.nudged})
         question = next_question(str(reply.text), state.query)
         if question is None:

@@ -23,10 +23,11 @@ from aiq.agents.ai_q.rounds import PLANNER, RESEARCHER, PlanReview, Rounds
 from aiq.agents.ai_q.settings import DeepSettings
 from aiq.agents.ai_q.states import DeepResearchAgentState
 from aiq.agents.toolkit.conversation import last_answer
+from aiq.agents.toolkit.finish import HEADING
 from aiq.agents.toolkit.langchain import TASK, Execute, ToolAnswer, as_langchain
 from aiq.agents.toolkit.middleware import (
     Call,
-    CallTextRepair,
+    CallRepair,
     EmptyContentFix,
     Middleware,
     ModelRetry,
@@ -43,7 +44,7 @@ from aiq.core.errors import AgentError
 from aiq.core.events import StageChanged
 from aiq.core.models import Models
 from aiq.core.prompts import Prompts
-from aiq.core.replies import Said, why_no_answer
+from aiq.core.replies import Said, read_reply, why_cut_off, why_no_answer
 from aiq.core.session import current
 from aiq.core.tools import Tool
 
@@ -85,14 +86,19 @@ class DeepState(DeepAgentState):
 
 
 class ReportDraft(Middleware):
-    """Orchestrator only: a report or draft written to its file is kept at once, so that no later failure loses it."""
+    """Orchestrator only: a report or draft written to its file is kept at once, so that no later failure loses it.
+
+    It counts among what the model has said: whole, whatever cuts off a reply that repeats it.
+    """
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> ToolAnswer:
         result, arguments = await handler(request), request.tool_call["args"]
         to_report = "/" + str(arguments.get("file_path", "")).lstrip("/") in (REPORT_FILE, DRAFT_FILE)
         failed = isinstance(result, ToolMessage) and result.status == "error"
         if request.tool_call["name"] == "write_file" and to_report and not failed:
-            current().keep_draft(str(arguments.get("content", "")))
+            session, written = current(), str(arguments["content"])
+            session.keep_draft(written)
+            session.replies.append(read_reply(ROLES["orchestrator"], {"content": written}, None))
         return result
 
 
@@ -142,10 +148,8 @@ class DeepResearcher:
         config: Any = {"recursion_limit": settings.recursion_limit}
         result = {"todos": [], "subagents": []} | await self.graph(session.models, tools).ainvoke(given, config)
         files = {path: str(file["content"]) for path, file in result.get("files", {}).items()}
-        last, written = last_answer(result["messages"]), files.get(REPORT_FILE, "")
-        draft = files.get(DRAFT_FILE, "")
-        file = written if written.strip() or (last.strip() and not is_report(draft)) else draft
-        report = final_report(last, file, session.replies)
+        written, draft = (files.get(path, "") for path in (REPORT_FILE, DRAFT_FILE))
+        report, partial = final_report(last_answer(result["messages"]), written, draft, session.replies)
         session.keep_draft(report)
         if settings.verbose:
             detail: dict[str, Any] = {
@@ -155,7 +159,7 @@ class DeepResearcher:
             }
             session.events.emit(StageChanged(stage="deep_research_done", detail=detail))
         ended = {name: result[name] for name in ("tools_info", "todos", "subagents")}
-        ended["partial"] = not written.strip() and report != last.strip()
+        ended["partial"] = partial
         messages = [*result["messages"], AIMessage(report)]
         return state.model_copy(update={**ended, "messages": messages, "files": files})
 
@@ -198,7 +202,7 @@ class DeepResearcher:
         """The stack of the orchestrator and of every subagent, outermost first."""
         return [
             SessionCalls(),
-            CallTextRepair(),
+            CallRepair(),
             ToolNameSanitization(),
             EmptyContentFix(),
             ToolResultPruning(self._settings.pruning, whole=(TASK,)),  # findings are all that the writer sees
@@ -209,19 +213,22 @@ class DeepResearcher:
 
 def is_report(text: str) -> bool:
     """Whether a text is long enough and has a heading; a remark on the report is neither."""
-    return len(text.strip()) >= REPORT_CHARACTERS and any(line.startswith("#") for line in text.splitlines())
+    return len(text.strip()) >= REPORT_CHARACTERS and any(map(HEADING.match, text.splitlines()))
 
 
-def final_report(last: str, file: str, replies: Sequence[Said] = ()) -> str:
-    """The report: the last message, or the file where the message is none. Raises AgentError when both are blank.
+def final_report(last: str, written: str, draft: str, replies: Sequence[Said]) -> tuple[str, bool]:
+    """The report, and whether it is the draft: the first of last message, file and draft that is a report and whole.
 
-    `replies` tell why the message is.
+    Where none is: what was written into the file, else said last, else drafted. `replies` tell whether the message was
+    cut off, and why it is none. Raises AgentError when all are blank.
     """
-    chosen = last if is_report(last) or not file.strip() else file
-    if not chosen.strip():
+    whole = not (why_no_answer(last, replies) or why_cut_off(last, replies))
+    reports = filter(is_report, (last if whole else "", written, draft))
+    chosen = next((text.strip() for text in (*reports, written, last, draft) if text.strip()), None)
+    if chosen is None:
         why = why_no_answer("", replies)
         raise AgentError(f"the deep researcher wrote no report: there is no {REPORT_FILE}, and {why}")
-    return chosen.strip()
+    return chosen, chosen not in (last.strip(), written.strip())
 
 
 @cache

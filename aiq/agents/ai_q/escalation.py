@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pydantic import BaseModel, JsonValue, field_validator
 
 from aiq.agents.ai_q.settings import AiqSettings, EscalationSettings, plain
-from aiq.agents.toolkit.structured import StructuredCall
+from aiq.agents.toolkit.structured import StructuredCall, stated
 from aiq.citations.parse import without_references
 from aiq.core.prompts import Prompts
 
@@ -30,10 +30,7 @@ class Sufficiency(BaseModel):
     material_gap: str | None = None
     material_conflict: str | None = None
 
-    @field_validator("material_gap", "material_conflict")
-    @classmethod
-    def _blank_is_none(cls, text: str | None) -> str | None:
-        return " ".join(text.split()) or None if text else None
+    _stated = field_validator("material_gap", "material_conflict")(stated)
 
     @property
     def assessment(self) -> Assessment:
@@ -44,10 +41,11 @@ class Sufficiency(BaseModel):
 
 
 def by_phrases(answer: str, settings: EscalationSettings) -> Assessment:
-    """Escalate when the answer is blank, or admits near its end that it found too little."""
-    if not answer.strip():
+    """Escalate when the answer is blank or a list of references, or admits near its end that it found too little."""
+    text = without_references(answer)
+    if not text.strip():
         return Assessment(True, "empty")
-    end = plain(without_references(answer)[-settings.window :])
+    end = plain(text[-settings.window :])
     phrase = next((phrase for phrase in settings.phrases if phrase in end), None)
     return Assessment(phrase is not None, f"phrase: {phrase}" if phrase else "no phrase")
 

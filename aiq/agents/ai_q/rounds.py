@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from aiq.agents.ai_q.settings import DeepSettings
 from aiq.agents.toolkit.langchain import (
@@ -24,7 +24,7 @@ from aiq.agents.toolkit.langchain import (
     steps_left,
 )
 from aiq.agents.toolkit.middleware import Call, Middleware, Request, Response, tool_names, without_tools
-from aiq.agents.toolkit.structured import read_object
+from aiq.agents.toolkit.structured import LenientRecord, read_object, stated
 from aiq.core.events import Decision, Recovery, Round
 from aiq.core.session import current
 
@@ -84,7 +84,7 @@ class Rounds(Middleware):
         current().events.emit(
             Round(
                 number=number,
-                queries=tuple(query for call in executed for query in queries_in(str(call["args"]["description"]))),
+                queries=tuple(query for call in executed for query in queries_in(call["args"]["description"])),
                 new_sources=tuple(source.address for source in new),
                 gaps=gaps_in(replies[replies.index(dispatch) + 1 :]),
             )
@@ -104,9 +104,9 @@ class Rounds(Middleware):
         """The setting or limit that makes this the orchestrator's last phase, or None."""
         if spent := current().spent():
             return spent
-        if rounds >= self.settings.max_loops:
-            return "max_loops"
-        return "recursion_limit" if steps_left() <= STEPS_TO_SPARE else None
+        if steps_left() <= STEPS_TO_SPARE:
+            return "recursion_limit"
+        return "max_loops" if rounds >= self.settings.max_loops else None
 
 
 def dispatches(messages: Sequence[AnyMessage]) -> list[AIMessage]:
@@ -115,9 +115,9 @@ def dispatches(messages: Sequence[AnyMessage]) -> list[AIMessage]:
 
 
 def researcher_calls(reply: AIMessage) -> list[Any]:
-    """The calls that dispatch the researcher; one without a task text is refused by the tool itself."""
+    """The calls that dispatch the researcher; one whose task is no text is refused by the tool itself."""
     to_researcher = (call for call in reply.tool_calls if is_task(call, RESEARCHER))
-    return [call for call in to_researcher if call["args"].get("description")]
+    return [call for call in to_researcher if isinstance(call["args"].get("description"), str)]
 
 
 def is_task(call: Any, agent: str) -> bool:
@@ -136,7 +136,7 @@ def gaps_in(replies: Sequence[AIMessage]) -> tuple[str, ...]:
         if reply.tool_calls:  # else it is the report; what that calls gaps is its own matter
             for text in (*(str(call["args"].get("thought", "")) for call in reply.tool_calls), str(reply.text)):
                 found += _listed_below(text, "gaps")
-    return tuple(gap for gap in dict.fromkeys(found) if gap.strip(" .").lower() not in ("none", "无"))
+    return tuple(filter(stated, dict.fromkeys(found)))
 
 
 def _listed_below(text: str, heading: str) -> list[str]:
@@ -155,7 +155,7 @@ def file_data(text: str) -> dict[str, str]:
     return {"content": text, "encoding": "utf-8", "created_at": moment, "modified_at": moment}
 
 
-class _Part(BaseModel):
+class _Part(LenientRecord):
     """A part of a plan; what it holds beyond the fields that we check is passed on."""
 
     model_config = ConfigDict(extra="allow")
@@ -235,7 +235,7 @@ class PlanReview(Middleware):
         call = request.tool_call
         if not is_task(call, PLANNER):
             return await handler(request)
-        if PLAN_FILE in request.state.get("files", {}):
+        if planned(request.state.get("files", {})):
             return over_budget(call, "the plan is made; research its queries or write the report")
         result = await handler(request)
         if not isinstance(result, Command):
@@ -244,7 +244,7 @@ class PlanReview(Middleware):
         *before, answer = update["messages"]
         files = update.get("files", {})
         answered = read_object(str(answer.text), ResearchPlan)
-        found = answered or read_object(files.get(PLAN_FILE, {}).get("content", ""), ResearchPlan)
+        found = answered or planned(files)
         if found is None:
             _note([], [], ["no plan with sections and queries could be read"], "unreadable")
             return result
@@ -255,6 +255,11 @@ class PlanReview(Middleware):
             answer = answer.model_copy(update={"content": text})
         shared = {**files, PLAN_FILE: file_data(text)}
         return Command(update={**update, "messages": [*before, answer], "files": shared})
+
+
+def planned(files: Mapping[str, Any]) -> ResearchPlan | None:
+    """The plan that these files hold, if it can be read."""
+    return read_object(files.get(PLAN_FILE, {}).get("content", ""), ResearchPlan)
 
 
 def _note(queries: Sequence[PlannedQuery], repairs: Sequence[str], faults: Sequence[str], cause: str) -> None:

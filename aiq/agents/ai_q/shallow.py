@@ -79,9 +79,7 @@ class ShallowResearcher:
         if cause := self._why_last(turn, made):
             used: dict[str, Any] = {"tool_calls": made}
             current().events.emit(Decision(name="synthesis_anchor", value=True, cause=cause, detail=used))
-            reply = await reply_to([*messages, HumanMessage(SYNTHESIS_ANCHOR)], ROLE, ())
-            # a model may call tools although it was offered none
-            return {"messages": [reply.model_copy(update={"tool_calls": [], "invalid_tool_calls": []})]}
+            return {"messages": [await reply_to([*messages, HumanMessage(SYNTHESIS_ANCHOR)], ROLE, ())]}
         parallel = self._settings.parallel_tool_calls
         return {"messages": [await reply_to(messages, ROLE, tools, parallel_tool_calls=parallel)]}
 

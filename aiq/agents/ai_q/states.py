@@ -77,7 +77,6 @@ class ShallowResearchAgentState(ResearchState):
     """`tool_iterations` counts tool calls made so far."""
 
     tools_info: list[dict[str, Any]] | None = None
-    collection_name: str | None = None
     tool_iterations: int = 0
 
 

@@ -15,7 +15,9 @@ from aiq.core.session import Session
 LEAK_CHARACTERS = 60
 """A prompt's line of this length is in no report by chance; one such line is what proves a leak."""
 
-_HEADING = re.compile(r"\s*(?:#|\*\*[^*]+\*\*:?\s*$)")
+HEADING = re.compile(r"\s*(?:#|\*\*[^*]+\*\*:?\s*$)")
+"""The beginning of a line that is a heading, of Markdown or in bold."""
+
 _TEMPLATE = re.compile(r"\{[{%#].*?[}%#]\}")
 
 
@@ -42,7 +44,7 @@ class LeakFilter:
         for in_prompts, group in groupby(range(len(lines)), repeats.__getitem__):
             places = list(group)
             stretch = [place for place in places if in_prompts and plain[place]]
-            while places[-1] + 1 < len(lines) and stretch and _HEADING.match(lines[stretch[-1]]):
+            while places[-1] + 1 < len(lines) and stretch and HEADING.match(lines[stretch[-1]]):
                 stretch.pop()
             if any(len(plain[place]) >= LEAK_CHARACTERS for place in stretch):
                 leaked.update(stretch)

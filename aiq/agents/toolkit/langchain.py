@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.events import Recovery, ToolCalled, ToolReturned
-from aiq.core.replies import is_tool_call, without_thoughts
+from aiq.core.replies import announces, is_tool_call, without_thoughts
 from aiq.core.session import current, nested_call
 from aiq.core.tools import Tool
 
@@ -34,6 +34,14 @@ CALL_REPAIR = (
     "calls, or answer in words, in the form that your instructions ask for."
 )
 """Said once after such a reply, and not kept in the conversation."""
+
+NO_TOOLS = (
+    "You have no tools any more, so nobody runs your call. Answer in words, in the form that your instructions ask for."
+)
+"""Said likewise after a call where none is offered."""
+
+EMPTY = "empty content received."
+"""What a model is shown in place of a blank tool result; some endpoints refuse empty content."""
 
 _MOST_TOOLS = 256
 """How many are remembered, so that each is not looked into anew for every turn of every sample."""
@@ -88,20 +96,43 @@ def _definition(tool: _Shown) -> dict[str, Any]:
 
 
 async def reply_to(messages: Sequence[AnyMessage], role: str, tools: Sequence[Tool], **options: Any) -> AIMessage:
-    """The next message of the role's model, which is offered these tools; one asked again counts in its place."""
+    """The next message of the role's model, which is offered these tools; see `repaired`."""
     model = current().models.chat(role)
     offered = model.bind_tools([*map(_definition, _shown(tools))], **options) if tools else model
-    reply = readable(await offered.ainvoke(list(messages)))
-    repair = call_repair(reply)
-    return readable(await offered.ainvoke([*messages, *repair])) if repair else reply
+    seen = [*map(filled, messages)]
+
+    async def ask(*added: AnyMessage) -> AIMessage:
+        return readable(await offered.ainvoke([*seen, *added]))
+
+    return await repaired(ask, bool(tools))
 
 
-def call_repair(reply: AIMessage) -> list[AnyMessage]:
-    """What is added to ask for a reply once more: nothing, unless it is a tool call written as text."""
-    if reply.tool_calls or not is_tool_call(str(reply.text)):
-        return []
-    current().events.emit(Recovery(what="tool_call_as_text", detail=str(reply.text)[:200]))
-    return [reply, HumanMessage(CALL_REPAIR)]
+async def repaired(ask: Callable[..., Awaitable[AIMessage]], offers_tools: bool) -> AIMessage:
+    """The reply that `ask` brings, given messages to add; asked for once more where it is a call that nobody runs.
+
+    That is one written as text, or any where no tool is offered: a graph that runs it would never end. What such a
+    reply says beside its calls is the answer, unless it only announces them.
+    """
+    reply = await ask()
+    if reply.tool_calls and not offers_tools and announces(str(reply.text)):
+        called = ", ".join(call["name"] for call in reply.tool_calls)
+        current().events.emit(Recovery(what="tool_call_without_tools", detail=called))
+        reply = await ask(HumanMessage(NO_TOOLS))
+    elif not reply.tool_calls and is_tool_call(str(reply.text)):
+        current().events.emit(Recovery(what="tool_call_as_text", detail=str(reply.text)[:200]))
+        reply = await ask(reply, HumanMessage(CALL_REPAIR))
+    if offers_tools or not reply.tool_calls:
+        return reply
+    said = {"content": ""} if announces(str(reply.text)) else {}
+    return reply.model_copy(update={**said, "tool_calls": []})
+
+
+def filled(message: AnyMessage) -> AnyMessage:
+    """The message, or a placeholder for a blank tool result; an image is content without words."""
+    if not isinstance(message, ToolMessage) or str(message.text).strip():
+        return message
+    blank = all(block["type"] == "text" for block in message.content_blocks)
+    return message.model_copy(update={"content": EMPTY}) if blank else message
 
 
 def tool_node(tools: Sequence[Tool], most: int) -> ToolNode:

@@ -16,11 +16,12 @@ from aiq.agents.toolkit.langchain import (
     ToolAnswer,
     answer_of,
     call_in_session,
-    call_repair,
     calls_before,
+    filled,
     over_budget,
     position,
     readable,
+    repaired,
     replies_in,
 )
 from aiq.agents.toolkit.subagents import as_agent
@@ -32,9 +33,6 @@ Middleware = AgentMiddleware[Any, Any, Any]
 Request = ModelRequest[Any]
 Response = ModelResponse[Any]
 Call = Callable[[Request], Awaitable[Response]]
-
-EMPTY = "empty content received."
-"""What a model is shown in place of a blank tool result; some endpoints refuse empty content."""
 
 ALIASES = {"open_file": "read_file", "find": "grep", "find_file": "glob"}
 """Tools that models take for others."""
@@ -56,27 +54,26 @@ class EmptyContentFix(Middleware):
     """Shows blank tool results as a placeholder; status and artifact of the message are kept."""
 
     async def awrap_model_call(self, request: Request, handler: Call) -> Response:
-        return await handler(request.override(messages=[_filled(message) for message in request.messages]))
+        return await handler(request.override(messages=[*map(filled, request.messages)]))
 
 
-class CallTextRepair(Middleware):
-    """Asks once more for a reply that is a tool call written as text; without it an agent would end there."""
+class CallRepair(Middleware):
+    """Asks once more for a reply that is a call that nobody runs; without it an agent would end there, or never."""
 
     async def awrap_model_call(self, request: Request, handler: Call) -> Response:
-        response = await handler(request)
-        repair = call_repair(replies_in(response.result)[-1])
-        return await handler(request.override(messages=[*request.messages, *repair])) if repair else response
+        async def ask(*added: AnyMessage) -> AIMessage:
+            response = await handler(request.override(messages=[*request.messages, *added]))
+            return replies_in(response.result)[-1]
+
+        return ModelResponse(result=[await repaired(ask, bool(request.tools))])
 
 
 class ToolNameSanitization(Middleware):
     """Takes thoughts out of replies, repairs corrupted tool names, and calls whose arguments are no JSON object."""
 
     async def awrap_model_call(self, request: Request, handler: Call) -> Response:
-        response, valid = await handler(request), tool_names(request)
-        response.result = [
-            _repaired(reply, valid) if isinstance(reply, AIMessage) else reply for reply in response.result
-        ]
-        return response
+        replies, valid = replies_in((await handler(request)).result), tool_names(request)
+        return ModelResponse(result=[_renamed(reply, valid) for reply in replies])
 
 
 @dataclass(eq=False)
@@ -172,18 +169,10 @@ def without_tools(request: Request, names: Collection[str], anchor: str) -> Requ
     return request.override(tools=tools, messages=[*request.messages, HumanMessage(anchor)])
 
 
-def _repaired(reply: AIMessage, valid: Collection[str]) -> AIMessage:
+def _renamed(reply: AIMessage, valid: Collection[str]) -> AIMessage:
     reply = readable(reply)
-    repaired = [{**call, "name": sanitized(call["name"], valid)} for call in reply.tool_calls]
-    for call, new in zip(reply.tool_calls, repaired, strict=True):
+    renamed = [{**call, "name": sanitized(call["name"], valid)} for call in reply.tool_calls]
+    for call, new in zip(reply.tool_calls, renamed, strict=True):
         if call != new:
             current().events.emit(Recovery(what="tool_name", detail=f"{call['name']} -> {new['name']}"))
-    return reply.model_copy(update={"tool_calls": repaired})
-
-
-def _filled(message: AnyMessage) -> AnyMessage:
-    """The message, or a placeholder for a blank tool result; an image is content without words."""
-    if not isinstance(message, ToolMessage) or str(message.text).strip():
-        return message
-    blank = all(block["type"] == "text" for block in message.content_blocks)
-    return message.model_copy(update={"content": EMPTY}) if blank else message
+    return reply.model_copy(update={"tool_calls": renamed})

@@ -29,6 +29,15 @@ class LenientRecord(Record):
         return {name: one for name, one in value.items() if one is not None} if isinstance(value, dict) else value
 
 
+_NOTHING = ("", "none", "null", "n/a", "无")
+
+
+def stated(text: str | None) -> str | None:
+    """What a model states, on one line; None where it says in words that there is nothing."""
+    line = " ".join((text or "").split())
+    return None if line.strip(" .").casefold() in _NOTHING else line
+
+
 REPAIR_CHARACTERS = 4000
 """How much of an unreadable answer the repair call shows."""
 

@@ -24,9 +24,9 @@ def documents_of(question: Question, data_sources: Sequence[str] | None) -> list
     return None if barred else list(question.documents) or None
 
 
-def research_tools(data_sources: Sequence[str] | None) -> tuple[Tool, ...]:
-    """The tools of the bound session that belong to one of these data sources (None: to any)."""
-    return tuple(tool for tool in tools_for(data_sources, None) if tool.data_source)
+def research_tools(data_sources: Sequence[str] | None, names: Sequence[str] | None = None) -> tuple[Tool, ...]:
+    """Those of `tools_for` that belong to a data source."""
+    return tuple(tool for tool in tools_for(data_sources, names) if tool.data_source)
 
 
 def tools_for(data_sources: Sequence[str] | None, names: Sequence[str] | None) -> tuple[Tool, ...]:

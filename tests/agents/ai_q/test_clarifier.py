@@ -13,7 +13,7 @@ from aiq.core.samples import Document, Question, Turn
 from aiq.core.session import ApprovingUser
 from aiq.offline.chat import ChatReply, ChatRequest, call
 from tests.agents.conftest import agent, fenced, on_bench
-from tests.agents.replies import PLAN, REPORT, TASK, ScriptedUser, asks, calls, chat, results, search
+from tests.agents.replies import ADMITS, PLAN, REPORT, TASK, ScriptedUser, asks, calls, chat, results, search
 
 
 async def clarified(
@@ -142,11 +142,21 @@ async def test_history_and_documents_reach_the_prompt() -> None:
     assert "map.pdf: A map." in asked
 
 
-async def test_without_research_tools_nobody_is_asked_about_deep_research() -> None:
-    async with on_bench(chat()) as bench:
-        with pytest.raises(AgentError, match=r"no research tool: data_sources=\[\]"):
-            await bench.ask(agent(), TASK, data_sources=())
-    assert bench.endpoint.of(ROLE) == []
+@pytest.mark.parametrize("enable_clarifier", [True, False])
+@pytest.mark.parametrize(
+    ("sources", "tools", "says"),
+    [((), None, r"data_sources=\[\] and agent.deep.tools=None"), (None, ("think",), r"agent.deep.tools=\('think',\)")],
+)
+async def test_without_research_tools_nobody_is_asked_about_deep_research(
+    sources: Any, tools: Any, says: str, enable_clarifier: bool
+) -> None:
+    settings = {"deep": {"tools": tools}, "enable_clarifier": enable_clarifier}
+    async with on_bench(chat(shallow=ADMITS)) as bench:
+        with pytest.raises(AgentError, match=rf"no research tool: .*{says}"):
+            await bench.ask(agent(**settings), TASK, data_sources=sources)
+        report = await bench.ask(agent(**settings), "Who is the mayor?", data_sources=sources)
+    assert (report.route, report.extras["escalation"]["cause"]) == ("shallow", "no research tool")
+    assert [request.role for request in bench.endpoint.requests if request.role == ROLE] == []
 
 
 # The plan.

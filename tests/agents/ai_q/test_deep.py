@@ -9,7 +9,8 @@ from aiq.agents.ai_q.deep import ROLES, DeepResearcher, final_report
 from aiq.agents.ai_q.settings import DeepSettings
 from aiq.agents.ai_q.states import DeepResearchAgentState
 from aiq.agents.toolkit.compaction import MARK, PruningSettings
-from aiq.agents.toolkit.middleware import BUDGET_ANCHOR, EMPTY
+from aiq.agents.toolkit.langchain import EMPTY, NO_TOOLS
+from aiq.agents.toolkit.middleware import BUDGET_ANCHOR
 from aiq.core.errors import AgentError, LimitReached, ModelError
 from aiq.core.events import (
     AgentFinished,
@@ -21,11 +22,13 @@ from aiq.core.events import (
     ToolCalled,
     ToolReturned,
 )
+from aiq.core.samples import Question, Sample
 from aiq.core.usage import Limits
-from aiq.experiment.attempt import boundary_error
+from aiq.experiment.attempt import run_attempt
 from aiq.offline.chat import ChatReply, ChatRequest, call
 from tests.agents.conftest import PROMPTS, Script, WebSearch, agent, on_bench, shared
 from tests.agents.replies import REPORT, TASK, by_turn, calls, chat, dispatch, results, search, turn_of
+from tests.llm.endpoint import completed
 from tests.settings import configured
 
 ORCHESTRATOR, PLANNER, RESEARCHER = ROLES["orchestrator"], ROLES["planner-agent"], ROLES["researcher-agent"]
@@ -191,10 +194,20 @@ async def test_searches_beyond_a_subagents_budget_are_refused_and_the_tools_with
     assert "over budget" in last.messages[-2].text
 
 
-async def test_a_subagent_that_never_ends_is_made_to_answer() -> None:
-    acts = lambda request: calls(call("think", thought="hm")) if request.tools else ChatReply(text="Enough.")  # noqa: E731
-    _, bench = await run(where(RESEARCHER, acts), max_searches_per_researcher=1)
-    assert len(bench.endpoint.of(RESEARCHER)) == 2 * 1 + 8 + 1
+@SUBAGENTS
+@pytest.mark.parametrize("heeds", ["no tools", "a word", "nothing"])
+async def test_a_subagent_that_never_ends_is_made_to_answer(role: str, heeds: str) -> None:
+    """Also where it calls tools that it is not offered: it is asked once more, and then its calls are dropped."""
+
+    def acts(request: ChatRequest) -> ChatReply:
+        ends = (heeds == "no tools" and not request.tools) or (heeds == "a word" and request.last_user == NO_TOOLS)
+        return ChatReply(text="Enough.") if ends else calls(call("think", thought="hm"))
+
+    found, bench = await run(where(role, acts), max_searches_per_researcher=1)
+    assert len(bench.endpoint.of(role)) == 2 * 1 + 8 + (1 if heeds == "no tools" else 2)
+    assert ("Enough." in [str(message.content) for message in results_in(found)]) is (heeds != "nothing")
+    asked_again = [event.detail for event in bench.logged(Recovery) if event.what == "tool_call_without_tools"]
+    assert asked_again == ["think"] * (heeds != "no tools")
 
 
 async def test_earlier_turns_of_a_conversation_are_no_rounds_and_every_role_is_booked() -> None:
@@ -254,38 +267,67 @@ async def test_todos_files_and_subagents_are_in_the_state() -> None:
 
 
 async def test_a_limit_ends_the_attempt_also_within_a_subagent() -> None:
-    with pytest.raises(Exception) as raised:  # noqa: PT011  the openai client wraps it
+    with pytest.raises(LimitReached):
         await run(eager, {"limits": configured(Limits, sample_model_calls=2)})
-    assert isinstance(boundary_error(raised.value), LimitReached)
 
 
 # The report.
 
 
+BOLD = REPORT.replace("# Orlune", "**Orlune**").replace("## References", "**References**")
+DRAFT = REPORT.replace("Orlune", "Drafted Orlune")
+
+
 @pytest.mark.parametrize(
-    ("last", "file", "chosen"),
+    ("last", "written", "draft", "chosen"),
     [
-        (REPORT, "", REPORT),
-        (REPORT, "# Other", REPORT),
-        ("Wrote /report.md", REPORT, REPORT),
-        ("", REPORT, REPORT),
-        ("A short answer.", "", "A short answer."),
-        ("No heading here. " * 50, REPORT, REPORT),
+        (REPORT, "", "", REPORT),
+        (REPORT, "# Other", DRAFT, REPORT),
+        ("Wrote /report.md", REPORT, DRAFT, REPORT),
+        ("", REPORT, DRAFT, REPORT),
+        ("A short answer.", "", "", "A short answer."),
+        ("It is written.", "A short report.", "", "A short report."),
+        ("No heading here. " * 50, REPORT, "", REPORT),
+        (BOLD, "", DRAFT, BOLD),
+        ("It is written.", "# Orlune\n\nTo be written.", DRAFT, DRAFT),
+        ("", "", "# Orlune\n\nTo be written.", "# Orlune\n\nTo be written."),
+        ("<think>\n" + REPORT, REPORT, "", REPORT),
+        (
+            f'<tool_call>{{"name": "write_file", "arguments": {{"content": "\n{REPORT}"}}}}</tool_call>',
+            "",
+            DRAFT,
+            DRAFT,
+        ),
     ],
 )
-def test_the_report_is_the_message_or_the_file(last: str, file: str, chosen: str) -> None:
-    assert final_report(last, file) == chosen.strip()
+def test_the_report_is_the_message_the_file_or_the_draft(last: str, written: str, draft: str, chosen: str) -> None:
+    partial = chosen not in (last, written)
+    assert final_report(last, written, draft, ()) == (chosen.strip(), partial)
 
 
 def test_no_report_is_an_error() -> None:
     with pytest.raises(AgentError, match=r"no report.*report\.md"):
-        final_report("  ", "\n")
+        final_report("  ", "\n", "", ())
 
 
-def drafts(then: ChatReply | str | int, draft: str = REPORT) -> Script:
+def drafts(then: Any, draft: str = REPORT, path: str = "/shared/draft.md") -> Any:
     """An orchestrator that writes a draft and its gaps after one round, and then does this."""
-    written = call("write_file", file_path="/shared/draft.md", content=draft)
+    written = call("write_file", file_path=path, content=draft)
     return by_turn(calls(dispatch("q")), calls(written, call("think", thought="Gaps: none")), then)
+
+
+@pytest.mark.parametrize(
+    ("path", "outcome"), [("/report.md", ("completed", "ok")), ("/shared/draft.md", ("limit", "partial"))]
+)
+@pytest.mark.parametrize("begins", ["", "<think>\nSo it is:\n"], ids=["in the report", "in a thought"])
+async def test_a_last_message_that_is_cut_off_replaces_no_whole_report(path: str, outcome: Any, begins: str) -> None:
+    cut = drafts(completed(begins + REPORT[:500], finish="length"), path=path)
+    async with on_bench(chat(roles={ORCHESTRATOR: cut})) as bench:
+        sample = Sample(id="s1", question=Question(text=TASK))
+        made: Any = agent(entry="deep")
+        row = await run_attempt(made, sample, bench.session, lambda row: None)
+    assert (row.status, row.outcome) == outcome
+    assert (row.report, row.citation_status) == (REPORT.strip(), "verified")
 
 
 async def test_a_draft_is_kept_whatever_fails_later() -> None:

@@ -23,7 +23,7 @@ SUFFICIENT = {"sufficient": True, "material_gap": None, "material_conflict": Non
 GAP = {"sufficient": False, "material_gap": "the year\n is missing", "material_conflict": None}
 CONFLICT = {"sufficient": False, "material_gap": None, "material_conflict": "two mayors"}
 UNPARSED = " (the assessment could not be parsed)"
-BLANK = {"empty": "", "spaces": "   ", "blank lines": "\n\t"}
+BLANK = {"empty": "", "spaces": "   ", "blank lines": "\n\t", "references alone": REFERENCES}
 
 TABLE = [
     *(pytest.param(answer, True, id=name) for name, answer in BLANK.items()),
@@ -69,7 +69,7 @@ async def test_the_table(answer: str, escalates: bool) -> None:
             (escalation("never"), "never: escalation.policy=never"),
         ):
             assert await off.decide("Who?", answer) == (False, cause)
-        if not answer.strip():
+        if answer in BLANK.values():
             assert await escalation("assessed").decide("Who?", answer) == (True, "empty")
         assert bench.endpoint.requests == []
 
@@ -83,6 +83,12 @@ async def test_the_table(answer: str, escalates: bool) -> None:
         pytest.param({**GAP, "sufficient": True}, True, "assessed: gap: the year is missing", id="a gap all the same"),
         pytest.param({**SUFFICIENT, "sufficient": False}, True, "assessed: insufficient", id="no reason given"),
         pytest.param({**SUFFICIENT, "material_gap": "  "}, False, "assessed: sufficient", id="blank gap"),
+        pytest.param(
+            {**SUFFICIENT, "material_gap": "None.", "material_conflict": "null"},
+            False,
+            "assessed: sufficient",
+            id="nothing, in words",
+        ),
         pytest.param({"sufficient": True}, False, "assessed: sufficient", id="nulls left out"),
     ],
 )

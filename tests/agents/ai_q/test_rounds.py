@@ -75,7 +75,7 @@ def test_a_plan_within_bounds_is_taken_as_it_is() -> None:
             id="blank-and-repeated",
         ),
         pytest.param(
-            plan(["a", "b"], ["One"]), 1, ["a", "b"], [],
+            plan(["a", {"query": "b", "sections": None}], ["One"]), 1, ["a", "b"], [],
             ["no query serves 'One'", "'a' serves no section", "'b' serves no section"], id="texts-in-place-of-objects",
         ),
     ],
@@ -127,9 +127,10 @@ async def test_a_repaired_plan_is_what_the_orchestrator_and_the_file_have() -> N
     assert recovery.detail.startswith("2 queries beyond 6 dropped; not repaired: no query serves 'Towns'")
 
 
-async def test_an_unreadable_plan_is_recorded_and_passed_on() -> None:
-    found, bench = await planned("I would look at rivers first.", plans=2)
-    assert PLAN_FILE not in found.files
+@pytest.mark.parametrize("written", [None, json.dumps(GOOD)[:-9]], ids=["only said", "cut off in the file"])
+async def test_an_unreadable_plan_is_recorded_and_passed_on(written: str | None) -> None:
+    found, bench = await planned("I would look at rivers first.", written=written, plans=2)
+    assert found.files.get(PLAN_FILE) == written
     assert seen(bench) == "I would look at rivers first."
     plans = [event for event in bench.logged(Decision) if event.name == "plan"]
     assert [(event.value, event.cause) for event in plans] == [(0, "unreadable")] * 2  # so it may be asked again
@@ -182,6 +183,14 @@ async def test_surplus_dispatches_are_answered_in_order_without_being_executed()
     assert bench.logged(Round)[0].queries == ("q0", "q1", "q2")
 
 
+@pytest.mark.parametrize(("task", "rounds"), [("", 1), ("  ", 1), (["a"], 0)])
+async def test_a_dispatch_with_a_blank_task_is_one_too(task: Any, rounds: int) -> None:
+    blank = calls(call("task", subagent_type="researcher-agent", description=task))
+    _, bench = await run(led(blank, blank, REPORT), max_loops=1)
+    assert [event.number for event in bench.logged(Round)] == [1] * rounds
+    assert len({request.messages[1].text for request in bench.endpoint.of(RESEARCHER)}) == rounds
+
+
 async def test_a_dispatch_of_a_withdrawn_researcher_is_refused() -> None:
     found, bench = await run(led(*[calls(dispatch("more"))] * 3, REPORT), max_loops=1)
     assert bench.search.queries == ["more"]
@@ -190,16 +199,19 @@ async def test_a_dispatch_of_a_withdrawn_researcher_is_refused() -> None:
 
 
 @pytest.mark.parametrize(("limit", "enable_todos"), [(10, True), (13, False), (16, True)])
-async def test_a_tight_recursion_limit_ends_in_synthesis(limit: int, enable_todos: bool) -> None:
+@pytest.mark.parametrize("loops", [1, 9])
+async def test_a_tight_recursion_limit_ends_in_synthesis(limit: int, enable_todos: bool, loops: int) -> None:
+    """Also where the rounds are over, and the model goes on to dispatch the withdrawn researcher."""
+
     def script(request: ChatRequest) -> ChatReply:
         if request.role != ORCHESTRATOR:
             busy = "think" in request.tool_names and turn_of(request) < 20  # more steps than the orchestrator has
             return calls(call("think", thought="hm")) if busy else ChatReply(text="It lies there.")
-        return calls(dispatch("q")) if "task" in request.tool_names else ChatReply(text=REPORT)
+        return calls(dispatch("q")) if request.tools else ChatReply(text=REPORT)
 
-    found, bench = await run(script, recursion_limit=limit, enable_todos=enable_todos, max_loops=9)
+    found, bench = await run(script, recursion_limit=limit, enable_todos=enable_todos, max_loops=loops)
     assert found.messages[-1].content == REPORT.strip()
-    assert [event.cause for event in bench.logged(Decision)] == ["recursion_limit"]
+    assert bench.logged(Decision)[-1].cause == "recursion_limit"
     assert bench.endpoint.of(ORCHESTRATOR)[-1].messages[-1].text == SYNTHESIS_ANCHOR
 
 

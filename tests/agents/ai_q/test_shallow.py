@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from aiq.agents.ai_q.settings import ShallowSettings
 from aiq.agents.ai_q.shallow import ROLE, SYNTHESIS_ANCHOR, ShallowResearcher
 from aiq.agents.ai_q.states import ShallowResearchAgentState
-from aiq.agents.toolkit.langchain import REPEATED
+from aiq.agents.toolkit.langchain import EMPTY, NO_TOOLS, REPEATED
 from aiq.core.errors import ConfigError
 from aiq.core.events import Decision, StageChanged, ToolReturned
 from aiq.core.samples import Document
@@ -89,11 +89,33 @@ async def test_a_tight_recursion_limit_ends_in_synthesis(limit: int) -> None:
     assert len(bench.search.queries) == limit // 2 - 1
 
 
-async def test_calls_on_the_last_turn_are_dropped() -> None:
-    state, bench = await run(lambda request: search("more"), max_tool_iterations=1)
-    assert len(bench.endpoint.requests) == 2
+@pytest.mark.parametrize(
+    ("last", "again", "answer"),
+    [
+        ("", "Paris.", "Paris."),
+        ("Let me search for more.", "Paris.", "Paris."),
+        ("Let me search.", None, ""),  # an announcement answers nothing
+        ("Paris [1].", None, "Paris [1]."),
+    ],
+)
+async def test_calls_on_the_last_turn_are_dropped(last: str, again: str | None, answer: str) -> None:
+    def script(request: ChatRequest) -> ChatReply:
+        more = search("more") if not request.tools else search("first")
+        if request.last_user == NO_TOOLS and again:
+            return ChatReply(text=again)
+        return more.model_copy(update={"text": last})
+
+    state, bench = await run(script, max_tool_iterations=1)
+    assert len(bench.endpoint.requests) == (2 if last == answer else 3)
     assert isinstance(state.messages[-1], AIMessage)
-    assert state.messages[-1].tool_calls == []
+    assert (state.messages[-1].content, state.messages[-1].tool_calls) == (answer, [])
+    assert bench.search.queries == ["first"]
+
+
+async def test_a_blank_result_is_shown_as_a_placeholder() -> None:
+    state, bench = await run(by_turn(search("x"), "done"), {}, {"tools": Toolbox([WebSearch(text=" ")])})
+    assert results(bench.endpoint.requests[-1]) == [EMPTY]
+    assert results_in(state)[0].content == " "
 
 
 @pytest.mark.parametrize(("budget", "at_once", "one_id"), [(1, 9, False), (4, 3, True), (6, 3, False)])

@@ -6,7 +6,8 @@ import pytest
 from langchain.agents.middleware.types import ModelRequest, ModelResponse
 from langchain_core.messages import AIMessage, ToolMessage
 
-from aiq.agents.toolkit.middleware import EMPTY, EmptyContentFix, sanitized
+from aiq.agents.toolkit.langchain import EMPTY
+from aiq.agents.toolkit.middleware import EmptyContentFix, sanitized
 from aiq.offline.chat import ChatReply
 from tests.agents.conftest import on_bench
 
