@@ -239,11 +239,11 @@ def test_mistakes_are_one_line(project: Project) -> None:
     said = project.run(errors=6).splitlines()
     folder = project.pytester.path / "cassettes" / "test_mine" / "test_recorded_by_nobody"
     for line, times in {
-        "test_mine.py::test_placed: the marker aiq_cassette takes dir, mode, ignored, by name": 1,
-        "test_mine.py::test_unknown: the marker aiq_cassette takes dir, mode, ignored, by name": 1,
+        "test_mine.py::test_placed: the marker aiq_cassette takes only dir, mode, ignored, by name": 1,
+        "test_mine.py::test_unknown: the marker aiq_cassette takes only dir, mode, ignored, by name": 1,
         **{
-            f"test_mine.py::test_{name}: aiq_cassette: dir is a path, mode one of off, record, replay, auto, refresh, "
-            "and ignored a list of names": 1
+            f"test_mine.py::test_{name}: aiq_cassette: dir must be a path, mode one of off, record, replay, auto, "
+            "refresh, ignored a list of names": 1
             for name in ("mode", "dir", "ignored")
         },
         f"nothing is recorded in {folder}; record it with pytest --aiq-cassette=record": 1,
