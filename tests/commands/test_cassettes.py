@@ -120,7 +120,9 @@ def test_a_run_that_cannot_be_composed_and_files_that_are_none(said: Callable[..
     path.write_text("no database")
     code, (finding, summary) = said("verify", FOLDER)
     assert (code, summary) == (1, "1 recording with 0 exchanges: 1 finding")
-    assert finding.startswith(f"{path}: is no recording that can be read (file is not a database); record it anew ")
+    assert finding.startswith(
+        f"{path}: not a readable recording (file is not a database); delete the file and record it again "
+    )
 
 
 def test_an_imported_cassette_is_of_no_run(said: Callable[..., Any]) -> None:
