@@ -85,7 +85,7 @@ def _checked(planned: JudgePlan, scores: Sequence[Score]) -> Mapping[str, Score]
     for name, score in found.items():
         estimator = declared[name].estimator
         if (score.value if estimator == "ratio" else score.numerator) is not None:
-            raise JudgeError(f"judge {judge} declared {name} as a {estimator}, but its score is of the other kind")
+            raise JudgeError(f"judge {judge} declared {name} as a {estimator} but did not score it as one")
         if score.value is not None and not declared[name].allows(score.value):
             raise JudgeError(f"judge {judge} gave {name}={score.value:g}, outside the bounds it declared")
         for place, form in _READ.items():

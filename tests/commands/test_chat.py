@@ -120,9 +120,7 @@ async def test_enter_says_so_where_a_turn_is_over_without_an_answer(
             )
     told = capsys.readouterr().err
     assert "the shallow route gave no answer" in told
-    assert told.endswith(
-        "  · press Enter to continue where it broke off\n  · that turn is over, without an answer; ask again\n"
-    )
+    assert told.endswith("continue where it broke off\n  · that turn is over, without an answer; ask again\n")
 
 
 @each("given")

@@ -64,11 +64,8 @@ async def test_a_score_is_a_row_with_its_numbers_its_reason_or_its_error() -> No
     [
         ([Score(metric="j.mine", value=1)], "undeclared or repeated scores: ['j.mine']"),
         ([Score(metric="j.share", value=1)] * 2, "undeclared or repeated scores: ['j.share']"),
-        ([Score(metric="j.ratio", value=1)], "declared j.ratio as a ratio, but its score is of the other kind"),
-        (
-            [Score(metric="j.share", numerator=1, denominator=2)],
-            "declared j.share as a mean, but its score is of the other kind",
-        ),
+        ([Score(metric="j.ratio", value=1)], "declared j.ratio as a ratio but did not score it as one"),
+        ([Score(metric="j.share", numerator=1, denominator=2)], "j.share as a mean but did not score it as one"),
         ([Score(metric="j.share", value=1, detail={"noise": 3})], "the detail 'noise' of j.share is invalid"),
         ([Score(metric="j.share", value=1.5)], "gave j.share=1.5, outside the bounds it declared"),
     ],
