@@ -189,14 +189,14 @@ class Examination:
     async def _switch(self, name: str, what: str, said: str = "Say hello.", **body: Any) -> Finding:
         """Check a field that a quirk switches on or off."""
         if not getattr(self.settings.llm.quirks, name):
-            return Finding(what, "ok", f"none is sent (llm.quirks.{name}=false)")
+            return Finding(what, "ok", f"not sent (llm.quirks.{name}=false)")
         answer = await self._ask(said, {name: True}, **body)
         if isinstance(answer, str):
             return Finding(what, "fails", answer, (f"llm.quirks.{name}=false",))
         if not body.get("tools"):
-            return Finding(what, "ok", "taken")
-        called = f"calls at once: {answer.calls}" if answer.calls else "but the model calls no tool"
-        return Finding(what, "ok" if answer.calls else "note", f"taken; {called}")
+            return Finding(what, "ok", "accepted")
+        called = f"parallel calls: {answer.calls}" if answer.calls else "but the model calls no tool"
+        return Finding(what, "ok" if answer.calls else "note", f"accepted; {called}")
 
     def _usage(self, reported: Any) -> Finding:
         lacking = ", ".join(model for model in self._models if model not in self.settings.llm.prices)
@@ -219,7 +219,7 @@ class Examination:
             if answer.finish_reason == "length" or len(answer.text) < 12 * _FEW:
                 self._limit = {name: _ENOUGH}
                 setting = () if name == given else (f"llm.quirks.limit_field={name}",)
-                return Finding("reply limit", "fails" if setting else "ok", problem or f"{name} is kept", setting)
+                return Finding("reply limit", "fails" if setting else "ok", problem or f"{name} is respected", setting)
             problem = problem or f"{name} is ignored"
         return Finding("reply limit", "note", f"{problem}: llm.max_tokens has no effect")
 
@@ -228,7 +228,7 @@ class Examination:
         if isinstance(answer, str):
             return Finding("tools", "fails", answer)
         if not answer.calls:
-            return Finding("tools", "note", "taken, but the model answers in words: it may never search")
+            return Finding("tools", "note", "accepted, but the model answers in words: it may never search")
         return Finding("tools", "ok", "the model calls them")
 
     async def _tool_results(self) -> Finding:
@@ -248,7 +248,7 @@ class Examination:
                 problem = problem or answer
                 continue
             changed = tuple(f"llm.quirks.{switch}=false" for switch in tried if tried[switch] != given[switch])
-            return Finding("tool results", "fails" if changed else "ok", problem or "taken", changed)
+            return Finding("tool results", "fails" if changed else "ok", problem or "accepted", changed)
         return Finding("tool results", "fails", problem)
 
     async def _structured(self) -> Finding:
@@ -267,7 +267,7 @@ class Examination:
             if readable:
                 said = problem or f"{refused}answered in {taken}"
                 return Finding("JSON schema", "note" if settings else "ok", said, settings)
-            problem = problem or f"{refused}the answer in {taken} is no such JSON: {answer.text[:40]!r}"
+            problem = problem or f"{refused}the answer in {taken} does not fit: {answer.text[:40]!r}"
         return Finding("JSON schema", "note", problem, settings)
 
     async def _streaming(self) -> Finding:
