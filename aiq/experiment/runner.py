@@ -370,7 +370,7 @@ def stop_on_signal(stop: asyncio.Event, run: Path) -> Iterator[None]:
             # The operating system has every finished row already, and the offline stack ends with its parent.
             say(f"aiq: interrupted; finished work is kept, resume with: aiq run resume={run}")
             os._exit(EXIT_CODE)
-        say("\nstopping: attempts in flight are cancelled (press again to stop at once)")
+        say("\nstopping: attempts in flight are cancelled (interrupt again to stop at once)")
         stop.set()
 
     loop = asyncio.get_running_loop()

@@ -84,7 +84,7 @@ class Sessions:
     def judge(self, judge: str, row: SampleRow) -> Iterator[Session]:
         """A session for one judge's work on a row, with the sources that the agent found, and only the run's limits.
 
-        The caller must write the rows before leaving: only then are the answers that were paid for kept, too.
+        The caller must write the rows before leaving, since leaving stores the answers that were paid for.
         """
         answers = SharedAnswers(self._answers)
         with self._opened("judge", judge, row.key, row.attempt) as events:
