@@ -52,7 +52,7 @@ def finished(overrides: Sequence[str]) -> FinishedRun:
 
 
 def parted(overrides: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The folder to resume, if any, and the other settings. Raises UserError for several folders."""
+    """The folder to resume, if any, and the other settings. Raises UserError for more than one folder."""
     resumed = [text.removeprefix(_RESUME) for text in overrides if text.startswith(_RESUME)]
     if len(resumed) > 1:
         raise UserError(RESUMED_ALONE)

@@ -91,7 +91,7 @@ def _texts(exchange: Exchange) -> Iterator[tuple[str, str]]:
 
 
 def _strings(body: bytes) -> Iterator[str]:
-    """Every key and text of a JSON body, the whole of any other."""
+    """Every key and text of a JSON body; any other body as a whole."""
     try:
         text = body.decode()
     except UnicodeDecodeError:

@@ -44,7 +44,7 @@ async def _tools(settings: "RunSettings") -> list[dict[str, Any]]:
     from aiq.llm.transport import open_client
     from aiq.tools.toolbox import build_web, open_toolbox
 
-    if settings.cassette.mode != "replay":  # nothing is recorded here
+    if settings.cassette.mode != "replay":  # listing tools must record nothing
         settings = settings.changed("cassette", mode="off")
     samples = with_documents(
         load(settings.dataset, seed=settings.seed, limit=settings.limit).samples, settings.knowledge

@@ -46,7 +46,7 @@ class RunPlan:
     dataset: "Dataset"
     sweep: SweepPlace | None = None
     options: Mapping[str, str] = field(default_factory=dict)
-    """The config option at each place of the config, see `compose.compose_with_options`."""
+    """The config option at each place of the config; see `compose.compose_with_options`."""
 
     @cached_property
     def spec(self) -> RunSpec:

@@ -145,7 +145,7 @@ def _git_revision() -> str | None:
         return done.stdout.strip() if done.returncode == 0 else None
 
     if git("ls-files", "--error-unmatch", "provenance.py") is None:
-        return None  # an installed copy inside somebody else's repository
+        return None  # an installed copy inside another repository
     revision = git("rev-parse", "HEAD")
     changed = git("status", "--porcelain", "--untracked-files=no", "--", str(folder.parent))
     return f"{revision}+" if revision and changed else revision

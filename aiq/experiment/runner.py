@@ -147,7 +147,7 @@ def _written(
     if (shard := plan.settings.shard) is None:
         return _write_end(plan, folder, manifest, state, ended, seconds)
     structured = manifest.structured
-    manifest = folder.read_manifest()  # others have written meanwhile
+    manifest = folder.read_manifest()  # other shards have written meanwhile
     manifest = manifest.model_copy(update={"structured": {**manifest.structured, **structured}})
     if in_use(folder.path, but=shard):
         folder.write_manifest(manifest)

@@ -38,7 +38,7 @@ class Journal(Generic[RowT]):
             self.cut = torn_bytes(path)
             self._file = path.open("ab", buffering=0)
             self.size = self._file.tell() - self.cut
-            """Bytes in the file, which is where the next row begins."""
+            """The size of the file in bytes, where the next row begins."""
             if self.cut:
                 self._file.truncate(self.size)
         except OSError as error:

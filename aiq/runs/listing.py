@@ -114,7 +114,7 @@ def _status(folder: Path, said: str) -> str:
 
 
 def _made_of(manifests: Sequence[Manifest]) -> dict[str, str]:
-    """Names of agents, of the models behind them, and of datasets, each once."""
+    """The names of agents, their models, and datasets, without repetition."""
     names = {
         "agent": [manifest.options.get("agent", "") for manifest in manifests],
         "model": [model for manifest in manifests for model in manifest.agent_models.values()],

@@ -40,7 +40,7 @@ class DatasetIdentity(Record):
 
 
 class Hashes(Record):
-    """First 16 hex digits of SHA-256 each. `config` leaves out output, runner and cassette settings."""
+    """The first 16 hex digits of SHA-256 digests. `config` is without output, runner and cassette settings."""
 
     config: str
     agent: str

@@ -95,7 +95,7 @@ class SampleRow(OfAttempt):
 
     @property
     def retrieved(self) -> tuple[Source, ...]:
-        """What the attempt's tools returned."""
+        """The sources that the attempt's tools returned."""
         return tuple(source for source in self.sources if source.kind == "retrieved")
 
     @property
