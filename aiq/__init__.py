@@ -17,7 +17,7 @@ _PLACES = {"load_runs": "aiq.runs.frames", "settings": "aiq.experiment.compose"}
 
 
 def __getattr__(name: str) -> Any:
-    """`aiq.load_runs`, `aiq.run` and `aiq.settings`, imported when they are first asked for."""
+    """`aiq.load_runs`, `aiq.run` and `aiq.settings`, imported on first use."""
     if name == "run":
         return importlib.import_module("aiq.run")  # a module that can be called
     if name not in _PLACES:

@@ -1,4 +1,4 @@
-"""`aiq NAME ...` and `python -m aiq NAME ...`: finds the command's file, and says errors in one line."""
+"""`aiq NAME ...` and `python -m aiq NAME ...`: finds the command's file and reports errors in one line."""
 
 import difflib
 import importlib
@@ -19,9 +19,9 @@ _DISTRIBUTION = "aiq-bench"
 
 
 class Parser(ArgumentParser):
-    """Mistakes in the command line are one line on stderr and exit code 2.
+    """Reports a mistake in the command line in one line on stderr, with exit code 2.
 
-    `more`: makes what the help says at its end, where that takes a while.
+    `more`: builds the end of the help text when it is slow to build.
     """
 
     more: Callable[[], str] | None = None
@@ -41,7 +41,7 @@ class Parser(ArgumentParser):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; the exit code."""
+    """Run a command and return its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given or given[0] in ("-h", "--help"):
         print(_help())
@@ -74,7 +74,7 @@ def _run(name: str, *arguments: str) -> int:
     parser = Parser(prog=f"aiq {name}", description=module.__doc__, formatter_class=RawDescriptionHelpFormatter)
     parser.more = getattr(module, "more", None)
     module.add_arguments(parser)
-    try:  # options anywhere among settings; argparse can do that only without subcommands
+    try:  # options may stand anywhere among settings, which argparse supports only without subcommands
         args = parser.parse_intermixed_args(arguments)
     except TypeError:
         args = parser.parse_args(arguments)
@@ -82,13 +82,13 @@ def _run(name: str, *arguments: str) -> int:
         code: int = module.run(args)
     except SystemExit as error:
         raise UserError(
-            f"{said(error)} by code that aiq {name} has loaded, which must raise an error instead"
+            f"{said(error)} by code that aiq {name} loaded; that code must raise an error instead"
         ) from error
     return code
 
 
 def _load(name: str) -> ModuleType:
-    """The module of a command. Raises UserError with what is near for a name that is none."""
+    """The module of a command. Raises UserError, with the closest names, for an unknown command."""
     known = _names()
     if name not in known:
         from aiq.experiment.choices import options
@@ -111,20 +111,20 @@ def _names() -> list[str]:
 
 
 def _help() -> str:
-    """All commands with the first line of their files; imports none of them."""
+    """All commands, each with the first line of its file; imports none of them."""
     names = _names()
     lines = ["usage: aiq COMMAND [ARGUMENTS]", ""]
     for name in names:
         with (_COMMANDS / f"{name}.py").open(encoding="utf-8") as text:
             told = text.readline().strip().strip('"').strip()
         lines.append(f"  {name:<{max(map(len, names))}}  {told}")
-    return "\n".join([*lines, "", "aiq COMMAND --help says more; aiq --version the version."])
+    return "\n".join([*lines, "", "aiq COMMAND --help explains a command; aiq --version prints the version."])
 
 
 def check_package() -> None:
-    """Raises UserError when another distribution's package `aiq` lies over ours, or ours over it.
+    """Raises UserError if another installed distribution has a package `aiq` too.
 
-    Both would install into the same folder, and either could find the other's modules.
+    Both install into the same folder, so each could import the other's modules.
     """
     import importlib.metadata
 
@@ -132,7 +132,7 @@ def check_package() -> None:
         name = other.metadata["Name"] or ""
         if name.lower() != _DISTRIBUTION and "aiq" in (other.read_text("top_level.txt") or "").split():
             raise UserError(
-                f"the distribution {name} installs a package named aiq too, over {_DISTRIBUTION}'s; "
+                f"the distribution {name} also installs a package named aiq, in the same folder as {_DISTRIBUTION}'s; "
                 f"uninstall it (pip uninstall {name}) and install {_DISTRIBUTION} again"
             )
 

@@ -1,6 +1,6 @@
-"""The pytest plugin: the fixture `aiq_cassette`, whose recordings answer a test's agent instead of the network.
+"""The pytest plugin: the fixture `aiq_cassette`, which answers a test's agent from recordings, not the network.
 
-It is loaded by every pytest where aiq is installed, so it imports nothing before a test asks for the fixture.
+Every pytest loads it where aiq is installed, so it imports nothing until a test asks for the fixture.
 """
 
 from collections.abc import Generator, Iterator
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 _MODES: Final = ("off", "record", "replay", "auto", "refresh")
 _MARKER: Final = (
-    'aiq_cassette(dir="cassettes", mode="replay", ignored=()): of the fixture of that name: the folder of recordings '
-    "beside the test's file, the mode without --aiq-cassette, and what may vary of requests"
+    'aiq_cassette(dir="cassettes", mode="replay", ignored=()): options of the fixture: the folder of recordings '
+    "beside the test's file, the mode unless --aiq-cassette is given, and the parts of requests that may differ"
 )
 _CASSETTE: Final = pytest.StashKey["AiqCassette"]()
 _PASSED: Final = pytest.StashKey[bool]()
@@ -27,8 +27,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--aiq-cassette",
         metavar="MODE",
         choices=_MODES,
-        help="what aiq_cassette does, whatever markers say: replay (default), record, auto (record what is new), "
-        "refresh (and forget what is not asked for), off",
+        help="what aiq_cassette does, overriding markers: replay (default), record, auto (record what is new), "
+        "refresh (also forget what is no longer requested), off",
     )
 
 
@@ -38,7 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def aiq_cassette(request: pytest.FixtureRequest) -> "Iterator[AiqCassette]":
-    """The test's cassette: what goes through `client`, `openai()` and `research()` is recorded, or replayed."""
+    """The test's cassette: records or replays what goes through `client`, `openai()` and `research()`."""
     from aiq.core.errors import UserError
     from aiq.testing import AiqCassette, safe_name
 
@@ -60,38 +60,38 @@ def aiq_cassette(request: pytest.FixtureRequest) -> "Iterator[AiqCassette]":
 
 
 def _options(item: pytest.Item) -> dict[str, Any]:
-    """What the command line says, then the closest marker, then the plugin."""
+    """The options, from the command line, else the closest marker, else the plugin's defaults."""
     known: dict[str, Any] = {"dir": "cassettes", "mode": "replay", "ignored": ()}
     options: dict[str, Any] = {}
     for marker in item.iter_markers("aiq_cassette"):
         options = {**marker.kwargs, **options}
         if marker.args or not options.keys() <= known.keys():
-            pytest.fail(f"{item.nodeid}: the marker aiq_cassette takes {', '.join(known)}, by name", pytrace=False)
+            pytest.fail(f"{item.nodeid}: the marker aiq_cassette takes only {', '.join(known)}, by name", pytrace=False)
     options = {**known, **options, "mode": item.config.getoption("--aiq-cassette") or options.get("mode", "replay")}
     listed = isinstance(options["ignored"], list | tuple) and all(isinstance(name, str) for name in options["ignored"])
     if options["mode"] not in _MODES or not listed or not isinstance(options["dir"], str | PathLike):
         modes = ", ".join(_MODES)
-        text = f"{item.nodeid}: aiq_cassette: dir is a path, mode one of {modes}, and ignored a list of names"
+        text = f"{item.nodeid}: aiq_cassette: dir must be a path, mode one of {modes}, ignored a list of names"
         pytest.fail(text, pytrace=False)
     return options
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Other fixtures may ask for something, too."""
+    """Other fixtures may make requests, too."""
     return (yield from _watched(item))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """A test has passed where it did not ask for anything in vain."""
+    """A test passes only if each of its requests was recorded."""
     result = yield from _watched(item)
     item.stash[_PASSED] = True
     return result
 
 
 def _watched(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Fail with what was asked for in vain, whatever the test or its fixtures made of that."""
+    """Fail with the requests that were not recorded, even if the test or its fixtures caught the error."""
     try:
         result = yield
     except _ENDS as error:
@@ -102,7 +102,7 @@ def _watched(item: pytest.Item) -> Generator[None, Any, Any]:
 
 
 def _fail_for_missed(item: pytest.Item, error: BaseException | None = None) -> None:
-    """Say nothing where the test fails with that by itself: its traceback says more."""
+    """Do nothing if the test itself fails with that error: its traceback says more."""
     cassette = item.stash.get(_CASSETTE, None)
     missed = cassette.missed if cassette else None
     if missed and missed is not error:

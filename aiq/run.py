@@ -1,6 +1,6 @@
-"""A run, from its settings to what is printed of it; `python -m aiq.run` is the same as `aiq run`.
+"""A run, from its settings to its printed results; `python -m aiq.run` is the same as `aiq run`.
 
-From Python, `aiq.run(["experiment=...", ...])`: this module can be called.
+In Python, call the module itself: `aiq.run(["experiment=...", ...])`.
 """
 
 import sys
@@ -21,24 +21,24 @@ from aiq.runs.frames import FinishedRun
 from aiq.runs.manifest import Manifest, SweepPlace
 from aiq.runs.sweeps import find_sweep, latest_unfinished
 
-if TYPE_CHECKING:  # a run needs much more than `--help` does
+if TYPE_CHECKING:  # a run imports much more than `--help` needs
     from aiq.experiment.plan import RunPlan
     from aiq.experiment.runner import RunOutcome
 
 _RESUME = "resume="
 RESUMED_ALONE = (
-    "resume=RUN goes on with one run, or with -m one sweep; no --cfg, --dry-run or second folder goes with it"
+    "resume=RUN resumes one run, or with -m one sweep; it cannot be combined with --cfg, --dry-run or a second folder"
 )
 
 
 def finished(overrides: Sequence[str]) -> FinishedRun:
-    """The run that `aiq run` makes with these settings (or resumes, with `resume=RUN`), for scripts and notebooks.
+    """Run (or, with `resume=RUN`, resume) what `aiq run` would with these settings, for scripts and notebooks.
 
-    Writes its progress on stderr, and no table. Raises UserError for what is wrong with the settings and for a run that
-    something stopped, KeyboardInterrupt for one that somebody did; then the message says how to go on with it.
+    Prints progress on stderr, and no table. Raises UserError for invalid settings and for a run that an error stopped,
+    KeyboardInterrupt for one that somebody stopped; the message of a stopped run says how to resume it.
     """
     if isinstance(overrides, str) or not all(isinstance(text, str) for text in overrides):
-        raise UserError('aiq.run takes a list of texts: aiq.run(["experiment=shallow_freshqa", "limit=3"])')
+        raise UserError('aiq.run takes a list of strings: aiq.run(["experiment=shallow_freshqa", "limit=3"])')
     plugins.search_here()
     resumed, others = parted(overrides)
     refuse(others)
@@ -52,7 +52,7 @@ def finished(overrides: Sequence[str]) -> FinishedRun:
 
 
 def parted(overrides: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The folder to resume, if any, and the other settings. Raises UserError for several folders."""
+    """The folder to resume, if any, and the other settings. Raises UserError for more than one folder."""
     resumed = [text.removeprefix(_RESUME) for text in overrides if text.startswith(_RESUME)]
     if len(resumed) > 1:
         raise UserError(RESUMED_ALONE)
@@ -60,17 +60,17 @@ def parted(overrides: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def new(overrides: Sequence[str]) -> tuple["RunPlan", RunFolder, Manifest | None]:
-    """A run that begins, the folder that it will have, and for a shard the manifest that it shares with others."""
+    """The plan of a new run, its folder, and for a shard the manifest that all shards share."""
     plan = plan_of(overrides)
     settings = plan.settings
     if settings.shard and not settings.run_id:
         raise UserError(
-            f"shard={settings.shard} needs run_id=NAME, the same for all shards: they share the run's folder"
+            f"shard={settings.shard} needs run_id=NAME, the same for all shards, which share the run's folder"
         )
     if settings.shard and settings.runner.processes > 1:
         raise UserError(
-            f"shard={settings.shard} is one process, and runner.processes={settings.runner.processes} starts all "
-            "shards by itself; drop one of them"
+            f"shard={settings.shard} runs one process, but runner.processes={settings.runner.processes} starts all "
+            "shards by itself; drop one of the two"
         )
     folder = RunFolder(Path(settings.output_dir) / settings.name / (settings.run_id or new_run_id()))
     if settings.shard:
@@ -80,7 +80,7 @@ def new(overrides: Sequence[str]) -> tuple["RunPlan", RunFolder, Manifest | None
         return plan, folder, first
     if folder.manifest_path.exists():
         raise UserError(
-            f"{folder.path} is there already: go on with aiq run resume={folder.path}, or choose another run_id"
+            f"{folder.path} already exists: resume it with aiq run resume={folder.path}, or choose another run_id"
         )
     return plan, folder, None
 
@@ -88,15 +88,15 @@ def new(overrides: Sequence[str]) -> tuple["RunPlan", RunFolder, Manifest | None
 def _resumed_run(name: str, overrides: Sequence[str]) -> tuple["RunPlan", RunFolder, Manifest]:
     place, settings = unfinished(name, overrides, sweeps=False)
     if (place / SWEEP_FILE).is_file():
-        raise UserError(f"{place} is a sweep, which goes on with: aiq run -m resume={place}")
+        raise UserError(f"{place} is a sweep; resume it with: aiq run -m resume={place}")
     return reopened(RunFolder(place), settings)
 
 
 def unfinished(name: str, overrides: Sequence[str], *, sweeps: bool) -> tuple[Path, list[str]]:
-    """The folder of the run or sweep that `resume=NAME` means, and the overrides that are not there to find it.
+    """The folder of the run or sweep that `resume=NAME` means, and the overrides that were not needed to find it.
 
-    `experiment` and `output_dir` say where `latest` is looked for. `sweeps`: a single run will not do. Raises UserError
-    for no such run.
+    `experiment` and `output_dir` say where to look for `latest`. `sweeps`: only a sweep counts. Raises UserError if
+    there is none.
     """
     where = dict(text.split("=", 1) for text in overrides if text.startswith(("experiment=", "output_dir=")))
     results = where.get("output_dir") or "results"
@@ -104,12 +104,12 @@ def unfinished(name: str, overrides: Sequence[str], *, sweeps: bool) -> tuple[Pa
         sweeps = sweeps or any((path / SWEEP_FILE).is_file() for path in places(name, results))
         return (find_sweep if sweeps else find_run)(name, results).path, list(overrides)
     folder = latest_unfinished(results, where.get("experiment"), sweeps=sweeps)
-    say(f"aiq: going on with {folder}")
+    say(f"aiq: resuming {folder}")
     return folder, [text for text in overrides if not text.startswith(("experiment=", "output_dir="))]
 
 
 def reopened(folder: RunFolder, overrides: Sequence[str]) -> tuple["RunPlan", RunFolder, Manifest]:
-    """An earlier run as it goes on."""
+    """An earlier run, prepared to be resumed."""
     from aiq.experiment import resume
     from aiq.experiment.plan import make_plan
 
@@ -124,21 +124,21 @@ def reopened(folder: RunFolder, overrides: Sequence[str]) -> tuple["RunPlan", Ru
 
 
 def carry_out(plan: "RunPlan", folder: RunFolder, earlier: Manifest | None = None) -> "RunOutcome":
-    """Run, write the page, print what came out and how to go on."""
+    """Run, write the page, print the results and how to resume."""
     if not plan.judges:
-        say("aiq: judge=[] names no judge: the reports are made, and nothing scores them")
+        say("aiq: judge=[] names no judge: the reports are written but not scored")
     outcome = executed(plan, folder, earlier)
     tell(outcome, folder)
     return outcome
 
 
 def tell(outcome: "RunOutcome", folder: RunFolder, sweep: Path | None = None) -> None:
-    """Print what came out and how to go on; `sweep`: the folder of the one that goes on with the run, if any."""
+    """Print the results and how to resume; `sweep`: the folder of the sweep that the run belongs to, if any."""
     from aiq.site.tables import print_summary
 
     status = outcome.summary.status
     if outcome.ended == "finished" != status:
-        say(f"aiq: this shard of {folder.path} is done, and others are not")
+        say(f"aiq: this shard of {folder.path} is done, but others are not")
         return
     if status != "failed":
         print_summary(outcome.summary, folder)
@@ -148,19 +148,19 @@ def tell(outcome: "RunOutcome", folder: RunFolder, sweep: Path | None = None) ->
         for excess in outcome.excesses:
             say(f"aiq: {excess}, more than runner.max_error_rate allows (exit code 3)")
         for what, setting in _again(outcome):
-            say(f"aiq: {what} again with: aiq run resume={folder.path}{setting}")
+            say(f"aiq: to {what}: aiq run resume={folder.path}{setting}")
 
 
 def _again(outcome: "RunOutcome") -> Iterator[tuple[str, str]]:
-    """What of a finished run can be tried again, and the setting that this takes."""
+    """What can be retried in a finished run, and the setting it takes."""
     if outcome.summary.unjudged:
-        yield "what is not judged is tried", ""
+        yield "retry failed judgements", ""
     if "failed" in outcome.summary.statuses:
-        yield "failed attempts are made", " runner.retry_failed=true"
+        yield "retry failed attempts", " runner.retry_failed=true"
 
 
 def _stopped(outcome: "RunOutcome", folder: RunFolder, sweep: Path | None = None) -> str:
-    """Why the run did not come to its end, and how to go on where that is worth it."""
+    """Why the run did not finish, and how to resume it if anything is worth keeping."""
     from aiq.experiment.resume import ALLOWED
 
     why = str(outcome.error or "interrupted")
@@ -168,18 +168,18 @@ def _stopped(outcome: "RunOutcome", folder: RunFolder, sweep: Path | None = None
         more = f" {outcome.error.limit}=MORE" if isinstance(outcome.error, LimitReached) else ""
         return (go_on(why, sweep, "-m ") if sweep else go_on(why, folder.path)) + more
     if not {"completed", "limit"} & outcome.summary.statuses.keys():
-        return f"{why}; nothing is finished: start anew"
-    return f"{go_on(why, folder.path)} (settings other than {', '.join(ALLOWED)} take a new run)"
+        return f"{why}; no attempt has finished: start a new run"
+    return f"{go_on(why, folder.path)} (settings other than {', '.join(ALLOWED)} need a new run)"
 
 
 def go_on(why: str, path: Path, options: str = "") -> str:
-    return f"{why}; what is finished is kept, go on with: aiq run {options}resume={path}"
+    return f"{why}; finished work is kept, resume with: aiq run {options}resume={path}"
 
 
 def executed(
     plan: "RunPlan", folder: RunFolder, earlier: Manifest | None, only: Container[str] | None = None
 ) -> "RunOutcome":
-    """Run, with progress, and write the page. A KeyboardInterrupt says how to go on."""
+    """Run, with progress, and write the page. A KeyboardInterrupt says how to resume."""
     from aiq.site.pages import write_run
 
     try:
@@ -190,7 +190,7 @@ def executed(
     except KeyboardInterrupt:
         begun = folder.manifest_path.exists()
         raise KeyboardInterrupt(go_on("interrupted", folder.path) if begun else "interrupted") from None
-    except RunAborted as error:  # the disk is full, or the folder gone: not even the numbers could be written
+    except RunAborted as error:  # the disk is full or the folder is gone: not even the summary could be written
         begun = earlier is None and folder.manifest_path.exists()
         raise RunAborted(go_on(str(error), folder.path) if begun else str(error)) from None
     return outcome
@@ -199,7 +199,7 @@ def executed(
 def _executed(
     plan: "RunPlan", folder: RunFolder, earlier: Manifest | None, only: Container[str] | None
 ) -> "RunOutcome":
-    """Run, with progress. What that keeps in memory of each attempt is gone before the page is written."""
+    """Run, with progress. The state held for each attempt is freed before the page is written."""
     from aiq.experiment.runner import execute
     from aiq.experiment.shards import in_shards
     from aiq.site.progress import Progress
@@ -207,7 +207,7 @@ def _executed(
     runner = plan.settings.runner
     parallel = runner.processes > 1 and plan.settings.shard is None
     if parallel and only is not None:
-        say("aiq: a part of the samples is done in one process, whatever runner.processes says")
+        say("aiq: only some of the samples are run, which takes one process whatever runner.processes says")
         parallel = False
     with closing(Progress(plan.settings.name, shown=runner.progress)) as progress:
         return completed(
@@ -218,10 +218,10 @@ def _executed(
 def plan_of(
     overrides: Sequence[str], place: SweepPlace | None = None, *, swept: bool = False, dry: bool = False
 ) -> "RunPlan":
-    """What a new run will do, checked with all that would only come to light at its end.
+    """The plan of a new run; also checks what would otherwise fail only at the run's end.
 
-    `place`: of a point in its sweep; `swept`: whether it is part of one without being a point. `dry`: nothing is to be
-    written, so documents are left where they are.
+    `place`: a point's place in its sweep; `swept`: whether the run belongs to a sweep without being a point. `dry`:
+    nothing may be written, so documents are not indexed.
     """
     from aiq.agents.base import AsksUser
     from aiq.analysis.reliability import read_calibration
@@ -237,20 +237,20 @@ def plan_of(
     if settings.judge_reliability is not None:
         read_calibration(resolve(settings.judge_reliability))
     plan = make_plan(settings, overrides, place, options)
-    if isinstance(plan.agent, AsksUser):  # not in make_plan: a run that began before this was checked can be resumed
+    if isinstance(plan.agent, AsksUser):  # not in make_plan: runs begun before this check existed stay resumable
         plan.agent.check_user(settings.user.kind)
     return plan
 
 
 def main() -> int:
-    """`python -m aiq.run ARGUMENTS`; the exit code."""
+    """`python -m aiq.run ARGUMENTS`; returns the exit code."""
     from aiq.__main__ import main as aiq
 
     return aiq(["run", *sys.argv[1:]])
 
 
 class _CallableModule(ModuleType):
-    """Makes `aiq.run` both: the module of `python -m aiq.run`, and the function of Python code."""
+    """Makes `aiq.run` both the module of `python -m aiq.run` and a function to call from Python."""
 
     def __call__(self, overrides: Sequence[str]) -> FinishedRun:
         return finished(overrides)

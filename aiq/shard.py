@@ -1,6 +1,6 @@
-"""The process of a shard: `aiq run resume=RUN shard=K/N`, which ends when its stdin does.
+"""The process of a shard: `aiq run resume=RUN shard=K/N`, which stops when its stdin is closed.
 
-Whoever started it holds the other end, and may be killed at any moment.
+The process that started it holds the other end, and may be killed at any moment.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""A sweep from its first point to the recommendation, or from where it was cut off: `aiq run -m`."""
+"""A sweep, from its first point (or where it was cut off) to the recommendation: `aiq run -m`."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from aiq.experiment.strategies import Step, Strategy
 
 Plans = Mapping[int, "RunPlan"]
-"""Of points by number: what was planned before the first one began, so that later edits of config change nothing."""
+"""By point number; made before the first point starts, so that editing the config later changes nothing."""
 
 
 def start(overrides: Sequence[str]) -> int:
-    """All points are composed and checked before the first one starts; the worst exit code of them."""
+    """Run a new sweep and return the worst exit code of its points; all are checked before the first one starts."""
     from aiq.analysis.sweeps import expected
     from aiq.experiment.strategies import strategy_of
 
@@ -47,7 +47,7 @@ def start(overrides: Sequence[str]) -> int:
     )
     if begun.strategy == "rescore":
         if not (grid.settings.runs or grid.settings.record):
-            raise UserError("sweep.strategy=rescore decides again on recorded runs: name them, sweep.runs=[RUN, ...]")
+            raise UserError("sweep.strategy=rescore needs recorded runs to decide again on: set sweep.runs=[RUN, ...]")
         named = [str(find_run(name, settings.output_dir).path) for name in grid.settings.runs]
         runs = named or [str(folder.path / f"recorded-{number}") for number in range(len(grid.settings.record))]
         return _rescored(folder, begun.model_copy(update={"runs": tuple(runs)}))
@@ -58,7 +58,7 @@ def start(overrides: Sequence[str]) -> int:
 
 
 def resume(folder: SweepFolder, overrides: Sequence[str]) -> int:
-    """Finished points are kept, those cut off go on, missing ones are made; judges get what they have left."""
+    """Keep finished points, resume those cut off, run missing ones, and let judges retry what they failed on."""
     from aiq.experiment.resume import ALLOWED
     from aiq.experiment.strategies import strategy_of
 
@@ -82,7 +82,7 @@ def _place(found: Sweep, point: Point) -> SweepPlace:
 
 @contextmanager
 def _held(folder: SweepFolder, found: Sweep) -> Iterator[None]:
-    """Locked and written down; an interruption, be it between its runs, says how to go on with it."""
+    """Lock the sweep and write it down; an interruption, even between its runs, says how to resume it."""
     folder.create()
     with folder.lock(), terminated_as_interrupted():
         folder.write(found)
@@ -97,7 +97,7 @@ def _held(folder: SweepFolder, found: Sweep) -> Iterator[None]:
 def _carried_out(
     folder: SweepFolder, found: Sweep, strategy: "Strategy", made: "Callable[[Sweep, Step], Point]"
 ) -> int:
-    """Make the points that are left, write `sweep.json` after each, and print what all of them show."""
+    """Run the points that are left, write `sweep.json` after each, and print the results of all."""
     from aiq.analysis.sweeps import evaluated, measured
     from aiq.site.sweep_page import write_sweep_page
     from aiq.site.sweep_tables import print_begin, print_resolves, print_sweep
@@ -113,7 +113,7 @@ def _carried_out(
                 first = not any(point.status == "finished" for point in found.points)
                 end = made(found, step)
                 found = found.with_point(measured(end, folder.point(end.number)))
-                if first and end.status == "finished":  # numbers say more than the bounds that were known before
+                if first and end.status == "finished":  # measured numbers are better than the bounds known before
                     found = evaluated(found, folder)
                     print_resolves(found)
                 if end.status == "interrupted":
@@ -129,7 +129,7 @@ def _carried_out(
 
 
 def _made(folder: SweepFolder, plans: Plans, overrides: Sequence[str], found: Sweep, step: "Step") -> Point:
-    """Run a point, or a part of its samples: how it ended. One that cannot start stops nothing."""
+    """Run a point, or some of its samples, and return how it ended. A point that cannot start does not stop a sweep."""
     point, only = step
     part = "" if only is None else f", on {len(only)} of {found.samples} samples"
     say(f"point {point.number} of 0 to {len(found.points) - 1}: {found.label(point)}{part}")
@@ -156,13 +156,13 @@ def _opened(
         names = [override.get_key_element() for override in compose.parse(overrides)]
         kept = [text for text in point.overrides if text.partition("=")[0].lstrip("+~") not in names]
         return plans.get(point.number) or plan_of([*kept, *overrides], _place(found, point)), run, None
-    if point.number in plans:  # the next rung of a sweep that goes on
+    if point.number in plans:  # the next rung of the same sweep
         return plans[point.number], run, run.read_manifest()
     return reopened(run, overrides)
 
 
 def _rescored(folder: SweepFolder, found: Sweep, overrides: Sequence[str] = ()) -> int:
-    """Make what is not recorded yet, and then all points, without a model call."""
+    """Record the runs that are missing, then work out all points without any model call."""
     from aiq.experiment.redecide import Redecision
     from aiq.experiment.strategies import Strategy, check_metric
     from aiq.site.pages import write_run
@@ -196,7 +196,7 @@ def _rescored(folder: SweepFolder, found: Sweep, overrides: Sequence[str] = ()) 
             return point.model_copy(update=ended)
 
         samples = folders[0].read_summary().n_samples
-        # all points: they are alike by all before them
+        # all points anew: each is compared with all before it
         anew = {"samples": samples, "status": "running", "points": grid.points}
         return _carried_out(folder, found.model_copy(update=anew), Strategy(folder), made)
 
@@ -204,7 +204,7 @@ def _rescored(folder: SweepFolder, found: Sweep, overrides: Sequence[str] = ()) 
 def _recorded(
     folder: SweepFolder, found: Sweep, fixed: Sequence[str], grid: Grid, overrides: Sequence[str]
 ) -> int | None:
-    """Make the runs of `sweep.record` that lack, checked before the first; an exit code where one does not finish."""
+    """Make the missing runs of `sweep.record`, all checked before the first; an exit code if one does not finish."""
     from aiq.experiment.strategies import check_metric
 
     plans: list[tuple[str, tuple[RunPlan, RunFolder, Manifest | None]]] = []

@@ -1,6 +1,6 @@
-"""What tests of a user's own agent get as `aiq_cassette`: clients, and sessions of aiq, behind the test's cassette.
+"""The value of the fixture `aiq_cassette`: clients and aiq sessions for a user's own tests, behind a test's cassette.
 
-The plugin that makes it is `aiq.pytest_plugin`.
+The fixture itself is in `aiq.pytest_plugin`.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 Mode = Literal["off", "record", "replay", "auto", "refresh"]
 
-_NAME: Final = cassette_name(SampleKey("test", 1))  # the same in every test, so that a recording can be renamed with it
+_NAME: Final = cassette_name(SampleKey("test", 1))  # the same in every test, so that a recording can be renamed
 _OPTION: Final = "--aiq-cassette="
 _WORDING: Final = Wording(f"pytest {_OPTION}", "aiq_cassette", "its client, openai() or research()")
 _KEPT: Final = "agent.sqlite"
@@ -45,16 +45,16 @@ _LONGEST_NAME: Final = 60
 
 
 def safe_name(test: str) -> str:
-    """A folder name for a test, for each another one, also where file systems make no difference of case."""
+    """A folder name for a test: unique, also on file systems that ignore case."""
     safe = re.sub(r"[^\w.-]+", "-", test, flags=re.ASCII)[:_LONGEST_NAME].strip(".-")
     return safe if safe == test.lower() else f"{safe}-{hashlib.sha256(test.encode()).hexdigest()[:8]}"
 
 
 class AiqCassette:
-    """The cassette of one test, in a folder of its own, so that tests can be recorded at once and merged one by one.
+    """The cassette of one test, in its own folder, so that tests can be recorded in parallel and merged separately.
 
-    In mode `replay` no connection can be opened while it is open, nor any process started. Raises UserError for a
-    recording that is not there, cannot be read, or was made with another `ignored`.
+    In mode `replay`, no connection can be opened and no process started while it is open. Raises UserError if the
+    recording is missing, cannot be read, or was made with another `ignored`.
     """
 
     def __init__(self, folder: Path, test: str, mode: Mode, ignored: Sequence[str] = ()) -> None:
@@ -77,25 +77,25 @@ class AiqCassette:
 
     @property
     def transport(self) -> AsyncBaseTransport:
-        """For an `httpx2.AsyncClient` with options of your own; another one each time."""
+        """For an `httpx2.AsyncClient` with options of your own; a new one each time."""
         self._redact()
         if self._recorder.replays:
             return self._recorder.transport(AsyncBaseTransport(), self._slot)
-        limits = Limits(max_keepalive_connections=0)  # one that is kept would outlive the test's event loop
+        limits = Limits(max_keepalive_connections=0)  # an idle connection would outlive the test's event loop
         return self._recorder.transport(NetworkTransport(limits), self._slot)
 
     @property
     def client(self) -> AsyncClient:
-        """For agents with clients of their own: `AsyncOpenAI(http_client=aiq_cassette.client)`; another one each time.
+        """For agents with clients of their own: `AsyncOpenAI(http_client=aiq_cassette.client)`; a new one each time.
 
         It follows no redirects.
         """
         return AsyncClient(transport=self.transport)
 
     def key(self, variable: str) -> str:
-        """The key in this environment variable; in mode `replay`, where no key is needed, a text in its place.
+        """The key in this environment variable; in mode `replay`, where no key is needed, a placeholder.
 
-        Raises ConfigError where it is not set.
+        Raises ConfigError if it is not set.
         """
         self._named[f"{variable}_env"] = variable
         self._redact()
@@ -103,18 +103,18 @@ class AiqCassette:
             return read_key(variable, "aiq_cassette.key")
 
     def openai(self, *, base_url: str | None = None, api_key: str | None = None, **options: Any) -> "AsyncOpenAI":
-        """A stock client; the key is that in $OPENAI_API_KEY unless it is given. There is none for sync calls."""
+        """A stock client; the key is that in $OPENAI_API_KEY unless given. There is no client for sync calls."""
         from openai import AsyncOpenAI
 
         self._given.append(api_key or self.key("OPENAI_API_KEY"))
         return AsyncOpenAI(base_url=base_url, api_key=self._given[-1], http_client=self.client, **options)
 
     async def research(self, question: str | Question, overrides: Sequence[str] = ()) -> Report:
-        """The report of an agent that works in a session with settings as `aiq run` takes them.
+        """The report of an agent, in a session made with settings as `aiq run` takes them.
 
-        Datasets and judges take no part. The session's clock is that of the recording. Raises UserError for wrong
-        settings and, with all that was missed, CassetteMiss; AgentError, ModelError and LimitReached as a run would
-        write them down.
+        No dataset or judge is used. The session's clock is that of the recording. Raises UserError for invalid
+        settings, CassetteMiss listing all requests that were not recorded, and the AgentError, ModelError or
+        LimitReached that a run would write into the row.
         """
         asked = question if isinstance(question, Question) else Question(text=question)
         settings = self._composed(overrides)
@@ -157,7 +157,7 @@ class AiqCassette:
         return report
 
     def _composed(self, overrides: Sequence[str]) -> RunSettings:
-        """Raises ConfigError for what is wrong with them."""
+        """Raises ConfigError for invalid overrides."""
         if isinstance(overrides, str):
             raise ConfigError('research takes a list of settings: research(question, ["agent=mine", ...])')
         if any(text.lstrip("+~").partition("=")[0].partition(".")[0] == "cassette" for text in overrides):
@@ -173,16 +173,16 @@ class AiqCassette:
         return settings
 
     def _redact(self) -> None:
-        """From now on keep out what the environment holds by now, and the keys that are known by now."""
+        """From now on, redact the secrets in the environment and the keys known so far."""
         self._recorder.redactor = Redactor([STAND_IN, *self._given, *secret_values(self._named, os.environ)])
 
     @property
     def missed(self) -> CassetteMiss | None:
-        """What was asked for in vain until now, whatever the asker made of that."""
+        """The requests so far that were not recorded, even if the caller caught the error."""
         return self._recorder.missed(self._test)
 
     def close(self, *, passed: bool) -> list[str]:
-        """End it, and return what is to be said. After a test that has `passed` nothing else will be asked for."""
+        """Close the cassette and return the warnings to show. After a test that `passed`, no more requests follow."""
         if passed:
             self._recorder.finish()
         return self._recorder.close()

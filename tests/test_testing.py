@@ -67,7 +67,7 @@ def ended(cassette: AiqCassette) -> str:
 
 
 async def test_modes(tmp_path: Path, endpoint: Endpoint) -> None:
-    unused = "1 recorded exchanges were not asked for; pytest --aiq-cassette=refresh forgets them"
+    unused = "1 recorded exchanges were not requested; pytest --aiq-cassette=refresh deletes them"
     steps: list[tuple[Mode, str, str, str]] = [
         ("record", "abc", "abc", ""),
         ("replay", "ac", "", unused),
@@ -84,7 +84,7 @@ async def test_modes(tmp_path: Path, endpoint: Endpoint) -> None:
         assert [f"You asked: {question}," in text for question, text in zip(questions, answers, strict=True)]
         assert endpoint.new() == [*new]
         assert ended(cassette).endswith(note)
-    with pytest.raises(UserError, match=r"was recorded with ignored=\['temperature'\]; leave out yours"):
+    with pytest.raises(UserError, match=r"was recorded with ignored=\['temperature'\]; leave out your own"):
         AiqCassette(tmp_path, "t", "auto", ["seed"])
 
 
@@ -146,7 +146,7 @@ async def test_research_is_a_session_of_aiq_with_the_clock_of_its_recording(
 
 def test_a_recording_that_cannot_be_read_leaves_the_network_alone(tmp_path: Path) -> None:
     (tmp_path / "agent.sqlite").write_bytes(b"no database" * 100)
-    with pytest.raises(UserError, match=r"agent\.sqlite: is no recording that can be read"):
+    with pytest.raises(UserError, match=r"agent\.sqlite: not a readable recording"):
         AiqCassette(tmp_path, "t", "replay")
     socket.socket().close()
 

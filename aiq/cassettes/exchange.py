@@ -1,23 +1,23 @@
-"""An exchange: what was asked of the outside, and what came of it."""
+"""An exchange: a request to the outside, and how it ended."""
 
 import hashlib
 from dataclasses import astuple, dataclass
 from typing import Final
 
 GIVEN_UP: Final = "given up"
-"""The error of an exchange that whoever asked did not wait for; after a colon how many seconds a replay is to wait."""
+"""The error of an exchange whose caller did not wait for the end; then a colon and the seconds a replay must wait."""
 
 TIME_UP: Final = "time up"
-"""The error of an exchange under way when `limits.sample_seconds` were up."""
+"""The error of an exchange in flight when `limits.sample_seconds` were up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A request and what came of it: an answer (`status`), an answer that broke off (and `error`), or only `error`.
+    """A request and how it ended: an answer (`status`), an answer that broke off (and `error`), or only `error`.
 
-    Bodies are as they were without content encoding, headers those of the allow-lists, secrets are gone. `error` is the
-    name of the failure, a colon, and its message. `role`: who asked a model, empty for other requests. The call of a
-    tool that speaks no HTTP has the method TOOL, its arguments and its result as bodies.
+    Bodies are without content encoding, headers limited to the allow-lists, and secrets removed. `error` is the name of
+    the failure, a colon, and its message. `role`: who asked a model, empty for other requests. The call of a tool that
+    does not use HTTP has the method TOOL, and its arguments and result as bodies.
     """
 
     method: str
@@ -32,5 +32,5 @@ class Exchange:
 
     @property
     def digest(self) -> bytes:
-        """128 bits of SHA-256 over all of it."""
+        """128 bits of the SHA-256 of all fields."""
         return hashlib.sha256(repr(astuple(self)).encode("utf-8", "backslashreplace")).digest()[:16]

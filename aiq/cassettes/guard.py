@@ -1,6 +1,6 @@
-"""Connections that do not go through a run's client: noticed while a run is recorded, impossible while it is replayed.
+"""Connections that bypass a run's client: noticed while a run is recorded, forbidden while it is replayed.
 
-Python reports them as audit events (PEP 578), whichever library makes them; what a library does in C goes unnoticed.
+Python reports them as audit events (PEP 578), whichever library makes them; those made in C go unnoticed.
 """
 
 import socket
@@ -13,7 +13,7 @@ ours: ContextVar[bool] = ContextVar("ours", default=False)
 """Whether the running code is the run's client, whose exchanges are in the cassettes."""
 
 aside: ContextVar[Counter[str] | None] = ContextVar("aside", default=None)
-"""Where the connections of the running code are counted, if not by the guard: it is recorded by other means."""
+"""Where the connections of the running code are counted instead of in the guard, if it is recorded by other means."""
 
 _INTERNET: Final = (socket.AF_INET, socket.AF_INET6)
 _LOOK_UPS: Final = frozenset(f"socket.get{what}" for what in ("addrinfo", "hostbyname", "hostbyaddr", "nameinfo"))
@@ -26,13 +26,13 @@ _installed: list[bool] = []
 
 
 class Forbidden(PermissionError):
-    """A replay opens no connection and starts no process."""
+    """Raised when a replay tries to open a connection or start a process."""
 
 
 class Guard:
-    """While it is on, `connections` counts by host and port those that are not the client's own.
+    """While it is on, `connections` counts connections that are not the client's own, by host and port.
 
-    With `forbids` every socket of the internet, look-up of a name and process raises Forbidden, in all threads.
+    With `forbids`, every internet socket, name look-up and process raises Forbidden, in all threads.
     """
 
     def __init__(self, *, forbids: bool) -> None:
@@ -41,7 +41,7 @@ class Guard:
 
     def __enter__(self) -> Self:
         if not _installed:
-            _installed.append(True)  # a hook cannot be taken away
+            _installed.append(True)  # a hook cannot be removed
             sys.addaudithook(_heard)
         _on.append(self)
         return self
@@ -50,19 +50,19 @@ class Guard:
         _on.remove(self)
 
     def heard(self, event: str, args: tuple[Any, ...]) -> None:
-        """Take note of an audit event, or raise Forbidden."""
+        """Note an audit event, or raise Forbidden."""
         if event == "socket.connect" and args[0].family in _INTERNET and not ours.get():
             self._note(f"{args[1][0]}:{args[1][1]}")
             if self.forbids:
                 raise Forbidden("a replay opens no connection")
         elif self.forbids and event in _LOOK_UPS:
             self._note(str(args[0]))
-            raise Forbidden(f"a replay looks up no address, and this asks for {args[0]}")
+            raise Forbidden(f"a replay looks up no address, but this looks up {args[0]}")
         elif self.forbids and event == "socket.__new__" and args[1] in _INTERNET:
             self._note("a socket")
             raise Forbidden("a replay opens no connection")
         elif self.forbids and event in _PROCESSES:
-            raise Forbidden(f"a replay starts no process, and this asks for {args[0] if args else event}")
+            raise Forbidden(f"a replay starts no process, but this starts {args[0] if args else event}")
 
     def _note(self, where: str) -> None:
         counts = aside.get()

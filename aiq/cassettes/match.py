@@ -1,4 +1,4 @@
-"""When two requests are the same, and for one that was never recorded the closest that was."""
+"""Decides whether two requests are the same, and finds the recorded request closest to an unrecorded one."""
 
 import hashlib
 import json
@@ -11,21 +11,21 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from aiq.cassettes.exchange import Exchange
 
 SHOWN = 3
-"""Differing fields that an error shows; each further one is usually a consequence of these."""
+"""The number of differing fields that an error shows; further ones usually follow from these."""
 
 AROUND = 40
-"""Characters of a text that are shown before and after its first difference."""
+"""The number of characters that are shown before and after the first difference of a text."""
 
 DEEPEST = 100
-"""Levels of JSON that is read as such; hostile pages nest it until whoever follows runs out of stack."""
+"""The deepest JSON that is parsed, in levels; hostile pages nest it until the reader's stack overflows."""
 
 _PORTS = {"http": 80, "https": 443}
 
 
 def request_key(asked: Exchange, ignored: Collection[str] = ()) -> bytes:
-    """128 bits of SHA-256 over what tells requests apart: method, canonical URL, canonical body.
+    """128 bits of the SHA-256 of what identifies a request: method, canonical URL, canonical body.
 
-    `ignored` names what may vary: fields of a JSON body's top level and parameters of a query. Headers never count.
+    `ignored`: names of top-level fields of a JSON body and of query parameters that may vary. Headers never count.
     """
     body = _value(asked.request_body, ignored)
     text = json.dumps(
@@ -35,7 +35,7 @@ def request_key(asked: Exchange, ignored: Collection[str] = ()) -> bytes:
 
 
 def canonical_url(url: str, ignored: Collection[str] = ()) -> str:
-    """Scheme and host in lower case, no default port, parameters by name; those of one name keep their order."""
+    """Scheme and host in lower case, no default port, parameters sorted by name, keeping the order of equal names."""
     parts = urlsplit(url)
     scheme, host = parts.scheme.lower(), (parts.hostname or "").lower()
     host = f"[{host}]" if ":" in host else host
@@ -45,15 +45,15 @@ def canonical_url(url: str, ignored: Collection[str] = ()) -> str:
 
 
 def _query(query: str, ignored: Collection[str]) -> list[tuple[str, str]]:
-    """Its parameters; bytes that are not UTF-8, as old sites have them, stay different from each other."""
+    """The parameters; bytes that are not UTF-8, as on old sites, remain distinct."""
     pairs = parse_qsl(query, keep_blank_values=True, errors="surrogateescape")
     return [(name, value) for name, value in pairs if name not in ignored]
 
 
 def differences(asked: Exchange, recorded: Iterable[Exchange], ignored: Collection[str] = ()) -> list[str] | None:
-    """How this request differs from the recorded one that shares most fields with it, a line a field.
+    """How this request differs from the recorded one that shares most fields with it, one line per field.
 
-    Those of the same method and address go before all others. None where nothing is recorded.
+    Requests with the same method and address are preferred to all others. None if nothing is recorded.
     """
     wanted = _fields(asked, ignored)
     best: tuple[tuple[bool, float, int], Mapping[str, str]] | None = None
@@ -70,7 +70,7 @@ def differences(asked: Exchange, recorded: Iterable[Exchange], ignored: Collecti
 
 
 def _differences(recorded: Mapping[str, str], asked: Mapping[str, str]) -> list[str]:
-    """A line a field, in the order of the request that is asked; of a text its surroundings."""
+    """One line per field, in the order of the new request; for long text, the surroundings of the difference."""
     names = [name for name in {**asked, **recorded} if recorded.get(name) != asked.get(name)]
     lines = []
     for name in names[:SHOWN]:
@@ -88,7 +88,7 @@ def _differences(recorded: Mapping[str, str], asked: Mapping[str, str]) -> list[
 
 
 def _same(one: str, other: str) -> int:
-    """With how many equal characters two texts begin."""
+    """The length of the common prefix of two texts."""
     return sum(1 for _ in takewhile(bool, map(eq, one, other)))
 
 
@@ -119,7 +119,7 @@ def _leaves(path: str, value: Any) -> Iterable[tuple[str, str]]:
 
 
 def _value(body: bytes, ignored: Collection[str]) -> Any:
-    """The JSON value of a body, without the fields of its top level that may vary; or its text."""
+    """The JSON value of a body, without top-level fields that may vary; else its text."""
     text = body.decode("utf-8", "surrogateescape")
     value = json_value(text)
     if isinstance(value, dict):
@@ -128,7 +128,7 @@ def _value(body: bytes, ignored: Collection[str]) -> Any:
 
 
 def json_value(text: str) -> Any:
-    """The JSON object or array that this is; None for anything else, and for one nested deeper than `DEEPEST`."""
+    """The text as a JSON object or array; None for anything else, or for one nested deeper than `DEEPEST`."""
     if text[:1] not in ("{", "["):
         return None
     try:

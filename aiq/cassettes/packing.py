@@ -1,4 +1,4 @@
-"""How exchanges are written down: as JSON, with numbers in the places of long texts, which are kept once each."""
+"""How exchanges are serialised: as JSON, with long texts replaced by numbers, so that each is stored once."""
 
 import base64
 import json
@@ -11,8 +11,8 @@ from aiq.cassettes.match import json_value
 
 UNREADABLE: Final = (ValueError, LookupError, TypeError, OverflowError, RecursionError)
 
-_LONG: Final = 100  # characters of a text that is an item of its own
-_REFERENCE, _LITERAL = "\x00:", "\x00="  # what a text that stands elsewhere is written as, and one that looks like it
+_LONG: Final = 100  # characters from which a text is an item of its own
+_REFERENCE, _LITERAL = "\x00:", "\x00="  # prefixes of a reference to a text, and of a text that looks like one
 _REFERENCES: Final = re.compile(rb'"\\u0000:([0-9]+)"')
 _BODIES: Final = ("request_body", "response_body")
 _STYLES: Final[tuple[dict[str, Any], ...]] = tuple(
@@ -20,11 +20,11 @@ _STYLES: Final[tuple[dict[str, Any], ...]] = tuple(
     for separators in ((",", ":"), (", ", ": "))
     for escaped in (False, True)
 )
-"""How JSON is commonly written. A body in one of these is kept as its value, so that its texts are shared."""
+"""How JSON is commonly written. A body in one of these styles is stored as its value, so that its texts are shared."""
 
 
 def packed(exchange: Exchange, kept: Callable[[bytes], int]) -> bytes:
-    """The exchange as JSON, its long texts by the numbers that `kept` gives them."""
+    """The exchange as JSON, with long texts replaced by the numbers that `kept` gives them."""
 
     def short(text: str) -> str:
         if len(text) >= _LONG:
@@ -37,7 +37,7 @@ def packed(exchange: Exchange, kept: Callable[[bytes], int]) -> bytes:
 
 
 def unpacked(data: bytes, text: Callable[[int], bytes]) -> Exchange:
-    """What was packed; `text` gives the text of a number. Raises one of UNREADABLE where it is something else."""
+    """The exchange that was packed; `text` gives the text of a number. Raises one of UNREADABLE for other data."""
 
     def whole(short: str) -> str:
         if short.startswith(_REFERENCE):
@@ -56,7 +56,7 @@ def references(data: bytes) -> Iterator[int]:
 
 
 def _body(data: bytes) -> list[Any]:
-    """A body as its JSON value with how it was written, as text, or in base64."""
+    """A body as its JSON value and style, as text, or in base64."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -76,7 +76,7 @@ def _bytes(form: str | int, value: Any) -> bytes:
 
 
 def _with_texts(value: Any, changed: Callable[[str], str]) -> Any:
-    """A JSON value with each of its texts changed, but for the names of fields."""
+    """A JSON value with each of its texts changed, except the names of fields."""
     if isinstance(value, dict):
         return {name: _with_texts(item, changed) for name, item in value.items()}
     if isinstance(value, list):

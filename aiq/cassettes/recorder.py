@@ -1,4 +1,4 @@
-"""The cassettes of a run: whose work is under way, what its mode allows, and what is to be said at its end."""
+"""The cassettes of a run: which work is in progress, what the mode allows, and what to report at the end."""
 
 import asyncio
 import json
@@ -28,15 +28,15 @@ from aiq.llm.http import AsyncBaseTransport, Request
 Account = Literal["agent", "judge"]
 
 SHARED: Final = "shared"
-"""The judges' cassette of what is asked once a run, by whichever sample comes first: pages and common questions."""
+"""The judges' cassette of what is requested once per run, by whichever sample is first: pages and shared questions."""
 
 ROLE: Final = "x-aiq-role"
 TOOL: Final = "TOOL"
 
-_READ: Final = ("replay", "auto", "refresh")  # modes in which what is recorded answers
+_READ: Final = ("replay", "auto", "refresh")  # modes that answer from the recording
 _JSON: Final = (("content-type", "application/json"),)
-_SET_UP: Final = frozenset({401, 402, 407})  # refusals that end once the set-up is mended; so may a model's 403
-_CARRIED_OUT: Final = 202  # of a tool's call: what it asked for is recorded, so it is carried out again
+_SET_UP: Final = frozenset({401, 402, 407})  # refusals that end once the set-up is fixed; so may a model's 403
+_CARRIED_OUT: Final = 202  # status of a tool call that is executed again, since its own requests are recorded
 
 
 _lent: ContextVar["Slot | None"] = ContextVar("lent", default=None)
@@ -44,11 +44,11 @@ _asked_by_tool: ContextVar[list[str] | None] = ContextVar("asked_by_tool", defau
 
 
 class CassetteMiss(RunAborted):
-    """A replay asked for what was not recorded, or for a connection of its own; or what came could not be kept."""
+    """A replay requested what was not recorded or opened its own connection; or an exchange could not be stored."""
 
 
 class Wording(NamedTuple):
-    """What messages say: how a mode is chosen, through what everything is to be asked for, and what that offers."""
+    """Parts of messages: how a mode is chosen, what all requests must go through, and what to use for that."""
 
     option: str = "cassette="
     way: str = "the session"
@@ -63,9 +63,9 @@ def cassette_name(key: SampleKey) -> str:
 class Recorder:
     """Lends each sample's work its cassette, in `agent.sqlite` or `judge.sqlite` of a folder, as `settings.mode` says.
 
-    `record` makes every exchange anew; `replay` makes none; `auto` makes those that are not recorded; `refresh` does
-    too, and at the end of a whole run forgets, as `record` does, what was not asked for. Raises UserError for a
-    recording that is not there or cannot be read.
+    `record` makes every exchange; `replay` makes none; `auto` makes those that are not recorded; `refresh` does so too
+    and, like `record`, deletes at the end of a whole run what was not requested. Raises UserError for a recording that
+    is missing or cannot be read.
     """
 
     def __init__(
@@ -102,30 +102,30 @@ class Recorder:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What the recording says of itself; empty for a new one."""
+        """What the recording says about itself; empty for a new one."""
         return next((store.about for store in self._stores.values() if store.about), {})
 
     def describe(self, about: Mapping[str, Any]) -> None:
-        """Let the recording say this of itself, without its secrets, where it is written."""
+        """Write this description, without secrets, into the recording, if it is being written."""
         shown = json.loads(self.redactor.text(json.dumps(about)))
         for store in self._stores.values() if self.writes else ():
             store.describe(shown)
 
     def transport(self, inner: AsyncBaseTransport, slot: "Slot | None" = None) -> AsyncBaseTransport:
-        """`inner` behind the cassettes: that of `slot`, or of the work that asks."""
+        """`inner` behind the cassettes: that of `slot`, or of the work that makes the request."""
         return CassetteTransport(inner, (lambda: slot) if slot else self._lent) if self.on else inner
 
     def tool(self, tool: Tool) -> Tool:
-        """A tool that speaks no HTTP through the run's client, behind the cassettes."""
+        """A tool that does not use HTTP through the run's client, behind the cassettes."""
         return RecordedTool(tool) if self.on else tool
 
     def slot(self, account: Account, name: str, label: str) -> "Slot | None":
-        """The cassette of that name, for work that errors call `label`; None where nothing is recorded or replayed."""
+        """The cassette of that name, for work that errors call `label`; None if nothing is recorded or replayed."""
         return Slot(self, self.cassette(account, name), label) if self.on else None
 
     @contextmanager
     def lent(self, account: Account, key: SampleKey) -> Iterator[None]:
-        """What is asked of the outside in the block belongs to this sample and epoch. Raises as `lending` does."""
+        """Requests to the outside in the block belong to this sample and epoch. Raises as `lending` does."""
         name = cassette_name(key)
         with self.lending(self.slot(account, name, f"{name} ({account})")) as slot:
             yield
@@ -134,44 +134,44 @@ class Recorder:
 
     @contextmanager
     def lending(self, slot: "Slot | None") -> Iterator["Slot | None"]:
-        """What is asked of the outside in the block is asked of this slot.
+        """Requests to the outside in the block go to this slot.
 
-        Raises CassetteMiss at its end where something was asked for in vain, whatever the asker made of that.
+        Raises CassetteMiss at the end if a request was not recorded, even if the caller caught the error.
         """
         with holding(_lent, slot):
             yield slot
             self.check()
 
     def check(self) -> None:
-        """Raises CassetteMiss where the work under way has asked for something in vain, whatever it made of that."""
+        """Raises CassetteMiss if a request of the current work was not recorded, even if it caught the error."""
         if (slot := _lent.get()) and (missed := self.missed(slot.name)):
             raise missed
 
     def decide(self, place: str, found: str | None) -> str | None:
-        """That the research of the work under way is over, or None; in a replay as it was when it was recorded.
+        """Why the research of the current work is over, or None; in a replay, the decision that was recorded.
 
-        How far its time has run, and which of its parallel calls came first, a replay cannot know.
+        A replay cannot know how much time has passed, or which parallel call came first.
         """
         slot = _lent.get()
         return found if slot is None else slot.decided(place, found)
 
     def missed(self, name: str) -> CassetteMiss | None:
-        """What was asked for in vain until now, by work that errors call `name`."""
+        """The error for requests so far that were not recorded, by work that errors call `name`."""
         if self.replays and self._guard.connections:
             return self.miss(
-                f"{name}: a connection was asked for ({', '.join(self._guard.connections)}) that does not go through "
+                f"{name}: a connection ({', '.join(self._guard.connections)}) does not go through "
                 f"{self.wording.way}, so no cassette can hold it; use {self.wording.use}"
             )
         return self._problem
 
     def noted(self, connections: Mapping[str, int]) -> None:
-        """These did not go through the session either."""
+        """Note further connections that did not go through the session."""
         self._guard.connections.update(connections)
 
     def finish(self, *, from_start: bool = True) -> None:
-        """All work is done. If this run did it `from_start` to end, what it did not ask for is of no use.
+        """Call when all work is done. If this run did it `from_start` to end, what it did not request is useless.
 
-        What the judges share may be of use to samples that this run did not take.
+        What judges share may still be needed by samples that this run did not take.
         """
         for store in self._stores.values():
             whole = store.opened.keys() == store.names().keys()
@@ -183,11 +183,11 @@ class Recorder:
                 cassette.mark(whole=True)
 
     def close(self) -> list[str]:
-        """End it; what is to be said."""
+        """Close the recording, and return the notes to print."""
         notes = []
         if self._unused and not self._prunes:
             notes.append(
-                f"{self._unused} recorded exchanges were not asked for; {self.wording.option}refresh forgets them"
+                f"{self._unused} recorded exchanges were not requested; {self.wording.option}refresh deletes them"
             )
         if self.writes and self._guard.connections:
             where = ", ".join(f"{place} ({times})" for place, times in sorted(self._guard.connections.items()))
@@ -205,18 +205,18 @@ class Recorder:
     def _lent(self) -> "Slot | None":
         slot = _lent.get()
         if slot is None and self.replays:
-            raise RuntimeError("a replay is asked for an exchange outside of any sample's work")
+            raise RuntimeError("a replay got a request outside of any sample's work")
         return slot
 
     def miss(self, message: str) -> CassetteMiss:
-        """The error with this message, which also ends the run if somebody swallows it."""
+        """The first such error, here with this message, which ends the run even if somebody swallows it."""
         self._problem = self._problem or CassetteMiss(message)
         return self._problem
 
 
 @contextmanager
 def shared() -> Iterator[None]:
-    """What a judge asks in the block belongs to no sample; where nothing is recorded, nothing changes."""
+    """A judge's requests in the block belong to no sample; no effect if nothing is recorded or replayed."""
     slot = _lent.get()
     if slot is None:
         yield
@@ -227,7 +227,7 @@ def shared() -> Iterator[None]:
 
 
 def recorded(mode: str, folder: Path) -> dict[str, Any]:
-    """What the recording that a run is to use says of itself; nothing where it begins one."""
+    """What the recording that a run will use says about itself; empty if the run begins a new one."""
     paths = (folder / f"{account}.sqlite" for account in get_args(Account))
     for path in paths if mode in _READ else ():
         with suppress(NoRecording), Store(path, writes=False) as store:
@@ -236,13 +236,13 @@ def recorded(mode: str, folder: Path) -> dict[str, Any]:
 
 
 class Slot:
-    """The work under way: its cassette (None where a replay has none of that name), its name in errors."""
+    """The current work: its cassette (None if a replay has none of that name), and its name in errors."""
 
     def __init__(self, recorder: Recorder, cassette: Cassette | None, name: str) -> None:
         self.recorder, self.cassette, self.name = recorder, cassette, name
 
     async def asked(self, request: Request) -> Exchange:
-        """The request as it is recorded and looked up."""
+        """The request in the form in which it is recorded and looked up."""
         body = await request.aread()
         redactor = self.recorder.redactor
         return _noted(
@@ -256,13 +256,13 @@ class Slot:
         )
 
     def called(self, tool: str, arguments: BaseModel) -> Exchange:
-        """The call of a tool that speaks no HTTP, as it is recorded and looked up."""
+        """The call of a tool that does not use HTTP, in the form in which it is recorded and looked up."""
         body = json.dumps(arguments.model_dump(mode="json"), sort_keys=True).encode()
         redacted = self.recorder.redactor.body(body, _JSON[0][1])
         return _noted(Exchange(TOOL, f"tool:///{tool}", request_body=redacted))
 
     def take(self, asked: Exchange) -> Exchange | None:
-        """The recorded exchange; None where it is to be made. Raises CassetteMiss where that may not be."""
+        """The recorded exchange; None if it must be made. Raises CassetteMiss if it may not be made."""
         recorder = self.recorder
         if not recorder.reads:
             return None
@@ -273,7 +273,7 @@ class Slot:
         return found
 
     def decided(self, place: str, found: str | None) -> str | None:
-        """What was recorded of this place; else, but not in a replay, what was found now, which is kept."""
+        """The decision recorded for this place; else, unless in a replay, the one found now, which is stored."""
         asked = Exchange(TOOL, f"limit:///{place}")
         known = self.cassette.take(asked) if self.cassette is not None and self.recorder.reads else None
         if known is not None:
@@ -286,32 +286,32 @@ class Slot:
 
     @property
     def used_up(self) -> bool:
-        """Whether every exchange of the cassette was asked for."""
+        """Whether every exchange of the cassette has been requested."""
         return self.cassette is not None and not self.cassette.unused()
 
     def keeping(self, asked: Exchange) -> Keep:
-        """What keeps what came of the request. Called before the request goes out: it holds its place."""
+        """The function that stores how the request ended. Call it before sending, to reserve the place."""
         assert self.cassette is not None
         return Keep(self.recorder, self.cassette, asked)
 
     def _what_was_missed(self, asked: Exchange) -> str:
-        """What was asked, and of the closest recorded request the first differences."""
+        """The request that was not recorded, and its first differences from the closest recorded one."""
         who = f"{asked.role}, " if asked.role else ""
         what = f"cassette of {self.name}: not recorded: {who}{asked.method} {asked.url}"
         option = self.recorder.wording.option
-        remedy = f"record it with {option}auto, or with {option}refresh where prompts have changed"
+        remedy = f"record it with {option}auto, or with {option}refresh if prompts have changed"
         if self.cassette is None:
             return f"{what}; there is no cassette of this name; {remedy}"
         recorded = list(self.cassette.exchanges())
         found = differences(asked, recorded, self.cassette.ignored)
         if found is None:
             return f"{what}; the cassette is empty: its recording was cut off; {remedy}"
-        shown = "\n  ".join(found) or "nothing: it was asked more often than it was recorded"
+        shown = "\n  ".join(found) or "nothing: it was made more often than it was recorded"
         return f"{what}\n  the closest of {len(recorded)} recorded requests differs in\n  {shown}\n  {remedy}"
 
 
 class RecordedTool:
-    """A tool whose calls are kept as exchanges. One that made requests which are recorded is carried out again."""
+    """A tool whose calls are stored as exchanges. A call whose own requests are recorded is executed again."""
 
     def __init__(self, tool: Tool) -> None:
         self._tool = tool
@@ -332,8 +332,8 @@ class RecordedTool:
         return ToolResult.model_validate_json(found.response_body)
 
     async def _carried_out(self, arguments: BaseModel, slot: Slot, keep: Keep) -> ToolResult:
-        """Its result or failure as a replay will bring it. Connections of its own are of no interest, unless the replay
-        carries it out again: where it has asked for what is recorded, and where it met what no tool decides (a limit).
+        """The tool's result or failure, as a replay will give it. Its own connections only matter if a replay executes
+        it again: if its requests are recorded, or if it met something that no tool decides (such as a limit).
         """
         start = time.monotonic()
         with holding(_asked_by_tool, list[str]()) as requests, holding(aside, Counter[str]()) as connections:
@@ -360,20 +360,20 @@ class RecordedTool:
         return ToolResult.model_validate_json(kept.response_body)
 
     def _failed(self, error: BaseException) -> str:
-        """As the session shows it."""
+        """The failure as the session shows it."""
         if isinstance(error, ToolError):
             return named(error)
         return f"tool/{ToolErrorKind.FAILED}: {self.name}: {type(error).__name__}: {said(error)}"
 
 
 def _noted(asked: Exchange) -> Exchange:
-    """A tool that asks for it has to be carried out again in a replay."""
+    """Note the request for the tool that makes it, if any: that tool has to be executed again in a replay."""
     if (by_tool := _asked_by_tool.get()) is not None:
         by_tool.append(asked.url)
     return asked
 
 
 def _is_of_set_up(exchange: Exchange) -> bool:
-    """Whether it says that nobody was there, or that the key was wrong: a further recording need not repeat that."""
+    """Whether it means that nobody answered or the key was wrong, which a later recording need not repeat."""
     refused = exchange.status in _SET_UP or (exchange.status == 403 and exchange.role)
     return bool(refused) or (exchange.error or "").startswith(("ConnectError", "ConnectTimeout"))

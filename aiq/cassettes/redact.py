@@ -1,7 +1,7 @@
-"""Secrets are taken out of whatever is about to be written: URLs, headers, bodies, streams.
+"""Removes secrets from everything that is about to be written: URLs, headers, bodies, streams.
 
-A secret is a value that the user's environment holds, or a text in a form that services give their keys. What merely
-looks random (an id, a hash, a DOI) stays: pages are full of it.
+A secret is a value in the user's environment, or a text in a form that services use for their keys. Text that merely
+looks random (an id, a hash, a DOI) is kept: pages are full of it.
 """
 
 import json
@@ -19,14 +19,14 @@ from urllib.parse import unquote
 from aiq.core.secrets import SHORTEST
 
 MARK = "aiq-redacted"
-"""What replaces a secret: unreserved characters, so that URLs, headers and JSON spell it alike."""
+"""The replacement for a secret: unreserved characters, so that URLs, headers and JSON all spell it the same."""
 REQUEST_HEADERS = frozenset({"accept", "content-type", "x-aiq-attempt", "x-aiq-role"})
 RESPONSE_HEADERS = frozenset({"content-type", "location", "retry-after*", "x-ratelimit-*", "x-request-id"})
-"""The headers that are kept, in lower case; `*` stands for any ending, or none."""
+"""The headers that are kept, in lower case; `*` stands for any ending, including none."""
 
 Span = tuple[int, int, str]  # where a secret begins and ends, and its kind
 Leaf = tuple[int, Any, Any]  # a string in an event: the number of the event's line, what holds the string, the key
-_DIGIT = "(?=[A-Za-z._~+/=-]{0,99}[0-9])"  # as drawn keys have; the joined words of prose and style sheets have none
+_DIGIT = "(?=[A-Za-z._~+/=-]{0,99}[0-9])"  # random keys have one; joined words in prose and style sheets do not
 _KEYS = {
     "model key": ("sk-", rf"(?:(?:admin|ant|or|proj|svcacct)-[\w-]{{20}}|(?:[a-z0-9]+-){{0,3}}{_DIGIT}\w{{20}})[\w-]*"),
     "Tavily key": ("tvly-", rf"{_DIGIT}[\w-]{{20,}}"),
@@ -38,7 +38,7 @@ _KEYS = {
     "Hugging Face token": ("hf_", "[A-Za-z0-9]{30,}"),
     "JSON web token": ("eyJ", r"(?<![\w-]eyJ)[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}"),
 }
-"""The documented forms of keys: how they begin, which is never inside a word of ASCII, and go on."""
+"""The documented forms of keys: how they begin (never inside a word of ASCII characters) and continue."""
 _OF = "access|api|app|auth|client|id|private|refresh|secret|security|session|subscription|x-amz|x-amz-security|x-goog"
 _NAMES = f"(?:(?:{_OF})[_-]?)?(?:credential|key|passwd|password|secret|sig|signature|token)"
 _PLACES = {
@@ -47,24 +47,24 @@ _PLACES = {
     "secret in a query": rf"[?&#](?i:{_NAMES})=([A-Za-z0-9._~%+/=!*$:@-]{{{SHORTEST},}})",
     "password in a URL": r"://[\w.~%!$&'*+;=-]*:([\w.~%!$&'*+;=:-]+)@",
 }
-"""Where secrets of any form are; the group is the secret."""
+"""Places that hold secrets of any form; the group is the secret."""
 _FORMS = {kind: f"{start}(?<![A-Za-z0-9]{start}){rest}" for kind, (start, rest) in _KEYS.items()} | _PLACES
 _SHAPES = {kind: re.compile(form, re.ASCII) for kind, form in _FORMS.items()}
-"""Apart from each other: a pattern that begins with given characters is searched for many times faster."""
+"""Separate patterns: one that begins with fixed characters is searched for many times faster."""
 _VARIABLE = re.compile("(?<![A-Z])((API)?KEYS?|CREDENTIALS?|DSN|JWT|PASS(PHRASE|WD|WORD)?|PAT|SECRETS?|TOKEN)(?![A-Z])")
-"""A word in the name of a variable that holds a secret (TOKENS is none: those variables are limits)."""
+"""A word in the name of a variable that holds a secret (not TOKENS, which names limits)."""
 _HEX = "[0-9a-fA-F]"
 _ENCODED = re.compile(
     rf"(\\u[dD][89abAB]{_HEX}{{2}}\\u[dD][c-fC-F]{_HEX}{{2}}|\\u{_HEX}{{4}}|\\[\"\\/bfnrt]"
     rf"|%[0-7]{_HEX}|%[89a-fA-F]{_HEX}(?:%[89a-fA-F]{_HEX})*"
     rf"|&(?:amp|lt|gt|quot|apos|#[0-9]{{1,7}}|#[xX]{_HEX}{{1,6}});)"
 )
-"""A character as JSON, URLs and HTML may spell it."""
-_NESTED = 3  # how deep spellings are read in each other (a URL in HTML in JSON): hostile text nests them without end
+"""A character as JSON, URLs and HTML may escape it."""
+_NESTED = 3  # how deep nested escapes are decoded (a URL in HTML in JSON); hostile text nests them without end
 
 
 class Redactor:
-    """Takes secrets out, however they are spelled; all else stays as it was. Redacting twice is redacting once."""
+    """Removes secrets, however they are escaped, and changes nothing else. Redacting is idempotent."""
 
     def __init__(self, values: Iterable[str]) -> None:
         kept = (value for value in values if len(value) >= SHORTEST and value not in MARK)
@@ -75,14 +75,14 @@ class Redactor:
         return self._pieces([text])[0]
 
     def headers(self, pairs: Iterable[tuple[str, str]], allowed: frozenset[str]) -> tuple[tuple[str, str], ...]:
-        """The allowed ones in their order, names in lower case, values redacted."""
+        """The allowed headers, in order, with names in lower case and values redacted."""
         families = tuple(name[:-1] for name in allowed if name.endswith("*"))
         kept = ((n, v) for n, v in ((n.lower(), v) for n, v in pairs) if n in allowed or n.startswith(families))
         return tuple((name, self.text(value)) for name, value in kept)
 
     def body(self, body: bytes, content_type: str) -> bytes:
-        """Any bytes with MARK in place of every secret, also of one that is split over the events of a stream."""
-        query = "?" if "form-urlencoded" in content_type else ""  # which a form is, but for this
+        """The bytes with MARK in place of every secret, even of one that is split over the events of a stream."""
+        query = "?" if "form-urlencoded" in content_type else ""  # makes a form look like a query
         try:
             text, encoding = query + body.decode(), "utf-8"
         except UnicodeDecodeError:
@@ -92,12 +92,12 @@ class Redactor:
         return text.removeprefix(query).encode(encoding)
 
     def found(self, text: str) -> list[str]:
-        """The kinds of secrets in a text or stream, sorted; no part of a secret."""
+        """The kinds of secrets in a text or stream, sorted; never a part of a secret."""
         split = ("".join(holder[key] for _, holder, key in group) for group in _read_events(text.split("\n"))[1])
         return sorted({kind for part in (text, *split) for _, _, kind in self._find(part)})
 
     def _events(self, text: str) -> str:
-        """A stream without the secrets that its events spell together; those with a part are written anew, in ASCII."""
+        """A stream without secrets that are split over its events; events with a part of one are rewritten in ASCII."""
         lines = text.split("\n")
         events, groups = _read_events(lines)
         for group in groups:
@@ -110,8 +110,8 @@ class Redactor:
         return "\n".join(lines)
 
     def _pieces(self, pieces: list[str]) -> list[str]:
-        """The pieces of a text without its secrets: the first with a part of one gets MARK for all of it."""
-        while spans := self._find("".join(pieces)):  # again: what a secret hid may be another
+        """The pieces of a text without its secrets: the first piece with a part of one gets MARK for all of it."""
+        while spans := self._find("".join(pieces)):  # again, since removing a secret may reveal another
             starts, ends = [span[0] for span in spans], [span[1] for span in spans]
             cut, end = [], 0
             for piece in pieces:
@@ -141,7 +141,7 @@ class Redactor:
         return spans + self._scan_decoded(text, depth + 1) if depth < _NESTED else spans
 
     def _scan_decoded(self, text: str, depth: int) -> list[Span]:
-        """Where secrets are that only show when what is encoded is read; an encoded character is cut as a whole."""
+        """The secrets that only decoding reveals; an encoded character is cut as a whole."""
         written = _ENCODED.split(text)
         meant = [_character(part) if number % 2 else part for number, part in enumerate(written)]
         spans = self._scan("".join(meant), depth) if len(written) > 1 else []
@@ -155,7 +155,7 @@ class Redactor:
 
 
 def secret_values(config: Mapping[str, Any], environ: Mapping[str, str]) -> list[str]:
-    """The values of variables that the config names (in or below keys in `_env`) or that are named as secrets are."""
+    """The values of variables that the config names (in or below keys ending in `_env`) or whose names mean secrets."""
     leaves = _leaves(config, ())
     named = {holder[key] for path, holder, key in leaves if any(str(part).endswith("_env") for part in path)}
     values = [value.strip() for name, value in environ.items() if name in named or _VARIABLE.search(name.upper())]
@@ -164,7 +164,7 @@ def secret_values(config: Mapping[str, Any], environ: Mapping[str, str]) -> list
 
 
 def _spellings(value: str) -> Iterator[str]:
-    """A value as forms and base64 write it, which depends on how many bytes are before it; others are decoded."""
+    """A value as in forms and in base64, which depends on the number of bytes before it; other escapes are decoded."""
     yield from (value, value.replace(" ", "+"))
     data = value.encode("utf-8", "surrogateescape")
     for before in range(3):  # base64 writes three bytes as four characters
@@ -174,17 +174,17 @@ def _spellings(value: str) -> Iterator[str]:
 
 @lru_cache(maxsize=4096)
 def _character(encoded: str) -> str:
-    return unescape(unquote(json.loads(f'"{encoded}"')))  # only one of them applies
+    return unescape(unquote(json.loads(f'"{encoded}"')))  # only one of the three applies
 
 
 def _read_events(lines: list[str]) -> tuple[dict[int, Any], Iterable[list[Leaf]]]:
-    """The JSON objects of a stream by line, and their strings: those of one path are the pieces of one text."""
+    """The JSON objects of a stream, by line, and their strings: those with the same path are pieces of one text."""
     events: dict[int, Any] = {}
     groups: dict[tuple[Any, ...], list[Leaf]] = {}
     for number, line in enumerate(lines):
         field, brace, rest = line.partition("{")
         if brace and field.rstrip() == "data:":
-            with suppress(ValueError, RecursionError):  # no JSON, or nested deeper than a client would read
+            with suppress(ValueError, RecursionError):  # not JSON, or nested deeper than a client would read
                 events[number] = json.loads(brace + rest)
                 for path, holder, key in list(_leaves(events[number], ())):
                     groups.setdefault(path, []).append((number, holder, key))
@@ -192,7 +192,7 @@ def _read_events(lines: list[str]) -> tuple[dict[int, Any], Iterable[list[Leaf]]
 
 
 def _leaves(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Any, Any]]:
-    """Path, holder and key of every string; objects with an `index`, which may come in any order, are known by that."""
+    """Path, holder and key of every string; objects with an `index`, which come in any order, are identified by it."""
     if isinstance(value, dict) and isinstance(value.get("index"), int):
         path = (*(path[:-1] if path and isinstance(path[-1], int) else path), f"index {value['index']}")
     for key, inner in value.items() if isinstance(value, Mapping) else enumerate(value):

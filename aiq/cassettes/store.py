@@ -1,7 +1,7 @@
-"""Cassettes on disk: one SQLite file holds those of all samples, each longer text once, compressed together.
+"""Cassettes on disk: one SQLite file holds those of all samples, with each longer text once, compressed together.
 
-A file is read without loading it: a cassette's keys when its sample begins, an exchange when it is asked for. While it
-is written each exchange is a transaction, so that a process that is killed loses what was under way and nothing else.
+A file is read piece by piece: a cassette's keys when its sample begins, an exchange when it is requested. Each
+exchange is written in a transaction, so a process that is killed loses only what was in flight.
 """
 
 import hashlib
@@ -24,11 +24,11 @@ from aiq.core.errors import UserError
 VERSION: Final = 1
 
 BLOCK_BYTES: Final = 2**19
-"""Of items that are compressed together when a file is closed: about ten times smaller than each by itself, and some
-5 ms to read."""
+"""Items compressed together when a file is closed: about ten times smaller than each by itself, and about 5 ms to
+read."""
 
-_DIGEST: Final = "digest"  # in `about`: of all that _CONTENTS finds, while nobody writes
-_BLOCKS_HELD: Final = 8  # that were read last: an exchange and its texts were written at about the same time
+_DIGEST: Final = "digest"  # in `about`: the digest of all that _CONTENTS finds, absent while the file is written
+_BLOCKS_HELD: Final = 8  # those read last: an exchange and its texts were written at about the same time
 _OF_THE_DISK: Final = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY)
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -41,7 +41,7 @@ CREATE TABLE IF NOT EXISTS items (
     id INTEGER PRIMARY KEY, hash BLOB UNIQUE NOT NULL, data BLOB, block INTEGER, start INTEGER, size INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS blocks (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
 """
-"""An item is a text or an exchange in JSON: `data` by itself, or `size` bytes from `start` on in an unpacked block."""
+"""An item is a text or an exchange in JSON: `data` itself, or `size` bytes from `start` in an unpacked block."""
 
 
 _CONTENTS: Final = (
@@ -49,11 +49,11 @@ _CONTENTS: Final = (
     "SELECT * FROM cassettes ORDER BY id",
     "SELECT id, cassette, place, key, digest FROM exchanges ORDER BY id",
 )
-RECORD_ANEW: Final = "record it anew with cassette=auto after deleting the file, or restore it"
+RECORD_ANEW: Final = "delete the file and record it again with cassette=auto, or restore it"
 
 
 class NoRecording(UserError):
-    """There is no file, or one whose making was killed before anything was in it."""
+    """There is no file, or only an empty one left by a process that was killed."""
 
 
 class Cassette:
@@ -73,14 +73,14 @@ class Cassette:
         self._whole = whole
 
     def place(self) -> int:
-        """Where in the order of requests the next one stands."""
+        """The place of the next request in the order of requests."""
         self._places += 1
         return self._places - 1
 
     def take(self, asked: Exchange, unless: Callable[[Exchange], bool] | None = None) -> Exchange | None:
-        """The next recorded exchange of this request; None where there is none (any more).
+        """The next recorded exchange of this request; None if there is none (left).
 
-        Those of which `unless` holds are passed over, and forgotten.
+        Exchanges for which `unless` holds are skipped and deleted.
         """
         waiting = self._waiting.get(request_key(asked, self._store.ignored))
         while waiting:
@@ -92,7 +92,7 @@ class Cassette:
         return None
 
     def add(self, exchange: Exchange, place: int) -> None:
-        """Keep it; the first of its request that is kept anew takes the place of all earlier ones."""
+        """Store an exchange; the first new one of a request replaces all its earlier ones."""
         self.mark(whole=False)
         key = request_key(exchange, self._store.ignored)
         if key not in self._recorded:
@@ -101,37 +101,37 @@ class Cassette:
         self._store.insert(self._number, place, exchange)
 
     def unused(self) -> int:
-        """How many exchanges nobody has asked for since it was opened."""
+        """The number of exchanges that have not been requested since the cassette was opened."""
         return sum(map(len, self._waiting.values()))
 
     def drop_unused(self) -> None:
-        """Forget the exchanges that nobody has asked for since it was opened."""
+        """Delete the exchanges that have not been requested since the cassette was opened."""
         for waiting in self._waiting.values():
             self._store.drop(waiting)
         self._waiting.clear()
 
     def exchanges(self) -> Iterator[Exchange]:
-        """All of them, in the order of requests."""
+        """All exchanges, in the order of requests."""
         return self._store.exchanges(self.name)
 
     def mark(self, *, whole: bool) -> None:
-        """Say whether all that belongs to it was recorded."""
+        """Mark whether all that belongs to the cassette was recorded."""
         if whole != self._whole:
             self._whole = whole
             self._store.write("UPDATE cassettes SET whole = ? WHERE id = ?", int(whole), self._number)
 
 
 class Store(AbstractContextManager["Store"]):
-    """One file of cassettes. Without `writes` it must be there, and is not changed.
+    """One file of cassettes. Without `writes` it must exist, and is not changed.
 
-    `about`: what the recording says of itself, JSON values by name. `ignored`: what of a request may vary. Raises
-    UserError for a file that is absent (NoRecording), damaged, in use, or of a later version.
+    `about`: what the recording says about itself, JSON values by name. `ignored`: the parts of a request that may vary.
+    Raises UserError for a file that is missing (NoRecording), damaged, in use, or of a later version.
     """
 
     def __init__(self, path: Path, *, writes: bool, ignored: Collection[str] = ()) -> None:
         self.path = path
         self.opened: dict[str, Cassette] = {}
-        """The cassettes that were asked for."""
+        """The cassettes that were requested."""
         self._changed = False
         self._to_say: dict[str, Any] = {}
         self._block = lru_cache(_BLOCKS_HELD)(self._read_block)
@@ -141,7 +141,7 @@ class Store(AbstractContextManager["Store"]):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UserError(f"{path.parent}: cannot be made ({error.strerror}); name another folder") from None
+            raise UserError(f"{path.parent}: cannot be created ({error.strerror}); name another folder") from None
         try:
             self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
             if writes:
@@ -158,13 +158,13 @@ class Store(AbstractContextManager["Store"]):
         except (sqlite3.Error, ValueError, TypeError) as error:
             if getattr(error, "sqlite_errorcode", 0) & 0xFF in _OF_THE_DISK:
                 raise UserError(f"{path}: cannot be written ({error})") from None
-            raise UserError(f"{path}: is no recording that can be read ({error}); {RECORD_ANEW}") from None
+            raise UserError(f"{path}: not a readable recording ({error}); {RECORD_ANEW}") from None
         if later:
             raise UserError(f"{path}: was recorded by a later aiq (format {self.about['version']}); update aiq")
         if ignored and self.ignored != frozenset(ignored):
             self._database.close()
             kept = f"{path}: was recorded with ignored={sorted(self.ignored)}"
-            raise UserError(f"{kept}; leave out yours, or delete the recording and make it anew")
+            raise UserError(f"{kept}; leave out your own, or delete the recording and make it again")
         if writes and "version" not in self.about:
             self.describe({"version": VERSION, "ignored": sorted(ignored)})
 
@@ -172,9 +172,9 @@ class Store(AbstractContextManager["Store"]):
         self.close()
 
     def describe(self, about: Mapping[str, Any]) -> None:
-        """Say this of the recording, besides what it says already, as soon as anything of it changes.
+        """Add this to the description of the recording, to be written as soon as anything in the file changes.
 
-        At once where prompts or tools have changed: those that no exchange has are recorded nowhere else.
+        It is written at once if prompts or tools have changed, which may be recorded nowhere else.
         """
         changed = {name: value for name, value in about.items() if self.about.get(name) != value}
         new = "clock" not in self.about or not changed.keys().isdisjoint(("prompts", "mcp"))
@@ -189,11 +189,11 @@ class Store(AbstractContextManager["Store"]):
             self.write("INSERT OR REPLACE INTO about VALUES (?, ?)", name, json.dumps(value, ensure_ascii=False))
 
     def names(self) -> dict[str, bool]:
-        """Every cassette there is, and whether it is whole."""
+        """Every cassette in the file, and whether it is complete."""
         return {name: bool(whole) for name, whole in self.rows("SELECT name, whole FROM cassettes ORDER BY id")}
 
     def cassette(self, name: str, *, make: bool = False) -> Cassette | None:
-        """The cassette of that name, opened once; where there is none it is made, or None."""
+        """The cassette of that name, opened once; if there is none it is made (`make`), or None."""
         if name not in self.opened:
             for number, whole in self.rows("SELECT id, whole FROM cassettes WHERE name = ?", name):
                 self.opened[name] = Cassette(self, number, name, whole=bool(whole))
@@ -211,7 +211,7 @@ class Store(AbstractContextManager["Store"]):
             yield self.exchange(row)
 
     def exchange(self, row: int) -> Exchange:
-        """Raises UserError where it is not what was recorded."""
+        """The exchange of a row. Raises UserError if it differs from what was recorded."""
         digest = None
         try:
             ((item, digest),) = self.rows("SELECT item, digest FROM exchanges WHERE id = ?", row)
@@ -223,7 +223,7 @@ class Store(AbstractContextManager["Store"]):
         return exchange
 
     def item(self, item: int) -> bytes:
-        """A text, or an exchange as it is written. Raises UserError where it cannot be read."""
+        """A text, or a packed exchange. Raises UserError if it cannot be read."""
         try:
             ((data, block, start, size),) = self.rows("SELECT data, block, start, size FROM items WHERE id = ?", item)
             return zlib.decompress(data) if block is None else self._block(block)[start : start + size]
@@ -235,11 +235,11 @@ class Store(AbstractContextManager["Store"]):
 
     @property
     def intact(self) -> bool:
-        """Whether it says what it said when it was closed. Of a recording that was cut off nobody knows: True."""
+        """Whether the file is as it was when it was closed; True if it was cut off, since that is then unknown."""
         return self._closed_as in (None, self._digest())
 
     def _digest(self) -> str:
-        """SHA-256 over what it says of itself, its cassettes, and every exchange with its place."""
+        """The SHA-256 of its description, its cassettes, and every exchange with its place."""
         digest = hashlib.sha256()
         for query in _CONTENTS:
             digest.update(repr(self.rows(query)).encode("utf-8", "backslashreplace"))
@@ -250,9 +250,9 @@ class Store(AbstractContextManager["Store"]):
         return lzma.decompress(data)
 
     def insert(self, cassette: int, place: int, exchange: Exchange) -> int:
-        """The row of the exchange, written with its texts in one transaction."""
+        """Write an exchange with its texts in one transaction, and return its row."""
         key = request_key(exchange, self.ignored)
-        self.write("BEGIN IMMEDIATE")  # what it is about to read may not be changed by another run before it writes
+        self.write("BEGIN IMMEDIATE")  # so that no other run changes what it reads before it writes
         try:
             item = self._keep(packed(exchange, self._keep))
             row = self.write(
@@ -266,7 +266,7 @@ class Store(AbstractContextManager["Store"]):
         return row
 
     def _keep(self, data: bytes) -> int:
-        """The item with these bytes, which is written unless there is one."""
+        """The item with these bytes, written unless it exists already."""
         digest = hashlib.sha256(data).digest()[:16]
         for (item,) in self.rows("SELECT id FROM items WHERE hash = ?", digest):
             return int(item)
@@ -278,20 +278,20 @@ class Store(AbstractContextManager["Store"]):
             self.write("DELETE FROM exchanges WHERE id = ?", row)
 
     def forget(self, names: Collection[str]) -> None:
-        """Delete these cassettes and, when the file is closed, what nothing refers to."""
+        """Delete these cassettes and, when the file is closed, what is no longer referred to."""
         for name in names:
             self.write("DELETE FROM cassettes WHERE name = ?", name)
         self.write("DELETE FROM exchanges WHERE cassette NOT IN (SELECT id FROM cassettes)")
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        """Raises UserError for a damaged file."""
+        """The rows that a query finds. Raises UserError for a damaged file."""
         try:
             return self._database.execute(query, values).fetchall()
         except sqlite3.Error as error:
-            raise UserError(f"{self.path}: cannot be read ({error}); record it anew") from None
+            raise UserError(f"{self.path}: cannot be read ({error}); record it again") from None
 
     def write(self, statement: str, *values: object) -> int:
-        """The number of the row that was written. Raises UserError where the disk or another run does not let it."""
+        """Execute a statement and return the row it wrote. Raises UserError if the disk or another run prevents it."""
         try:
             if not self._changed:
                 self._changed = True
@@ -304,7 +304,7 @@ class Store(AbstractContextManager["Store"]):
             raise UserError(f"{self.path}: cannot be written ({error}); what was recorded before is kept") from None
 
     def close(self) -> None:
-        """Where anything has changed, forget what nothing needs, compress what is new, and leave one file."""
+        """If anything has changed, delete what is not needed, compress what is new, and leave a single file."""
         try:
             if self._changed:
                 self.write("BEGIN IMMEDIATE")
@@ -312,23 +312,23 @@ class Store(AbstractContextManager["Store"]):
                 self._pack()
                 self.write("INSERT OR REPLACE INTO about VALUES (?, ?)", _DIGEST, json.dumps(self._digest()))
                 self.write("COMMIT")
-                self._database.execute("PRAGMA busy_timeout=0")  # to wait for others would hold them up
+                self._database.execute("PRAGMA busy_timeout=0")  # waiting for others would hold them up
                 self._database.execute("PRAGMA journal_mode=DELETE")
                 self._database.execute("VACUUM")
         except (UserError, sqlite3.Error):
-            pass  # somebody else reads it, or the disk is full: it stays larger than it could be, and whole
+            pass  # somebody else reads it, or the disk is full: it stays larger than necessary, but complete
         finally:
             self._database.close()
 
     def needed(self) -> set[int]:
-        """The items that exchanges have."""
+        """The items that exchanges refer to."""
         needed: set[int] = set()
         for (item,) in self.rows("SELECT DISTINCT item FROM exchanges ORDER BY item"):
             needed.update((item, *references(self.item(item))))
         return needed
 
     def _forget(self) -> None:
-        """Delete the items that no exchange has any more; what is left of their blocks is compressed anew."""
+        """Delete the items that no exchange refers to any more, and unpack what is left of their blocks."""
         needed, kept, left = self.needed(), defaultdict(list), set()
         for item, block in self.rows("SELECT id, block FROM items"):
             if item in needed:
@@ -343,7 +343,7 @@ class Store(AbstractContextManager["Store"]):
             self.write("DELETE FROM blocks WHERE id = ?", block)
 
     def _pack(self) -> None:
-        """Compress the items that lie by themselves, block by block."""
+        """Compress the items that are not in a block yet, block by block."""
         loose = self.rows("SELECT id FROM items WHERE block IS NULL ORDER BY id")
         data, items = bytearray(), []
         for number, (item,) in enumerate(loose, start=1):

@@ -1,7 +1,7 @@
-"""The HTTP transport that records and replays. What it records it hands on exactly as a replay will.
+"""The HTTP transport that records and replays. While recording, it passes on exactly what a replay will.
 
-So an answer is read whole before the caller gets its first byte, without its secrets and with the headers that are
-kept; a failure is raised as it will be again.
+So an answer is read to its end before the caller gets the first byte, without secrets and with only the headers that
+are kept; a failure is raised as it will be in a replay.
 """
 
 import asyncio
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from aiq.cassettes.recorder import Recorder, Slot
 
 MOST_BYTES = 64 * 2**20
-"""Of one body for which nobody has stated a bound; a longer one is cut here."""
+"""The longest body if the request states no bound; a longer one is cut here."""
 
 _LATE = 0.05
-"""Seconds by which a timer may seem to end too early."""
+"""Seconds by which a timer may appear to end early."""
 
 
 class Keep:
-    """Keeps the end of an exchange, and returns it as it was kept: with fewer headers, and without secrets."""
+    """Stores how a request ended, and returns the exchange as stored: with fewer headers, and without secrets."""
 
     def __init__(self, recorder: "Recorder", cassette: Cassette, asked: Exchange) -> None:
         self._recorder, self._cassette, self._asked, self._place = recorder, cassette, asked, cassette.place()
@@ -73,7 +73,7 @@ class Keep:
 
 
 class CassetteTransport(AsyncBaseTransport):
-    """Answers from the cassette that `slot` gives, or through `inner`; where it gives none, through `inner` alone."""
+    """Answers from the cassette that `slot` gives, or through `inner`; if it gives none, only through `inner`."""
 
     def __init__(self, inner: AsyncBaseTransport, slot: "Callable[[], Slot | None]") -> None:
         self._inner = inner
@@ -104,7 +104,7 @@ class CassetteTransport(AsyncBaseTransport):
 
 
 class _Received(AsyncByteStream):
-    """An answer's body on its way: kept when it has come to its end, however that is."""
+    """The body of an answer being received; stored when it ends, however it ends."""
 
     def __init__(self, request: Request, response: Response, keep: Keep) -> None:
         self._request = request
@@ -142,12 +142,12 @@ class _Received(AsyncByteStream):
 
     async def aclose(self) -> None:
         if not self._kept:
-            self._end(b"", None)  # a redirect, a refused search: its body was of no use
+            self._end(b"", None)  # a redirect or a refused search, whose body nobody needed
         await self._response.aclose()
 
 
 class _Recorded(AsyncByteStream):
-    """The body of a recorded answer, and how it broke off."""
+    """The body of a recorded answer, and how it broke off, if it did."""
 
     def __init__(self, exchange: Exchange, slot: "Slot") -> None:
         self._exchange = exchange
@@ -169,11 +169,11 @@ def _bounds(request: Request) -> Bounds | None:
 
 
 def given_up(start: float, bounds: Bounds | None = None, in_time: float | None = None) -> str:
-    """The error of what is being cancelled now, begun at `start` (of the monotonic clock).
+    """The error of a request that is being cancelled now, begun at `start` (monotonic clock).
 
-    `bounds` and `in_time` (seconds from then on) are known to whoever asked: a replay need not wait for them.
+    `bounds` and `in_time` (seconds from the start) are limits that the caller set, for which a replay need not wait.
     """
-    with suppress(RuntimeError):  # a test's client may be asked outside of any session
+    with suppress(RuntimeError):  # a test's client may be used outside any session
         if current().time_is_up:
             return TIME_UP
     seconds = time.monotonic() - start
@@ -182,16 +182,16 @@ def given_up(start: float, bounds: Bounds | None = None, in_time: float | None =
 
 
 async def fail(exchange: Exchange, slot: "Slot") -> None:
-    """Raise what the exchange ended in, if it did not end well.
+    """Raise the error that the exchange ended in, if any.
 
-    What was given up for reasons of others (a timer of theirs, the failure of a call beside it) gets as much time for
-    them to do so again. The time of the sample is up when all else that was recorded of it has been asked for.
+    If others gave it up (by a timer of theirs, or because a parallel call failed), they get as much time to do so
+    again. If the sample's time was up, it is up again once all its other recorded exchanges have been requested.
     """
     name, _, seconds = (exchange.error or "").partition(": ")
     if name == GIVEN_UP and float(seconds):
         await asyncio.sleep(float(seconds) + 2 * _LATE)
     if name == TIME_UP and current().limits.sample_seconds is not None:
-        while not slot.used_up:  # noqa: ASYNC110  nobody is told when the last exchange is taken
+        while not slot.used_up:  # noqa: ASYNC110  taking the last exchange sets no event
             await asyncio.sleep(_LATE)
         await asyncio.sleep(_LATE)
         current().end_time()
@@ -201,14 +201,14 @@ async def fail(exchange: Exchange, slot: "Slot") -> None:
 
 
 def named(error: Exception) -> str:
-    """A failure as an exchange keeps it: what it was, and its message."""
+    """A failure as an exchange stores it: its kind and its message."""
     if isinstance(error, ToolError):
         return f"tool/{error.kind}: {error}"
     return f"{type(error).__name__}: {error if str(error) else failure_text(error)}"
 
 
 def failure(exchange: Exchange) -> Exception:
-    """The failure that an exchange kept; TimeoutError where whoever asked had not waited for the end."""
+    """The failure that an exchange stored; TimeoutError if the caller had not waited for the end."""
     name, _, message = (exchange.error or "").partition(": ")
     if name in (GIVEN_UP, TIME_UP):
         return TimeoutError("given up when it was recorded")

@@ -1,4 +1,4 @@
-"""Exchanges as files of vcrpy (format version 1) and back, by its own serializers; nothing of it is patched."""
+"""Exchanges to and from vcrpy files (format version 1), through vcrpy's own serializers, without patching it."""
 
 import hashlib
 import re
@@ -29,7 +29,7 @@ _SLUG_CHARS: Final = 60
 
 
 def file_name(cassette: str, form: Form) -> str:
-    """A name that any file system takes, another for each cassette also where case does not count."""
+    """A file name that any file system accepts, unique to the cassette even where case is ignored."""
     slug = re.sub(r"[^A-Za-z0-9_-]+", "-", cassette)
     if not _PLAIN.fullmatch(cassette) or len(slug) > _SLUG_CHARS:
         slug = f"{slug[:_SLUG_CHARS]}.{hashlib.sha256(cassette.encode()).hexdigest()[:12]}"
@@ -37,7 +37,7 @@ def file_name(cassette: str, form: Form) -> str:
 
 
 def exported(exchanges: Iterable[Exchange], form: Form) -> tuple[str, int, Counter[str]]:
-    """The text of a cassette of vcrpy, how many exchanges it holds, and how many it cannot hold, by what they are."""
+    """The text of a vcrpy cassette, the number of exchanges it holds, and by kind the number that it cannot hold."""
     held: list[Exchange] = []
     without: Counter[str] = Counter()
     for exchange in exchanges:
@@ -53,7 +53,7 @@ def exported(exchanges: Iterable[Exchange], form: Form) -> tuple[str, int, Count
 
 
 def _unheld(exchange: Exchange, form: Form) -> str | None:
-    """Why vcrpy has no place for it, if it has none."""
+    """Why vcrpy cannot hold the exchange; None if it can."""
     if exchange.method == TOOL:
         return "call of a tool"
     if exchange.status is None:
@@ -61,7 +61,7 @@ def _unheld(exchange: Exchange, form: Form) -> str | None:
     if exchange.error is not None:
         return "answer that broke off"
     if form == "json" and not (_is_text(exchange.request_body) and _is_text(exchange.response_body)):
-        return "body that is no text (YAML holds it)"
+        return "body that is not text (YAML can hold it)"
     return None
 
 
@@ -79,9 +79,9 @@ def _response(exchange: Exchange) -> dict[str, Any]:
 
 
 def imported(path: Path, redactor: Redactor) -> list[Exchange]:
-    """What a file of vcrpy holds, YAML or JSON, without its secrets and decoded. Raises UserError, one line.
+    """The exchanges of a vcrpy file, YAML or JSON, decoded and without secrets. Raises UserError, in one line.
 
-    Its loader makes no objects but texts, numbers, lists, maps and buffers (since vcrpy 8.2.1).
+    vcrpy's loader creates only texts, numbers, lists, maps and buffers (since 8.2.1).
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -94,11 +94,11 @@ def imported(path: Path, redactor: Redactor) -> list[Exchange]:
         reason = " ".join(str(error).split())
     except (LookupError, TypeError, AttributeError, RecursionError):
         reason = "its interactions are not of format version 1"
-    raise UserError(f"{path}: no cassette of vcrpy that can be read: {reason}; record it anew with vcrpy 8.2 or later")
+    raise UserError(f"{path}: not a readable vcrpy cassette: {reason}; record it again with vcrpy 8.2 or later")
 
 
 def _exchange(request: Any, response: dict[str, Any], redactor: Redactor) -> Exchange:
-    canonical_url(request.uri)  # raises ValueError for what is no address
+    canonical_url(request.uri)  # raises ValueError for an invalid address
     asked = Headers(request.headers)
     status, headers, body = _decoded(response)
     return Exchange(
@@ -114,7 +114,7 @@ def _exchange(request: Any, response: dict[str, Any], redactor: Redactor) -> Exc
 
 
 def _decoded(response: dict[str, Any]) -> tuple[int, Headers, bytes]:
-    """Status, headers and body of an answer; a body that was recorded decoded stays as it is.
+    """Status, headers and body of an answer; a body that was recorded decoded is left alone.
 
     Raises ValueError for a content encoding whose package is not installed.
     """
@@ -129,5 +129,5 @@ def _decoded(response: dict[str, Any]) -> tuple[int, Headers, bytes]:
 
 def _bytes(body: Any) -> bytes:
     if body is not None and not isinstance(body, bytes):
-        raise TypeError("a body is no text")
+        raise TypeError("a body is not text")
     return body or b""

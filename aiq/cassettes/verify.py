@@ -1,6 +1,6 @@
-"""What is wrong with a file of cassettes: changed later, damaged, cut off, with secrets, with what nothing refers to.
+"""Finds what is wrong with a cassette file: later changes, damage, cut-off recordings, secrets, unreferenced texts.
 
-Every exchange is read; a text that several of them have is searched for secrets once.
+Every exchange is read; a text that several exchanges share is searched for secrets only once.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ _EXCHANGES = (
 
 
 def findings(store: Store, redactor: Redactor) -> Iterator[str]:
-    """A line each, with the remedy."""
+    """The findings, one line each, with the remedy."""
     try:
         damage = list(_damage(store))
         yield from damage
@@ -33,8 +33,8 @@ def findings(store: Store, redactor: Redactor) -> Iterator[str]:
         yield from _in_exchanges(store, redactor)
         left = () if damage else store.rows("SELECT id FROM items")
         if count := len({item for (item,) in left} - (store.needed() if left else set())):
-            remedy = f"`aiq cassettes forget {store.path.parent}` deletes what nothing refers to"
-            yield f"{store.path}: {counted(count, 'text')} of no exchange; {remedy}"
+            remedy = f"`aiq cassettes forget {store.path.parent}` deletes what is not referred to"
+            yield f"{store.path}: {counted(count, 'text')} without an exchange; {remedy}"
     except UserError as error:
         yield str(error)
 
@@ -44,7 +44,7 @@ def _damage(store: Store) -> Iterator[str]:
     if problems != ["ok"]:
         yield f"{store.path}: is damaged ({' '.join(problems[0].split())}); {RECORD_ANEW}"
     if not store.intact:
-        yield f"{store.path}: what it holds was changed after it was closed; {RECORD_ANEW}"
+        yield f"{store.path}: its contents were changed after it was closed; {RECORD_ANEW}"
     rows = store.rows("SELECT id, hash FROM items ORDER BY block, id")
     changed = sum(_digest(store, item) != digest for item, digest in rows)
     if changed:
@@ -52,7 +52,7 @@ def _damage(store: Store) -> Iterator[str]:
 
 
 def _digest(store: Store, item: int) -> bytes | None:
-    """None of an item that cannot be read."""
+    """The digest of an item; None if it cannot be read."""
     try:
         return hashlib.sha256(store.item(item)).digest()[:16]
     except UserError:
@@ -60,7 +60,7 @@ def _digest(store: Store, item: int) -> bytes | None:
 
 
 def _in_exchanges(store: Store, redactor: Redactor) -> Iterator[str]:
-    """Exchanges that are not what was recorded, and secrets by cassette and place."""
+    """Exchanges that differ from what was recorded, and secrets by cassette and place."""
     changed: Counter[str] = Counter()
     secrets: Counter[tuple[str, str, str]] = Counter()
     found = lru_cache(maxsize=None)(redactor.found)
@@ -75,13 +75,13 @@ def _in_exchanges(store: Store, redactor: Redactor) -> Iterator[str]:
         yield f"{store.path}: {name}: {counted(count, 'exchange')} changed after being recorded; {RECORD_ANEW}"
     for (name, place, kind), count in secrets.items():
         what = f"a secret ({kind}) in the {place} of {counted(count, 'exchange')}"
-        yield f"{store.path}: {name}: {what}; revoke it, and record anew with cassette=record"
+        yield f"{store.path}: {name}: {what}; revoke it, and record again with cassette=record"
     for kind in found(json.dumps([store.about, *store.names()], ensure_ascii=False)):
         yield f"{store.path}: a secret ({kind}) in the run's settings or a name; revoke it, {RECORD_ANEW}"
 
 
 def _texts(exchange: Exchange) -> Iterator[tuple[str, str]]:
-    """Where it has which text."""
+    """The texts of an exchange, each after its place."""
     yield "URL", exchange.url
     yield "error", exchange.error or ""
     for side in ("request", "response"):
@@ -91,13 +91,13 @@ def _texts(exchange: Exchange) -> Iterator[tuple[str, str]]:
 
 
 def _strings(body: bytes) -> Iterator[str]:
-    """Every key and text of a JSON body, the whole of any other."""
+    """Every key and text of a JSON body; any other body as a whole."""
     try:
         text = body.decode()
     except UnicodeDecodeError:
         text = body.decode("latin-1")  # has a character for every byte
     try:
-        pairs = json.loads(text, object_pairs_hook=list) if text[:1] in ("{", "[") else text  # all of a repeated key
+        pairs = json.loads(text, object_pairs_hook=list) if text[:1] in ("{", "[") else text  # keeps repeated keys
     except (ValueError, RecursionError):
         pairs = text
     yield from _leaves(pairs)

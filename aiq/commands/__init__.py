@@ -1,4 +1,4 @@
-"""The commands of `aiq`, a file each, and here the options that several of them have."""
+"""The commands of `aiq`, one per file, and the options that several of them share."""
 
 from argparse import ArgumentParser
 from pathlib import Path
@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # `--help` needs none of it
 
 
 def add_overrides(parser: ArgumentParser, usage: str = "SETTING=VALUE ...") -> None:
-    """Settings as of `aiq run`; `usage`: what may be typed after the command."""
+    """Settings as for `aiq run`; `usage`: what may follow the command."""
     parser.usage = f"{parser.prog} {usage}"
     parser.add_argument("overrides", nargs="*", metavar="SETTING=VALUE", help="a setting, or GROUP=OPTION")
 
@@ -21,15 +21,15 @@ def add_run(parser: ArgumentParser) -> None:
 
 
 def add_results(parser: ArgumentParser, what: str = "runs") -> None:
-    parser.add_argument("--results", default="results", metavar="DIR", help=f"where {what} are looked for (results)")
+    parser.add_argument("--results", default="results", metavar="DIR", help=f"where to look for {what} (results)")
 
 
 def add_json(parser: ArgumentParser) -> None:
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure here")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to this file")
 
 
 def write_json(path: Path | None, found: "Record") -> None:
-    """Write all of it where a file is named. Raises UserError where that cannot be."""
+    """Write the record to the file, if one is named. Raises UserError if that fails."""
     from aiq.core.files import write_text
 
     if path is not None:
@@ -37,13 +37,13 @@ def write_json(path: Path | None, found: "Record") -> None:
 
 
 def add_effect(parser: ArgumentParser) -> None:
-    """What is worth finding; one that is no share is a UserError."""
-    what = "a difference worth finding, as a share of the metric's range, or else of the mean (0.02)"
+    """The smallest difference worth detecting."""
+    what = "the smallest difference worth detecting, as a share of the metric's range, else of the mean (0.02)"
     parser.add_argument("--effect", type=share, default=0.02, metavar="SHARE", help=what)
 
 
 def share(text: str) -> float:
-    """By this name argparse refuses what is no number."""
+    """A share as a number; its name appears in argparse's error. Raises UserError if it is out of range."""
     if not 0 < (number := float(text)) <= 1:
-        raise UserError(f"--effect {text}: a share of a metric's range is above 0 and at most 1, such as 0.02")
+        raise UserError(f"--effect {text}: a share must be above 0 and at most 1, such as 0.02")
     return number

@@ -1,13 +1,13 @@
 """Check a report's citations against the sources of its run: what is valid, what is removed, and where to look.
 
-REPORT is a report in Markdown (`-`: standard input), a run folder (every answered sample's report as the
+REPORT is a report in Markdown (`-`: standard input), a run folder (the report of every answered sample as the
 agent wrote it, against the sources that it retrieved), or a Deep Research Bench file of reports
 (.jsonl or .jsonl.gz with rows {"id", "prompt", "article"}; safety and structure only).
 SOURCES is a JSONL file (gzipped or not) with a row {"url" or "citation_key", "title", "text", "kind"} per
-source; kind is `retrieved` (the default), `mentioned` or `echoed`. For a file of reports a row says
-with "id" which report's source it is.
+source; kind is `retrieved` (the default), `mentioned` or `echoed`. For a file of reports, "id" in a row
+names the report that the source belongs to.
 
-Exit code 1: an entry is not valid, a number has no entry, or a URL in the text is unsafe.
+Exit code 1: an entry is invalid, a number has no entry, or a URL in the text is unsafe.
 """
 
 import json
@@ -27,23 +27,23 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("report", metavar="REPORT", help="a report, a run folder, or a file of reports")
-    parser.add_argument("--sources", type=Path, metavar="FILE", help="what was retrieved; without it, structure only")
+    parser.add_argument("--sources", type=Path, metavar="FILE", help="retrieved sources; without them, structure only")
     parser.add_argument("--sample", metavar="ID", help="only this sample of a run, or this row of a file of reports")
     parser.add_argument("--epoch", type=int, metavar="N", help="which repetition of a run's sample, with --sample (1)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the whole audit here")
-    parser.add_argument("--repaired", type=Path, metavar="FILE", help="write the verified report here")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="write the report here with its citations in colour")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the full audit to this file")
+    parser.add_argument("--repaired", type=Path, metavar="FILE", help="write the verified report to this file")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write the report with citations in colour here")
     parser.add_argument(
         "--pages",
         choices=("ignore", "window", "exact"),
-        help="how far pages of documents must agree (window; of a run: its own)",
+        help="how closely cited pages of documents must match (window; for a run, its own setting)",
     )
     parser.add_argument(
         "--accept",
         action="append",
         choices=("mentioned", "echoed"),
         default=[],
-        help="let sources of this kind verify too; may be repeated",
+        help="let sources of this kind count as well; may be repeated",
     )
 
 
@@ -52,7 +52,7 @@ def run(args: Namespace) -> int:
     cases = _cases(args)
     several = args.sample is None and cases[0].sample_id is not None
     if several and (args.repaired or args.html):
-        raise UserError(f"--repaired and --html are for one report; choose it from {args.report} with --sample ID")
+        raise UserError(f"--repaired and --html take one report; choose it from {args.report} with --sample ID")
     from aiq.citations.files import audited
     from aiq.core.files import write_text
     from aiq.site.audit_table import print_audit, print_audits
@@ -74,7 +74,7 @@ def run(args: Namespace) -> int:
 
 
 def _plain(audits: Sequence["AuditedReport"], *, several: bool) -> dict[str, Any]:
-    """One audit as plain data, or several under `reports` with the metrics of all together."""
+    """One audit as plain data, or several under `reports` with their overall metrics."""
     from aiq.citations.files import total
 
     rows = [audit.record.model_dump(mode="json") for audit in audits]
@@ -85,9 +85,9 @@ def _plain(audits: Sequence["AuditedReport"], *, several: bool) -> dict[str, Any
 
 
 def _cases(args: Namespace) -> list["AuditCase"]:
-    """The reports that REPORT means: all of a run or of a file of reports, there the one that --sample names, or one.
+    """The reports that REPORT means: a single report, or all (or the one of --sample) from a run or a file of reports.
 
-    Raises UserError for options that do not fit it.
+    Raises UserError for options that do not fit.
     """
     from aiq.citations.files import STDIN, AuditCase, read_report, read_sources
     from aiq.runs.folder import LATEST, find_run
@@ -95,10 +95,10 @@ def _cases(args: Namespace) -> list["AuditCase"]:
     path = find_run(LATEST).path if args.report == LATEST else Path(args.report)
     run = args.report != STDIN and path.is_dir()
     if args.epoch is not None and not (run and args.sample is not None):
-        raise UserError("--epoch chooses a repetition of one sample of a run: name a run folder, and --sample ID")
+        raise UserError("--epoch chooses a repetition of one sample of a run; name a run folder and --sample ID")
     for option in ("pages", "accept"):
         if getattr(args, option) and not run and args.sources is None:
-            raise UserError(f"--{option} says which sources verify, and there are none; name them with --sources FILE")
+            raise UserError(f"--{option} says which sources count, but there are none; name them with --sources FILE")
     if run:
         return _chosen(_of_run(path, args), args)
     several = path.name.endswith((".jsonl", ".jsonl.gz"))
@@ -113,7 +113,7 @@ def _cases(args: Namespace) -> list["AuditCase"]:
 
 
 def _of_file(path: Path, args: Namespace) -> list["AuditCase"]:
-    """Every report of a file. Raises UserError for a source that names no report, or one that is not there."""
+    """Every report of a file. Raises UserError for a source that names no report, or one that is not in the file."""
     from aiq.citations.files import AuditCase, read_reports, read_sources
 
     rows, settings = read_reports(path), _settings(args)
@@ -121,7 +121,7 @@ def _of_file(path: Path, args: Namespace) -> list["AuditCase"]:
         return [AuditCase(row.article, None, settings, row.id, title=row.prompt) for row in rows]
     given, ids = read_sources(args.sources, by_report=True), [row.id for row in rows]
     if None in given and args.sample is None:
-        raise UserError(f"--sources: a row without `id` is of one report; choose it from {path} with --sample ID")
+        raise UserError(f"--sources: a row without `id` fits only a single report; choose one from {path}: --sample ID")
     if unknown := [report for report in given if report not in (None, *ids)]:
         raise UserError(f"--sources: {path} has no report {unknown[0]}; it has {some(ids)}")
     of = {report: (*given.get(None, ()), *given.get(report, ())) for report in ids}
@@ -129,9 +129,9 @@ def _of_file(path: Path, args: Namespace) -> list["AuditCase"]:
 
 
 def _of_run(path: Path, args: Namespace) -> list["AuditCase"]:
-    """Every answered (sample, epoch) by sample and epoch, as its agent wrote it, with the settings of the run.
+    """The report of every answered (sample, epoch), in order, as the agent wrote it, with the settings of the run.
 
-    Raises UserError where there is none.
+    Raises UserError if there is none.
     """
     from aiq.citations.files import AuditCase
     from aiq.core.run_settings import CitationSettings
@@ -139,9 +139,9 @@ def _of_run(path: Path, args: Namespace) -> list["AuditCase"]:
     from aiq.runs.reader import read_samples
 
     if not (path / "manifest.json").is_file():
-        raise UserError(f"{path} is no run folder (it holds no manifest.json); name one, results/EXPERIMENT/RUN_ID")
+        raise UserError(f"{path} is not a run folder (it has no manifest.json); name one, results/EXPERIMENT/RUN_ID")
     if args.sources is not None:
-        raise UserError(f"{path} is a run, which has its own sources; leave --sources out")
+        raise UserError(f"{path} is a run, which has its own sources; leave out --sources")
     folder = RunFolder(path)
     settings = _settings(args, folder.read_manifest().section("citations", CitationSettings))
     cases = [
@@ -155,7 +155,7 @@ def _of_run(path: Path, args: Namespace) -> list["AuditCase"]:
 
 
 def _chosen(cases: list["AuditCase"], args: Namespace) -> list["AuditCase"]:
-    """The one that --sample names, or all."""
+    """The report that --sample and --epoch name, or all."""
     if args.sample is None:
         return cases
     of_sample = [case for case in cases if case.sample_id == args.sample]
@@ -180,11 +180,11 @@ def _settings(args: Namespace, given: "CitationSettings | None" = None) -> "Cita
 
 
 def _check_outputs(args: Namespace) -> None:
-    """Raises UserError where an output lies over another file of the command."""
-    taken = {realpath(args.report): "REPORT"}  # unlike Path.resolve it bears links that lead in a circle
+    """Raises UserError if an output would overwrite another file of the command."""
+    taken = {realpath(args.report): "REPORT"}  # unlike Path.resolve, it tolerates circular links
     for option in ("sources", "json", "repaired", "html"):
         path: Path | None = getattr(args, option)
         if str(path) == "-":
-            raise UserError(f"--{option} -: standard output has the table; name a file")
+            raise UserError(f"--{option} -: standard output is used for the table; name a file")
         if path is not None and (other := taken.setdefault(realpath(path), f"--{option}")) != f"--{option}":
             raise UserError(f"--{option} {path} is the same file as {other}; choose another name")

@@ -1,9 +1,9 @@
-"""Measure judges: by runs over damaged reports, or by your own labels.
+"""Measure judges by runs over damaged reports, or against your own labels.
 
-`aiq run experiment=judge_calibration`, then `aiq calibrate latest`: do the judges see what is wrong with a
-report, do they repeat themselves, do they fall for length or for instructions? The figures go to reliability.json
-in the (first) run's folder, where later runs find them. Further RUNs add repetitions, or other judges of
-the same reports. --labels compares with a file of rows {"sample_id", "metric", "label"}.
+`aiq run experiment=judge_calibration`, then `aiq calibrate latest`: do the judges notice what is wrong with a
+report, are they consistent, are they fooled by length or by instructions? The figures are written to
+reliability.json in the (first) run's folder, where later runs find them. Further RUNs add repetitions, or other
+judges of the same reports. --labels compares with a file of rows {"sample_id", "metric", "label"}.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -14,7 +14,7 @@ from aiq.commands import add_json, add_results, write_json
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("run", nargs="+", metavar="RUN", help="run folders, run ids, or `latest`")
-    parser.add_argument("--labels", type=Path, metavar="FILE", help="your labels of the runs' samples (.jsonl, .csv)")
+    parser.add_argument("--labels", type=Path, metavar="FILE", help="your labels for the runs' samples (.jsonl, .csv)")
     add_json(parser)
     add_results(parser)
 

@@ -1,6 +1,6 @@
-"""List, verify and forget recorded cassettes, and convert them to and from the files of vcrpy.
+"""List, verify and forget recorded cassettes, and convert them to and from vcrpy's files.
 
-DIR is the folder of a recording: `cassettes/EXPERIMENT`, or what `cassette.dir` named.
+DIR is the folder of a recording: `cassettes/EXPERIMENT`, or the one in `cassette.dir`.
 """
 
 import os
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="cassettes_command", metavar="list | verify | ...", required=True)
-    listing = commands.add_parser("list", help="the cassettes of a recording, and what it says of its run")
-    verify = commands.add_parser("verify", help="say what is wrong; exit code 1 if anything is")
-    forget = commands.add_parser("forget", help="delete the cassettes of samples, and what nothing refers to any more")
-    export = commands.add_parser("export", help="write HTTP exchanges as files of vcrpy, one a cassette")
-    importing = commands.add_parser("import", help="read files of vcrpy into the cassette of a sample")
+    listing = commands.add_parser("list", help="list the cassettes of a recording, and its run")
+    verify = commands.add_parser("verify", help="report what is wrong; exit code 1 if anything is")
+    forget = commands.add_parser("forget", help="delete the cassettes of samples, and what is no longer referred to")
+    export = commands.add_parser("export", help="write HTTP exchanges as vcrpy files, one per cassette")
+    importing = commands.add_parser("import", help="read vcrpy files into the cassette of a sample")
     verify.add_argument("dirs", nargs="+", type=Path, metavar="DIR", help="a recording, or a folder of recordings")
     listing.add_argument("dir", type=Path, metavar="DIR", help="a recording, or a folder of recordings")
     for command in (forget, export, importing):
         command.add_argument("dir", type=Path, metavar="DIR", help="the folder of the recording")
     forget.add_argument("samples", nargs="*", metavar="SAMPLE", help="a sample's id")
-    export.add_argument("out", type=Path, metavar="OUT", help="the folder to write below")
+    export.add_argument("out", type=Path, metavar="OUT", help="the folder to write to")
     export.add_argument("--json", action="store_true", help="JSON instead of YAML")
-    export.add_argument("--sample", metavar="ID", help="the cassettes of this sample only")
+    export.add_argument("--sample", metavar="ID", help="only the cassettes of this sample")
     importing.add_argument("files", nargs="+", type=Path, metavar="FILE", help="YAML or JSON")
-    importing.add_argument("--sample", required=True, metavar="ID", help="whose cassette it becomes")
+    importing.add_argument("--sample", required=True, metavar="ID", help="the sample whose cassette it becomes")
     importing.add_argument("--epoch", type=int, default=1, metavar="N", help="which repetition (1)")
-    importing.add_argument("--judge", action="store_true", help="what the judges asked, instead of the agent")
+    importing.add_argument("--judge", action="store_true", help="the judges' requests instead of the agent's")
 
 
 def run(args: Namespace) -> int:
@@ -56,7 +56,7 @@ def _files(folder: Path) -> "dict[Account, Path]":
 
 @contextmanager
 def _opened(folder: Path, *, writes: bool = False) -> "Iterator[dict[Account, Store]]":
-    """The files of a recording, opened. Raises UserError where there are none."""
+    """The files of a recording, opened. Raises UserError if there are none."""
     from aiq.cassettes.store import Store
 
     if not (files := _files(folder)):
@@ -70,7 +70,7 @@ def _absent(folder: Path) -> UserError:
 
 
 def _recordings(given: Path) -> list[Path]:
-    """The folders of recordings that are it or below it. Raises UserError where there are none."""
+    """The recordings in the given folder: itself or below it. Raises UserError if there are none."""
     found = {path.parent for path in given.glob("**/*.sqlite") if path in _files(path.parent).values()}
     if not found:
         raise _absent(given)
@@ -106,7 +106,7 @@ def _verify(args: Namespace) -> int:
 
 
 def _verified(folder: Path) -> tuple[int, int]:
-    """Print what is wrong with a recording; how many exchanges it has that can be read, and how many findings."""
+    """Print what is wrong with a recording; returns the number of readable exchanges and of findings."""
     from aiq.cassettes.store import Store
     from aiq.site.tables import show
 
@@ -119,14 +119,14 @@ def _verified(folder: Path) -> tuple[int, int]:
                 wrong.append(str(error))
         wrong += _wrong(stores)
         for store in stores.values():
-            with suppress(UserError):  # said already
+            with suppress(UserError):  # reported already
                 exchanges += store.rows("SELECT count(*) FROM exchanges")[0][0]
     show(*wrong)
     return exchanges, len(wrong)
 
 
 def _wrong(stores: "Mapping[Account, Store]") -> Iterator[str]:
-    """A line each. Prompts and samples are those of the recorded run as `conf/` composes it now."""
+    """The findings, one line each. The recorded run is composed from the present `conf/` to compare with."""
     from aiq.cassettes.redact import Redactor, secret_values
     from aiq.cassettes.verify import findings
     from aiq.experiment.outdated import outdated, recorded_plans
@@ -136,7 +136,7 @@ def _wrong(stores: "Mapping[Account, Store]") -> Iterator[str]:
         plans = recorded_plans({account: store.about for account, store in stores.items() if store.intact})
     except UserError as error:
         paths = ", ".join(str(store.path) for store in stores.values())
-        yield f"{paths}: its run cannot be composed again, so its prompts and samples are not compared: {error}"
+        yield f"{paths}: the run cannot be composed again, so its prompts and samples are not compared: {error}"
     config = {str(account): plan.settings.model_dump(mode="json") for account, plan in plans.items()}
     redactor = Redactor(secret_values(config, os.environ))
     for account, store in stores.items():
@@ -151,9 +151,7 @@ def _forget(args: Namespace) -> int:
         for store in stores.values():
             forgotten[str(store.path)] = _of_samples(store, args.samples)
         if absent := set(args.samples) - {_sample(name) for names in forgotten.values() for name in names}:
-            raise UserError(
-                f"{args.dir}: has no cassette of sample {', '.join(sorted(absent))}; see aiq cassettes list"
-            )
+            raise UserError(f"{args.dir} has no cassette of sample {', '.join(sorted(absent))}; see aiq cassettes list")
         for store in stores.values():
             store.forget(forgotten[str(store.path)])
     for path, names in forgotten.items():
@@ -166,7 +164,7 @@ def _sample(cassette: str) -> str:
 
 
 def _of_samples(store: "Store", samples: Collection[str]) -> list[str]:
-    """The cassettes of these samples; a cassette of none (`shared`) by its own name."""
+    """The cassettes of these samples; one that belongs to no sample (`shared`) goes by its own name."""
     return [name for name in store.names() if _sample(name) in samples]
 
 
@@ -187,7 +185,7 @@ def _export(args: Namespace) -> int:
                     raise UserError(f"{file}: cannot be written ({error.strerror}); name another OUT") from None
                 cassettes, exchanges, without = cassettes + 1, exchanges + held, without + left_out
     if not cassettes:
-        raise UserError(f"{args.dir}: has no cassette of sample {args.sample}; see aiq cassettes list {args.dir}")
+        raise UserError(f"{args.dir} has no cassette of sample {args.sample}; see aiq cassettes list {args.dir}")
     print(f"{counted(cassettes, 'cassette')} with {counted(exchanges, 'exchange')} written to {args.out}")
     for what, count in sorted(without.items()):
         print(f"left out, because vcrpy cannot hold it: {what}: {count:,}")
@@ -202,7 +200,7 @@ def _import(args: Namespace) -> int:
     from aiq.core.samples import SampleKey
 
     if not args.sample or args.epoch < 1:
-        raise UserError("--sample takes the id of a sample, and --epoch a number from 1 on")
+        raise UserError("--sample takes the id of a sample, and --epoch a number from 1")
     redactor = Redactor(secret_values({}, os.environ))
     exchanges = [exchange for file in args.files for exchange in imported(file, redactor)]
     name = cassette_name(SampleKey(args.sample, args.epoch))

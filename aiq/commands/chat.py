@@ -1,11 +1,11 @@
-"""Talk with an agent: it asks back, shows its plan, researches, and answers with checked citations.
+"""Talk to an agent: it asks back, shows its plan, researches, and answers with checked citations.
 
 aiq chat                                          AI-Q on the offline stack
 aiq chat llm=openai llm.model=MODEL search=tavily web=live
-aiq chat agent=ai_q_deep                          any agent, with the settings that `aiq run` has for it
-aiq chat checkpointer=sqlite --thread rivers      shows the conversation `rivers` and goes on where it stopped,
-                                                  also at a plan that waits or in research that broke off
-aiq chat checkpointer=sqlite --list               the conversations that are kept
+aiq chat agent=ai_q_deep                          any agent, with its settings as for `aiq run`
+aiq chat checkpointer=sqlite --thread rivers      shows the conversation `rivers` and continues where it stopped,
+                                                  even at a plan awaiting approval or in interrupted research
+aiq chat checkpointer=sqlite --list               the saved conversations
 
 Lines may come from a pipe. `exit`, Ctrl-D and Ctrl-C leave.
 """
@@ -35,25 +35,25 @@ from aiq.core.usage import UsageLedger
 from aiq.site.chat import LeftError, Terminal, show_progress, show_thread, show_threads
 
 _DEFAULTS = ("experiment=full_freshqa", "agent=ai_q_chat", "name=chat")
-"""Where no experiment is chosen: AI-Q on the closed world, at the world's time."""
+"""Used if no experiment is chosen: AI-Q on the closed world, at the world's time."""
 
 _OF_RUNS = (
     *("dataset", "epochs", "limit", "judge", "judge_reliability", "name", "output_dir"),
     *("runner", "cassette", "telemetry"),
 )
 _IDLE = {
-    **dict.fromkeys(_OF_RUNS, "a conversation is no run: it has no samples, judges or folder"),
-    "resume": "a conversation is gone on with by --thread NAME (and a checkpointer that keeps it)",
-    "thread": "a conversation is named by --thread NAME",
-    "user": "in `aiq chat` it is whoever types",
+    **dict.fromkeys(_OF_RUNS, "a conversation is not a run: it has no samples, judges or folder"),
+    "resume": "to continue a conversation use --thread NAME (and a checkpointer that keeps it)",
+    "thread": "to name a conversation use --thread NAME",
+    "user": "in `aiq chat` the user is whoever types",
 }
-"""Settings of a run that a conversation has no use for, and why."""
+"""Settings of a run that have no effect in a conversation, and why."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     add_overrides(parser, "[--thread NAME | --list] SETTING=VALUE ...")
     parser.add_argument("--thread", metavar="NAME", help="the conversation's name (default: a new one)")
-    parser.add_argument("--list", action="store_true", help="the conversations that the checkpointer keeps")
+    parser.add_argument("--list", action="store_true", help="list the conversations that the checkpointer keeps")
 
 
 def run(args: Namespace) -> int:
@@ -65,11 +65,11 @@ def run(args: Namespace) -> int:
         raise ConfigError("--thread: a conversation's name cannot be blank; leave it out for a new one")
     settings = settings_from(live_config(args.overrides, _DEFAULTS, _IDLE)[1])
     kept = settings.checkpointer.kind != "memory"
-    logging.getLogger("langgraph").setLevel(logging.ERROR)  # it warns of what other agents keep in a thread
+    logging.getLogger("langgraph").setLevel(logging.ERROR)  # it warns about what other agents keep in a thread
     if args.list:
         if not kept:
             raise ConfigError(
-                "--list: checkpointer=memory keeps nothing; add checkpointer=sqlite, or what you chat with"
+                "--list: checkpointer=memory keeps nothing; add checkpointer=sqlite, or the checkpointer you chat with"
             )
         asyncio.run(_list(settings))
         return 0
@@ -80,7 +80,7 @@ def run(args: Namespace) -> int:
         asyncio.run(_converse(settings, thread))
     except KeyboardInterrupt:
         code = EXIT_CODE
-    print(f"\nleft; go on with: {again}" if kept else "\nleft; nothing is kept (checkpointer=sqlite keeps it)")
+    print(f"\nleft; continue with: {again}" if kept else "\nleft; nothing is kept (checkpointer=sqlite would keep it)")
     return code
 
 
@@ -93,7 +93,7 @@ async def _list(settings: RunSettings) -> None:
 
 
 def _conversing(agent: Agent, blank: Question) -> Resumable:
-    """The agent, made to keep conversations where it does not do so by itself."""
+    """The agent, wrapped to keep conversations if it does not do so by itself."""
     from aiq.agents.toolkit.conversation import Remembered
 
     return agent if isinstance(agent, Resumable) and agent.threads else Remembered(agent.research, blank)
@@ -130,10 +130,10 @@ async def _converse(settings: RunSettings, thread: str) -> None:
 
 
 async def _talk(agent: Resumable, blank: Question, terminal: Terminal, sessions: Iterator[Session]) -> None:
-    """First what the thread waits for, then line by line until somebody leaves. Raises LeftError.
+    """Resume what the thread waits for, then converse line by line until the user leaves. Raises LeftError.
 
-    Each turn has a session of its own; what it found goes on with the thread. `blank`: a question without a text, with
-    the thread and the documents that all of them have in common.
+    Each turn has its own session; what it found stays with the thread. `blank`: a question without text, with the
+    thread and the documents that all questions share.
     """
     resume = partial(agent.resume, str(blank.thread_id))
     failed = await _turn(resume, next(sessions))
@@ -146,9 +146,9 @@ async def _talk(agent: Resumable, blank: Question, terminal: Terminal, sessions:
 
 
 async def _turn(work: Callable[[Session], Awaitable[Report | None]], session: Session, nothing: str = "") -> bool:
-    """Let the agent work and show what came of it; whether an error ended the turn. It never ends the conversation.
+    """Let the agent work and show the result; whether an error ended the turn, which never ends the conversation.
 
-    `nothing` is said where there was nothing to go on with.
+    `nothing`: the message if there was nothing to resume.
     """
     from aiq.experiment.attempt import boundary_error, settled
 
@@ -162,10 +162,10 @@ async def _turn(work: Callable[[Session], Awaitable[Report | None]], session: Se
         if isinstance(error, UserError) or not isinstance(error, AiqError):
             raise error from None
         say(f"aiq: {error}")
-        print("  · Enter goes on where it broke off", file=sys.stderr, flush=True)
+        print("  · press Enter to continue where it broke off", file=sys.stderr, flush=True)
         return True
     if cut:
-        print(f"aiq: the answer is not whole: {cut}", file=sys.stderr, flush=True)
+        print(f"aiq: the answer is incomplete: {cut}", file=sys.stderr, flush=True)
     if report is not None:
         print(f"\n{printable(report.text)}\n\n{_summary(report, session, time.monotonic() - start)}\n", flush=True)
     elif nothing:

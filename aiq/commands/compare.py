@@ -3,9 +3,9 @@
 aiq compare RUN_A RUN_B
 aiq compare RUN_A RUN_B RUN_C --metric fresheval.relaxed
 
-Each further run is compared with the first. A run is a folder, a run id below results/, `latest`, or a
-baseline (`aiq gate`). Runs that differ in dataset, samples, judge or judge prompt are refused: --force compares what
-they share. --judges compares the judges of two runs that hold the same reports (`aiq rescore`).
+Every other run is compared with the first. A run is a folder, a run id below results/, `latest`, or a
+baseline (`aiq gate`). Runs that differ in dataset, samples, judge or judge prompt are refused; --force compares what
+they share. --judges compares the judges of two runs that have the same reports (`aiq rescore`).
 """
 
 from argparse import ArgumentParser, Namespace
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, run ids, or `latest`; the first one is A")
     parser.add_argument(
-        "--metric", action="append", default=[], metavar="NAME", help="only this, and by slice; may be repeated"
+        "--metric", action="append", default=[], metavar="NAME", help="only this metric, also by slice; may be repeated"
     )
     add_effect(parser)
-    parser.add_argument("--judges", action="store_true", help="compare the judges of the same reports")
-    parser.add_argument("--force", action="store_true", help="compare what runs share that differ in more")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables here, with links to samples")
+    parser.add_argument("--judges", action="store_true", help="compare judges on the same reports")
+    parser.add_argument("--force", action="store_true", help="compare what runs share even if they differ otherwise")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables, with links to samples")
     add_json(parser)
     add_results(parser)
 

@@ -1,9 +1,9 @@
-"""Correct a run's means by a few human labels: what would people say, and how sure is that?
+"""Correct a run's means with a few human labels: what would people say, and how certain is that?
 
 aiq correct latest --labels labels.csv
 
-FILE has rows {"sample_id", "label", "metric"} (.jsonl, .csv), as for `aiq calibrate`: label samples of the run that
-were drawn at random. With labels of other runs name these: --labelled OTHER; the same judge must have scored both.
+FILE has rows {"sample_id", "label", "metric"} (.jsonl, .csv), as for `aiq calibrate`: label randomly drawn samples of
+the run. For labels of other runs, name these with --labelled OTHER; the same judge must have scored both.
 """
 
 from argparse import ArgumentParser, Namespace

@@ -1,9 +1,9 @@
-"""Try what a run needs: key, model, tools, JSON, usage, search, output folder; and say which settings to type.
+"""Try what a run needs (key, model, tools, JSON, usage, search, output folder), and say which settings to use.
 
 aiq doctor                                        the offline stack
-aiq doctor llm=ollama llm.model=MODEL             settings as for `aiq run`; a few cheap calls
+aiq doctor llm=ollama llm.model=MODEL             settings as for `aiq run`; makes a few cheap calls
 
-Exit code 0: a run with these settings can work; 1: it cannot, for what the table says.
+Exit code 0: a run with these settings can work; 1: it cannot, for the reasons in the table.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # `--help` needs none of it
     from aiq.experiment.doctor import Finding
 
 _WIDTH = 80
-_CHECK_WIDTH = 14  # of the longest name of a check
+_CHECK_WIDTH = 14  # of the longest check name
 _STYLES = {"ok": "green", "note": "yellow", "fails": "bold red"}
 
 
@@ -33,12 +33,12 @@ def run(args: Namespace) -> int:
     works = all(finding.level != "fails" for finding in findings)
     print("\nA run with these settings can work." if works else "\nA run with these settings cannot work.")
     if typed:
-        print("Settings to type:\n" + "\n".join(f"  {setting}" for setting in typed))
+        print("Settings to use:\n" + "\n".join(f"  {setting}" for setting in typed))
     return 0 if works else 1
 
 
 async def _examined(settings: "RunSettings") -> "list[Finding]":
-    """All findings, each shown as it comes, also where no terminal is."""
+    """All findings, each shown as it comes, even without a terminal."""
     from rich.table import Table
     from rich.text import Text
 

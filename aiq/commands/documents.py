@@ -1,4 +1,4 @@
-"""Add your documents (PDF, Markdown, text) to a collection that agents can search, and list what is there.
+"""Add your documents (PDF, Markdown, text) to a collection that agents can search, and list them.
 
 `aiq documents add report.pdf notes/ --collection mine` reads new and changed files only;
 `aiq run ... knowledge.collection=mine` lets the agents search them.
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="documents_command", metavar="add | list", required=True)
     add = commands.add_parser("add", help="read files into a collection")
-    add.add_argument("files", nargs="+", metavar="FILE", help="PDF, Markdown or text files, or folders that hold some")
+    add.add_argument("files", nargs="+", metavar="FILE", help="PDF, Markdown or text files, or folders of these")
     add.add_argument(
-        "--summarizer", choices=("rules", "model"), help="who writes the summaries (default: the config's)"
+        "--summarizer", choices=("rules", "model"), help="what writes the summaries (default: knowledge.summarizer)"
     )
     listing = commands.add_parser("list", help="list collections, or the documents of one")
     for command in (add, listing):
@@ -64,7 +64,7 @@ def _add(args: Namespace, settings: "RunSettings") -> int:
 
 
 def _not_found(collection: "Collection", added: Mapping[str, bool], files: Sequence[str]) -> Iterator[str]:
-    """What no search will find: pages without text of the documents that were read, and files of other kinds."""
+    """Notes on what no search will find: pages without text in newly read documents, and files of other kinds."""
     from aiq.tools.knowledge.reading import SUFFIXES
     from aiq.tools.knowledge.store import left_out
 
@@ -80,7 +80,7 @@ def _not_found(collection: "Collection", added: Mapping[str, bool], files: Seque
 
 
 async def _summarise(collection: "Collection", settings: "RunSettings") -> str:
-    """Summaries by the model; what they cost in calls and tokens."""
+    """Let the model write summaries; returns what they cost in calls and tokens."""
     from aiq.core.samples import SampleKey
     from aiq.experiment.resources import open_resources
     from aiq.site.tables import dollars
@@ -94,7 +94,7 @@ async def _summarise(collection: "Collection", settings: "RunSettings") -> str:
         except UserError:
             raise
         except AiqError as error:
-            raise UserError(f"the model gave no summary: {error}; what was summarised is kept, run it again") from None
+            raise UserError(f"the model gave no summary: {error}; finished summaries are kept, run it again") from None
     spent = session.usage.total()
     cost = f"{counted(spent.calls, 'call')}, {spent.total_tokens} tokens, {dollars(spent)}"
     return f"{len(done)} summarised by {settings.llm.model} ({cost})"

@@ -1,14 +1,14 @@
-"""Write finished runs for other tools: tables, Inspect AI, MLflow, Weights & Biases, Deep Research Bench's own.
+"""Write finished runs for other tools: tables, Inspect AI, MLflow, Weights & Biases, Deep Research Bench.
 
 aiq export RUN [RUN ...] --format markdown           metrics with intervals and n, and what they cost; also latex
-aiq export RUN [RUN ...] --format csv --to DIR       runs, metrics, samples and scores, a file each; also parquet
+aiq export RUN [RUN ...] --format csv --to DIR       a file each for runs, metrics, samples, scores; also parquet
 aiq export RUN --format inspect                      a log for `inspect view` (the extra inspect)
-aiq export RUN --format mlflow                       by their own clients, on this machine alone (the extras
-aiq export RUN --format wandb                        mlflow and wandb)
-aiq export RUN --format drb --to DIR                 raw_data, and what the judges race and fact scored of it
+aiq export RUN --format mlflow                       through their own clients, only on this machine (the
+aiq export RUN --format wandb                        extras mlflow and wandb)
+aiq export RUN --format drb --to DIR                 raw_data, and the scores of the judges race and fact
 
 RUN is a run (a folder, an id, `latest`, an experiment's name for its latest run), a sweep for its points, a folder of
-runs, or a pattern of such. `aiq export drb RUN --out DIR` is the last line as earlier versions wrote it.
+runs, or a pattern of these. `aiq export drb RUN --out DIR`, from earlier versions, is the same as the last line.
 """
 
 import shlex
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from aiq.runs.frames import RunFrames
 
 _PLACES = {"csv": "export", "parquet": "export", "inspect": "logs", "mlflow": "mlruns", "wandb": "."}
-"""Where each format is written without --to: where the tool itself looks, where it has such a place."""
+"""Where each format is written without --to: where the tool itself looks, if it has such a place."""
 _FORMATS = ("markdown", "latex", *_PLACES, "drb")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="runs, sweeps, folders of runs, or patterns of such")
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="runs, sweeps, folders of runs, or patterns of these")
     parser.add_argument("--format", choices=_FORMATS, help="what to write (markdown)")
     parser.add_argument(
         "--to",
         "--out",
         type=Path,
         metavar="PATH",
-        help="the folder to write below (export/, logs/, mlruns/, ./wandb/), or the file (standard output)",
+        help="the folder to write to (export/, logs/, mlruns/, ./wandb/), or the file (standard output)",
     )
     parser.add_argument("--name", metavar="MODEL", help="drb: the name of the files (the run's experiment)")
     parser.add_argument("--epoch", type=int, metavar="N", help="drb: which repetition (1)")
@@ -51,13 +51,13 @@ def run(args: Namespace) -> int:
         args.format, args.runs = "drb", args.runs[1:]
     kind = args.format or "markdown"
     if kind != "drb" and (args.name, args.epoch) != (None, None):
-        raise UserError("--name and --epoch are of --format drb alone; the others hold every epoch, by the run's name")
+        raise UserError("--name and --epoch are only for --format drb; other formats have every epoch, by run name")
     frames = load_runs(*args.runs, results=args.results)
     if kind in ("markdown", "latex"):
         _text(frames, kind, args.to)
         return 0
     if kind == "drb" and (args.to is None or len(frames.folders) != 1):
-        raise UserError("--format drb takes one RUN, and --to DIR, the folder to write below")
+        raise UserError("--format drb takes one RUN, and --to DIR, the folder to write to")
     out = args.to or Path(_PLACES[kind])
     try:
         lines = list(_drb(frames, out, args) if kind == "drb" else _files(frames, kind, out))
@@ -80,7 +80,7 @@ def _text(frames: "RunFrames", kind: Any, path: Path | None) -> None:
 
 
 def _files(frames: "RunFrames", kind: Any, out: Path) -> Iterator[str]:
-    """Write the files of a format; the lines that say where they are, and what opens them."""
+    """Write the files of a format; yields lines that say where they are, and what opens them."""
     if kind in ("csv", "parquet"):
         from aiq.analysis.export_tables import write_tables
 
@@ -107,9 +107,9 @@ def _drb(frames: "RunFrames", out: Path, args: Namespace) -> Iterator[str]:
 
     name = frames.manifests[0].experiment if args.name is None else args.name
     if not name or "/" in name or name.startswith("."):
-        raise UserError(f"--name {name}: it becomes a file's name, which has no slash and no leading dot")
+        raise UserError(f"--name {name}: a file is named after it, so it must have no slash and no leading dot")
     files, lacking = export(frames.folders[0], out, name, epoch=1 if args.epoch is None else args.epoch)
     yield from map(str, files)
     if lacking:
         names = ", ".join(row.sample_id for row in lacking)
-        yield f"{counted(len(lacking), 'sample')} without a report, in no file: {names}"
+        yield f"{counted(len(lacking), 'sample')} without a report, not written: {names}"

@@ -1,11 +1,11 @@
-"""Hold a run against a committed baseline: exit code 1 where it got worse, with what did and in which samples.
+"""Check a run against a committed baseline: exit code 1 if it got worse, naming metrics and samples.
 
-aiq gate RUN --baseline FILE.json --update     (write the baseline of a run)
+aiq gate RUN --baseline FILE.json --update     (write a baseline from a run)
 aiq gate RUN --baseline FILE.json
 aiq gate RUN --baseline FILE.json gate.margins.fresheval.relaxed=0.05 gate.limits.rise=1.2
 
-RUN is a run folder, a run id below results/, an experiment (its latest run) or `latest`. Margins and limits are
-those of conf/gate/EXPERIMENT.yaml, or of what gate=NAME names, or the shipped ones. Exit codes: 0 passed, 1 failed,
+RUN is a run folder, a run id below results/, an experiment (its latest run) or `latest`. Margins and limits come
+from gate=NAME, else from conf/gate/EXPERIMENT.yaml, else from the shipped default. Exit codes: 0 passed, 1 failed,
 2 misuse.
 """
 
@@ -28,9 +28,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         "overrides", nargs="*", metavar="SETTING=VALUE", help="gate=NAME, gate.margins.METRIC=0.05, ..."
     )
     parser.add_argument("--baseline", required=True, type=Path, metavar="FILE", help="the baseline, a JSON file")
-    parser.add_argument("--update", action="store_true", help="write the baseline anew from RUN; say what changes")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="append the report here, as for a job's page")
-    parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit's XML here")
+    parser.add_argument("--update", action="store_true", help="rewrite the baseline from RUN, and say what changes")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="append the report, as for a CI job's page")
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML to this file")
     add_json(parser)
     add_results(parser)
 
@@ -63,12 +63,12 @@ def run(args: Namespace) -> int:
     if args.junit is not None:
         write_text(args.junit, junit(result))
     if args.markdown is not None:
-        write_text(args.markdown, f"{comparison_markdown(parts)}\n", append=True)  # a job's page
+        write_text(args.markdown, f"{comparison_markdown(parts)}\n", append=True)  # a CI job's page
     return _update(found, baseline) if args.update else 0 if result.passed else 1
 
 
 def _update(found: "Recorded", baseline: "BaselineFile") -> int:
-    """Write the baseline; print what changes in it."""
+    """Write the baseline, and print what changes in it."""
     from aiq.analysis.baselines import Baseline, BaselineFile
     from aiq.core.text import counted
     from aiq.site.tables import show
@@ -77,9 +77,9 @@ def _update(found: "Recorded", baseline: "BaselineFile") -> int:
     there = baseline.path.exists()
     changes = list(baseline.content.changes(new)) if there else []
     new.write(baseline.path)
-    print(f"{baseline.path}: {'as it was' if there and not changes else 'written'}")
+    print(f"{baseline.path}: {'unchanged' if there and not changes else 'written'}")
     if failed := sum(one.row().failed for one in new.attempts):
-        print(f"{counted(failed, 'attempt')} of {len(new.attempts)} failed, and the baseline holds them so")
+        print(f"{counted(failed, 'attempt')} of {len(new.attempts)} failed, and are in the baseline as failed")
     show(*(f"  {line}" for line in changes[:_MOST_CHANGES]))
     if len(changes) > _MOST_CHANGES:
         print(f"  and {len(changes) - _MOST_CHANGES:,} more")

@@ -1,7 +1,7 @@
 """Draw an agent's LangGraph graphs as Mermaid, from the code.
 
 aiq graphs --out docs/reference/graphs.md      AI-Q; without --out the page is printed
-aiq graphs agent=mine                any agent that offers its graphs
+aiq graphs agent=mine                          any agent that exposes its graphs
 
 No model is asked, and nothing is fetched.
 """
@@ -26,7 +26,7 @@ compares. Dotted edges are conditional.
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.usage = f"{parser.prog} [--out FILE] [agent=NAME] [agent.SETTING=VALUE ...]"
-    parser.add_argument("overrides", nargs="*", metavar="agent=NAME", help="the agent, and settings of it")
+    parser.add_argument("overrides", nargs="*", metavar="agent=NAME", help="the agent and its settings")
     parser.add_argument("--out", type=Path, metavar="FILE", help="the Markdown file to write, instead of printing")
 
 
@@ -42,7 +42,7 @@ def run(args: Namespace) -> int:
 
 
 async def _page(overrides: Sequence[str]) -> str:
-    """The graphs of the agent as one Markdown page."""
+    """The agent's graphs as one Markdown page."""
     from aiq.agents.base import Drawable
     from aiq.experiment.compose import compose, settings_from
     from aiq.llm.models import RunModels

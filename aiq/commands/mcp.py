@@ -2,10 +2,10 @@
 
 aiq mcp events                                 (the closed world's events, over stdio)
 aiq mcp events --events my.jsonl --http 8810   (your own, at http://127.0.0.1:8810/mcp)
-aiq mcp events --events my.jsonl --db my.db    (kept in a file; only what is new is added)
+aiq mcp events --events my.jsonl --db my.db    (kept in a file; only new events are added)
 aiq mcp events --opensearch https://search.example events.opensearch.index=talks events=mine
 
-events=NAME takes conf/events/NAME.yaml, where the collection's fields are.
+events=NAME uses conf/events/NAME.yaml, which describes the collection's fields.
 """
 
 from argparse import ArgumentParser, Namespace

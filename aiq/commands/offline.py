@@ -1,7 +1,7 @@
 """Serve the offline stack for other clients.
 
 `aiq offline` answers OpenAI chat completions, a Tavily-shaped search and web pages on this machine,
-without key and network, until Ctrl-C.
+without a key or a network, until Ctrl-C.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ GREETING = """The offline stack answers at http://{host}:{port} (Ctrl-C ends it)
   model   http://{host}:{port}/v1      any OpenAI client: OpenAI(base_url="http://{host}:{port}/v1", api_key="{key}")
                                        (chat completions, responses, embeddings)
   search  http://{host}:{port}/search  Tavily's request and answer; so does /extract
-  pages   any host of the world, named in the Host header
+  pages   any host of the closed world, named in the Host header
   counts  http://{host}:{port}/stats
 
   curl http://{host}:{port}/v1/chat/completions -H 'authorization: Bearer {key}' \\
@@ -26,8 +26,8 @@ GREETING = """The offline stack answers at http://{host}:{port} (Ctrl-C ends it)
 
 def add_arguments(parser: ArgumentParser) -> None:
     add_options(parser, port=8808)
-    parser.add_argument("--world", metavar="PATH", help="pages.jsonl or its folder (default: what comes with aiq)")
-    parser.add_argument("--pages", metavar="FILE", action="append", default=[], help="further pages, as offline.pages")
+    parser.add_argument("--world", metavar="PATH", help="pages.jsonl or its folder (default: the shipped one)")
+    parser.add_argument("--pages", metavar="FILE", action="append", default=[], help="more pages, as offline.pages")
 
 
 def run(args: Namespace) -> int:

@@ -1,10 +1,10 @@
-"""Plan a comparison: what difference can runs like this one tell, and how many samples or epochs does another take?
+"""Plan a comparison: what difference can runs like this detect, and how many samples or epochs does another take?
 
 aiq power RUN --effect 0.02
 aiq power RUN_A RUN_B
 
-One run gives bounds, for runs of which nothing is known but that they are like it; two runs say how much samples change
-between them. A run is a folder, a run id below results/, or `latest`; epochs=2 or more tell chance from difficulty.
+One run gives bounds, assuming only that other runs are like it; two runs show how much samples change between them.
+A run is a folder, a run id below results/, or `latest`; two or more epochs separate chance from difficulty.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -16,7 +16,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_run(parser)
     parser.add_argument("other", nargs="?", metavar="OTHER", help="a second run on the same samples")
     parser.add_argument(
-        "--metric", action="append", default=[], metavar="NAME", help="plan to compare this alone; may be repeated"
+        "--metric", action="append", default=[], metavar="NAME", help="only this metric; may be repeated"
     )
     add_effect(parser)
     add_json(parser)

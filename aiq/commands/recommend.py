@@ -1,11 +1,11 @@
-"""Which point of a sweep to take: the cheapest that is as good as the best, and how sure that is.
+"""Recommend a point of a sweep: the cheapest that is as good as the best, and how certain that is.
 
 aiq recommend latest
 aiq recommend SWEEP --metric fresheval.relaxed --spend calls
 aiq recommend SWEEP --write conf/experiment/tuned.yaml     then: aiq run experiment=tuned
 
-SWEEP is a sweep's folder, its id, its experiment (the latest sweep of it), or `latest`. As good means within one
-standard error of the best point, sample by sample.
+SWEEP is a sweep's folder, its id, its experiment (its latest sweep), or `latest`. "As good" means within one
+standard error of the best point, paired by sample.
 """
 
 import re
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("sweep", metavar="SWEEP", help="a sweep's folder, its id, its experiment, or `latest`")
-    parser.add_argument("--metric", metavar="NAME", help="what is to be good (the sweep's own)")
-    parser.add_argument("--spend", choices=get_args(SpendName), help="what is to be low (the sweep's own)")
-    parser.add_argument("--write", type=Path, metavar="FILE.yaml", help="write it here, as an experiment's config")
+    parser.add_argument("--metric", metavar="NAME", help="the metric to be good at (the sweep's own)")
+    parser.add_argument("--spend", choices=get_args(SpendName), help="the spend to keep low (the sweep's own)")
+    parser.add_argument("--write", type=Path, metavar="FILE.yaml", help="write the point as an experiment's config")
     add_results(parser, "sweeps")
 
 
@@ -50,15 +50,15 @@ def run(args: Namespace) -> int:
 
 
 def _check_free(path: Path) -> None:
-    """Raises UserError for a file that is there, and for the name of an experiment, which the file may inherit from."""
+    """Raises UserError for an existing file, or the name of an experiment, from which the file may have to inherit."""
     from aiq.experiment.choices import options
 
     if not re.fullmatch(r"[\w.-]+\.yaml", path.name):
         raise UserError(f"--write {path}: name a file NAME.yaml; NAME is the experiment's")
     if path.exists():
-        raise UserError(f"--write {path}: it exists already; take another name, or delete it first")
+        raise UserError(f"--write {path}: already exists; choose another name, or delete it first")
     if path.stem in options("experiment"):
-        raise UserError(f"--write {path}: there is an experiment {path.stem} already; take another name")
+        raise UserError(f"--write {path}: there already is an experiment {path.stem}; choose another name")
 
 
 def _write(path: Path, found: "Sweep", number: int) -> None:
@@ -69,6 +69,6 @@ def _write(path: Path, found: "Sweep", number: int) -> None:
     write_text(path, as_experiment(found, point, path.stem))
     here = path.resolve().parent == (Path("conf") / "experiment").resolve()
     print(
-        f"written to {path}; {'use it' if here else 'in a folder conf/experiment it is used'}: "
+        f"written to {path}; {'use it' if here else 'move it to a folder conf/experiment and use it'}: "
         f"aiq run experiment={path.stem}"
     )

@@ -1,9 +1,9 @@
-"""Score the reports of a run again, with other judges or changed ones; no agent is asked.
+"""Score the reports of a run again, with other or changed judges; the agent does not run.
 
 aiq rescore latest judge=[race]
 aiq rescore RUN judge.race.votes=3 llm.roles.judge.model=MODEL
 
-The scores go into a run folder of their own; the old one stays as it is. Judges that have
+The scores go into a new run folder; the old one is not changed. Judges that have
 not changed keep their scores. RUN is a run folder, a run id, or `latest`.
 """
 

@@ -1,8 +1,8 @@
-"""Run an experiment, or a sweep of them with -m.
+"""Run an experiment, or with -m a sweep.
 
 aiq run experiment=shallow_freshqa limit=10
 aiq run -m experiment=shallow_freshqa agent.shallow.max_tool_iterations=1,3,5
-aiq run experiment=shallow_freshqa limits.sample_model_calls=20 --dry-run   what it costs, at most and likely
+aiq run experiment=shallow_freshqa limits.sample_model_calls=20 --dry-run   the highest and the likely cost
 aiq run resume=results/shallow_freshqa/RUN_ID
 """
 
@@ -26,7 +26,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("-m", "--multirun", action="store_true", help="sweep over settings with several values")
     stop = parser.add_mutually_exclusive_group()
     stop.add_argument("--cfg", action="store_true", help="print the resolved config and stop")
-    stop.add_argument("--dry-run", action="store_true", help="print what it would cost, at most and likely, and stop")
+    stop.add_argument("--dry-run", action="store_true", help="print the highest and the likely cost, and stop")
     parser.add_argument("--like", metavar="RUN", help="with --dry-run: the earlier run to estimate from")
 
 
@@ -35,7 +35,7 @@ def run(args: Namespace) -> int:
     if resumed and (args.cfg or args.dry_run):
         raise UserError(RESUMED_ALONE)
     if args.like and not args.dry_run:
-        raise UserError("--like RUN is what --dry-run estimates from; add --dry-run, or drop it")
+        raise UserError("--like RUN is only for --dry-run, which estimates from it; add --dry-run, or drop --like")
     if args.dry_run:
         return _dry_run(others, args.like, sweep=args.multirun)
     if resumed:
@@ -59,7 +59,7 @@ def _dry_run(overrides: Sequence[str], like: str | None, *, sweep: bool) -> int:
     grid = split(overrides)
     refuse_unused(grid, overrides)
     if grid.settings.strategy == "rescore":
-        raise UserError("--dry-run is of runs, and sweep.strategy=rescore decides again what they recorded; drop one")
+        raise UserError("--dry-run is for new runs, but sweep.strategy=rescore uses recorded ones; drop one of the two")
     plans = {
         ", ".join(f"{name}={value}" for name, value in point.axes.items()): plan_of(
             point.overrides, swept=True, dry=True

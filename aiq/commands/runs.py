@@ -1,9 +1,9 @@
-"""List runs and sweeps below results/, newest first: what was run, what came out, at what cost.
+"""List runs and sweeps below results/, newest first: what was run, with what result, at what cost.
 
 aiq runs                            all of them
-aiq runs shallow finished           those with each of these words in one of their columns
+aiq runs shallow finished           those that have each of these words in some column
 
-A sweep has the score of its recommended point; --points lists its points too, which are runs like any other.
+A sweep shows the score of its recommended point; --points also lists its points, which are ordinary runs.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -13,7 +13,7 @@ from aiq.commands import add_results
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("words", nargs="*", metavar="WORD", help="part of an id, experiment, agent, model, status, ...")
-    parser.add_argument("--points", action="store_true", help="list the points of sweeps too")
+    parser.add_argument("--points", action="store_true", help="also list the points of sweeps")
     parser.add_argument("--json", action="store_true", help="print a JSON list instead of a table")
     add_results(parser)
 
@@ -32,5 +32,5 @@ def run(args: Namespace) -> int:
     elif found or not args.words:
         show(runs_sheet(found))
     else:
-        raise UserError(f"no run in {args.results}/ has these words in its columns: {', '.join(args.words)}")
+        raise UserError(f"no run in {args.results}/ has all these words in its columns: {', '.join(args.words)}")
     return 0

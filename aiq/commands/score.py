@@ -1,7 +1,7 @@
 """Aggregate official result files of Deep Research Bench, without any model.
 
 `aiq score race FILE` takes a raw_results.jsonl, `aiq score fact FILE` a validated.jsonl; either may be
-gzipped. Printed are the official figures as the official tools write them, and ours beside them, with
+gzipped. Prints the official figures as the official tools write them, and beside them ours, with
 95 % intervals and what the official figures leave out.
 """
 

@@ -2,11 +2,11 @@
 
 aiq serve agent=shannon                            on the offline stack, at http://127.0.0.1:8080, for this machine
 aiq serve agent=ai_q_chat serve.agents=[shannon]   several agents; a task names one, or gets the first
-aiq serve --add-key team                           make a key, shown once; with keys every request needs one
+aiq serve --add-key team                           make a key, shown once; once there are keys, requests need one
 aiq serve agent=shannon llm=openai llm.model=MODEL search=tavily web=live serve.host=0.0.0.0 checkpointer=sqlite
 
-Tasks are attempts of a run in results/serve/, one for each start; they outlive a restart. Settings are those of
-`aiq run`, and those of serve (docs/serving.md). Ctrl-C ends it.
+Tasks are attempts of a run in results/serve/, a new run for each start; they survive restarts. Settings are those of
+`aiq run` and those of serve (docs/serving.md). Ctrl-C ends it.
 """
 
 import asyncio
@@ -22,9 +22,9 @@ from aiq.core.errors import ConfigError, UserError
 
 def add_arguments(parser: ArgumentParser) -> None:
     add_overrides(parser, "[--add-key NAME [--usd N] | --remove-key NAME | --keys] SETTING=VALUE ...")
-    parser.add_argument("--add-key", metavar="NAME", help="make a key of this name, show it once, and stop")
+    parser.add_argument("--add-key", metavar="NAME", help="make a key with this name, show it once, and stop")
     parser.add_argument("--usd", type=float, metavar="N", help="with --add-key: what the key may spend in all")
-    parser.add_argument("--remove-key", metavar="NAME", help="take a key back, at once, and stop")
+    parser.add_argument("--remove-key", metavar="NAME", help="revoke a key immediately, and stop")
     parser.add_argument("--keys", action="store_true", help="list the keys, and stop")
 
 
@@ -32,7 +32,7 @@ def run(args: Namespace) -> int:
     from aiq.serve.settings import setup_of
 
     if args.usd is not None and not (args.add_key and 0 < args.usd < math.inf):
-        raise UserError(f"--usd {args.usd:g}: with --add-key, what the key may spend in all, above 0")
+        raise UserError(f"--usd {args.usd:g}: only with --add-key, and above 0: what the key may spend in all")
     setup = setup_of(args.overrides)
     if args.add_key or args.remove_key or args.keys:
         setup.home.create()
@@ -53,14 +53,14 @@ def run(args: Namespace) -> int:
             f"tasks are kept in {setup.home.path}; this start's attempts are the run {serving.service.run.folder.path}"
         )
         print(
-            "no key is asked for: only this machine is answered"
+            "no key is needed: only this machine is answered"
             if serving.service.keys.keyless
             else "every request needs a key"
         )
         sys.stdout.flush()
 
     folder = asyncio.run(serve(setup, render, greet))
-    print(f"ended; what is not finished goes on at the next start\nwritten to {write_run(folder)}")
+    print(f"ended; unfinished tasks continue at the next start\nwritten to {write_run(folder)}")
     return 0
 
 
@@ -72,7 +72,7 @@ def _keys(args: Namespace, home: Path) -> int:
         if args.add_key:
             key = new_key()
             store.add_key(args.add_key, key, args.usd)
-            print(f"{key}\n(shown once; {home / DATABASE} holds its hash alone)")
+            print(f"{key}\n(shown once; {home / DATABASE} holds only its hash)")
         elif args.remove_key:
             if not store.remove_key(args.remove_key):
                 raise ConfigError(f"--remove-key {args.remove_key}: there is no such key; aiq serve --keys lists them")

@@ -1,4 +1,4 @@
-"""Show a run and its samples, the worst first; or one sample: what happened, report, gold answer, citations, scores.
+"""Show a run and its samples, worst first; or one sample: what happened, report, gold answer, citations, scores.
 
 aiq show RUN
 aiq show RUN SAMPLE
@@ -22,8 +22,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_run(parser)
     parser.add_argument("sample", nargs="?", metavar="SAMPLE", help="a sample's id")
     parser.add_argument("--epoch", type=int, metavar="N", help="which repetition of SAMPLE (1)")
-    parser.add_argument("--judge", action="store_true", help="show what the judges asked and were told instead")
-    parser.add_argument("--full", action="store_true", help="shorten nothing")
+    parser.add_argument("--judge", action="store_true", help="show the judges' requests and replies instead")
+    parser.add_argument("--full", action="store_true", help="do not shorten anything")
     add_results(parser)
 
 
@@ -34,7 +34,7 @@ def run(args: Namespace) -> int:
     folder = find_run(args.run, args.results)
     if args.sample is None:
         if args.epoch is not None or args.judge or args.full:
-            raise UserError("--epoch, --judge and --full are of one sample; name it: aiq show RUN SAMPLE")
+            raise UserError("--epoch, --judge and --full need a sample: aiq show RUN SAMPLE")
         return _run(folder)
     key = SampleKey(args.sample, 1 if args.epoch is None else args.epoch)
     row, manifest = _row(folder, key), folder.read_manifest()
@@ -45,7 +45,7 @@ def run(args: Namespace) -> int:
         console.print(events_shown(events, short))
     else:
         samples, problem = read_dataset(manifest)
-        notes += [f"the gold answer is not known: {problem}"] if problem else []
+        notes += [f"the gold answer is unknown: {problem}"] if problem else []
         scores = read_scores(folder, {row.key: row})[row.key]
         console.print(transcript(row, events, scores, samples.get(row.sample_id), short))
     for note in notes:
@@ -64,7 +64,7 @@ def _run(folder: RunFolder) -> int:
 
 
 def _row(folder: RunFolder, key: SampleKey) -> SampleRow:
-    """The last attempt at the key. Raises UserError that says what there is instead."""
+    """The last attempt at the key. Raises UserError, which says what there is instead."""
     rows = read_samples(folder, lambda row: row if row.key == key else row.light())
     if key in rows:
         return rows[key]

@@ -1,7 +1,7 @@
-"""Write the pages that show runs and sweeps, of older ones too, or serve them and follow what is running.
+"""Write the pages that show runs and sweeps, also of older ones, or serve them and follow what is running.
 
-RESULTS is the folder of all results. Its index.html opens from disk. Runs and sweeps that have not changed since
-their pages were written are left as they are.
+RESULTS is the folder of all results. Its index.html opens from disk. Pages of runs and sweeps that have not changed
+since they were written are left alone.
 """
 
 import sys
@@ -15,14 +15,14 @@ from aiq.core.text import counted
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("results", nargs="?", type=Path, default=Path("results"), metavar="RESULTS", help="(results)")
     parser.add_argument("--serve", action="store_true", help="serve the pages on this machine, until Ctrl-C")
-    parser.add_argument("--port", type=int, default=8300, metavar="N", help="of --serve (8300; 0: any that is free)")
+    parser.add_argument("--port", type=int, default=8300, metavar="N", help="port for --serve (8300; 0: any free port)")
 
 
 def run(args: Namespace) -> int:
     from aiq.site.results import write_site
 
     if not args.results.is_dir():
-        raise UserError(f"there is no folder {args.results}; name the folder of all results")
+        raise UserError(f"there is no folder {args.results}; name the folder with all results")
     written, problems = write_site(args.results, shown=sys.stderr.isatty())
     for problem in problems:
         say(f"aiq: {problem}")

@@ -1,9 +1,9 @@
-"""List the tools that a run would lend to its agents, those of MCP servers too.
+"""List the tools that a run would give its agents, including those of MCP servers.
 
 aiq tools experiment=shallow_freshqa
-aiq tools --json tools.mcp.NAME.url=ADDRESS          with descriptions and schemas in full
+aiq tools --json tools.mcp.NAME.url=ADDRESS          with full descriptions and schemas
 
-Settings are those of `aiq run`. MCP servers are started and asked; no model is, and nothing is searched.
+Settings are those of `aiq run`. MCP servers are started and asked; no model is called, and nothing is searched.
 """
 
 import asyncio
@@ -37,14 +37,14 @@ def run(args: Namespace) -> int:
 
 
 async def _tools(settings: "RunSettings") -> list[dict[str, Any]]:
-    """The tools of a run in their order; those that a recording has, where the run would be replayed."""
+    """The tools of a run, in order; if it would be replayed, those of the recording."""
     from aiq.datasets import load
     from aiq.experiment.plan import collections_of, with_documents
     from aiq.experiment.recording import open_recorder
     from aiq.llm.transport import open_client
     from aiq.tools.toolbox import build_web, open_toolbox
 
-    if settings.cassette.mode != "replay":  # nothing is recorded here
+    if settings.cassette.mode != "replay":  # listing tools must record nothing
         settings = settings.changed("cassette", mode="off")
     samples = with_documents(
         load(settings.dataset, seed=settings.seed, limit=settings.limit).samples, settings.knowledge
@@ -68,7 +68,7 @@ async def _tools(settings: "RunSettings") -> list[dict[str, Any]]:
 
 
 def _table(tools: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """A row for each tool, and below it its arguments (`?`: may be left out) and what it does."""
+    """A row for each tool, and below it its arguments (`?`: optional) and what it does."""
     from aiq.core.text import printable
 
     rows = [_HEADINGS, *((tool["name"], tool["data_source"] or "-", tool["from"]) for tool in tools)]

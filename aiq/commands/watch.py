@@ -1,9 +1,9 @@
-"""Follow a run or a sweep that another process is making, by what it writes into its folder, until it ends.
+"""Follow a run or a sweep of another process, by what it writes into its folder, until it ends.
 
-aiq watch                           the last one that was begun
+aiq watch                           the one started last
 aiq watch RUN                       a folder, an id below results/, or an experiment's last run
 
-Shows the bar of the run itself, at the end its numbers, and ends with its exit code. Ctrl-C ends the watching alone.
+Shows the run's own progress bar, then its results, and ends with its exit code. Ctrl-C ends only the watching.
 """
 
 import sys
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from aiq.runs.sweeps import SweepFolder
 
 _EVERY_SECONDS: Final = 1.0
-_GONE: Final = "cut off, as its process is gone"
+_GONE: Final = "cut off, since its process is gone"
 _MEANINGS: Final = {
     0: "done",
-    2: "something stopped it, which its own terminal says",
+    2: "an error stopped it, which its own terminal shows",
     3: "more failed than runner.max_error_rate allows",
     130: "interrupted",
 }
-"""By exit code; docs/running.md says more."""
+"""By exit code; docs/running.md explains them."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("run", nargs="?", default=LATEST, metavar="RUN", help="a run or sweep (the last one begun)")
+    parser.add_argument("run", nargs="?", default=LATEST, metavar="RUN", help="a run or sweep (the one started last)")
     add_results(parser)
 
 
@@ -47,7 +47,7 @@ def run(args: Namespace) -> int:
 
 
 def _folder(name: str, results: str) -> Path:
-    """Of the run or sweep; of several the last one that is still being made, or else the last one."""
+    """The folder of the run or sweep; for `latest`, the last one still running, else the last one."""
     if name == LATEST:
         files = (Path(results).glob(f"*/*/{file}") for file in (MANIFEST, SWEEP_FILE))
         if not (folders := list(newest(chain(*files)))):
@@ -58,7 +58,7 @@ def _folder(name: str, results: str) -> Path:
 
 
 def _follow(folder: RunFolder) -> None:
-    """Its bar, as long as it is being made."""
+    """Show its progress bar until it ends."""
     from aiq.experiment.shards import tell
     from aiq.runs.follow import FollowedRun
     from aiq.site.progress import Progress
@@ -68,7 +68,7 @@ def _follow(folder: RunFolder) -> None:
         progress.follow(followed.state, followed.total, followed.look()[0])
         going = True
         while going:
-            going = in_use(folder.path)  # before the look, so that the last one sees all
+            going = in_use(folder.path)  # before the look, so that the last look sees everything
             tell(followed, progress)
             time.sleep(_EVERY_SECONDS if going else 0)
 

@@ -1,6 +1,6 @@
-"""Datasets in their official formats: rows become samples, filters choose among them.
+"""Datasets in their official formats: rows become samples, filters select among them.
 
-`load` is the one way in; a dataset is one class named in config (`dataset.target`).
+`load` is the only entry point; a dataset is a class named in config (`dataset.target`).
 """
 
 from aiq.datasets.base import Dataset, DatasetSource, SourceSettings

@@ -1,4 +1,4 @@
-"""What a dataset class is and inherits: rows of a file or of the Hugging Face hub, and what the closed world knows."""
+"""The base of dataset classes: rows from a file or from the Hugging Face hub, and the closed world's truth."""
 
 import hashlib
 import json
@@ -19,22 +19,22 @@ from aiq.core.settings import Settings
 from aiq.datasets.stored import Samples
 
 OF_QUESTION = tuple(name for name in Question.model_fields if name != "text")
-"""Columns that every format may have beside the question's text."""
+"""Columns that every format may have besides the question's text."""
 _JSON = {
     "history": '[{"speaker": "user", "text": "..."}]',
     "user_info": '{"name": "..."}',
     "turns": '["What is ...?", "And who ...?"]',
 }
-"""Those that are JSON in a CSV too, with an example."""
+"""Columns that are JSON even in a CSV, with an example."""
 _LIST = re.compile(r"""\[\s*["'].*["']\s*\]""", re.DOTALL)
-"""A list of texts as JSON or Python writes it."""
+"""A list of strings as JSON or Python writes it."""
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """A loaded dataset. `size` counts its rows before any filter; `fingerprint` is a SHA-256 over all files read.
+    """A loaded dataset. `size`: its rows before any filter; `fingerprint`: a SHA-256 of all files read.
 
-    `collections`: all that questions of its rows name.
+    `collections`: all that its questions name.
     """
 
     name: str
@@ -50,11 +50,11 @@ class SourceSettings(Settings):
     path: str | None
     hub: str | None
     hub_split: str = Field(description="the split of `hub`")
-    hub_config: str | None = Field(description="the configuration of `hub`, where it has several")
+    hub_config: str | None = Field(description="the configuration of `hub`, if it has several")
 
 
 class DatasetSource(ABC):
-    """Reads one format. `columns` are those that a CSV's header must have; `form` says what `dataset.path` names."""
+    """Reads one format. `columns`: those that a CSV's header must have; `form`: what `dataset.path` must name."""
 
     Settings: ClassVar[type[SourceSettings]] = SourceSettings
     columns: ClassVar[tuple[str, ...]] = ()
@@ -66,12 +66,12 @@ class DatasetSource(ABC):
 
     @property
     def fingerprint(self) -> str:
-        """Of all files read; complete once `samples` is exhausted."""
+        """The fingerprint of all files read; complete once `samples` is exhausted."""
         return self.files.fingerprint
 
     @abstractmethod
     def samples(self) -> Iterator[Sample]:
-        """All samples in the order of the rows. Raises DatasetError naming file, row and remedy."""
+        """All samples, in the order of the rows. Raises DatasetError, which names file, row and remedy."""
 
     def path(self) -> Path:
         if self.settings.path is None:
@@ -79,10 +79,10 @@ class DatasetSource(ABC):
         return resolve(self.settings.path)
 
     def rows(self) -> Iterator[Row]:
-        """The rows of `dataset.hub`, by the hub's own client, or of `dataset.path`. Raises DatasetError."""
+        """The rows of `dataset.hub`, through the hub's own client, or of `dataset.path`. Raises DatasetError."""
         if self.settings.hub is None:
             return read_rows(self.files, self.path(), "dataset.path", self.columns)
-        from datasets import load_dataset  # takes seconds to import; nobody else needs it
+        from datasets import load_dataset  # takes seconds to import, and is needed only here
 
         name, split = self.settings.hub, self.settings.hub_split
         try:
@@ -93,16 +93,16 @@ class DatasetSource(ABC):
             raise DatasetError(f"dataset.hub={name} (split {split}) could not be loaded: {reason} {remedy}") from None
         rows = [{str(column).strip().lower(): value for column, value in row.items()} for row in table]
         self.files.count(hashlib.sha256(json.dumps(rows, sort_keys=True, default=str).encode()).digest())
-        rows = json.loads(json.dumps(rows, default=str))  # a date is its text
+        rows = json.loads(json.dumps(rows, default=str))  # dates become text
         return (Row(f"{name} ({split}), row {number}", row) for number, row in enumerate(rows, start=1))
 
 
 def question_of(row: Row, text: str, language: str | None = None) -> Question:
-    """The question of a row: its `text`, and what the row's columns of the names in `OF_QUESTION` say.
+    """The question of a row: its `text`, and the values of the columns in `OF_QUESTION`.
 
     `data_sources` and `documents` are lists (see `items`); no `data_sources` allows all, an empty list none. A document
     is a file name, or an object with `file_name` and `summary`. `history` is a list of objects with `speaker` (user or
-    assistant) and `text`, `user_info` an object; both are JSON, in a cell too. `language` is that of a row which states
+    assistant) and `text`, `user_info` an object; both are JSON, even in a cell. `language`: that of rows which state
     none. Raises DatasetError.
     """
     stated = {name: _stated(row, name) for name in OF_QUESTION if row.text(name)}
@@ -113,15 +113,15 @@ def question_of(row: Row, text: str, language: str | None = None) -> Question:
 
 
 def turns_of(row: Row) -> tuple[str, ...]:
-    """What the person asks before the row's question: its column `turns`, a list of texts. Raises DatasetError."""
+    """What the user asks before the row's question: its column `turns`, a list of strings. Raises DatasetError."""
     turns = _stated(row, "turns") if row.text("turns") else []
     if not isinstance(turns, list) or not all(isinstance(turn, str) and turn.strip() for turn in turns):
-        raise DatasetError(f"{row.where}: turns: no list of texts; write it like {_JSON['turns']}")
+        raise DatasetError(f"{row.where}: turns: not a list of strings; write it like {_JSON['turns']}")
     return tuple(turn.strip() for turn in turns)
 
 
 def _stated(row: Row, name: str) -> Any:
-    """What a column that is not empty says, as `Question` takes it."""
+    """The value of a column that is not empty, in the form that `Question` takes."""
     value = row.values[name]
     if name in _JSON and isinstance(value, str):
         try:
@@ -136,9 +136,9 @@ def _stated(row: Row, name: str) -> Any:
 
 
 def items(row: Row, name: str) -> list[JsonValue]:
-    """The items of a list, or the parts of a cell with ` | ` between them; `[]` in a CSV is the empty list.
+    """The items of a list, or the parts of a cell separated by ` | `; `[]` in a CSV is the empty list.
 
-    Raises DatasetError for a list of texts that some program wrote into a cell: it would be one item.
+    Raises DatasetError for a list of strings that some program wrote into a cell: it would become one item.
     """
     value = row.values.get(name)
     if isinstance(value, list):
@@ -152,9 +152,9 @@ def items(row: Row, name: str) -> list[JsonValue]:
 def rows_by(
     files: Files, key: str, setting: str, given: str | None, path: str | None, *places: str
 ) -> Mapping[str, Row]:
-    """Rows by their column `key` of the file `given` (in `setting`), else of the first of `places` beside `path`.
+    """Rows by their column `key`, from the file `given` (in `setting`), else from the first of `places` beside `path`.
 
-    Raises DatasetError, also where two rows have the same key.
+    Raises DatasetError, also if two rows have the same key.
     """
     file = resolve(given) if given is not None else None
     if file is None and path is not None:
@@ -165,11 +165,11 @@ def rows_by(
 
 
 def read_truth(files: Files, path: str | None, given: str | None) -> Mapping[str, Truth]:
-    """Truth by sample id: from the file `given` (`dataset.truth`), else from `truth.jsonl` beside `path`, else none."""
+    """Truth by sample id: from the file `given` (`dataset.truth`), else `truth.jsonl` beside `path`, else none."""
     truths = {}
     for key, row in rows_by(files, "sample_id", "dataset.truth", given, path, "truth.jsonl").items():
         try:
             truths[key] = Truth.model_validate({name: row.values[name] for name in row.values if name != "sample_id"})
         except ValidationError as error:
-            raise DatasetError(f"{row.where}: {describe(error)}; mend it, or generate the dataset again") from None
+            raise DatasetError(f"{row.where}: {describe(error)}; fix it, or generate the dataset again") from None
     return truths

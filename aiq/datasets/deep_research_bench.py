@@ -1,7 +1,7 @@
 """Deep Research Bench: tasks with weighted criteria and reference reports.
 
 Takes a flat folder (`query.jsonl`, `criteria.jsonl`, `reference.jsonl`), a checkout of the official repository
-with its nested `data/`, or a single file of tasks with the two others beside it; all plain or gzipped.
+with its nested `data/`, or a single file of tasks with the other two beside it; all plain or gzipped.
 """
 
 from collections.abc import Iterator
@@ -17,19 +17,19 @@ from aiq.datasets.base import DatasetSource, SourceSettings, question_of, rows_b
 
 
 class BenchSettings(SourceSettings):
-    criteria: str | None = Field(description="weighted criteria a task; null: looked for beside the tasks")
-    references: str | None = Field(description="reference report a task; null: looked for beside the tasks")
+    criteria: str | None = Field(description="file of weighted criteria per task; null: the one beside the tasks")
+    references: str | None = Field(description="file of reference reports per task; null: the one beside the tasks")
 
 
 class DeepResearchBench(DatasetSource):
-    """Research tasks, some without criteria or reference. Tags: `topic` and `language` as the file spells them."""
+    """Research tasks, some without criteria or a reference. Tags: `topic` and `language` as spelled in the file."""
 
     Settings = BenchSettings
     columns = ("id", "prompt")
     form = "a folder with query.jsonl, or a file of tasks"
 
     def samples(self) -> Iterator[Sample]:
-        """All tasks in the order of the query file."""
+        """All tasks, in the order of the query file."""
         queries, given = distinct(self.rows(), "id"), self.settings
         path = given.path if given.hub is None else None
         criteria = rows_by(self.files, "id", "dataset.criteria", given.criteria, path, *places("criteria"))
@@ -41,7 +41,7 @@ class DeepResearchBench(DatasetSource):
             text = row.text("prompt") or row.text("question") or row.required("prompt")
             for other in (found for found in (criteria.get(key), references.get(key)) if found is not None):
                 if not other.is_of(text):
-                    raise DatasetError(f"{other.where}: prompt is another than that of {row.where}; check their ids")
+                    raise DatasetError(f"{other.where}: prompt differs from that of {row.where}; check their ids")
             tags = {name: row.text(name) for name in ("topic", "language") if row.text(name)}
             yield Sample(
                 id=key,
@@ -54,7 +54,7 @@ class DeepResearchBench(DatasetSource):
             )
 
     def path(self) -> Path:
-        """The query file: as named, or in the folder that is."""
+        """The query file: the one named, or the one in the folder named."""
         path = super().path()
         if not path.exists():
             raise DatasetError(f"there is no file or folder {path}; check dataset.path")
@@ -65,21 +65,21 @@ class DeepResearchBench(DatasetSource):
 
 
 def places(what: str) -> tuple[str, ...]:
-    """Where a file may be below the folder: flat, and as the official repository has it."""
+    """Where a file may be below the folder: flat, or as in the official repository."""
     nested = {"query": "prompt_data", "criteria": "criteria_data", "reference": "test_data/cleaned_data"}[what]
     name = f"{what}.jsonl"
     return name, f"data/{nested}/{name}", f"{nested}/{name}"
 
 
 def _rubric(row: Row) -> Rubric:
-    """Criteria of at least one dimension, each dimension with a weight. Raises DatasetError."""
+    """Criteria for at least one dimension, each with a weight. Raises DatasetError."""
     values = {"dimension_weight": row.values.get("dimension_weight"), "criteria": row.values.get("criterions")}
     try:
-        rubric = Rubric.model_validate(values, extra="ignore")  # the official file has remarks of its annotators
+        rubric = Rubric.model_validate(values, extra="ignore")  # the official file has annotators' remarks
     except ValidationError as error:
-        raise DatasetError(f"{row.where}: {describe(error)}; mend dimension_weight or criterions") from None
+        raise DatasetError(f"{row.where}: {describe(error)}; fix dimension_weight or criterions") from None
     weightless = [name for name in rubric.criteria if name not in rubric.dimension_weight]
     if not rubric.criteria or weightless:
         lack = f"no weight for {', '.join(weightless)}" if weightless else "criterions is empty"
-        raise DatasetError(f"{row.where}: {lack}; mend dimension_weight or criterions")
+        raise DatasetError(f"{row.where}: {lack}; fix dimension_weight or criterions")
     return rubric

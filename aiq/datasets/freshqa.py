@@ -29,17 +29,17 @@ def _release_year(value: object) -> object:
 
 class FreshQASettings(SourceSettings):
     release: Annotated[int | None, BeforeValidator(_release_year)] = Field(
-        description="v112425 or 2025-11-24, for slices by age; null: as the file's name says, or of its latest year"
+        description="v112425 or 2025-11-24, for slices by age; null: from the file's name, or its latest year"
     )
 
 
 class FreshQA(DatasetSource):
     """Questions with up to ten accepted answers, `answer_0` to `answer_9`.
 
-    Tags: `split`, `fact_type`, `num_hops`, `effective_year`, `next_review` as the sheet spells them, and
+    Tags: `split`, `fact_type`, `num_hops`, `effective_year`, `next_review` as spelled in the sheet, and
     `false_premise` as TRUE or FALSE. `age`: `new` for answers of the release's year and the one before, else `old`; the
     release is `release`, or that in the file's name (`FreshQA_v112425`), or the latest effective year of the file.
-    Officially `new` is 2022 and 2023, as the first release had it, so that everything since would count as old.
+    (The official `new` means 2022 and 2023, from the first release; everything since would count as old.)
     """
 
     Settings = FreshQASettings
@@ -73,7 +73,7 @@ def _false_premise(row: Row) -> str:
 
 
 def _age(effective: str, release: int | None) -> str | None:
-    """`before 2022` is old; a year is new when it is the release's or the one before."""
+    """`new` for the release's year and the one before; `before 2022` counts as the year before 2022."""
     year = re.fullmatch(r"(before )?(\d{4})", effective.lower())
     if release is None or year is None:
         return None
@@ -82,7 +82,7 @@ def _age(effective: str, release: int | None) -> str | None:
 
 
 def _answers(row: Row) -> tuple[str, ...]:
-    """The columns `answer_0` to `answer_9`, or `expected_output` as object, list or text; each answer once."""
+    """The columns `answer_0` to `answer_9`, else `expected_output` as object, list or text; without duplicates."""
     names = [f"answer_{index}" for index in range(10)]
     texts = [row.text(name) for name in names]
     if not any(texts):

@@ -1,4 +1,4 @@
-"""From dataset settings to samples: reads, joins the truth, checks ids, and chooses among the samples."""
+"""From dataset settings to samples: reads rows, joins the truth, checks ids, and selects samples."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -15,13 +15,13 @@ from aiq.datasets.base import Dataset, DatasetSource, read_truth
 from aiq.datasets.stored import Samples
 
 _TAGS = {"split": ("split",), "language": ("language",), "type": ("fact_type", "topic", "type")}
-"""The tags that a setting compares with."""
+"""The tags that each setting is compared with."""
 
 
 def load(settings: DatasetSettings, *, seed: int, limit: int | None) -> Dataset:
-    """The chosen samples of a dataset. `seed` draws `dataset.sample`; `limit` keeps the first n.
+    """The selected samples of a dataset. `seed` is for drawing `dataset.sample`; `limit` keeps the first n.
 
-    Raises DatasetError for files, rows and filters, ConfigError for unknown settings of the class.
+    Raises DatasetError for files, rows and filters, ConfigError for settings that the class does not have.
     """
     if settings.path is not None and settings.hub is not None:
         raise DatasetError("dataset.path and dataset.hub are both set; leave one of them null")
@@ -38,7 +38,7 @@ def load(settings: DatasetSettings, *, seed: int, limit: int | None) -> Dataset:
     try:
         samples = Samples(told())
     except ValidationError as error:
-        raise DatasetError(f"{settings.target} made a sample that is none: {describe(error)}") from None
+        raise DatasetError(f"{settings.target} made an invalid sample: {describe(error)}") from None
     except AiqError:
         raise
     except Exception as error:
@@ -48,8 +48,8 @@ def load(settings: DatasetSettings, *, seed: int, limit: int | None) -> Dataset:
         raise DatasetError(f"{place}: samples {first} and {second} have the same id {key}; give each its own")
     for thread, (first, second, *_) in _numbers(threads).items():
         raise DatasetError(
-            f"{place}: samples {first} and {second} have the same thread_id {thread}, and samples are asked at once, "
-            "in any order; give each its own, and put what was said before into history"
+            f"{place}: samples {first} and {second} have the same thread_id {thread}, but samples are asked "
+            "concurrently, in any order; give each its own, and put earlier turns into history"
         )
     files.count(source.fingerprint.encode())
     chosen = select(samples, settings, seed=seed, limit=limit)
@@ -57,7 +57,7 @@ def load(settings: DatasetSettings, *, seed: int, limit: int | None) -> Dataset:
 
 
 def _numbers(values: Collection[str | None]) -> dict[str, list[int]]:
-    """Where each value is that several samples have, the first sample being 1."""
+    """The positions of each value that several samples have, counted from 1."""
     several = {value for value, n in Counter(values).items() if value is not None and n > 1}
     places: dict[str, list[int]] = {}
     for number, value in enumerate(values if several else (), start=1):
@@ -69,8 +69,8 @@ def _numbers(values: Collection[str | None]) -> dict[str, list[int]]:
 def select(samples: Samples, settings: DatasetSettings, *, seed: int, limit: int | None) -> Samples:
     """The samples that pass every filter, in dataset order.
 
-    `split` and `language` compare with the sample's; `type` with its `fact_type`, `topic` or `type`;
-    case does not count. Raises DatasetError when an id does not exist or a filter leaves nothing.
+    `split` and `language` are compared with the sample's own, `type` with its `fact_type`, `topic` or `type`,
+    ignoring case. Raises DatasetError if an id does not exist or a filter leaves no sample.
     """
     if settings.ids is not None:
         samples = _by_ids(samples, settings.ids, settings.name)

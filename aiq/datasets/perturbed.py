@@ -1,6 +1,6 @@
-"""Research tasks for measuring judges: each task many times, once for every perturbation and severity of its report.
+"""Research tasks for measuring judges: each task once for every perturbation and severity of its report.
 
-The reports themselves come from `agent=perturbed`, which reads both from the sample's id.
+The reports come from `agent=perturbed`, which reads perturbation and severity from the sample's id.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,13 +14,13 @@ from aiq.datasets.base import DatasetSource, read_truth
 from aiq.datasets.deep_research_bench import BenchSettings, DeepResearchBench
 
 UNPERTURBED = "none"
-"""The perturbation of a report that is as it was, at severity 0."""
+"""The perturbation of an unchanged report, at severity 0."""
 
 
 class Perturbed(NamedTuple):
-    """Which task's report, and its damage: `severity` in percent of sections, sentences or citations, or of length.
+    """A task's report and its damage: `severity` in percent of sections, sentences or citations, or of length.
 
-    Of the reports of others, which are undamaged, it is the number.
+    For the undamaged reports by others, `severity` is their number.
     """
 
     base: str
@@ -29,17 +29,17 @@ class Perturbed(NamedTuple):
 
     @property
     def id(self) -> str:
-        """The sample's id, as `7.numbers.50`."""
+        """The sample's id, such as `7.numbers.50`."""
         return f"{self.base}.{self.perturbation}.{self.severity}"
 
     @property
     def tags(self) -> dict[str, str]:
-        """The same as a sample's tags."""
+        """The fields as a sample's tags."""
         return {name: str(value) for name, value in self._asdict().items()}
 
     @classmethod
     def of(cls, sample_id: str) -> Self | None:
-        """Read an id; None where it is of another form."""
+        """Parse a sample's id; None if it has another form."""
         base, perturbation, severity = ["", "", *sample_id.rsplit(".", 2)][-3:]
         is_number = severity.isascii() and severity.isdigit()
         return cls(base, perturbation, int(severity)) if base and perturbation and is_number else None
@@ -51,16 +51,16 @@ Severities = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length
 class PerturbedSettings(BenchSettings):
     perturbations: Mapping[str, Severities | None] = Field(
         min_length=1,
-        description="severities in percent, by the names that agent=perturbed knows (of `independent`: "
+        description="severities in percent, by the names that agent=perturbed knows (for `independent`: "
         "the places of files in agent.independent); null: not this one",
     )
     tasks: int | None = Field(ge=1, description="only the first n tasks")
 
 
 class PerturbedBench(DatasetSource):
-    """Every task of Deep Research Bench's files with its report as it is, then with each perturbation by severity.
+    """Every task of Deep Research Bench's files with its unchanged report, then with each perturbation by severity.
 
-    Tags say `base`, `perturbation` and `severity`. A `truth.jsonl` beside the tasks holds for all of a task's reports.
+    Tags: `base`, `perturbation` and `severity`. A `truth.jsonl` beside the tasks applies to all reports of a task.
     """
 
     Settings = PerturbedSettings
@@ -74,7 +74,7 @@ class PerturbedBench(DatasetSource):
         return f"{self._tasks.fingerprint}{self.files.fingerprint}"
 
     def samples(self) -> Iterator[Sample]:
-        """Task by task, the report as it is first."""
+        """Task by task, the unchanged report first."""
         truths = read_truth(self.files, self.settings.path, None)
         damages = [
             (name, severity)

@@ -1,5 +1,5 @@
 """Your own questions: CSV, JSON or JSONL with `question`, and optionally `id`, `answers`, `reference`, `preferences`
-(what a simulated user would want), and all that a row of any format may say of its question (`base.question_of`).
+(what a simulated user would want), and all that a row of any format may state about its question (`base.question_of`).
 
 `answers` is a list, or in a CSV one cell with ` | ` between the items. Rows without `id` are numbered from 1. Every
 other column becomes a tag.
@@ -15,7 +15,7 @@ _OWN = frozenset(("id", "question", "answers", "reference", "preferences", "turn
 
 
 class Questions(DatasetSource):
-    """Rows of the simplest form."""
+    """Questions in the simplest format."""
 
     columns = ("question",)
     form = "a .csv, .json or .jsonl file with a column question"

@@ -1,4 +1,4 @@
-"""The samples of a dataset in a temporary file: however many they are, memory holds their ids alone."""
+"""The samples of a dataset in a temporary file: however many there are, only their ids are held in memory."""
 
 import os
 import pickle
@@ -13,11 +13,11 @@ from aiq.core.samples import Ids, Sample
 
 
 class _File:
-    """Samples by number, as they were added."""
+    """Samples by number, in the order in which they were added."""
 
     def __init__(self, samples: Iterable[Sample]) -> None:
         ids, self._ends = list[str](), array("Q", [0])
-        file = tempfile.TemporaryFile()  # noqa: SIM115  for as long as this object is there
+        file = tempfile.TemporaryFile()  # noqa: SIM115  it lives as long as this object
         finalize(self, file.close)
         for sample in samples:
             ids.append(sample.id)
@@ -32,7 +32,7 @@ class _File:
 
 
 class Samples(Sequence[Sample]):
-    """Samples in order, each read when it is asked for. Raises what the iterable raises that they come from."""
+    """Samples in order, each read when it is requested. Raises what the iterable they come from raises."""
 
     def __init__(self, samples: Iterable[Sample] = ()) -> None:
         self._file = _File(samples)
@@ -56,18 +56,18 @@ class Samples(Sequence[Sample]):
         return every if self._numbers == range(len(every)) else Ids(every[number] for number in self._numbers)
 
     def named(self, key: str) -> Sample:
-        """The sample of an id. Raises KeyError."""
+        """The sample with this id. Raises KeyError."""
         if (sample := self.get(key)) is None:
             raise KeyError(key)
         return sample
 
     def get(self, key: str) -> Sample | None:
-        """The sample of an id, if there is one."""
+        """The sample with this id, if there is one."""
         place = self.ids.place(key)
         return None if place is None else self[place]
 
     def at(self, places: Iterable[int]) -> "Samples":
-        """Those at these places."""
+        """The samples at these places."""
         return self._some(array("Q", (self._numbers[place] for place in places)))
 
     def _some(self, numbers: Sequence[int]) -> "Samples":
@@ -76,5 +76,5 @@ class Samples(Sequence[Sample]):
         return found
 
     def where(self, keeps: Callable[[str], bool]) -> "Samples":
-        """Those whose ids it keeps."""
+        """The samples whose ids `keeps` accepts."""
         return self.at(place for place, key in enumerate(self.ids) if keeps(key))

@@ -1,1 +1,1 @@
-"""What a run is: its folder and journal, its runner, resuming, limits, progress, manifest and summary."""
+"""Making a run: config, plan, sessions, attempts, scoring, the runner, resuming, rescoring, sweeps and shards."""

@@ -1,6 +1,6 @@
 """One attempt at one (sample, epoch): the agent works within its limits, and exactly one row says how it ended.
 
-A sample's turns are asked in order in one attempt: each question comes with all that was said before it.
+A sample's turns are asked in order within one attempt: each question comes with the conversation so far.
 """
 
 import asyncio
@@ -22,15 +22,14 @@ from aiq.runs.journal import writable
 from aiq.runs.rows import AnsweredTurn, AttemptStatus, RowError, SampleRow, Timing
 
 T = TypeVar("T")
-_OF_REPORT = ("route", "outcome", "extras", "audit", "citation_status")  # what a row has of it as it is
+_OF_REPORT = ("route", "outcome", "extras", "audit", "citation_status")  # copied from a report to its row
 
 
 async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Callable[[SampleRow], None]) -> SampleRow:
     """Let the agent answer, hand the row to `write` and return it.
 
-    A failure is a row, never an exception, except what ends the whole run: then UserError, LimitReached (of the
-    run), ModelError (refused, and no answer yet) or CancelledError is raised after the row, which says `cancelled`
-    unless a model refused.
+    A failure is a row, not an exception. Only what ends the whole run is raised as well: UserError, LimitReached (of
+    the run) or CancelledError, after a row `cancelled`; ModelError (refused, and no answer yet), after a row `failed`.
     """
 
     turns: list[AnsweredTurn] = []
@@ -68,7 +67,7 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
     )
     why = cut or (error and where + (traceback_of(error) or said(error)))
     session.events.emit(RunFinished(status=status, error=why))
-    write(row)  # last: an attempt that has a row is finished, events and all
+    write(row)  # last: an attempt that has a row is finished, including its events
     if error is not None and fatal:
         raise error from None
     return row
@@ -77,9 +76,9 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
 async def conversed(
     agent: Agent, sample: Sample, session: Session, turns: list[AnsweredTurn]
 ) -> tuple[Report, str | None]:
-    """What the sample's question is answered, as `settled` has it; before that each of its turns, put into `turns`.
+    """The agent's report on the sample's question, as from `settled`, after answering its turns, added to `turns`.
 
-    All turns have one thread id, by which agents that keep threads remember; all others go by the history.
+    All turns share one thread id, by which agents that keep threads remember; other agents get the history.
     """
     question = sample.question
     if not sample.turns:
@@ -104,7 +103,7 @@ async def conversed(
 
 
 async def answered(agent: Agent, question: Question, session: Session) -> tuple[Report, str | None]:
-    """The agent's report on one question, as `settled` has it. Raises TypeError for anything that is no Report."""
+    """The agent's report on one question, as from `settled`. Raises TypeError if it is not a Report."""
     report = await agent.research(question, session)
     session.check()
     if not isinstance(report, Report):
@@ -113,10 +112,10 @@ async def answered(agent: Agent, question: Question, session: Session) -> tuple[
 
 
 def settled(report: Report, session: Session) -> tuple[Report, str | None]:
-    """The report as it counts, and why it was cut off (then it is `partial`); None: it is whole.
+    """The report as it counts, and why it was cut off (then it is `partial`) or None if it is complete.
 
-    Without closed thoughts, with its citation status. Raises AgentError for a text that is no answer; it is kept as a
-    draft. What is said here holds for every agent, as far as its replies came through the session.
+    Removes closed thoughts and adds the citation status. Raises AgentError for a text that is not an answer, which is
+    kept as a draft. The same for every agent, as far as its replies came through the session.
     """
     if report.outcome == "rejected":
         return report, None
@@ -133,7 +132,7 @@ def settled(report: Report, session: Session) -> tuple[Report, str | None]:
 
 
 def drafted(session: Session, why: str) -> tuple[Report, str] | None:
-    """The report that an agent had written when it reached a limit, unverified, and why it is no more than that."""
+    """The unverified report that an agent had written when it reached a limit, and why it is only a draft."""
     if session.draft is None:
         return None
     report, _ = settled(Report(text=session.draft, raw_text=session.draft, route="draft", outcome="partial"), session)
@@ -143,7 +142,7 @@ def drafted(session: Session, why: str) -> tuple[Report, str] | None:
 async def outcome(
     session: Session, question: str, work: Callable[[], Awaitable[T]]
 ) -> tuple[T, None] | tuple[None, BaseException]:
-    """What work in the session gave, and the error that ended it: one of them is None."""
+    """The result of work in the session, or the error that ended it; the other is None."""
     try:
         with session.bind():
             session.events.emit(RunStarted(question=question, clock=session.now.isoformat()))
@@ -155,7 +154,7 @@ async def outcome(
 
 
 def boundary_error(error: BaseException) -> BaseException:
-    """The AiqError that a library wrapped in one of its own (the openai client does), or the error itself."""
+    """The AiqError that a library wrapped in an error of its own (as the openai client does), or the error itself."""
     found: BaseException | None = error
     while found is not None:
         if isinstance(found, AiqError):
@@ -165,14 +164,14 @@ def boundary_error(error: BaseException) -> BaseException:
 
 
 def as_row_error(error: BaseException, where: str = "") -> RowError:
-    """One line, after `where`; of an attempt that was stopped with its run no words of asyncio's, which name tasks."""
+    """The error in one line, after `where`; if the run was stopped, without asyncio's message, which names tasks."""
     if isinstance(error, asyncio.CancelledError) and being_cancelled():
         return RowError(type="CancelledError", message="the run was stopped")
     return RowError(type=type(error).__name__, message=" ".join((where + writable(said(error))).split())[:2000])
 
 
 def classify(error: BaseException | None) -> tuple[AttemptStatus, bool]:
-    """How work that ended in this error, or in none, counts, and whether the run ends with it."""
+    """The status of work that ended in this error (or in none), and whether the error ends the run."""
     if error is None:
         return "completed", False
     if isinstance(error, LimitReached):
@@ -180,7 +179,7 @@ def classify(error: BaseException | None) -> tuple[AttemptStatus, bool]:
     if isinstance(error, UserError):
         return "cancelled", True
     if isinstance(error, ModelError) and error.never_answered:
-        return "failed", True  # a row, not to be made again: it may be about this one question after all
-    if being_cancelled() or isinstance(error, KeyboardInterrupt):  # whatever the agent made of the former
+        return "failed", True  # and not retried: the cause may be this one question after all
+    if being_cancelled() or isinstance(error, KeyboardInterrupt):  # even if the agent caught the cancellation
         return "cancelled", True
-    return "failed", False  # also where the agent cancelled itself, or called sys.exit
+    return "failed", False  # also if the agent cancelled itself or called sys.exit

@@ -1,4 +1,4 @@
-"""What there is to choose from, read from the config files without Hydra, so that `aiq run --help` is quick."""
+"""The available config groups and options, read from the files without Hydra, so that `aiq run --help` is fast."""
 
 import re
 from pathlib import Path
@@ -6,34 +6,34 @@ from pathlib import Path
 from aiq.core.files import shipped
 
 _APART = ("events", "gate")
-"""Groups of commands of their own, which no run has."""
+"""Groups that belong to other commands, not to runs."""
 _EXIT_CODES = "exit codes: 0 done, 2 command or config wrong, 3 too many samples failed, 130 interrupted"
 
 
 def config_folders() -> list[Path]:
-    """Where config is looked for: what came with aiq, then `conf/` where the command was typed."""
+    """The folders searched for config: the one shipped with aiq, then `conf/` in the working directory."""
     own, here = shipped("conf"), Path("conf").absolute()
     return [own, here] if here.is_dir() and not here.samefile(own) else [own]
 
 
 def options(group: str) -> list[str]:
-    """The options of a config group, in alphabetical order; `_NAME.yaml` is only there to be inherited."""
+    """The options of a config group, in alphabetical order, without `_NAME.yaml`, which is only a base to inherit."""
     return sorted({file.stem for folder in config_folders() for file in (folder / group).glob("[!_]*.yaml")})
 
 
 def groups() -> list[str]:
-    """The groups of a run."""
+    """The config groups of a run."""
     names = {path.name for folder in config_folders() for path in folder.iterdir() if path.is_dir()}
     return sorted(names - {*_APART})
 
 
 def file_of(group: str, option: str) -> Path:
-    """The config file of an option that exists."""
+    """The config file of an existing option."""
     return next(file for folder in config_folders() if (file := folder / group / f"{option}.yaml").is_file())
 
 
 def not_utf8() -> Path:
-    """The first config file that is not text; there is one."""
+    """The first config file that is not UTF-8; call it only if there is one."""
     for file in (file for folder in config_folders() for file in sorted(folder.rglob("*.yaml"))):
         try:
             file.read_text(encoding="utf-8")
@@ -43,7 +43,7 @@ def not_utf8() -> Path:
 
 
 def overview() -> str:
-    """Experiments with a line each, then every other group with its options."""
+    """All experiments, one per line, then every other group with its options."""
     lines = []
     for group in sorted(filter(options, groups()), key=lambda name: (name != "experiment", name)):
         choices = {name: description(group, name) for name in options(group)}

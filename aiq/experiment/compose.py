@@ -1,4 +1,4 @@
-"""From `conf/` and the command line to settings, by Hydra's compose API: nothing is logged, no folder is made."""
+"""From `conf/` and the command line to settings, by Hydra's compose API: it logs nothing and makes no folder."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,19 +23,19 @@ _MAPS = (
     *("llm.roles", "llm.fallbacks", "llm.prices", "llm.extra_body", "search.options", "offline.faults", "sweep.axes"),
     *("telemetry.headers_env", "tools.mcp", "runner.launcher.parameters"),
 )
-"""Settings with keys of the user's own, which need no `+`."""
+"""Settings whose keys users choose, and which need no `+`."""
 _UNREADABLE = (
-    "this is no SETTING=VALUE; write each setting as an argument of its own, close what you open, "
-    "end with no comma, and put a text with such characters in quotes of its own: SETTING='\"a, b\"'"
+    "not of the form SETTING=VALUE; write each setting as a separate argument, close every bracket and quote, "
+    "do not end with a comma, and put a text with such characters in its own quotes: SETTING='\"a, b\"'"
 )
 
 LISTS = ("judge", "tool")
-"""Groups of which a run may have several options."""
-_OTHERS = "a finished run is looked at"
+"""Groups from which a run may have several options."""
+_OTHERS = "this command reads a finished run"
 
 
 def parse(overrides: Sequence[str]) -> "list[Override]":
-    """Overrides by Hydra's grammar. Raises ConfigError for one that is none, or that is given twice."""
+    """Parse overrides by Hydra's grammar. Raises ConfigError for an invalid one, or a setting given twice."""
     from hydra.core.override_parser.overrides_parser import OverridesParser
     from hydra.errors import HydraException
 
@@ -44,7 +44,7 @@ def parse(overrides: Sequence[str]) -> "list[Override]":
         if "=" not in text and not text.startswith("~"):
             meant = [f"{group}={text}" for group in groups() if text in options(group)]
             hint = f"; did you mean {' or '.join(meant)}?" if meant else " (or an option such as --help)"
-            hint = f"; write {text}=VALUE, without blanks" if is_setting(text) else hint
+            hint = f"; write {text}=VALUE, without spaces" if is_setting(text) else hint
             raise ConfigError(f"{text}: expected SETTING=VALUE{hint}")
         try:
             override = parser.parse_override(text)
@@ -64,41 +64,41 @@ def parse(overrides: Sequence[str]) -> "list[Override]":
 
 
 def is_setting(name: str) -> bool:
-    """Whether settings of `aiq run` may begin with this name."""
+    """Whether the first part of this name is that of a setting of `aiq run`."""
     return name.partition(".")[0] in {*RunSettings.model_fields, *groups(), "resume", "sweep"}
 
 
 def _unreadable(text: str) -> str:
-    """What to write instead of an override that Hydra's grammar does not know."""
+    """What to write instead of an override that Hydra's grammar rejects."""
     unquoted = re.sub(r"""(["'])([\w.-]+)\1\s*:""", r"\2:", text)
-    return _UNREADABLE if unquoted == text else f"names in a map have no quotes here; write {unquoted}"
+    return _UNREADABLE if unquoted == text else f"keys of a map take no quotes here; write {unquoted}"
 
 
 def allowed_overrides(overrides: Sequence[str], allowed: Sequence[str], why: str) -> "list[tuple[str, Override]]":
     """Parsed overrides, each with the name of its setting or group.
 
-    Raises ConfigError for one that is none, and for one that fits none of the names or patterns in `allowed`.
+    Raises ConfigError for an invalid one, and for one that matches no name or pattern in `allowed`.
     """
     named = [(override.get_key_element().lstrip("+~"), override) for override in parse(overrides)]
     for name, override in named:
         if override.is_delete() or not any(fnmatchcase(name, pattern) for pattern in allowed):
             only = ", ".join(allowed)
-            raise ConfigError(f"{why}, so {name} cannot change (only {only} can); start a new run for other settings")
+            raise ConfigError(f"{why}, so {name} cannot change (only {only} can); start a new run to change it")
     return named
 
 
 def settings(*overrides: str) -> RunSettings:
-    """The settings of `aiq run` with these overrides, for Python; they need no experiment.
+    """The settings of `aiq run` with these overrides, for Python; no experiment is needed.
 
-    `settings("agent=ai_q_deep").agent.settings.deep.max_loops`: a plugin's own settings, validated by its class, are
-    its `settings`, those of a judge `judge["race"].settings`. Raises ConfigError, one line, for what is wrong.
+    A plugin's own settings, validated by its class, are its `settings`: `agent.settings.deep.max_loops` of the result
+    of `settings("agent=ai_q_deep")`, or `judge["race"].settings`. Raises ConfigError, in one line.
     """
     named = any(text.startswith(("name=", "experiment=")) for text in overrides)
     return checked(settings_from(compose(overrides if named else ["name=settings", *overrides])))
 
 
 def checked(found: RunSettings) -> RunSettings:
-    """The same, where agent, dataset and judges accept their settings. Raises ConfigError, one line."""
+    """The settings, once agent, dataset and judges have accepted theirs. Raises ConfigError, in one line."""
     judges = {f"judge.{name}": plugin for name, plugin in found.judge.items()}
     plugins = {"agent": found.agent, "dataset": found.dataset, "runner.launcher": found.runner.launcher, **judges}
     for setting, plugin in plugins.items():
@@ -107,12 +107,12 @@ def checked(found: RunSettings) -> RunSettings:
 
 
 def compose(overrides: Sequence[str]) -> dict[str, Any]:
-    """The composed config. Raises ConfigError, one line, for what Hydra refuses, and for a key: manifests show it."""
+    """The composed config. Raises ConfigError for what Hydra refuses, and for a secret, which manifests would show."""
     return compose_with_options(overrides)[0]
 
 
 def compose_with_options(overrides: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """The composed config, and the option of each group by its place in it, e.g. `judge.race`. Raises as `compose`."""
+    """The composed config, and the chosen options by their place in it, e.g. `judge.race`. Raises as `compose`."""
     from omegaconf import OmegaConf
 
     _check_options(parse(overrides))
@@ -131,7 +131,7 @@ def compose_with_options(overrides: Sequence[str]) -> tuple[dict[str, Any], dict
     redactor = Redactor(())
     for setting, value in dotted(config).items():
         if found := redactor.found(str(value)):
-            why = "no setting holds a secret; name an environment variable that does, or pass it in one"
+            why = "settings must not hold secrets; put it in an environment variable and name that instead"
             raise ConfigError(f"{setting}: this looks like a {found[0]}; {why}")
     several = {
         f"{group}.{name}": name for group in LISTS for name in section_of(config, group) if name in options(group)
@@ -140,7 +140,7 @@ def compose_with_options(overrides: Sequence[str]) -> tuple[dict[str, Any], dict
 
 
 def _checked_own(config: Mapping[str, Any], overrides: Sequence[str]) -> None:
-    """Raises ConfigError where a plugin does not take its settings; for one of another option's it names the option."""
+    """Raises ConfigError if a plugin rejects its settings; if a setting is another option's, it names that option."""
     try:
         checked(settings_from(config))
     except ConfigError:
@@ -153,9 +153,9 @@ def _checked_own(config: Mapping[str, Any], overrides: Sequence[str]) -> None:
 
 
 def _with_own_settings(overrides: Sequence[str]) -> tuple[tuple[Any, Mapping[str, Any]], Sequence[str]]:
-    """What Hydra makes of it, and the places of those plugins that overrides give settings which no config file has.
+    """What Hydra composes, and the plugins that overrides give settings which are in no config file.
 
-    Such a setting may have its default in the class, which is not asked before all else is composed. Raises Hydra's
+    Such a setting may have its default in the class, which is loaded only once all else is composed. Raises Hydra's
     errors.
     """
     from hydra.errors import HydraException
@@ -170,23 +170,23 @@ def _with_own_settings(overrides: Sequence[str]) -> tuple[tuple[Any, Mapping[str
 
 
 def _opened(overrides: Sequence[str], places: Sequence[str]) -> list[str]:
-    """The overrides, those of these places and below them so that they may add keys."""
+    """The overrides; those at or below one of the places are changed so that they may add keys."""
     within = re.compile(f"(?:{'|'.join(map(re.escape, places))})[.=]")
     return [f"++{text}" if within.match(text) and setting_of(text) not in groups() else text for text in overrides]
 
 
 def setting_of(text: str) -> str:
-    """The name of the setting or group that an override is of."""
+    """The name of the setting or group that an override sets."""
     return text.lstrip("+~").partition("=")[0]
 
 
 def _selections(overrides: Sequence[str]) -> list[str]:
-    """Those that choose an option of a group."""
+    """The overrides that choose an option of a group."""
     return [text for text in overrides if setting_of(text) in groups()]
 
 
 def _check_packages(config: Any, chosen: Mapping[str, Any]) -> None:
-    """Raises ConfigError where the settings of an option are not in its place: its file does not say which it is."""
+    """Raises ConfigError if the settings of an option are misplaced because its file does not state their place."""
     for group in ("experiment", *LISTS):
         section = section_of(config, group)
         misplaced = group == "experiment" or any(not isinstance(value, Mapping) for value in section.values())
@@ -202,18 +202,18 @@ def _place(group: str, option: str) -> str:
 
 
 def _unplaced(group: str, option: str) -> str:
-    return f"{file_of(group, option)}: its first line must be `{_place(group, option)}`, the place of its settings"
+    return f"{file_of(group, option)}: its first line must be `{_place(group, option)}`, which places its settings"
 
 
 def _nameless(overrides: Sequence[str]) -> str:
     chosen = next((text.partition("=")[2] for text in overrides if setting_of(text) == "experiment"), None)
     if chosen is None:
         return f"choose an experiment: experiment=NAME, one of {', '.join(options('experiment'))}"
-    return f"{file_of('experiment', chosen)} states no name; write name: {chosen} in it"
+    return f"{file_of('experiment', chosen)} sets no name; add the line name: {chosen}"
 
 
 def _check_options(overrides: "Sequence[Override]") -> None:
-    """Raises ConfigError for a group that is given something else than one option (of `LISTS`: several)."""
+    """Raises ConfigError if a group is given anything but one option (those of `LISTS`: one or several)."""
     known = groups()
     for override in overrides:
         group = override.get_key_element()
@@ -225,7 +225,7 @@ def _check_options(overrides: "Sequence[Override]") -> None:
         there_are = f"there are: {', '.join(have)}"
         for name in chosen:
             if not isinstance(name, str):
-                how = f"in brackets, as {group}=[A,B] ({group}=[]: none)" if group in LISTS else "one option"
+                how = f"options in brackets, as {group}=[A,B] ({group}=[]: none)" if group in LISTS else "one option"
                 raise ConfigError(f"{override.input_line}: name {how}; {there_are}")
             if name not in have:
                 remedy = there_are if have else f"write conf/{group}/{name}.yaml"
@@ -233,9 +233,9 @@ def _check_options(overrides: "Sequence[Override]") -> None:
 
 
 def compose_apart(group: str, option: str, overrides: Sequence[str]) -> dict[str, Any]:
-    """The settings of an option of a group that no run has. Raises ConfigError, one line, for what is wrong.
+    """The settings of an option of a group that is not part of runs. Raises ConfigError, in one line.
 
-    `option` is used where the overrides choose none and it has a file, else `default`.
+    Unless the overrides choose an option it is `option`, if that has a file, else `default`.
     """
     from omegaconf import OmegaConf
 
@@ -256,12 +256,12 @@ def compose_apart(group: str, option: str, overrides: Sequence[str]) -> dict[str
 
 
 def _composed(overrides: Sequence[str], root: str = "config") -> Any:
-    """What Hydra makes of a file in our folders and these overrides; raises its errors."""
+    """What Hydra composes from a file in our folders and these overrides. Raises Hydra's errors."""
     return _composed_with_choices(overrides, root)[0]
 
 
 def _composed_with_choices(overrides: Sequence[str], root: str = "config") -> tuple[Any, Mapping[str, Any]]:
-    """The same, and the option of each group of which there is one."""
+    """The same, and the chosen option of each group that takes one."""
     from hydra import compose as hydra_compose
     from hydra import initialize_config_dir
     from omegaconf import open_dict
@@ -276,9 +276,9 @@ def _composed_with_choices(overrides: Sequence[str], root: str = "config") -> tu
 
 
 def config_of_options(selection: Sequence[str], root: str = "config") -> dict[str, Any]:
-    """The config as these overrides compose it; what must be set is left out. Raises Hydra's errors.
+    """The config that these overrides compose, without settings that are still to be set. Raises Hydra's errors.
 
-    With an option as `root` (`agent/ai_q`) it has that option alone, and takes a third of the time.
+    With an option as `root` (`agent/ai_q`) it has only that option, and takes a third of the time.
     """
     from omegaconf import OmegaConf
 
@@ -289,7 +289,7 @@ def config_of_options(selection: Sequence[str], root: str = "config") -> dict[st
 
 
 def _errors() -> tuple[type[Exception], ...]:
-    """What Hydra, OmegaConf and the readers of files raise."""
+    """The errors that Hydra, OmegaConf and the file readers raise."""
     from hydra.errors import HydraException
     from omegaconf.errors import OmegaConfBaseException
     from yaml import YAMLError
@@ -299,7 +299,7 @@ def _errors() -> tuple[type[Exception], ...]:
 
 @contextmanager
 def _explained(overrides: Sequence[str]) -> Iterator[None]:
-    """Raises ConfigError, one line, for their errors in the block."""
+    """Turns these errors, raised in the block, into a ConfigError of one line."""
     try:
         yield
     except _errors() as error:
@@ -307,13 +307,13 @@ def _explained(overrides: Sequence[str]) -> Iterator[None]:
 
 
 def _explain(error: Exception, overrides: Sequence[str]) -> str:
-    """What a user can do about an error of Hydra, OmegaConf or a reader of files, in one line."""
+    """What a user can do about an error of Hydra, OmegaConf or a file reader, in one line."""
     text = str(error) or str(error.__cause__ or error)
     unknown = re.match(r"(?:In 'config': )?Could not override '([^']+)'|Key '([^']+)' is not in struct", text)
     if unknown:
         return _unknown(next(part for part in unknown.groups() if part), _settings(overrides))
     if merged := re.match(r"Error merging override [+]*(([^=]+)=.*)", text):
-        return f"{merged[1]}: does not fit what is there; of a section write {merged[2]}.KEY=VALUE"
+        return f"{merged[1]}: does not fit the present value; to set one key of a section write {merged[2]}.KEY=VALUE"
     if isinstance(error, UnicodeDecodeError):
         return f"{not_utf8()}: not UTF-8; save the file as UTF-8"
     if own := re.match(r"In 'experiment/([^']+)': Could not override '[^']*@experiment\.", text):
@@ -323,12 +323,12 @@ def _explain(error: Exception, overrides: Sequence[str]) -> str:
 
 
 def _unknown(name: str, known: Sequence[str]) -> str:
-    """About a setting that is not among those of the run."""
+    """The message for a setting that the run does not have."""
     group, _, rest = name.partition(".")
     option = rest.partition(".")[0]
     chosen = any(text.startswith(f"{group}.{option}.") for text in known)
     if group in LISTS and option in options(group) and not chosen:
-        return f"{name}: the run has no {group} {option}; name it among the others in {group}=[..., {option}]"
+        return f"{name}: the run has no {group} {option}; add it to the list: {group}=[..., {option}]"
     if others := _options_with(name):
         choices = " or ".join(f"{group}={other}" for other in others)
         return f"{name}: the chosen {group} has no such setting; {choices} has it"
@@ -336,7 +336,7 @@ def _unknown(name: str, known: Sequence[str]) -> str:
 
 
 def _options_with(name: str) -> list[str]:
-    """The options of the setting's group in whose files it stands; those that cannot be read count as without."""
+    """The options of the setting's group that have it in their files; files that cannot be read do not count."""
     from omegaconf import OmegaConf
 
     group, _, rest = name.partition(".")
@@ -344,7 +344,7 @@ def _options_with(name: str) -> list[str]:
         return []
     files = (file for folder in config_folders() for file in (folder / group).glob("*.yaml"))
     if not any(rest.rpartition(".")[2] in file.read_text(encoding="utf-8", errors="replace") for file in files):
-        return []  # to compose them all takes a second
+        return []  # since composing them all takes a second
     found = []
     for option in options(group):
         with suppress(*_errors()):
@@ -354,14 +354,14 @@ def _options_with(name: str) -> list[str]:
 
 
 def _settings(overrides: Sequence[str]) -> list[str]:
-    """Names of all settings, under the group choices of `overrides`; of those that must be set too."""
+    """The names of all settings, also those still to be set, with the options that `overrides` choose."""
     from omegaconf import OmegaConf
 
     return [*groups(), "resume", *dotted(OmegaConf.to_container(_composed(_selections(overrides))))]
 
 
 def settings_from(config: Mapping[str, Any]) -> RunSettings:
-    """Composed config as settings. Raises ConfigError, one line."""
+    """A composed config as settings. Raises ConfigError, in one line."""
     from aiq.experiment.resources import check_models
 
     llm = config.get("llm")
@@ -376,7 +376,7 @@ def settings_from(config: Mapping[str, Any]) -> RunSettings:
 
 
 def sweep_of(config: Mapping[str, Any]) -> SweepSettings:
-    """The section `sweep` of a composed config, which is no part of a run's settings. Raises ConfigError, one line."""
+    """The section `sweep` of a composed config, which is not part of a run's settings. Raises ConfigError."""
     section = config.get("sweep")
     if isinstance(section, Mapping):
         section = {**section, "axes": dotted(section.get("axes") or {})}

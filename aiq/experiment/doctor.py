@@ -1,6 +1,6 @@
-"""What `aiq doctor` tries of a run's settings: one cheap call each, and the `llm.quirks` with which it works.
+"""The checks of `aiq doctor` on a run's settings: one cheap call each, and the `llm.quirks` with which it works.
 
-A call has one feature more than a call that has already worked, so that what fails is that feature, whatever the
+Each call has one feature more than a call that has already worked, so a failure is due to that feature, whatever the
 endpoint says about it.
 """
 
@@ -32,10 +32,10 @@ Level = Literal["ok", "note", "fails"]
 _ROLE: Final = "doctor"
 _SWITCHES: Final = ("seed", "temperature", "parallel_tool_calls", "stream_usage", "null_content", "message_name")
 _PLAIN: Final[Mapping[str, Any]] = {**dict.fromkeys(_SWITCHES, False), "structured": "prose"}
-"""Quirks with which a request has nothing but model and messages."""
+"""Quirks that reduce a request to model and messages."""
 
 _ADVICE: Final = re.compile(r"; llm\.quirks\.| \(llm\.model=")
-_ENOUGH: Final = 300  # tokens of a reply, where more would only cost time
+_ENOUGH: Final = 300  # tokens of a reply; more would only cost time
 _FEW: Final = 16
 _FREE: Final = Price(input=0, output=0)
 _STATE: Final = "City: Oslo. Weather: rain. State that in JSON."
@@ -59,7 +59,7 @@ class Weather(BaseModel):
 
 @dataclass(frozen=True)
 class Finding:
-    """What one check found. `settings`: what to type so that it works, or works without a detour."""
+    """The result of one check. `settings`: the settings with which it works, or works without a fallback."""
 
     check: str
     level: Level
@@ -69,14 +69,14 @@ class Finding:
 
 @dataclass(frozen=True)
 class Answer:
-    """A reply: its message, why it ended, its usage as reported, and the form structured output fell back to."""
+    """A reply: its message, finish reason and reported usage, and the form that structured output fell back to."""
 
     message: Mapping[str, Any]
     finish_reason: str | None
     usage: Any
     fallback: str | None = None
     model: str = ""
-    """The model that answered, by the endpoint's word; some servers take every name."""
+    """The model that answered, according to the endpoint; some servers accept any name."""
 
     @property
     def text(self) -> str:
@@ -88,7 +88,7 @@ class Answer:
 
 
 async def examine(settings: RunSettings) -> AsyncIterator[Finding]:
-    """Findings as they come; the later checks are left out where an earlier one makes them pointless."""
+    """Findings as they come; checks that an earlier failure makes pointless are skipped."""
     yield _can_write(settings.output_dir)
     try:
         async with open_resources(settings) as resources:
@@ -99,7 +99,7 @@ async def examine(settings: RunSettings) -> AsyncIterator[Finding]:
                     yield finding
                 yield await _search(session)
     except AiqError as error:
-        section = str(error).partition(".")[0]  # of the setting that it names
+        section = str(error).partition(".")[0]  # that of the setting it names
         other = section != "llm" and section in RunSettings.model_fields
         yield Finding(section if other else "endpoint, key", "fails", str(error))
 
@@ -129,16 +129,16 @@ class Examination:
     settings: RunSettings
     offline_port: int | None
     _limit: dict[str, Any] = field(default_factory=dict)
-    """What keeps a reply short, once that is known."""
+    """The field that limits a reply's length, once it is known."""
 
     @property
     def _models(self) -> list[str]:
-        """The models of all roles that config names, the default first."""
+        """The models of all roles that the config names, the default first."""
         llm = self.settings.llm
         return list(dict.fromkeys([llm.model, *(own.model for own in llm.roles.values() if own.model)]))
 
     async def findings(self) -> AsyncIterator[Finding]:
-        """One after the other; none after a model that does not answer."""
+        """The findings, one after the other; stops at a model that does not answer."""
         for model in self._models:
             answer = await self._ask("Say hello.", model=model)
             if isinstance(answer, str):
@@ -161,7 +161,7 @@ class Examination:
     async def _ask(
         self, said: str | Sequence[Mapping[str, Any]], quirks: Mapping[str, Any] | None = None, /, **body: Any
     ) -> Answer | str:
-        """One call, plain but for these quirks; its answer, or why there is none."""
+        """Make one call, plain except for these quirks: its answer, or why there is none."""
         llm = self.settings.llm
         changed = {
             "quirks": llm.quirks.model_copy(update={**_PLAIN, **(quirks or {})}),
@@ -187,16 +187,16 @@ class Examination:
         return Answer(choice["message"], choice.get("finish_reason"), answer.get("usage"), fallback, model)
 
     async def _switch(self, name: str, what: str, said: str = "Say hello.", **body: Any) -> Finding:
-        """The check of a field that is sent or not, as a quirk says."""
+        """Check a field that a quirk switches on or off."""
         if not getattr(self.settings.llm.quirks, name):
-            return Finding(what, "ok", f"none is sent (llm.quirks.{name}=false)")
+            return Finding(what, "ok", f"not sent (llm.quirks.{name}=false)")
         answer = await self._ask(said, {name: True}, **body)
         if isinstance(answer, str):
             return Finding(what, "fails", answer, (f"llm.quirks.{name}=false",))
         if not body.get("tools"):
-            return Finding(what, "ok", "taken")
-        called = f"calls at once: {answer.calls}" if answer.calls else "but the model calls no tool"
-        return Finding(what, "ok" if answer.calls else "note", f"taken; {called}")
+            return Finding(what, "ok", "accepted")
+        called = f"parallel calls: {answer.calls}" if answer.calls else "but the model calls no tool"
+        return Finding(what, "ok" if answer.calls else "note", f"accepted; {called}")
 
     def _usage(self, reported: Any) -> Finding:
         lacking = ", ".join(model for model in self._models if model not in self.settings.llm.prices)
@@ -219,7 +219,7 @@ class Examination:
             if answer.finish_reason == "length" or len(answer.text) < 12 * _FEW:
                 self._limit = {name: _ENOUGH}
                 setting = () if name == given else (f"llm.quirks.limit_field={name}",)
-                return Finding("reply limit", "fails" if setting else "ok", problem or f"{name} is kept", setting)
+                return Finding("reply limit", "fails" if setting else "ok", problem or f"{name} is respected", setting)
             problem = problem or f"{name} is ignored"
         return Finding("reply limit", "note", f"{problem}: llm.max_tokens has no effect")
 
@@ -228,11 +228,11 @@ class Examination:
         if isinstance(answer, str):
             return Finding("tools", "fails", answer)
         if not answer.calls:
-            return Finding("tools", "note", "taken, but the model answers in words: it may never search")
+            return Finding("tools", "note", "accepted, but the model answers in words: it may never search")
         return Finding("tools", "ok", "the model calls them")
 
     async def _tool_results(self) -> Finding:
-        """A second turn, with what agents send beside a tool's call and result."""
+        """Check a second turn, with the fields that agents send with a tool's call and result."""
         function = {"name": "look_up_weather", "arguments": '{"city": "Oslo"}'}
         call = {"id": "call_1", "type": "function", "function": function}
         turns: list[Mapping[str, Any]] = [
@@ -248,7 +248,7 @@ class Examination:
                 problem = problem or answer
                 continue
             changed = tuple(f"llm.quirks.{switch}=false" for switch in tried if tried[switch] != given[switch])
-            return Finding("tool results", "fails" if changed else "ok", problem or "taken", changed)
+            return Finding("tool results", "fails" if changed else "ok", problem or "accepted", changed)
         return Finding("tool results", "fails", problem)
 
     async def _structured(self) -> Finding:
@@ -267,7 +267,7 @@ class Examination:
             if readable:
                 said = problem or f"{refused}answered in {taken}"
                 return Finding("JSON schema", "note" if settings else "ok", said, settings)
-            problem = problem or f"{refused}the answer in {taken} is no such JSON: {answer.text[:40]!r}"
+            problem = problem or f"{refused}the answer in {taken} does not fit: {answer.text[:40]!r}"
         return Finding("JSON schema", "note", problem, settings)
 
     async def _streaming(self) -> Finding:
@@ -277,6 +277,6 @@ class Examination:
 
 
 def _reason(error: AiqError) -> str:
-    """An error without who asked which address, and without the advice that the table gives itself."""
+    """An error without caller and address, and without the advice that the table itself gives."""
     said = str(error).partition(" failed")[2].lstrip(": ") or str(error)
     return _ADVICE.split(said)[0]

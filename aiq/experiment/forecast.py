@@ -1,6 +1,6 @@
-"""What a run may cost before it is made: at most by its limits and prices, and likely by what an earlier one used.
+"""What a run will cost: at most, by its limits and prices, and likely, by what an earlier run used.
 
-Amounts are by quantity, those of `limits`; `inf` is what no limit bounds, None what is not known.
+Amounts are by quantity, as in `limits`: `inf` if no limit bounds it, None if it is unknown.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +29,7 @@ Bounds = Mapping[Quantity, float | None]
 
 
 class Likely(NamedTuple):
-    """A total, and between what 95 % of such totals are; a single sample tells no spread."""
+    """A total and its 95 % prediction interval, which a single sample does not give."""
 
     mean: float
     low: float | None
@@ -40,9 +40,9 @@ Totals = Mapping[Quantity, Likely | None]
 
 
 def at_most(plan: RunPlan) -> dict[str, Bounds]:
-    """What agent, judges and both together may use. Judges that ask no model use nothing, and are left out.
+    """What agent, judges and both together may use. Judges are left out if none of them asks a model.
 
-    Dollars that no limit bounds are those of the tokens that one does, at the dearest price of the agent's models.
+    If no limit bounds dollars but one bounds tokens, these cost the highest price of the agent's models.
     """
     settings, attempts = plan.settings, len(plan.spec.keys)
     sample, run = settings.limits.of("sample"), settings.limits.of("run")
@@ -61,7 +61,7 @@ def at_most(plan: RunPlan) -> dict[str, Bounds]:
 
 
 def _dearest(plan: RunPlan) -> float | None:
-    """US dollars of a token at most; None where a model of the agent has no price."""
+    """The highest price of a token, in US dollars; None if a model of the agent has no price."""
     prices = plan.settings.llm.prices
     models = {model for role, model in models_of(plan).items() if not role.startswith(JUDGES)}
     known = models <= prices.keys()
@@ -69,7 +69,7 @@ def _dearest(plan: RunPlan) -> float | None:
 
 
 def summed(amounts: Iterable[float | None]) -> float | None:
-    """The sum; None where one is not known."""
+    """The sum; None if any amount is unknown."""
     found = [*amounts]
     return None if None in found else sum(amount for amount in found if amount is not None)
 
@@ -79,26 +79,26 @@ def _least(amount: float | None, limit: float | None) -> float | None:
 
 
 class Earlier:
-    """A run to estimate from, read once. Raises UserError where no attempt has ended in it."""
+    """A run to estimate from, read once. Raises UserError if none of its attempts has ended."""
 
     def __init__(self, folder: RunFolder) -> None:
         rows = {key: row for key, row in read_samples(folder, SampleRow.light).items() if row.status != "cancelled"}
         if not rows:
-            raise UserError(f"{folder.path}: no attempt has ended there, so there is nothing to estimate from")
+            raise UserError(f"{folder.path}: none of its attempts has ended, so there is nothing to estimate from")
         manifest = folder.read_manifest()
         self.folder, self.attempts, self._judges = folder, len(rows), manifest.hashes.judges.keys()
         worked, took = sum(row.timing.seconds for row in rows.values()), folder.read_summary().timing.run_seconds
         concurrency = manifest.section("runner", RunnerSettings).concurrency
-        self._pace = took * concurrency / worked if worked else 0.0  # judges and waits took a share of the workers too
+        self._pace = took * concurrency / worked if worked else 0.0  # judges and waiting also took workers' time
         self._rows = [
             (row, scores) for row, scores in zip(rows.values(), read_scores(folder, rows).values(), strict=True)
         ]
 
     def expected(self, plan: RunPlan) -> dict[str, Totals]:
-        """What agent, judges and both will likely use, by what each sample used then; at most as much as `at_most`.
+        """What agent, judges and both will likely use, from what each sample used then, bounded by `at_most`.
 
-        Dollars are those tokens' at the new run's prices, wall time is of both, by attempts and `runner.concurrency`.
-        What a judge uses that did not work then is unknown.
+        Dollars are the same tokens at the new run's prices; wall time, for both together, is scaled by attempts and
+        `runner.concurrency`. If a judge was not in the earlier run, what the judges will use is unknown.
         """
         judges = {judge.spec.name for judge in plan.judges if judge.model}
         used: dict[tuple[str, Quantity], dict[str, list[float | None]]] = {}
@@ -131,7 +131,7 @@ class Earlier:
 
 
 def _amounts(plan: RunPlan, by_role: Iterable[tuple[str, Usage]]) -> dict[Quantity, float | None]:
-    """What roles used, in dollars of this plan: of a panel's role those of its dearest model."""
+    """What roles used, in dollars at this plan's prices; a panel's role is priced as its most expensive model."""
     prices, used = plan.settings.llm.prices, Usage()
     dollars: list[float | None] = []
     for role, usage in by_role:
@@ -143,9 +143,9 @@ def _amounts(plan: RunPlan, by_role: Iterable[tuple[str, Usage]]) -> dict[Quanti
 
 
 def earlier_run(plan: RunPlan, like: str | None) -> Earlier | None:
-    """The run that `like` names, or the experiment's newest finished one, if there is one.
+    """The run that `like` names, else the experiment's newest finished one, if there is one.
 
-    Raises UserError for a name that means no run, or one in which no attempt has ended.
+    Raises UserError for a name that matches no run, or a run in which no attempt has ended.
     """
     if like is not None:
         return Earlier(find_run(like, plan.settings.output_dir))
@@ -160,10 +160,10 @@ def earlier_run(plan: RunPlan, like: str | None) -> Earlier | None:
 def _total(
     by_sample: Sequence[Sequence[float | None]], samples: int, epochs: int, bound: float | None
 ) -> Likely | None:
-    """The sum over so many samples and epochs, by the values of each earlier sample's epochs; None: not known.
+    """The total over this many samples and epochs, from the values of earlier samples' epochs; None if unknown.
 
-    With a prediction interval: the spread of the samples themselves, and that of the mean which is known of them
-    (Student's t; Hahn and Meeker, Statistical Intervals, 1991, section 4.8).
+    Its prediction interval covers the spread of the new samples and the uncertainty of the estimated mean (Student's
+    t; Hahn and Meeker, Statistical Intervals, 1991, section 4.8).
     """
     known = [[value for value in values if value is not None] for values in by_sample]
     if [*map(len, known)] != [*map(len, by_sample)]:

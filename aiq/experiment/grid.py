@@ -1,4 +1,4 @@
-"""Sweeps: from overrides with several values and the config's section `sweep` to points, and from one to a config."""
+"""Sweeps: from overrides with several values and the config's section `sweep` to points; from a point to a config."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from aiq.runs.sweeps import Axis, Point, Sweep
 
 MOST_JOBS: Final = 1000
 _OF_A_RUN: Final = ("name", "output_dir", "limit", "runner", "cassette", "sweep", "telemetry")
-"""Settings of a sweep that say nothing of what it found best."""
+"""Settings of a sweep that are not part of what it found best."""
 
 _USERS: Final[Mapping[str, tuple[Strategy, ...]]] = {
     "sweep.points": ("random", "optuna"),
@@ -31,8 +31,8 @@ _USERS: Final[Mapping[str, tuple[Strategy, ...]]] = {
 class Grid:
     """The points that a sweep begins with, its axes, and the section `sweep` of the config.
 
-    `choices`: overrides in the order in which they were given, those of the config's axes last; of a setting that
-    varies one for each of its values.
+    `choices`: for each override, in the order given and with those of the config's axes last, one override for each
+    of its values.
     """
 
     settings: SweepSettings
@@ -41,15 +41,15 @@ class Grid:
     choices: tuple[tuple[str, ...], ...]
 
     def point(self, number: int, places: Places) -> Point:
-        """The point with these values, each by its place on its axis."""
+        """The point with these values, each given by its place on its axis."""
         return _point(number, self.choices, places)
 
 
 def split(overrides: Sequence[str]) -> Grid:
-    """The points that the strategy begins with, in the order of the grid, whose last axis varies fastest.
+    """The points that the strategy begins with, in grid order (the last axis varies fastest).
 
-    They are all but for `ablation`, `random` and `optuna`. An axis of the config counts unless its setting is typed, be
-    it with one value. Raises ConfigError.
+    They are the whole grid, except for `ablation`, `random` and `optuna`. An axis of the config counts unless its
+    setting is typed, even with one value. Raises ConfigError.
     """
     typed = [override.get_key_element() for override in parse(overrides)]
     config = compose([choice[0] for choice in _choices(overrides)])
@@ -58,15 +58,15 @@ def split(overrides: Sequence[str]) -> Grid:
     choices = _choices([*overrides, *(f"{name}={','.join(map(written, values))}" for name, values in own.items())])
     varying = [choice for choice in choices if len(choice) > 1]
     if not varying:
-        raise ConfigError("-m is for sweeps, and no setting has several values; write e.g. seed=0,1,2 or drop -m")
+        raise ConfigError("-m is for sweeps, but no setting has several values; write e.g. seed=0,1,2 or drop -m")
     if twice := next((text for choice in varying for text in choice if choice.count(text) > 1), None):
-        raise ConfigError(f"{twice} is among the values more than once; keep one")
+        raise ConfigError(f"{twice} is given more than once; keep one")
     sizes = [len(choice) for choice in varying]
     drawing = {"random": settings.points, "optuna": min(settings.points, 2 * len(sizes) + 1)}
     drawing["ablation"] = 1 + sum(size - 1 for size in sizes)
     n = drawing.get(settings.strategy, math.prod(sizes))
     if n > MOST_JOBS:
-        raise ConfigError(f"the sweep has {n} points; {MOST_JOBS} at most (sweep.strategy=random draws some)")
+        raise ConfigError(f"the sweep has {n} points, more than {MOST_JOBS} (sweep.strategy=random draws some of them)")
     places = ablated(sizes) if settings.strategy == "ablation" else drawn(sizes, n, config["seed"])
     points = [_point(number, choices, place) for number, place in enumerate(places)]
     axes = [
@@ -77,42 +77,42 @@ def split(overrides: Sequence[str]) -> Grid:
 
 
 def ablated(sizes: Sequence[int]) -> list[Places]:
-    """The first value of every axis, then each other value of one axis beside the first ones of the others."""
+    """The first value of every axis; then each other value of one axis, with the first values of the others."""
     base = (0,) * len(sizes)
     changed = [(axis, value) for axis, size in enumerate(sizes) for value in range(1, size)]
     return [base, *((*base[:axis], value, *base[axis + 1 :]) for axis, value in changed)]
 
 
 def refuse(overrides: Sequence[str]) -> None:
-    """Raises ConfigError when a single run is given several values for a setting."""
+    """Raises ConfigError if a single run is given several values for a setting."""
     for override in parse(overrides):
         if override.is_sweep_override():
             text = override.input_line or ""
             key, _, value = text.partition("=")
-            one = "" if key in groups() and key not in LISTS else f"; for one list write {key}=[{value}]"
-            raise ConfigError(f"{text}: several values are a sweep, which needs -m{one}")
+            one = "" if key in groups() and key not in LISTS else f"; for a list write {key}=[{value}]"
+            raise ConfigError(f"{text}: several values make a sweep, which needs -m{one}")
 
 
 def refuse_unused(grid: Grid, overrides: Sequence[str]) -> None:
-    """Raises ConfigError for a typed setting that the sweep's strategy does not use, and for a draw of everything."""
+    """Raises ConfigError for a typed setting that the sweep's strategy does not use, and for drawing every point."""
     strategy = grid.settings.strategy
     for override in parse(overrides):
         users = _USERS.get(override.get_key_element())
         if users is not None and strategy not in users:
             raise ConfigError(
-                f"{override.input_line}: sweep.strategy={' or '.join(users)} uses it, and this is "
+                f"{override.input_line}: only sweep.strategy={' or '.join(users)} uses it, and this is "
                 f"sweep.strategy={strategy}; drop it"
             )
     whole = math.prod(len(axis.values) for axis in grid.axes)
     if strategy == "random" and grid.settings.points >= whole:
         raise ConfigError(
-            f"sweep.strategy=random: sweep.points={grid.settings.points}: the grid has no more than {whole}; "
+            f"sweep.strategy=random: sweep.points={grid.settings.points}: the grid has only {whole}; "
             "set fewer (sweep.points=N), or drop the strategy"
         )
 
 
 def refuse_axes(config: Mapping[str, Any], overrides: Sequence[str]) -> None:
-    """Raises ConfigError when a single run is made of a config that varies a setting for which no value is typed."""
+    """Raises ConfigError if the config of a single run varies a setting for which no value is typed."""
     typed = [override.get_key_element() for override in parse(overrides)]
     axes = sweep_of(config).axes.items()
     if varied := [name for name, values in axes if values and len(values) > 1 and name not in typed]:
@@ -122,7 +122,7 @@ def refuse_axes(config: Mapping[str, Any], overrides: Sequence[str]) -> None:
 
 
 def written(value: JsonValue) -> str:
-    """A value as overrides have it."""
+    """A value as written in overrides."""
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "null"}[value]
     if isinstance(value, str):
@@ -135,7 +135,7 @@ def written(value: JsonValue) -> str:
 
 
 def _choices(overrides: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Of each override the ones that it stands for, one for each of its values. Raises ConfigError."""
+    """For each override, one override for each of its values. Raises ConfigError."""
     from hydra.errors import HydraException
 
     found = []
@@ -158,14 +158,14 @@ def _point(number: int, choices: Sequence[Sequence[str]], places: Places) -> Poi
 
 
 def _value(override: str) -> str:
-    """The value as it is meant: Hydra has texts quoted for its grammar."""
+    """The value itself, without the quotes that Hydra's grammar needs."""
     (parsed,) = parse([override])
     value: Any = parsed.value()
     return value if isinstance(value, str) else written(value)
 
 
 def as_experiment(sweep: Sweep, point: Point, name: str) -> str:
-    """A point as the config file of an experiment of that name, which inherits the sweep's experiment.
+    """A point as the config file of an experiment with this name, which inherits from the sweep's experiment.
 
     Raises ConfigError for an override that a file cannot express.
     """

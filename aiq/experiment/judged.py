@@ -1,4 +1,4 @@
-"""What judges have said of a report at another point of the same sweep: points that give the same report share it."""
+"""Judges' scores from other points of the same sweep: points that give the same report share them."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,13 +11,13 @@ from aiq.runs.reader import read_samples, read_scores
 from aiq.runs.rows import SampleRow, ScoreRow
 
 SAME_REPORT = "same_report_at"
-"""In a score's detail: the run whose judge has scored the same report."""
+"""In a score's detail: the run in which the judge scored the same report."""
 
 
 class JudgedBefore:
-    """Scores of reports at finished points of the run's sweep that have its seed; none outside of sweeps.
+    """Scores of reports at finished points of the run's sweep with the same seed; none outside of sweeps.
 
-    None with a recording either: its judges' exchanges would depend on which points there are.
+    Not used with a recording either: which exchanges it holds would depend on which points there are.
     """
 
     def __init__(self, folder: RunFolder, plan: RunPlan) -> None:
@@ -35,7 +35,7 @@ class JudgedBefore:
                         self._scores.setdefault((judge.name, _digest(samples[key])), said)
 
     def scores(self, judge: JudgeSpec, row: SampleRow) -> list[ScoreRow]:
-        """The judge's rows for this attempt, which have cost nothing; empty where it has not judged such a report."""
+        """The judge's rows for this attempt, at no cost; empty if it has not judged the same report."""
         if not self._scores:
             return []
         found = self._scores.get((judge.name, _digest(row)), [])
@@ -51,12 +51,12 @@ def _finished(folder: RunFolder, seed: int) -> Iterator[RunFolder]:
 
 
 def _whole(judge: JudgeSpec, scores: Sequence[ScoreRow]) -> bool:
-    """Whether nothing failed that another try may bring."""
+    """Whether nothing failed that a retry could bring."""
     usable = all(score.status in ("scored", "not_applicable") and CAVEAT not in score.detail for score in scores)
     return usable and len(scores) == len(judge.metrics)
 
 
 def _digest(row: SampleRow) -> str:
-    """Of all that judges see of an attempt."""
+    """The digest of everything that judges see of an attempt."""
     sources = [source.model_dump(mode="json") for source in row.sources]
     return digest_of([row.sample_id, row.epoch, row.sample_hash, row.as_report().model_dump(mode="json"), sources])

@@ -1,4 +1,4 @@
-"""The settings of agents that people talk to outside of runs: in a conversation, through a server."""
+"""The settings of agents that people use outside of runs: in a conversation or through a server."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,11 +11,11 @@ from aiq.experiment.resources import needs_offline_stack
 def live_config(
     given: Sequence[str], defaults: Sequence[str], idle: Mapping[str, str], own: Sequence[str] = ()
 ) -> tuple[list[str], dict[str, Any]]:
-    """The overrides, `own` ones among them, and the config that they compose.
+    """All overrides, including `own`, and the config that they compose.
 
-    `defaults`: where no experiment is given, those of which nothing else is given; agents without the offline stack are
-    then told the present time. `idle`: by setting or section of a run, why there is no use for it. Raises ConfigError,
-    one line.
+    `defaults` apply if no experiment is given, each unless its setting is given; agents without the offline stack then
+    get the current time. `idle`: by setting or section of a run, why it has no effect here. Raises ConfigError, in one
+    line.
     """
     names = {setting_of(text) for text in given}
     for name in sorted(names):

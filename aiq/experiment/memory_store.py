@@ -1,6 +1,6 @@
-"""Where a run keeps what its agents remember of conversations: LangGraph's SQLite store, opened when one first asks.
+"""Where a run keeps what its agents remember of conversations: LangGraph's SQLite store, opened on first use.
 
-With `checkpointer=sqlite` it is in the checkpointer's file; else in a temporary database of the run.
+With `checkpointer=sqlite` it is in the checkpointer's file, otherwise in a temporary database of the run.
 """
 
 import asyncio
@@ -17,14 +17,14 @@ import aiosqlite
 from aiq.core.files import resolve
 from aiq.core.run_settings import CheckpointerSettings
 
-BUSY_SECONDS = 30.0  # a write waits so long for another process's in the same SQLite file
+BUSY_SECONDS = 30.0  # how long a write waits for another process's in the same SQLite file
 
 _log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
 async def lent_store(settings: CheckpointerSettings) -> AsyncIterator[Callable[[], Awaitable[Any]]]:
-    """What opens the run's store, once: an agent that remembers nothing costs no import and makes no table."""
+    """A function that opens the run's store, once: agents that remember nothing cost no import and no tables."""
     async with AsyncExitStack() as opened:
         lock, stores = asyncio.Lock(), list[Any]()
 
@@ -39,13 +39,13 @@ async def lent_store(settings: CheckpointerSettings) -> AsyncIterator[Callable[[
 
 @asynccontextmanager
 async def _open(settings: CheckpointerSettings) -> AsyncIterator[Any]:
-    """All calls wait in a thread of the connection's, and the import in another, not in the event loop."""
+    """Calls block a thread of the connection, and the import another thread, but never the event loop."""
     from aiq.agents.toolkit.memory import INDEX
 
-    if settings.kind == "postgres":  # its vectors need an extension of the server, and all of them one length
+    if settings.kind == "postgres":  # its vectors need a server extension, and must all have one length
         _log.warning("checkpointer=postgres: what agents remember ends with the run; checkpointer=sqlite keeps it")
     library = await asyncio.to_thread(importlib.import_module, "langgraph.store.sqlite.aio")
-    # "": a database in memory that SQLite moves to a file of its own where it grows, and then deletes
+    # "": a database in memory, which SQLite moves to a temporary file if it grows, and deletes afterwards
     path = resolve(str(settings.path)) if settings.kind == "sqlite" else ""
 
     def connect() -> sqlite3.Connection:
@@ -56,7 +56,7 @@ async def _open(settings: CheckpointerSettings) -> AsyncIterator[Any]:
         while not store.is_setup:
             try:
                 await store.setup()
-            except (sqlite3.OperationalError, sqlite3.IntegrityError):  # another process makes the same tables
+            except (sqlite3.OperationalError, sqlite3.IntegrityError):  # another process is making the same tables
                 if time.monotonic() > end:
                     raise
                 await asyncio.sleep(0.05)
@@ -64,9 +64,9 @@ async def _open(settings: CheckpointerSettings) -> AsyncIterator[Any]:
 
 
 class _Connection(aiosqlite.Connection):
-    """A connection that has the store's one vector function also where Python's SQLite loads no extension.
+    """A connection that has the store's one vector function even if Python's SQLite cannot load extensions.
 
-    Some builds of Python leave loading out (pyenv's, macOS's); elsewhere the function is that of `sqlite-vec`.
+    Some builds of Python (pyenv's, macOS's) lack loading; elsewhere the function is that of `sqlite-vec`.
     """
 
     async def enable_load_extension(self, value: bool) -> None:
@@ -81,7 +81,7 @@ class _Connection(aiosqlite.Connection):
 
 
 def cosine_distance(one: bytes, other: bytes) -> float | None:
-    """1 less the cosine of two vectors of 32-bit numbers, as `sqlite-vec` has it; None where one is zero."""
+    """1 minus the cosine of two vectors of 32-bit floats, as in `sqlite-vec`; None if either is zero."""
     import numpy as np
 
     x, y = (np.frombuffer(data, dtype="<f4").astype(float) for data in (one, other))

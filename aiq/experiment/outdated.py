@@ -1,4 +1,4 @@
-"""What of a recording no longer fits the run that it is of: prompts that have changed, samples that are gone."""
+"""What in a recording no longer fits its run: prompts that have changed, samples that are gone."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -11,35 +11,35 @@ from aiq.experiment.compose import compose_with_options, settings_from
 from aiq.experiment.plan import RunPlan, make_plan
 from aiq.experiment.provenance import prompts_of
 
-_AGENTS: Final = ("agent", "user")  # whose prompts are in the agent's cassettes; all others are judges
+_AGENTS: Final = ("agent", "user")  # their prompts are in the agent's cassettes; all other names are judges
 
 
 def recorded_plans(recorded: Mapping[Account, Mapping[str, Any]]) -> dict[Account, RunPlan]:
-    """The run whose agent, and the run whose judges were recorded, composed again; they need no key.
+    """The plans of the run whose agent and of the run whose judges were recorded, composed again; they need no key.
 
-    `recorded`: what each part of a recording says of itself. One that was imported says of no run, so there is none.
-    Raises UserError where a run cannot be composed any more.
+    `recorded`: what each part of a recording says about itself; an imported one names no run, and gives no plan.
+    Raises UserError if a run can no longer be composed.
     """
-    made = cache(_plan)  # agent and judges are usually of one run
+    made = cache(_plan)  # agent and judges usually come from one run
     return {account: made(tuple(about["overrides"])) for account, about in recorded.items() if about.get("overrides")}
 
 
 def _plan(overrides: tuple[str, ...]) -> RunPlan:
-    replayed = (*overrides, "cassette=replay")  # a recording says nothing of `cassette` itself
+    replayed = (*overrides, "cassette=replay")  # a recording does not state `cassette` itself
     config, options = compose_with_options(replayed)
     return make_plan(settings_from(config), replayed, options=options)
 
 
 def outdated(account: Account, store: Store, plan: RunPlan) -> Iterator[str]:
-    """A line for each prompt that is not the recorded one, and each cassette whose sample the dataset has not."""
+    """A line for each prompt that differs from the recorded one, and each cassette whose sample is gone."""
     now = prompts_of(plan)
     for name, then in sorted(store.about.get("prompts", {}).items()):
         if (name in _AGENTS) == (account == "agent") and now.get(name) != then:
             yield (
-                f"{store.path}: the prompts of {name} have changed since; record what they touch with cassette=refresh"
+                f"{store.path}: the prompts of {name} have changed since; re-record what they affect: cassette=refresh"
             )
     unfiltered = dict.fromkeys(("ids", "split", "language", "type", "sample"))
-    whole = plan.settings.dataset.model_copy(update=unfiltered)  # the last run that recorded may have had a part of it
+    whole = plan.settings.dataset.model_copy(update=unfiltered)  # the last recording run may have used only a part
     dataset = datasets.load(whole, seed=plan.settings.seed, limit=None)
     for name in store.names():
         sample = name.rpartition("/")[0]

@@ -1,4 +1,4 @@
-"""What a run will do, made and checked before anything is spent: agent, judges, samples and their documents."""
+"""The plan of a run, made and checked before anything is spent: agent, judges, samples and their documents."""
 
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ DATA_SOURCE: Final = "documents"
 
 @dataclass(frozen=True)
 class JudgePlan:
-    """A judge, ready, with what it declares. `model`: all that it asks, None for one that asks none."""
+    """A judge, ready to work, with what it declares. `model`: all models that it asks; None if it asks none."""
 
     judge: Judge
     spec: JudgeSpec
@@ -46,7 +46,7 @@ class RunPlan:
     dataset: "Dataset"
     sweep: SweepPlace | None = None
     options: Mapping[str, str] = field(default_factory=dict)
-    """The config option at each place of the config, see `compose.compose_with_options`."""
+    """The config option at each place of the config; see `compose.compose_with_options`."""
 
     @cached_property
     def spec(self) -> RunSpec:
@@ -62,7 +62,7 @@ def make_plan(
     sweep: SweepPlace | None = None,
     options: Mapping[str, str] | None = None,
 ) -> RunPlan:
-    """Load and check the parts. Raises ConfigError or DatasetError, one line."""
+    """Load and check the parts. Raises ConfigError or DatasetError, in one line."""
     with without_keys(settings):
         return _made(settings, overrides, sweep, options)
 
@@ -80,7 +80,7 @@ def _made(
     owners: dict[str, str] = {}
     for name, metric in [(planned.spec.name, metric.name) for planned in judges for metric in planned.spec.metrics]:
         if owners.setdefault(metric, name) != name:
-            raise ConfigError(f"judge: {owners[metric]} and {name} both yield {metric}; keep one")
+            raise ConfigError(f"judge: {owners[metric]} and {name} both yield {metric}; keep one of them")
     dataset = datasets.load(settings.dataset, seed=settings.seed, limit=settings.limit)
     if not dataset.samples:
         raise ConfigError(f"dataset {dataset.name}: the filters leave none of its {dataset.size} samples")
@@ -92,7 +92,7 @@ def _made(
 
 
 def _plan_judge(name: str, plugin: Plugin, run: RunSettings) -> JudgePlan:
-    """The judge with a hash of all that decides its scores but the reports."""
+    """The judge, with a hash of all that determines its scores except the reports."""
     judge, settings = make_judge(name, plugin)
     llm = run.llm
     decides: dict[str, Any] = {
@@ -112,21 +112,21 @@ def _plan_judge(name: str, plugin: Plugin, run: RunSettings) -> JudgePlan:
 
 
 def web_of(settings: RunSettings) -> tuple[str, str | None]:
-    """Where pages come from: the kind of web, and the corpus where it is one."""
+    """Where pages come from: the kind of web, and the corpus if that is the kind."""
     return settings.web.kind, settings.search.corpus if settings.web.kind == "corpus" else None
 
 
 def blank_question(settings: KnowledgeSettings, thread: str | None = None) -> Question:
-    """A question without a text, which has a conversation's thread, and the documents that its agent may search."""
+    """A question without text, but with a conversation's thread and the documents that its agent may search."""
     question = Question(text="", thread_id=thread, collection_name=settings.collection)
     return with_documents((Sample(id="blank", question=question),), settings)[0].question
 
 
 def with_documents(samples: Iterable[Sample], settings: KnowledgeSettings) -> tuple[Sample, ...]:
-    """The samples, each question listing the documents of its collection where its row lists none.
+    """The samples, each question listing the documents of its collection if its row lists none.
 
-    One that may not search documents is told of none. Adds `knowledge.documents` first. Raises UserError for a file
-    or collection, ConfigError for a setting.
+    Questions that may not search documents list none. Adds `knowledge.documents` to the collection first. Raises
+    UserError for a file or collection, ConfigError for a setting.
     """
     _add_documents(settings)
 
@@ -151,10 +151,10 @@ def _add_documents(settings: KnowledgeSettings) -> None:
     if not settings.documents:
         return
     if settings.collection is None:
-        raise ConfigError("knowledge.documents are added to a collection; name it with knowledge.collection")
+        raise ConfigError("knowledge.documents needs a collection to add them to; name it with knowledge.collection")
     if settings.summarizer == "model":
         raise ConfigError(
-            "knowledge.summarizer=model: a run summarises by rules only; add the documents before it with "
+            "knowledge.summarizer=model: a run summarises by rules only; add the documents beforehand with "
             f"`aiq documents add FILES --collection {settings.collection} --summarizer model` and leave "
             "knowledge.documents empty"
         )
@@ -162,12 +162,12 @@ def _add_documents(settings: KnowledgeSettings) -> None:
 
 
 def collections_of(samples: Sequence[Sample]) -> tuple[str, ...]:
-    """The collections that questions name, each once, in order."""
+    """The collections that questions name, without repetition, in order."""
     return tuple(dict.fromkeys(name for sample in samples if (name := sample.question.collection_name)))
 
 
 def check_data_sources(samples: Sequence[Sample], tools: Toolbox) -> None:
-    """Raises ConfigError where a question names a data source that no tool of the run serves."""
+    """Raises ConfigError if a question names a data source that no tool of the run serves."""
     known = {tool.data_source for tool in tools.select(None) if tool.data_source}
     asked = ((sample.id, name) for sample in samples for name in sample.question.data_sources or ())
     for sample, name in asked:

@@ -1,4 +1,4 @@
-"""What a run was made of: digests that tell agents, judges and configs apart, versions, and the first manifest."""
+"""Where a run comes from: digests that tell agents, judges and configs apart, versions, and the first manifest."""
 
 import functools
 import hashlib
@@ -38,10 +38,10 @@ _PACKAGES: Final = ("openai", "httpx2", "langchain-core", "langgraph", "deepagen
 
 
 def new_manifest(plan: "RunPlan", run_id: str) -> Manifest:
-    """A manifest of status `running`, the same for the whole run and for each shard of it."""
+    """A manifest with status `running`, the same for the whole run and for each of its shards."""
     settings, dataset = plan.settings.model_copy(update={"shard": None}), plan.dataset
     config = settings.model_dump(mode="json")
-    left_out = NOT_HASHED if settings.tools.mcp else (*NOT_HASHED, "tools")  # limits of servers that there are none of
+    left_out = NOT_HASHED if settings.tools.mcp else (*NOT_HASHED, "tools")  # limits for servers that do not exist
     manifest = Manifest(
         run_id=run_id,
         experiment=settings.name,
@@ -71,21 +71,21 @@ def new_manifest(plan: "RunPlan", run_id: str) -> Manifest:
 
 
 def digest_of(value: Any) -> str:
-    """First 16 hex digits of the SHA-256 of a JSON value, keys sorted."""
+    """The first 16 hex digits of the SHA-256 of a JSON value with sorted keys."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def agent_digest(plan: "RunPlan") -> str:
-    """Tells agents apart: class, settings with all defaults, and prompts."""
+    """The digest that tells agents apart: class, settings with all defaults, and prompts."""
     target, settings = plan.settings.agent.target, plan.agent_settings.model_dump(mode="json")
     return digest_of({"target": target, "settings": settings, "prompts": prompts_digest(plan)})
 
 
 def prompts_digest(plan: "RunPlan") -> str | None:
-    """Digest of every template in the `prompts` folder beside the agent's module; None without any.
+    """The digest of all templates in the `prompts` folder beside the agent's module; None if there are none.
 
-    A template in the agent's `prompts_dir`, where it has that setting, takes the place of its namesake.
+    A template in the agent's `prompts_dir`, if it has that setting, replaces the one of the same name.
     """
     module = importlib.import_module(plan.settings.agent.target.partition(":")[0])
     folder, variants = Path(module.__file__ or "").parent / "prompts", getattr(plan.agent_settings, "prompts_dir", None)
@@ -96,14 +96,14 @@ def prompts_digest(plan: "RunPlan") -> str | None:
 
 
 def prompts_of(plan: "RunPlan") -> dict[str, str]:
-    """Digests of the prompts of the agent, the simulated user and each judge, of those that have any."""
+    """The digests of the prompts of the agent, the simulated user and each judge, if they have any."""
     prompts = {planned.spec.name: planned.judge.prompt_hash for planned in plan.judges}
     prompts |= {"agent": prompts_digest(plan), "user": user_prompt_hash(plan.settings.user)}
     return {name: digest for name, digest in sorted(prompts.items()) if digest is not None}
 
 
 def models_of(plan: "RunPlan", used_roles: Iterable[str] = ()) -> dict[str, str]:
-    """Model by role: the default, the roles with a model of their own, and those that were really used."""
+    """Model by role: the default, the roles with their own model, and the roles actually used."""
     llm = plan.settings.llm
     models = {role: llm.role(role).model or llm.model for role in (*llm.roles, *used_roles)}
     for judge in (planned.judge for planned in plan.judges):
@@ -112,18 +112,18 @@ def models_of(plan: "RunPlan", used_roles: Iterable[str] = ()) -> dict[str, str]
 
 
 def _own_models(plan: "RunPlan") -> Mapping[str, str]:
-    """Model by role where the agent reaches it by itself."""
+    """Model by role, for models that the agent reaches by itself."""
     return plan.agent.models if isinstance(plan.agent, OwnModels) else {}
 
 
 def models_of_role(judge: Judge, llm: LlmSettings, role: str) -> tuple[str, ...]:
-    """The models that a judge asks in a role: the panel it names, or the role's own."""
+    """The models that a judge asks in a role: its panel, or the role's own model."""
     return judge.panels.get(role) or (llm.role(role).model or llm.model,)
 
 
 @functools.cache
 def _package_versions() -> dict[str, str]:
-    """Versions of aiq and of the packages that shape requests and answers."""
+    """The versions of aiq and of the packages that affect requests and answers."""
     found = {"aiq": __version__}
     for name in _PACKAGES:
         with suppress(importlib.metadata.PackageNotFoundError):
@@ -133,7 +133,7 @@ def _package_versions() -> dict[str, str]:
 
 @functools.cache
 def _git_revision() -> str | None:
-    """The commit of the checkout that aiq runs from, `+` where files differ from it; None outside of one."""
+    """The commit of the checkout that aiq runs from, with a `+` if files differ from it; None outside a checkout."""
     folder = Path(__file__).resolve().parent
 
     def git(*arguments: str) -> str | None:
@@ -145,7 +145,7 @@ def _git_revision() -> str | None:
         return done.stdout.strip() if done.returncode == 0 else None
 
     if git("ls-files", "--error-unmatch", "provenance.py") is None:
-        return None  # an installed copy inside somebody else's repository
+        return None  # an installed copy inside another repository
     revision = git("rev-parse", "HEAD")
     changed = git("status", "--porcelain", "--untracked-files=no", "--", str(folder.parent))
     return f"{revision}+" if revision and changed else revision

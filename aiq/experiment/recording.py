@@ -1,4 +1,4 @@
-"""How a run uses a recording: its cassettes opened, its clock and keys as they were, what has changed since said."""
+"""How a run uses a recording: opens its cassettes, restores its clock, needs no keys, and reports what has changed."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -17,22 +17,22 @@ from aiq.llm.models import stand_in
 from aiq.runs.manifest import Manifest
 
 STAND_IN = "key-of-nobody"
-"""What takes the place of every key in a replay. Redacted, as the key was: that of an answer is no key to be hidden."""
-_OF_THIS_RUN = ("cassette", "output_dir=", "runner.", "telemetry.")  # overrides that say nothing of what is recorded
+"""Replaces every key in a replay. It is redacted as the key was, unlike the key under which an answer is stored."""
+_OF_THIS_RUN = ("cassette", "output_dir=", "runner.", "telemetry.")  # overrides that do not affect what is recorded
 
 
 @contextmanager
 def without_keys(settings: RunSettings) -> Iterator[None]:
-    """In the block nobody needs a key, where the run is replayed."""
+    """In the block, a replayed run needs no keys."""
     with holding(stand_in, STAND_IN if settings.cassette.mode == "replay" else None):
         yield
 
 
 @contextmanager
 def open_recorder(settings: RunSettings, accounts: Sequence[Account] = get_args(Account)) -> Iterator[Recorder]:
-    """The run's cassettes of these accounts; from now on no journal and no line on stderr has a secret of the run.
+    """The run's cassettes for these accounts; from now on journals and stderr show no secret of the run.
 
-    Says at its end, on stderr, what was not recorded or not asked for.
+    Reports at its end, on stderr, what was not recorded and what was not requested.
     """
     secrets = secret_values(settings.model_dump(mode="json"), os.environ)
     hide(secrets)
@@ -46,7 +46,7 @@ def open_recorder(settings: RunSettings, accounts: Sequence[Account] = get_args(
 
 
 def as_recorded(settings: RunSettings, job: int | None = None) -> RunSettings:
-    """The settings with the clock of the recording, which prompts tell; each `job` of a sweep has a folder of its own.
+    """The settings with the recording's clock, which prompts state; each `job` of a sweep has its own folder.
 
     Raises UserError for a recording that cannot be read.
     """
@@ -64,7 +64,7 @@ def _folder(settings: RunSettings) -> Path:
 
 
 def begin_recording(recorder: Recorder, manifest: Manifest) -> None:
-    """Write what is recorded; of a recording that is used, say on stderr which prompts have changed since."""
+    """Describe the run in the recording; report on stderr which prompts have changed since an earlier one."""
     then = recorder.about.get("prompts", {})
     for name, digest in manifest.hashes.prompts.items():
         if then.get(name, digest) != digest:

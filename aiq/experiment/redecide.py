@@ -1,8 +1,8 @@
-"""Other settings on recorded runs, without a model call: what an agent's decisions would have made of its attempts.
+"""Tries other settings on recorded runs, without model calls: how an agent's decisions would have changed its attempts.
 
-For agents that declare which of their settings only decide (`agents.base.Redecides`). A point becomes a run folder like
-any other, with the rows of the attempts that took the branch, and their scores. A branch that no run took has no
-report: judges that go by the route alone score it, the others do not, and it spends what such attempts did on average.
+For agents that declare settings that only decide (`agents.base.Redecides`). A point becomes an ordinary run folder,
+with the rows of the attempts that took the chosen branch, and their scores. A branch that no run took has no report:
+only judges that go by the route alone score it, and its spend is the average of attempts with its route.
 """
 
 from collections import Counter
@@ -40,7 +40,7 @@ from aiq.runs.sweeps import Point
 
 
 class RecordedRun:
-    """A run whose decisions are made again, or that has what another one did not do."""
+    """A run whose decisions are made again, or that recorded branches which another run did not take."""
 
     def __init__(self, folder: RunFolder) -> None:
         self.folder = folder
@@ -56,14 +56,14 @@ class RecordedRun:
         self._events.close()
 
     def attempt(self, row: SampleRow) -> Recorded:
-        """Of an answered row."""
+        """The recorded attempt of an answered row."""
         return Recorded(row.as_report(), row.usage, partial(self._events.read, row.key, row.attempt))
 
 
 @dataclass(frozen=True)
 class RedecidedPoint:
-    """A point that was made. `left_out`: attempts on which it could not decide, by reason. `unrecorded`: how many took
-    a branch that no run has. `decisions`: the route and the tokens of each attempt, which tell points apart.
+    """A point that was written. `left_out`: attempts that could not be decided, by reason. `unrecorded`: how many took
+    a branch that no run has. `decisions`: the route and tokens of each attempt, which tell points apart.
     """
 
     left_out: Mapping[str, int]
@@ -71,7 +71,7 @@ class RedecidedPoint:
     decisions: tuple[tuple[str | None, int], ...]
 
     def __str__(self) -> str:
-        """What its numbers do without; empty where that is nothing."""
+        """What its numbers lack; empty if nothing."""
         lacks = [f"{n} attempts are left out: {reason}" for reason, n in self.left_out.items()]
         if self.unrecorded:
             lacks.append(
@@ -82,10 +82,10 @@ class RedecidedPoint:
 
 
 class Redecision:
-    """Makes points of the first run; the others, made with other such settings, have the branches that it did not take.
+    """Makes points from the first run; the other runs, with other such settings, provide the branches it did not take.
 
-    `sweep`: its name is the points', and so are those of its judges that go by the route alone.
-    Raises UserError for runs that cannot be joined, and for an agent that declares no such settings.
+    `sweep`: gives the points their name, and those of its judges that go by the route alone.
+    Raises UserError for runs that cannot be combined, and for an agent that declares no such settings.
     """
 
     def __init__(self, folders: Sequence[RunFolder], sweep: RunSettings) -> None:
@@ -102,8 +102,8 @@ class Redecision:
         check_dataset(plan.dataset, first.manifest, first.folder)
         if not isinstance(plan.agent, Redecides):
             raise UserError(
-                f"{settings.agent.target} declares no settings that only decide on what a run has recorded; sweep it "
-                "with runs of its own, by another sweep.strategy"
+                f"{settings.agent.target} declares no settings that could be decided again on recorded runs; use "
+                "another sweep.strategy, which makes runs of its own"
             )
         self._means: dict[str, tuple[dict[str, Usage], float]] = {}
         self._deciding = [f"agent.{name}" for name in plan.agent.deciding]
@@ -115,7 +115,7 @@ class Redecision:
             run.close()
 
     def plan(self, overrides: Sequence[str], place: SweepPlace) -> RunPlan:
-        """The first run with those of these settings that only decide."""
+        """The plan of the first run with these settings, as far as they only decide."""
         from omegaconf import OmegaConf
 
         config = OmegaConf.create(self._settings.model_dump(mode="json"))
@@ -126,12 +126,12 @@ class Redecision:
         return make_plan(settings_from(changed), overrides, place, self._first.manifest.options)
 
     def check(self, overrides: Sequence[str]) -> None:
-        """Raises UserError for settings that the recorded runs do not follow."""
+        """Raises UserError for settings that cannot be changed for recorded runs."""
         allowed = ("experiment", "name", "output_dir", "judge", "sweep.*", *self._deciding)
         allowed_overrides(overrides, allowed, "sweep.runs are recorded")
 
     def check_points(self, points: Sequence[Point], place: Callable[[Point], SweepPlace]) -> None:
-        """Raises UserError, for all at once, where the runs do not have what points decide on or come to."""
+        """Raises UserError, for all points at once, if the runs lack what a point decides on or its branches."""
         lacks = {point.number: self._lack(self.plan(point.overrides, place(point))) for point in points}
         if numbers := [number for number, why in lacks.items() if why is not None]:
             raise UserError(
@@ -141,7 +141,7 @@ class Redecision:
             )
 
     def _lack(self, plan: RunPlan) -> str | None:
-        """Why not even one attempt can be decided, where that is so."""
+        """Why no attempt at all can be decided; None if one can."""
         why = "the runs have no attempt"
         try:
             for made in self._rows(plan):
@@ -156,11 +156,11 @@ class Redecision:
         return any(fnmatchcase(setting, pattern) for pattern in self._deciding)
 
     def write(self, plan: RunPlan, folder: RunFolder) -> RedecidedPoint:
-        """Decide, and write the run folder of the point. Raises UserError where nothing can be decided."""
+        """Decide, and write the run folder of the point. Raises UserError if nothing can be decided."""
         state, left_out, unrecorded = RunState(plan.spec), Counter[str](), 0
         folder.create()
         for path in (folder.samples_path, folder.scores_path):
-            path.unlink(missing_ok=True)  # of an earlier start
+            path.unlink(missing_ok=True)  # from an earlier start
         samples: Journal[SampleRow] = Journal(folder.samples_path)
         scores: Journal[ScoreRow] = Journal(folder.scores_path)
         with closing(samples), closing(scores):
@@ -184,7 +184,7 @@ class Redecision:
         return RedecidedPoint(left_out, unrecorded, decisions)
 
     def _manifest(self, plan: RunPlan, name: str) -> Manifest:
-        """Of a point, which is finished; its models are those of the first run."""
+        """The manifest of a finished point; its models are those of the first run."""
         first = self._first.manifest
         rescored = Rescored(run=str(self._first.folder.path), models=first.agent_models, overrides=plan.overrides)
         about = {"offline": first.offline, "elsewhere": first.elsewhere, "rescored": rescored, "models": first.models}
@@ -192,7 +192,7 @@ class Redecision:
         return new_manifest(plan, name).model_copy(update=ended)
 
     def _rows(self, plan: RunPlan) -> Iterator[tuple[SampleRow, list[ScoreRow], bool] | str]:
-        """Of each attempt of the first run its row, its scores and whether its branch is recorded, or a reason."""
+        """For each attempt of the first run: its row, its scores and whether its branch is recorded; or a reason."""
         agent: Any = plan.agent
         for key, row in ((key, self._first.rows[key]) for key in plan.spec.keys if key in self._first.rows):
             sample = plan.dataset.samples.named(key.sample_id)
@@ -225,7 +225,7 @@ class Redecision:
             yield made, scores, found.branch is not None
 
     def _unrecorded(self, row: SampleRow, route: str) -> SampleRow:
-        """An attempt without a report, which spends what the recorded ones of its route do on average."""
+        """An attempt without a report, whose spend is the average of recorded attempts with its route."""
         usage, seconds = self._typical(route)
         return SampleRow(
             **row.model_dump(include={"sample_id", "epoch", "attempt", "sample_hash", "question", "tags"}),
@@ -237,13 +237,13 @@ class Redecision:
         )
 
     def _typical(self, route: str) -> tuple[dict[str, Usage], float]:
-        """Usage by role and seconds of the recorded attempts of a route, the mean. Raises UserError without any."""
+        """Mean usage by role and seconds of the recorded attempts with a route. Raises UserError if there are none."""
         if route not in self._means:
             rows = [row for run in self._runs for row in run.rows.values() if row.answered and row.route == route]
             if not rows:
                 raise UserError(
-                    f"no attempt of these runs took the route {route}, so that nothing tells what it costs; name a "
-                    "further run in which some do"
+                    f"no attempt of these runs took the route {route}, so its cost is unknown; add a run in which "
+                    "some did"
                 )
             roles = sorted({role for row in rows for role in row.usage})
             total = {role: sum((row.usage.get(role, Usage()) for row in rows), Usage()) for role in roles}
@@ -252,7 +252,7 @@ class Redecision:
         return self._means[route]
 
     def _check_same(self, other: Manifest, name: str) -> None:
-        """Raises UserError where a run differs from the first in more than its decisions: its branches are others."""
+        """Raises UserError if a run differs from the first in more than its decisions, so its branches do not fit."""
         first, second = (
             {
                 "dataset": run.dataset.fingerprint,
@@ -264,13 +264,13 @@ class Redecision:
         for setting in sorted(first.keys() | second.keys()):
             if first.get(setting) != second.get(setting) and not self._decides(setting):
                 raise UserError(
-                    f"{name} has {setting}={second.get(setting)}, and {self._first.folder.path} has "
-                    f"{first.get(setting)}: what it did the other could not have done; leave it out"
+                    f"{name} has {setting}={second.get(setting)}, but {self._first.folder.path} has "
+                    f"{first.get(setting)}: its attempts cannot stand in for the other's; leave it out"
                 )
 
 
 def _divided(usage: Usage, n: int) -> Usage:
-    """A mean; whole numbers remain so."""
+    """The usage divided by n; integers are rounded."""
     means = {
         name: value if value is None else type(value)(value / n + (isinstance(value, int) and 0.5))
         for name, value in asdict(usage).items()
@@ -279,7 +279,7 @@ def _divided(usage: Usage, n: int) -> Usage:
 
 
 def _copied(planned: JudgePlan, row: SampleRow, run: RecordedRun) -> list[ScoreRow]:
-    """The scores of the judge in the run that the row is from; they cost nothing again."""
+    """The judge's scores in the run that the row is from, which cost nothing again."""
     scores = [one for one in run.scores[row.key] if one.judge_hash == planned.spec.hash]
     found = [one.model_copy(update={"attempt": row.attempt, "usage": None}) for one in scores]
     return found or score_nothing(planned, row, f"{run.folder.path} has no score of it by this judge")

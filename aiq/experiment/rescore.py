@@ -1,6 +1,6 @@
-"""Scoring the reports of a run again, with other judges and no agent: a new run folder takes over what still holds.
+"""Scores the reports of a run again, with other judges and no agent: a new run folder takes over what is still valid.
 
-The old run stays as it is, so that the two can be compared.
+The old run is not changed, so the two can be compared.
 """
 
 import json
@@ -28,9 +28,9 @@ _ALLOWED: Final = (*GROUPS, *(f"{group}.*" for group in GROUPS), "limits.run_*",
 
 
 def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[RunPlan, Manifest, list[str]]:
-    """The old run's plan with other judges, the manifest of its new folder, and notes on it. Touches no folder.
+    """The old run's plan with other judges, the manifest of the new folder, and notes. Writes nothing.
 
-    Raises UserError for an override of more than judging, an unfinished run, and where nothing is left to score.
+    Raises UserError for an override that affects more than judging, an unfinished run, and if nothing is left to score.
     """
     earlier, notes = brought_up_to_date(old.read_manifest())
     config, options = _changed(earlier, overrides)
@@ -41,9 +41,9 @@ def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[RunPlan, Man
     state, *_ = load_state(old, plan)
     if earlier.status == "finished":
         plan, over = _without_cancelled(plan, state)
-        notes += [f"{over} of {len(state.spec.keys)} attempts were cancelled; they are left out"] if over else []
+        notes += [f"{over} of {len(state.spec.keys)} attempts were cancelled and are left out"] if over else []
         state.spec = plan.spec
-    with old.lock():  # while the run is alive, to go on with it is no remedy
+    with old.lock():  # a run that is still running cannot be resumed, as the error would advise
         check_finished(state, str(old.path))
     if not state.left():
         raise UserError(f"every judge has scored all reports of {old.path}; change one, e.g. judge.race.votes=3")
@@ -65,7 +65,7 @@ def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[RunPlan, Man
 
 
 def _without_cancelled(plan: RunPlan, state: RunState) -> tuple[RunPlan, int]:
-    """The plan without the tasks of a server that whoever asked has cancelled, and how many these are."""
+    """The plan without a server's tasks that their clients cancelled, and the number of those."""
     over = {key.sample_id for key, row in state.attempts.items() if row.status == "cancelled"}
     samples = plan.dataset.samples.where(lambda key: key not in over)
     if not (over and samples):
@@ -75,7 +75,7 @@ def _without_cancelled(plan: RunPlan, state: RunState) -> tuple[RunPlan, int]:
 
 
 def _joined(earlier: Sequence[str], later: Sequence[str]) -> tuple[str, ...]:
-    """Overrides with later ones: a group that is chosen anew loses its earlier settings."""
+    """Earlier overrides with later ones: a group whose option is chosen again loses its earlier settings."""
     names = list(map(setting_of, later))
     anew = {name for name in names if name in groups()}
     kept = [text for text in earlier if (name := setting_of(text)) not in names and name.partition(".")[0] not in anew]
@@ -83,7 +83,7 @@ def _joined(earlier: Sequence[str], later: Sequence[str]) -> tuple[str, ...]:
 
 
 def take_over(old: RunFolder, new: RunFolder, plan: RunPlan) -> None:
-    """Fill the new folder with what still holds of the old one. Raises UserError while the old run is alive."""
+    """Copy what is still valid from the old folder to the new one. Raises UserError while the old run is running."""
     samples = plan.dataset.samples.ids
     with old.lock():
         new.create()
@@ -104,7 +104,7 @@ def take_over(old: RunFolder, new: RunFolder, plan: RunPlan) -> None:
 
 
 def _changed(old: Manifest, overrides: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """The old run's config and options with the overrides; a group that is chosen anew is composed from `conf/`."""
+    """The old run's config and options with the overrides; a group whose option is chosen is composed from `conf/`."""
     from omegaconf import OmegaConf
 
     named = allowed_overrides(overrides, _ALLOWED, "rescore keeps the reports of the run")
@@ -113,14 +113,14 @@ def _changed(old: Manifest, overrides: Sequence[str]) -> tuple[dict[str, Any], d
     composed, anew = compose_with_options(["name=rescore", *own]) if chosen else ({}, {})
     merged = OmegaConf.create({**old.config, **{group: composed.get(group, {}) for group in chosen}})
     if any(name == "llm.base_url" for name, _ in named) and "://" in (OmegaConf.select(merged, "llm.known_as") or ""):
-        OmegaConf.update(merged, "llm.known_as", None)  # a resume noted where it was; this is another endpoint
+        OmegaConf.update(merged, "llm.known_as", None)  # noted by a resume for a moved endpoint; this is another one
     for name, override in named:
         if name.split(".")[0] not in chosen:
             OmegaConf.update(merged, name, override.value(), force_add=True)
     config: Any = OmegaConf.to_container(merged)
     if config["cassette"]["mode"] in ("record", "refresh") and not any(
         name.split(".")[0] == "cassette" for name, _ in named
-    ):  # neither asks judges anew that stay as they are, nor forgets what others asked
+    ):  # neither asks unchanged judges again, nor forgets what others asked
         config["cassette"]["mode"] = "auto"
     options = {place: option for place, option in old.options.items() if place.split(".")[0] not in chosen}
     return config, options | {place: option for place, option in anew.items() if place.split(".")[0] in chosen}

@@ -1,7 +1,7 @@
 """What a run opens once and lends to its sessions: the offline stack, HTTP client, models, tools, checkpointer, store.
 
-A checkpoint brings back only types that are known to be harmless and those that an agent registers with
-`with_allowlist`; everything else comes back as plain data. A database may hold what somebody else wrote.
+A checkpoint restores only types that are known to be harmless and those that an agent registers with
+`with_allowlist`; everything else comes back as plain data, since somebody else may have written to the database.
 """
 
 import asyncio
@@ -32,14 +32,14 @@ from aiq.llm.route import is_offline
 
 CONNECT_SECONDS = 10
 MOST_CONNECTIONS = 8
-_SETUP_LOCK = 0x61_69_71  # "aiq": whoever holds it in the database makes or migrates the tables
+_SETUP_LOCK = 0x61_69_71  # "aiq": its holder in the database makes or migrates the tables
 
 
 @asynccontextmanager
 async def open_checkpointer(settings: CheckpointerSettings) -> AsyncIterator[Any]:
-    """A LangGraph saver. In memory it is None when the agent did not load LangGraph: the import costs 0.7 s.
+    """A LangGraph saver. In memory it is None unless the agent has loaded LangGraph, whose import costs 0.7 s.
 
-    Raises ConfigError or RunAborted, one line, when a database cannot be opened.
+    Raises ConfigError or RunAborted, in one line, if a database cannot be opened.
     """
     if settings.kind == "memory" and "langgraph" not in sys.modules:
         yield None
@@ -60,7 +60,7 @@ async def open_checkpointer(settings: CheckpointerSettings) -> AsyncIterator[Any
 
 @asynccontextmanager
 async def _sqlite(path: str, strict: Any) -> AsyncIterator[Any]:
-    """Raises ConfigError where the file can be none; aiosqlite would start a thread that says so at length."""
+    """Raises ConfigError if the file cannot be a database; aiosqlite would report that at length from a thread."""
     import sqlite3
 
     import aiosqlite
@@ -72,17 +72,17 @@ async def _sqlite(path: str, strict: Any) -> AsyncIterator[Any]:
     except sqlite3.OperationalError as error:
         raise ConfigError(f"checkpointer.path={path}: cannot be opened ({error}); its folder must exist") from None
     except sqlite3.DatabaseError as error:
-        raise ConfigError(f"checkpointer.path={path}: is no SQLite file ({error}); name another") from None
+        raise ConfigError(f"checkpointer.path={path}: not a SQLite file ({error}); name another") from None
     async with aiosqlite.connect(resolve(path), timeout=BUSY_SECONDS) as connection:
         saver, end = AsyncSqliteSaver(connection, serde=strict), time.monotonic() + BUSY_SECONDS
         while not saver.is_setup:
             try:
-                await saver.setup()  # its switch to the write-ahead log does not wait for other openers by itself
+                await saver.setup()  # its switch to the write-ahead log does not wait for other processes by itself
             except sqlite3.OperationalError as error:
                 if "locked" not in str(error) or time.monotonic() > end:
                     raise
                 await asyncio.sleep(0.05)
-        await connection.execute("PRAGMA synchronous=NORMAL")  # safe with the write-ahead log, and no wait a step
+        await connection.execute("PRAGMA synchronous=NORMAL")  # safe with the write-ahead log, without a wait per step
         yield saver
 
 
@@ -101,11 +101,11 @@ async def _postgres(variable: str, strict: Any) -> AsyncIterator[Any]:
     options: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
     try:
         connection = await psycopg.AsyncConnection.connect(dsn, connect_timeout=CONNECT_SECONDS, **options)
-    except psycopg.ProgrammingError:  # its text repeats the string
-        raise ConfigError(f"${variable} holds no connection string such as postgresql://USER@HOST/DATABASE") from None
+    except psycopg.ProgrammingError:  # its message repeats the string
+        raise ConfigError(f"${variable} is not a connection string such as postgresql://USER@HOST/DATABASE") from None
     except psycopg.Error as error:
         why = " ".join(str(error).split())
-        raise RunAborted(f"checkpointer=postgres: ${variable} leads to no database: {why}") from None
+        raise RunAborted(f"checkpointer=postgres: cannot connect to the database in ${variable}: {why}") from None
     async with connection:  # closing it frees the lock
         await _take_setup_lock(connection)
         await AsyncPostgresSaver(connection).setup()
@@ -117,9 +117,9 @@ async def _postgres(variable: str, strict: Any) -> AsyncIterator[Any]:
 
 
 async def _take_setup_lock(connection: Any) -> None:
-    """Once at a time: two runs that start together would make the same tables.
+    """Take the lock that keeps two runs that start together from making the same tables.
 
-    Tried for instead of waited for: an index is built concurrently, which waits for every waiting statement.
+    It polls instead of waiting: an index is built concurrently, which would wait for a waiting statement.
     """
     while True:
         row = await (await connection.execute("SELECT pg_try_advisory_lock(%s) AS ours", (_SETUP_LOCK,))).fetchone()
@@ -131,8 +131,8 @@ async def _take_setup_lock(connection: Any) -> None:
 @dataclass(frozen=True)
 class Resources:
     """Lent to every session of a run; closed when the run ends. `judges_web`: without `web.deny`, which is for agents;
-    `forms`: what it learned of structured output; `recorder`: its cassettes; `telemetry`: where its
-    spans go; `port`: where the offline stack listens, if it runs.
+    `forms`: what was learned about structured output; `recorder`: the cassettes; `telemetry`: where spans
+    go; `port`: where the offline stack listens, if it runs.
     """
 
     models: Models
@@ -147,9 +147,9 @@ class Resources:
     port: int | None
 
     def session(self, settings: RunSettings, **own: Any) -> Session:
-        """A session with what is lent and what the settings say; `own` are its other fields, or other values.
+        """A session with these resources and the settings; `own`: further fields, or other values.
 
-        Else nobody hears its events, and its user approves.
+        By default nobody receives its events, and its user approves everything.
         """
         from aiq.citations.registry import SourceRegistry
 
@@ -174,9 +174,9 @@ class Resources:
 async def open_resources(
     settings: RunSettings, collections: Sequence[str] = (), recorder: Recorder | None = None
 ) -> AsyncIterator[Resources]:
-    """Start and open everything; `collections` are those that questions name, `recorder` is one that is open already.
+    """Start and open everything; `collections`: those that questions name; `recorder`: one that is already open.
 
-    Raises RunAborted, one line, when the model's endpoint refuses connections or the key.
+    Raises RunAborted, in one line, if the model's endpoint refuses connections or the key.
     """
     from aiq.llm.models import RunModels
     from aiq.llm.transport import open_client
@@ -219,7 +219,7 @@ async def open_resources(
 
 @asynccontextmanager
 async def _open_telemetry(settings: TelemetrySettings, recorder: Recorder) -> AsyncIterator[Telemetry | None]:
-    """None where nothing is to be sent: a replay opens no connection. Says at its end, on stderr, what was lost."""
+    """None if nothing is to be sent, as in a replay, which opens no connection. Reports losses on stderr at its end."""
     if settings.otlp_endpoint is None or recorder.replays:
         yield None
         return
@@ -232,37 +232,37 @@ async def _open_telemetry(settings: TelemetrySettings, recorder: Recorder) -> As
 
 
 def needs_offline_stack(settings: RunSettings) -> bool:
-    """Whether any endpoint of the run is one of the reserved host names that the offline stack answers."""
+    """Whether any endpoint of the run has a reserved host name, which the offline stack answers."""
     urls = (settings.llm.base_url, settings.search.base_url)
     return settings.web.kind == "offline" or any(is_offline(urlsplit(url or "").hostname or "") for url in urls)
 
 
 def is_offline_model(settings: RunSettings) -> bool:
-    """Whether answers come from the offline model, here or at an endpoint that `aiq offline` serves."""
+    """Whether the offline model answers, here or at an endpoint that `aiq offline` serves."""
     return is_offline(urlsplit(settings.llm.base_url).hostname or "") or is_offline_name(settings.llm.model)
 
 
 def is_offline_name(model: str) -> bool:
-    """Whether a model of this name is the offline one, wherever it is served."""
+    """Whether a model with this name is the offline one, wherever it is served."""
     return model.startswith("offline-")
 
 
 def check_models(llm: LlmSettings, setting: str, models: Iterable[str]) -> None:
-    """Raises ConfigError where the offline model would answer in the name of another."""
+    """Raises ConfigError if the offline model would answer under another model's name."""
     if not is_offline(urlsplit(llm.base_url).hostname or ""):
         return
     for model in models:
         if not model.startswith("offline"):
             common = model if setting == "llm.model" else "MODEL"
             raise ConfigError(
-                f"{setting}: '{model}' would be the offline model under another name, because llm=offline; type "
-                f"llm=openai llm.model={common} as well, with llm.base_url=ADDRESS where it is not OpenAI's"
+                f"{setting}: '{model}' would be the offline model under another name, because llm=offline; add "
+                f"llm=openai llm.model={common}, and llm.base_url=ADDRESS if it is not OpenAI's"
             )
 
 
 def _load_libraries() -> None:
-    """Import what the first attempt would otherwise wait for and be timed with (1 to 3 s), while the stack starts."""
-    if not sys.modules.keys() & {"aiq.agents.ai_q", "aiq.agents.shannon"}:  # these ask without a stock client
-        import openai.resources.chat.completions.completions  # noqa: F401  the client leaves it to its first call
+    """Import, while the stack starts, what would otherwise be counted in the first attempt's time (1 to 3 s)."""
+    if not sys.modules.keys() & {"aiq.agents.ai_q", "aiq.agents.shannon"}:  # these do not use a stock client
+        import openai.resources.chat.completions.completions  # noqa: F401  the client would load it on its first call
     if "langgraph" in sys.modules:
         import aiq.llm.chat  # noqa: F401

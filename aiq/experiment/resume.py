@@ -1,6 +1,6 @@
-"""What an earlier start of a run left: its config, brought up to date, its rows, and which of them still hold.
+"""What an earlier start of a run left: its config, brought up to date, and its rows, as far as they are still valid.
 
-In manifests of older versions a setting that lacks comes from the shipped option, and a class may have moved.
+In manifests of older versions, missing settings come from the shipped option, and classes may have moved.
 """
 
 import copy
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _ABSENT: Final = object()
 Composed = Callable[[str], dict[str, Any]]
-"""What overrides compose to, each asked for once: many settings may lack."""
+"""The config composed from a root, cached: many settings may be missing."""
 ALLOWED: Final = (
     "runner.*",
     "limits.*",
@@ -47,61 +47,61 @@ ALLOWED: Final = (
     "shard",
     "telemetry.*",
 )
-"""What a resumed run may set anew: none of these can change a finished attempt or score."""
+"""The settings that resuming may change: none of them affects a finished attempt or score."""
 
 
 def reopened(manifest: Manifest, overrides: Sequence[str]) -> Manifest:
-    """The manifest with the overrides of this start. Raises UserError for a setting that must not change."""
+    """The manifest with the overrides of this start. Raises UserError for a setting that may not change."""
     from omegaconf import OmegaConf
 
     config = OmegaConf.create(dict(manifest.config))
-    for name, override in allowed_overrides(overrides, ALLOWED, "resume takes its config from the run folder"):
+    for name, override in allowed_overrides(overrides, ALLOWED, "resume takes the config from the run folder"):
         if name == "llm.base_url" and OmegaConf.select(config, "llm.known_as") is None:
-            OmegaConf.update(config, "llm.known_as", config.llm.base_url.rstrip("/"))  # moved; its answers still hold
+            OmegaConf.update(config, "llm.known_as", config.llm.base_url.rstrip("/"))  # moved; answers are still valid
         OmegaConf.update(config, name, override.value())
     resumed = (*manifest.resumed, Resumption(time=utc_now(), overrides=tuple(overrides)))
     return manifest.model_copy(update={"config": OmegaConf.to_container(config), "resumed": resumed})
 
 
 def check_same(plan: RunPlan, manifest: Manifest, folder: RunFolder) -> list[str]:
-    """Notes on what else has changed since the run was started. Raises DatasetError as `check_dataset` does."""
+    """Notes on what else has changed since the run was started. Raises as `check_dataset` does."""
     check_dataset(plan.dataset, manifest, folder)
     judges = [judge.name for judge in plan.spec.judges if manifest.hashes.judges.get(judge.name) != judge.hash]
-    notes = [f"judge {name} has changed since the run was started; it scores every report anew" for name in judges]
+    notes = [f"judge {name} has changed since the run was started; it scores every report again" for name in judges]
     if agent_digest(plan) != manifest.hashes.agent:
         notes.insert(0, "the agent or its prompts have changed since the run was started; finished attempts are kept")
     return notes
 
 
 def check_dataset(dataset: "Dataset", manifest: Manifest, folder: RunFolder) -> None:
-    """Raises DatasetError when the dataset has changed: then old and new rows do not belong together."""
+    """Raises DatasetError if the dataset has changed, since old and new rows would not belong together."""
     then = manifest.dataset
     if dataset.fingerprint != then.fingerprint or len(dataset.samples) != then.samples:
         raise DatasetError(
             f"dataset {dataset.name} has changed since {folder.path} was started (fingerprint {then.fingerprint}, "
-            f"now {dataset.fingerprint}); bring the old files back, or start a new run"
+            f"now {dataset.fingerprint}); restore the old files, or start a new run"
         )
 
 
 def check_finished(state: RunState, run: str) -> None:
-    """Raises UserError where an agent would have to be asked for reports that are only to be scored again."""
+    """Raises UserError if reports that are only to be scored again are missing and would need the agent."""
     keys = state.spec.keys
     left = [key for key in keys if not state.attempted(key)]
     if left:
-        what = "are not done or are to be made again" if state.spec.failures.retry_failed else "are not done"
+        what = "are not done or are to be retried" if state.spec.failures.retry_failed else "are not done"
         raise UserError(
-            f"rescoring asks no agent, and {len(left)} of {len(keys)} attempts of {run} {what} "
-            f"(the first: {left[0].sample_id}, epoch {left[0].epoch}); go on with that run: aiq run resume={run}"
+            f"rescoring does not run the agent, but {len(left)} of {len(keys)} attempts of {run} {what} "
+            f"(the first: {left[0].sample_id}, epoch {left[0].epoch}); resume that run: aiq run resume={run}"
         )
 
 
 def load_state(
     folder: RunFolder, plan: RunPlan, shard: Shard | None = None
 ) -> tuple[RunState, Sequence[SampleKey], Mapping[SampleKey, tuple[Path, int]]]:
-    """The state of a run folder, what is left to do, and where the rows are of attempts that judges have yet to score.
+    """The state of a run folder, the keys that are left, and where the rows of attempts still to be scored are.
 
-    Of a shard: of its keys alone, by what its own process and earlier divisions of the run have written. Raises
-    DatasetError for a row of a sample, or a question, that the dataset no longer has.
+    For a shard: of its own keys, from what it and earlier divisions of the run have written. Raises DatasetError for
+    a row whose sample or question the dataset no longer has.
     """
     keys = shard.part(plan.spec.keys) if shard else plan.spec.keys
     writer = folder.writer
@@ -115,7 +115,7 @@ def load_state(
             raise DatasetError(
                 f"{folder.path}: sample {row.sample_id} is "
                 f"{'another question' if sample else 'missing'} in dataset {plan.dataset.name} now; "
-                "bring the old dataset back, or start a new run"
+                "restore the old dataset, or start a new run"
             )
         state.add_attempt(row)
     left = state.left()
@@ -125,7 +125,7 @@ def load_state(
 
 
 def seconds_worked(manifest: Manifest, state: RunState) -> float:
-    """Wall time of the earlier starts of a run, each until its last attempt ended; a killed one has told no more."""
+    """The wall time of a run's earlier starts, each up to the end of its last attempt: all that is known if killed."""
     times = (manifest.started, *(start.time for start in manifest.resumed))
     starts = [datetime.fromisoformat(time).timestamp() for time in times]
     lasted = [0.0] * len(starts)
@@ -136,7 +136,7 @@ def seconds_worked(manifest: Manifest, state: RunState) -> float:
 
 
 def brought_up_to_date(manifest: Manifest) -> tuple[Manifest, list[str]]:
-    """The manifest with what no longer fits its settings mended where options can do it, and a note on each change."""
+    """The manifest, with outdated settings repaired from config options where possible, and a note on each change."""
     config: dict[str, Any] = copy.deepcopy(dict(manifest.config))
     plugins = {place: config.get(place) for place in ("agent", "dataset")}
     plugins |= {f"judge.{name}": plugin for name, plugin in (config.get("judge") or {}).items()}
@@ -151,18 +151,18 @@ def brought_up_to_date(manifest: Manifest) -> tuple[Manifest, list[str]]:
 
 
 def _mend_plugin(plugin: dict[str, Any], place: str, option: str | None, composed: Composed) -> list[str]:
-    """Gives a plugin the class that its option names now, and the settings that its class did not have then."""
+    """Give a plugin the class that its option names now, and the settings that its class did not have then."""
     group, notes, then = place.partition(".")[0], [], plugin["target"]
     try:
         kind = load(then, place)
     except ConfigError:
         if option not in options(group):
-            return []  # make_plan says what is wrong
+            return []  # make_plan reports the error
         now = _at(next(_configs(group, option, composed)), (*place.split("."), "target"))
         if not isinstance(now, str):
             return []
         plugin["target"], kind = now, load(now, place)
-        notes.append(f"{place}.target: {then} is now {now}, as {group}={option} has it")
+        notes.append(f"{place}.target: {then} is now {now}, as in {group}={option}")
     known = {name: value for name, value in plugin.items() if name in kind.Settings.model_fields}
     for path in _lacking(kind.Settings, known):
         notes += _fill(plugin, path, _plugins(place, plugin["target"], option, path[0], composed), f"{place}.")
@@ -170,7 +170,7 @@ def _mend_plugin(plugin: dict[str, Any], place: str, option: str | None, compose
 
 
 def _lacking(model: type[BaseModel], values: Mapping[str, Any]) -> list[tuple[int | str, ...]]:
-    """The places of settings that must be set and are not."""
+    """The places of required settings that are missing."""
     try:
         model.model_validate(values)
     except ValidationError as error:
@@ -179,10 +179,10 @@ def _lacking(model: type[BaseModel], values: Mapping[str, Any]) -> list[tuple[in
 
 
 def _configs(group: str, option: str | None, composed: Composed) -> Iterator[dict[str, Any]]:
-    """Configs to take a setting from: with the recorded option, the base of its group, each option, by default."""
+    """Configs to take a setting from: those of the recorded option, the group's base and each option; the default."""
     names = filter(None, dict.fromkeys([option, "_base", *options(group)])) if group in groups() else ()
     roots = [*(f"{group}/{name}" for name in names), "config"]
-    if group in LISTS and option is None:  # what nobody chose is not taken up now
+    if group in LISTS and option is None:  # an option that nobody chose must not be added now
         roots.insert(0, "config")
     for root in roots:
         with suppress(HydraException):  # no such option
@@ -190,7 +190,7 @@ def _configs(group: str, option: str | None, composed: Composed) -> Iterator[dic
 
 
 def _plugins(place: str, target: str, option: str | None, name: int | str, composed: Composed) -> Iterator[Any]:
-    """Sections to take a setting from: options of the class, then of classes that inherit it from the same one."""
+    """Sections to take a setting from: options of the class, then of classes that inherit the setting as it does."""
     group = place.partition(".")[0]
     owners = {base for base in load(target, place).Settings.__mro__ if name in vars(base).get("__annotations__", {})}
     for own in (True, False):
@@ -205,7 +205,7 @@ def _plugins(place: str, target: str, option: str | None, name: int | str, compo
 def _fill(
     values: dict[str, Any], path: tuple[int | str, ...], sections: Iterable[Mapping[str, Any]], prefix: str
 ) -> list[str]:
-    """Puts what is lacking in its place, from the first of the sections that has it; the note on it."""
+    """Fill in a missing setting from the first section that has it, and return a note on it."""
     value = next((found for section in sections if (found := _at(section, path)) is not _ABSENT), _ABSENT)
     if value is _ABSENT:
         return []
@@ -215,7 +215,7 @@ def _fill(
 
 
 def _at(values: Any, path: Iterable[int | str]) -> Any:
-    """What is at a place of nested mappings, or _ABSENT."""
+    """The value at a path in nested mappings, or _ABSENT."""
     try:
         return reduce(getitem, path, values)
     except (LookupError, TypeError):

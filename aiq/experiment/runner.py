@@ -1,4 +1,4 @@
-"""One run from plan to summary: workers take keys from a queue, and each attempt and each score is a row at once."""
+"""One run from plan to summary: workers take keys from a queue; each attempt and each score is written at once."""
 
 import asyncio
 import os
@@ -35,32 +35,32 @@ from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.runs.state import RunState
 from aiq.runs.summary import Summary, summarise
 
-GRACE_SECONDS: Final = 10.0  # how long attempts may take to notice that they are cancelled
-EXIT_CODE: Final = 130  # of a command that a signal has ended
+GRACE_SECONDS: Final = 10.0  # how long attempts may take to react to being cancelled
+EXIT_CODE: Final = 130  # of a command that a signal ended
 
 
 class Observer(Protocol):
-    """Whoever is told how a run goes on."""
+    """Receives the progress of a run."""
 
     def started(self, state: RunState) -> None:
-        """The run begins to work, with what earlier starts of it have left in `state`, which grows as it does."""
+        """The run starts work; `state` has the results of earlier starts, and is updated as the run proceeds."""
 
     def retrying(self, key: SampleKey) -> None:
-        """The agent is asked again: its last attempt was cut off, or failed and is to be made again."""
+        """The agent is asked again: its last attempt was cut off, or failed and is to be retried."""
 
     def waiting(self, why: str, seconds: float) -> None:
-        """A call of somebody's failed and is sent again; its time and the wait before the next are so long."""
+        """A call failed and is retried; `seconds`: its own time and the wait before the retry."""
 
     def finished(self, key: SampleKey) -> None:
-        """Nothing is left to do at the key."""
+        """Nothing is left to do for the key."""
 
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """A run that ended, or a shard of one. `ended`: how this start of it did; the summary says how far the run is.
+    """A run, or a shard of one, that has ended. `ended`: how this start ended; `summary` has the status of the run.
 
-    `excesses`: what failed too often (`RunState`). `error`: what stopped it, if anything. `changed`: whether the
-    numbers differ from before.
+    `excesses`: what failed too often (see `RunState`). `error`: what stopped it, if anything. `changed`: whether the
+    summary differs from before.
     """
 
     summary: Summary
@@ -78,10 +78,10 @@ async def execute(
     earlier: Manifest | None = None,
     only: Container[str] | None = None,
 ) -> RunOutcome:
-    """Run the plan, or the plan's shard, in the folder; `earlier` is the folder's manifest when there is one.
+    """Run the plan, or the plan's shard, in the folder; `earlier`: the folder's manifest, if there is one.
 
-    `only`: the samples to do now, by id; a run that has others left then is `interrupted`, and can be resumed.
-    Raises UserError before anything is written; whatever happens later, manifest and summary are written.
+    `only`: the ids of the samples to do now; a run with others left is then `interrupted`, and can be resumed.
+    Raises UserError before anything is written; afterwards, manifest and summary are always written.
     """
     start, shard = time.monotonic(), plan.settings.shard
     async with AsyncExitStack() as held:
@@ -95,7 +95,7 @@ async def execute(
         worked = max(before.timing.run_seconds if before else 0.0, seconds_worked(earlier, state) if earlier else 0.0)
         if earlier is not None and earlier.rescored is not None:
             check_finished(state, earlier.rescored.run)
-        # before a replay that starts no process, not even git
+        # before a replay, which starts no process, not even git
         manifest = earlier.with_judges(plan.spec.judges) if earlier else new_manifest(plan, folder.run_id)
         accounts: tuple[Account, ...] = ("judge",) if manifest.rescored else get_args(Account)
         todo = left if only is None else [key for key in left if key.sample_id in only]
@@ -132,7 +132,7 @@ async def execute(
             with folder.changing():
                 state, summary, changed = _written(plan, folder, manifest, state, ended, seconds)
                 if shard:
-                    lock.close()  # before the next one to end looks who is still at work
+                    lock.close()  # before the next shard to end checks who is still at work
         exit_code, excesses = state.exit_code(ended), state.excesses()
         return RunOutcome(summary, ended, exit_code, excesses, error, changed)
 
@@ -140,14 +140,14 @@ async def execute(
 def _written(
     plan: RunPlan, folder: RunFolder, manifest: Manifest, state: RunState, ended: RunStatus, seconds: float
 ) -> tuple[RunState, Summary, bool]:
-    """Write how the run stands; while other shards are at work, which know the rest, the numbers are theirs to write.
+    """Write the status of the run; the summary too, unless other shards are still at work, which will write it.
 
-    `seconds`: of the start that ends so and those before it. Returns whether the numbers differ from before, too.
+    `seconds`: of this start and those before it. Also returns whether the summary differs from before.
     """
     if (shard := plan.settings.shard) is None:
         return _write_end(plan, folder, manifest, state, ended, seconds)
     structured = manifest.structured
-    manifest = folder.read_manifest()  # others have written meanwhile
+    manifest = folder.read_manifest()  # other shards have written meanwhile
     manifest = manifest.model_copy(update={"structured": {**manifest.structured, **structured}})
     if in_use(folder.path, but=shard):
         folder.write_manifest(manifest)
@@ -158,14 +158,14 @@ def _written(
 
 
 def read_numbers(folder: RunFolder) -> Summary | None:
-    """The numbers of earlier starts, if there are any."""
+    """The summary of earlier starts, if there is one."""
     return folder.read_summary() if folder.summary_path.exists() else None
 
 
 def write_end_of_shards(
     plan: RunPlan, folder: RunFolder, manifest: Manifest, ended: RunStatus, seconds: float
 ) -> tuple[RunState, Summary, bool]:
-    """As `_write_end`, of what all shards have written; it is `finished` when nothing is left to do."""
+    """As `_write_end`, for what all shards have written; `finished` if nothing is left to do."""
     state, left, _ = load_state(folder, plan)
     status: RunStatus = "finished" if not left else "interrupted" if ended == "finished" else ended
     return _write_end(plan, folder, manifest, state, status, seconds)
@@ -174,9 +174,9 @@ def write_end_of_shards(
 def _write_end(
     plan: RunPlan, folder: RunFolder, manifest: Manifest, state: RunState, status: RunStatus, seconds: float
 ) -> tuple[RunState, Summary, bool]:
-    """Write the numbers where they differ, and the manifest with its counts and the models of all roles that were used.
+    """Write the summary if it differs, and the manifest with its counts and the models of all roles that were used.
 
-    `seconds`: of all starts.
+    `seconds`: wall time of all starts.
     """
     before = read_numbers(folder)
     manifest = manifest.model_copy(update={"status": status, "finished": utc_now()})
@@ -196,9 +196,9 @@ def _write_end(
 
 
 async def _open(plan: RunPlan, accounts: Sequence[Account], held: AsyncExitStack) -> Resources:
-    """What sessions work with; without an agent at work no MCP server.
+    """The resources for sessions; without MCP servers if no agent works.
 
-    Raises UserError where it does not fit the questions or the agent.
+    Raises UserError if they do not fit the questions or the agent.
     """
     settings, samples, works = plan.settings, plan.dataset.samples, "agent" in accounts
     if not works:
@@ -213,9 +213,9 @@ async def _open(plan: RunPlan, accounts: Sequence[Account], held: AsyncExitStack
 
 
 class Runner:
-    """Brings every key to a finished attempt and finished scores.
+    """Takes every key to a finished attempt and finished scores.
 
-    `unscored`: where the earlier rows are that are for the judges alone.
+    `unscored`: where the earlier rows are that only judges still have to work on.
     """
 
     def __init__(
@@ -232,7 +232,7 @@ class Runner:
         self._judged = JudgedBefore(folder, plan)
         self._samples = plan.dataset.samples
         settings, ledger = plan.settings, UsageLedger()
-        if shard := settings.shard:  # its part of the limits, which it alone uses up
+        if shard := settings.shard:  # it has its own part of the limits
             earlier = spent(folder, lambda writer: writer.turn < folder.writer.turn)
             settings = settings.model_copy(update={"limits": settings.limits.part(shard.of, earlier)})
             ledger = spent(folder, lambda writer: writer == folder.writer)
@@ -246,10 +246,10 @@ class Runner:
     async def run(
         self, keys: Sequence[SampleKey], worked: float = 0.0
     ) -> tuple[RunStatus, UserError | LimitReached | None]:
-        """Work until everything at these keys is done or something stops the run: how it ended, and what stopped it.
+        """Work until these keys are done or something stops the run: how it ended, and what stopped it.
 
-        Attempts that are in flight then are cancelled, and their rows say so. `worked`: the seconds of
-        `limits.run_seconds` that are over.
+        Attempts in flight are then cancelled, and their rows say so. `worked`: the seconds of `limits.run_seconds`
+        that are already used.
         """
         stop, most = asyncio.Event(), self._plan.settings.limits.run_seconds
         with ExitStack() as opened:
@@ -282,12 +282,12 @@ class Runner:
                     task.cancel()
                 await asyncio.wait({*workers, stopped}, timeout=GRACE_SECONDS)
                 if everything.done() and not everything.cancelled():
-                    everything.exception()  # seen: asyncio need not report it
+                    everything.exception()  # retrieved, so that asyncio does not report it
 
     def _workers(self, keys: Iterator[SampleKey]) -> list[asyncio.Task[None]]:
-        """Agents at work and, beside them, judges: a report is judged while others are made.
+        """The workers: agents and, beside them, judges, so that a report is judged while others are written.
 
-        Nobody is far ahead: as many rows wait for the judges as there are judges.
+        Agents cannot run far ahead: at most as many rows wait for judges as there are judge workers.
         """
         settings = self._plan.settings.runner
         agents, judges = settings.concurrency, settings.judge_concurrency or settings.concurrency
@@ -305,7 +305,7 @@ class Runner:
         for key in keys:
             row = await self._attempt(key)
             if being_cancelled():
-                return  # the agent swallowed it and answered all the same: its row is kept, nothing new begins
+                return  # the agent swallowed the cancellation and answered: its row is kept, but nothing new starts
             await made.put(row)
 
     async def _score(self, made: "asyncio.Queue[SampleRow | None]") -> None:
@@ -314,7 +314,7 @@ class Runner:
             self._observer.finished(row.key)
 
     async def _attempt(self, key: SampleKey) -> SampleRow:
-        """A new attempt, or the earlier one that is only to be judged."""
+        """A new attempt, or the earlier one if it only needs judging."""
         if self._state.attempted(key):
             return row_at(SampleRow, *self._unscored[key])
         earlier = self._state.attempts.get(key)
@@ -326,7 +326,7 @@ class Runner:
             return await run_attempt(self._plan.agent, sample, session, self._keep_attempt)
 
     async def _judge(self, row: SampleRow) -> None:
-        """Let each judge that has not scored this attempt do so, one after the other."""
+        """Let each judge that has not scored this attempt score it, one after the other."""
         for planned in self._plan.judges:
             if self._state.judged(row.key, planned.spec):
                 continue
@@ -357,9 +357,9 @@ def _journal(path: Path) -> Journal[Any]:
 
 @contextmanager
 def stop_on_signal(stop: asyncio.Event, run: Path) -> Iterator[None]:
-    """Ctrl-C and SIGTERM, while the block runs: the first sets `stop`, the second ends the process at once.
+    """While the block runs, the first Ctrl-C or SIGTERM sets `stop`, and the second ends the process at once.
 
-    Does nothing outside of the main thread, which signals never reach.
+    Does nothing outside the main thread, since signals reach no other.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -367,16 +367,16 @@ def stop_on_signal(stop: asyncio.Event, run: Path) -> Iterator[None]:
 
     def on_signal() -> None:
         if stop.is_set():
-            # The system has every finished row already, and the offline stack ends with its parent.
-            say(f"aiq: interrupted; what is finished is kept, go on with: aiq run resume={run}")
+            # The operating system has every finished row already, and the offline stack ends with its parent.
+            say(f"aiq: interrupted; finished work is kept, resume with: aiq run resume={run}")
             os._exit(EXIT_CODE)
-        say("\nstopping: attempts in flight are cancelled (once more to stop at once)")
+        say("\nstopping: attempts in flight are cancelled (interrupt again to stop at once)")
         stop.set()
 
     loop = asyncio.get_running_loop()
     with ExitStack() as handled:
         for number in (signal.SIGINT, signal.SIGTERM):
-            handled.callback(signal.signal, number, signal.getsignal(number) or signal.SIG_DFL)  # as a sweep has it
+            handled.callback(signal.signal, number, signal.getsignal(number) or signal.SIG_DFL)  # a sweep's
             loop.add_signal_handler(number, on_signal)
             handled.callback(loop.remove_signal_handler, number)
         yield

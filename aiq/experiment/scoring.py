@@ -1,4 +1,4 @@
-"""One judge on one attempt: its scores as rows, the worst values of a failed attempt, the rows of a judge's failure."""
+"""One judge on one attempt: rows for its scores, for a failed attempt (the worst values), or for a judge's failure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -19,16 +19,16 @@ from aiq.stats.noise import NOISE, Noise
 
 _NO_METRIC = "not a metric of this sample"
 _READ: Mapping[str, type[Record]] = {NOISE: Noise, CAVEAT: Caveat}
-"""What a run reads of a score's detail."""
+"""The parts of a score's detail that a run reads."""
 
 
 async def score_report(
     planned: JudgePlan, sample: Sample, row: SampleRow, session: Session, write: Callable[[list[ScoreRow]], None]
 ) -> None:
-    """Let the judge score a report and hand its rows to `write`, one a metric it declares, in that order.
+    """Let the judge score a report and hand its rows to `write`, one per declared metric, in that order.
 
-    A judge that fails gives error rows. Raises what ends the whole run, as `run_attempt` does; what the judge had
-    spent until then is kept in error rows.
+    A judge that fails gives error rows. Raises what ends the whole run, as `run_attempt` does, once error rows have
+    kept what the judge had spent.
     """
 
     async def judged() -> Mapping[str, Score]:
@@ -42,25 +42,25 @@ async def score_report(
         rows = [_row(planned, row, metric, "error", error=as_row_error(error)) for metric in planned.spec.metrics]
     usage = session.usage.by_role()
     session.events.emit(RunFinished(status=status, error=traceback_of(error) or (error and said(error))))
-    if usage or not fatal:  # usage is that of the whole work: it is in the first row alone
+    if usage or not fatal:  # the usage of all the judge's work is in the first row only
         write([*(first.model_copy(update={"usage": usage}) for first in rows[:1]), *rows[1:]])
     if error is not None and fatal:
         raise error from None
 
 
 def score_route(planned: JudgePlan, judge: RouteJudge, sample: Sample, row: SampleRow) -> list[ScoreRow]:
-    """The rows of a judge that asks nobody. Raises JudgeError for what the judge has not declared so."""
+    """The rows of a judge that only looks at the route. Raises JudgeError for scores that it did not declare."""
     scores = _checked(planned, judge.judged(sample, row.as_report()))
     return [_scored(planned, row, metric, scores) for metric in planned.spec.metrics]
 
 
 def score_nothing(planned: JudgePlan, row: SampleRow, reason: str) -> list[ScoreRow]:
-    """Rows that say why the judge has nothing to score."""
+    """Rows that state why the judge has nothing to score."""
     return [_row(planned, row, metric, "not_applicable", reason=reason) for metric in planned.spec.metrics]
 
 
 def score_failure(planned: JudgePlan, sample: Sample, row: SampleRow) -> list[ScoreRow]:
-    """Rows of an attempt without a report to judge: each metric's declared worst, and no judge is asked."""
+    """Rows of an attempt without a report to judge: each metric's declared worst value, without asking the judge."""
     reason = "the agent's work was rejected" if row.status == "completed" else f"the attempt ended as {row.status}"
     applies = {metric.name for metric in planned.judge.metrics_for(sample)}
     rows = []
@@ -76,28 +76,28 @@ def score_failure(planned: JudgePlan, sample: Sample, row: SampleRow) -> list[Sc
 
 
 def _checked(planned: JudgePlan, scores: Sequence[Score]) -> Mapping[str, Score]:
-    """Scores by metric. Raises JudgeError for what the judge has not declared so."""
+    """Scores by metric. Raises JudgeError for scores that the judge did not declare like this."""
     found, judge = {score.metric: score for score in scores}, planned.spec.name
     declared = {metric.name: metric for metric in planned.spec.metrics}
     unknown = [name for name in found if name not in declared]
     if unknown or len(found) != len(scores):
-        raise JudgeError(f"judge {judge} gave scores it did not declare, or twice: {unknown or list(found)}")
+        raise JudgeError(f"judge {judge} gave undeclared or repeated scores: {unknown or list(found)}")
     for name, score in found.items():
         estimator = declared[name].estimator
         if (score.value if estimator == "ratio" else score.numerator) is not None:
-            raise JudgeError(f"judge {judge} declared {name} as {estimator} and scored it otherwise")
+            raise JudgeError(f"judge {judge} declared {name} as a {estimator} but did not score it as one")
         if score.value is not None and not declared[name].allows(score.value):
             raise JudgeError(f"judge {judge} gave {name}={score.value:g}, outside the bounds it declared")
         for place, form in _READ.items():
             try:
                 _ = place in score.detail and form.model_validate(score.detail[place])
             except ValidationError:
-                raise JudgeError(f"judge {judge}: the detail '{place}' of {name} is none; rename it") from None
+                raise JudgeError(f"judge {judge}: the detail '{place}' of {name} is invalid; rename it") from None
     return found
 
 
 def _scored(planned: JudgePlan, row: SampleRow, metric: Metric, scores: Mapping[str, Score]) -> ScoreRow:
-    """The row of a metric that the judge has scored, failed on, or left out."""
+    """The row of a metric that the judge scored, failed on, or left out."""
     score = scores.get(metric.name) or Score(metric=metric.name, not_applicable=_NO_METRIC)
     if score.error is not None:
         failure = RowError(type=JudgeError.__name__, message=score.error)

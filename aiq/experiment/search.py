@@ -1,7 +1,7 @@
-"""Search strategies beside the grid: which of its points are made, and on how many of the samples.
+"""Search strategies other than the grid: which of its points to run, and on how many samples.
 
-Each is a function of what is known already and of a seed, so that a sweep that was cut off goes on as it would have.
-A point is known by its places on the axes here.
+Each is a function of the results so far and of a seed, so that a sweep that was cut off resumes as if it had not been.
+Here a point is given by its places on the axes.
 """
 
 import math
@@ -19,17 +19,17 @@ from aiq.runs.summary import difference, estimate
 from aiq.stats.estimates import Difference
 
 Places = tuple[int, ...]
-"""On each axis, in order, the place of a point's value among the axis' values, from 0."""
+"""For each axis, in order, the index of a point's value among the axis' values, from 0."""
 
 SAME: Final = 0.1
-"""Points that differ on a smaller share of the samples may be taken for the same."""
+"""Points that differ on a smaller share of the samples may be treated as the same."""
 
 _SAME_SPEND: Final[tuple[SpendName, ...]] = ("tokens", "calls")
-_REPEATS: Final = 20  # asks after which a sampler that suggests known points alone is helped out by a draw
+_REPEATS: Final = 20  # suggestions of known points after which a point is drawn at random
 
 
 def drawn(sizes: Sequence[int], n: int, seed: int) -> list[Places]:
-    """So many different points, each as likely as any other, in the order of the grid; all where there are no more.
+    """`n` different points, all equally likely, in grid order; all points if there are no more than `n`.
 
     `sizes`: the number of values on each axis.
     """
@@ -39,7 +39,7 @@ def drawn(sizes: Sequence[int], n: int, seed: int) -> list[Places]:
 
 
 def _places(number: int, sizes: Sequence[int]) -> Places:
-    """Of a point by its number in the grid, whose last axis varies fastest."""
+    """The places of a point from its number in the grid, whose last axis varies fastest."""
     found = []
     for size in reversed(sizes):
         number, place = divmod(number, size)
@@ -49,14 +49,14 @@ def _places(number: int, sizes: Sequence[int]) -> Places:
 
 @dataclass(frozen=True)
 class Tried:
-    """A point that was made. `numbers`: its metric and what it spends on a sample; None for a failure."""
+    """A point that was run. `numbers`: its metric and its spend per sample; None for a failure."""
 
     places: Places
     numbers: tuple[float, float] | None
 
 
 def check_optuna() -> None:
-    """Raises ConfigError without the package."""
+    """Raises ConfigError if the package is not installed."""
     try:
         import optuna  # noqa: F401
     except ImportError:
@@ -68,12 +68,11 @@ def check_optuna() -> None:
 def suggested(
     axes: Sequence[Sequence[str]], tried: Sequence[Tried], seed: int, *, higher_is_better: bool
 ) -> Places | None:
-    """The point that Optuna would try next, by metric and spend at once; None where all are tried.
+    """The point that Optuna would try next, optimising metric and spend together; None if all have been tried.
 
-    `axes`: the values of each. Those that are numbers have an order, in which a sampler sees what lies close together.
+    `axes`: the values of each axis. If they are all numbers they are ordered, so that the sampler knows neighbours.
     The sampler is a tree-structured Parzen estimator (Bergstra et al. 2011, "Algorithms for Hyper-Parameter
-    Optimization"); it is made anew for each point from what is known, so that a resumed sweep needs nothing but its
-    points.
+    Optimization"); it is rebuilt for each point from the points so far, so that a resumed sweep needs nothing else.
     """
     import optuna
 
@@ -114,7 +113,7 @@ def suggested(
 
 
 def _number(value: str) -> float:
-    """0 for what is no number, which keeps its place in a sort."""
+    """The value as a number, or 0, which keeps the order of other values in a sort."""
     try:
         return float(value)
     except ValueError:
@@ -132,7 +131,7 @@ def _distribution(values: Sequence[str]) -> Any:
 
 
 class Beaten(NamedTuple):
-    """Why a point goes no further: its difference from the leading one, and how likely that is where it could win."""
+    """Why a point is stopped: its difference from the leader, and the probability of that if the point could win."""
 
     leader: int
     difference: Difference
@@ -145,17 +144,17 @@ class Beaten(NamedTuple):
 
 class Halving:
     """Successive halving: all points run on a share of the samples, which doubles from rung to rung, and points that
-    cannot win go no further.
+    cannot win are stopped.
 
-    The samples of a rung are drawn, and each rung has those of the one before. After each but the last, every point
-    is compared with the leading one by the paired test of `stats.significance`, one-sided. The best point could lose
-    against any other at any rung, so each test is at the level `error` over (points - 1) and the rungs tested
-    (Bonferroni): the chance that the best point is stopped is at most `error`, whatever the others are.
+    The samples of a rung are drawn at random and include those of the rung before. After every rung but the last,
+    each point is compared with the leader by the paired test of `stats.significance`, one-sided. Since the best point
+    could lose to any other at any rung, each test has the level `error` / (points - 1) / (rungs tested) (Bonferroni):
+    the best point is stopped with a probability of at most `error`, whatever the others are.
 
-    Points that did the same on every sample of a rung (scores, tokens and calls) go on as one, once there are so many
-    samples that points which differ on SAME of all would have differed, but for a chance of `error`.
+    Of points that did the same on every sample of a rung (scores, tokens and calls) only one continues, once the rung
+    is so large that points differing on a share SAME of all samples would have differed with probability 1 - `error`.
 
-    `rungs`: the last has all samples, each before it half as many; those of too few for any point to lose are left out.
+    `rungs`: the last has all samples, each before it half as many; rungs too small for any point to lose are left out.
     """
 
     def __init__(self, samples: Collection[str], points: int, rungs: int, error: float, seed: int) -> None:
@@ -170,7 +169,7 @@ class Halving:
         self.level = error / tests / max(1, len(sizes) - 1)
 
     def beaten(self, rung: int, metric: Metric, states: Mapping[int, RunState]) -> dict[int, Beaten]:
-        """By number, those of the points that cannot win, by what they scored on the samples of a rung, from 0."""
+        """By number, the points that cannot win, judging by their scores on the samples of a rung (from 0)."""
         if rung + 1 == len(self.rungs):
             return {}
         sign = 1.0 if metric.higher_is_better else -1.0
@@ -194,7 +193,7 @@ class Halving:
         return dict(sorted(found.items()))
 
     def alike(self, rung: int, states: Mapping[int, RunState]) -> dict[int, int]:
-        """By number, those of the points that did as an earlier one on all samples of a rung, and that one's number."""
+        """By number, the points that did the same as an earlier one on all samples of a rung, with its number."""
         if rung + 1 == len(self.rungs) or (1 - SAME) ** len(self.rungs[rung]) > self._error:
             return {}
         known: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Makes the sessions of a run: one for each attempt, one for each judge's work on it; and the user an agent meets."""
+"""Makes the sessions of a run, one for each attempt and one for each judge's work on it, and the user of an agent."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -25,9 +25,9 @@ _TEMPLATES: Final = ("simulated_user.j2", "simulated_user_request.j2")
 
 
 class Sessions:
-    """The sessions of one run; all share its `spend`, which earlier starts may have begun, and judges their stores.
+    """The sessions of one run; all share its `spend`, which includes earlier starts, and judges share their stores.
 
-    `waiting` is told why a failed call is sent again, and how many seconds that has cost and will.
+    `waiting` is called with the reason for retrying a failed call, and the seconds that the failure costs in all.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Sessions:
         heard: Callable[[Event], None] | None = None,
         **own: Any,
     ) -> Iterator[Session]:
-        """A fresh session for an attempt. `heard` is told each event too; `own` are fields with other values."""
+        """A new session for an attempt. `heard` receives each event too; `own`: fields with other values."""
         key = SampleKey(sample.id, epoch)
         fields: dict[str, Any] = {
             "spend": self._spend,
@@ -82,9 +82,9 @@ class Sessions:
 
     @contextmanager
     def judge(self, judge: str, row: SampleRow) -> Iterator[Session]:
-        """A session for one judge's work on a row, with the sources that the agent left, and only the run's limits.
+        """A session for one judge's work on a row, with the sources that the agent found, and only the run's limits.
 
-        Whoever uses it writes the rows before leaving: then the answers it has paid for are kept as well.
+        The caller must write the rows before leaving, since leaving stores the answers that were paid for.
         """
         answers = SharedAnswers(self._answers)
         with self._opened("judge", judge, row.key, row.attempt) as events:
@@ -109,7 +109,7 @@ class Sessions:
     def _opened(
         self, account: Account, name: str, key: SampleKey, attempt: int, heard: Callable[[Event], None] | None = None
     ) -> Iterator[EventLog]:
-        """What a session tells goes to its file, into its span and to who hears it; what it asks for is recorded."""
+        """The event log of a session, which writes to its file, its span and a listener; its requests are recorded."""
         with (
             self._events.session(key, attempt, account) as write,
             self._span.session(account, name, key, attempt) if self._span else nullcontext() as traced,
@@ -126,7 +126,7 @@ class Sessions:
             yield EventLog(told)
 
     def stop(self) -> None:
-        """What is under way is being cancelled: no recording keeps how that ends."""
+        """Note that work in flight is being cancelled, so that no recording keeps how it ends."""
         self._recorder.stopping = True
 
     def close(self) -> None:
@@ -146,12 +146,12 @@ def make_user(settings: UserSettings, sample: Sample, models: Models) -> User:
 
 
 def user_prompt_hash(settings: UserSettings) -> str | None:
-    """The hash of the prompts that such a user speaks by; None where it uses no model."""
+    """The hash of the prompts of such a user; None if it uses no model."""
     return _prompts().hash(*_TEMPLATES) if settings.kind == "simulated" else None
 
 
 class SimulatedUser:
-    """A model that plays the person who asked. It knows the question, the preferences and what was said, no more."""
+    """A model that plays the person who asked. It knows only the question, the preferences and the conversation."""
 
     def __init__(self, sample: Sample, models: Models) -> None:
         self._sample = sample

@@ -1,7 +1,7 @@
-"""A run in several processes: each does one shard of it, in files of its own in one folder.
+"""A run in several processes: each does one shard of it, with its own files in a shared folder.
 
-Shards know nothing of each other but what is in the folder. Whoever comes first writes the manifest, whoever goes last
-the numbers; each goes on where it was when it is started again.
+Shards share nothing but the folder. The first to start writes the manifest, the last to end writes the summary; a
+shard that is started again continues where it stopped.
 """
 
 import asyncio
@@ -23,13 +23,13 @@ from aiq.runs.manifest import Manifest, RunStatus
 
 LOOK_SECONDS = 0.5
 RESTARTS = 3
-"""How often a shard whose process was killed is started again, before the run gives up on it."""
+"""How often a shard whose process is killed is started before the run gives up on it."""
 
 
 def joined(plan: RunPlan, folder: RunFolder) -> tuple[RunPlan, Manifest]:
-    """A run that the plan's shard is part of, made now where it is the first to come; its clock is that of the first.
+    """The run that the plan's shard belongs to, created if this is the first shard, whose clock all of them use.
 
-    Raises ConfigError where the folder's run has other settings.
+    Raises ConfigError if the folder's run has other settings.
     """
     folder.create()
     own = new_manifest(plan, folder.run_id)
@@ -46,7 +46,7 @@ def joined(plan: RunPlan, folder: RunFolder) -> tuple[RunPlan, Manifest]:
             f"{other} is {there.get(other)!r} there and {here.get(other)!r} here" if other else "code or prompts differ"
         )
         raise ConfigError(
-            f"{folder.path} is another run: {what}; give all shards the same settings, or a run_id of its own"
+            f"{folder.path} is a different run: {what}; give all shards the same settings, or use another run_id"
         )
     return plan, first
 
@@ -54,7 +54,7 @@ def joined(plan: RunPlan, folder: RunFolder) -> tuple[RunPlan, Manifest]:
 async def in_shards(
     plan: RunPlan, folder: RunFolder, observer: Observer, earlier: Manifest | None = None
 ) -> RunOutcome:
-    """Start as many shards as `runner.processes` says and wait for them, as `execute` does with a whole run."""
+    """As `execute`, but start `runner.processes` shards and wait for them."""
     runner, start = plan.settings.runner, time.monotonic()
     launcher: Launcher = runner.launcher.make("runner.launcher")[0]
     shards = [Shard(number, runner.processes) for number in range(1, runner.processes + 1)]
@@ -105,20 +105,20 @@ async def _all(launcher: Launcher, folder: RunFolder, shards: Sequence[Shard]) -
 
 
 def end_of(ends: Sequence[ShardEnd]) -> tuple[RunStatus, UserError | None]:
-    """How a run ends whose shards ended so: what stopped one of them has stopped it."""
+    """How a run ends whose shards ended like this: what stopped one of them stopped the run."""
     for number, end in enumerate(ends, 1):
         if end.code < 0:
             killed = f"the process of shard {number}/{len(ends)} was killed {RESTARTS} times: {end.said}"
             return "interrupted", RunAborted(killed)
         if end.code in (2, 130):
             return ("failed" if end.code == 2 else "interrupted"), UserError(
-                end.said.partition("; what is finished")[0]
+                end.said.partition("; finished work is kept")[0]
             )
     return "finished", None
 
 
 def tell(followed: FollowedRun, observer: Observer) -> None:
-    """What is new of a run."""
+    """Pass on what is new in a run."""
     finished, again = followed.look()
     for key in again:
         observer.retrying(key)

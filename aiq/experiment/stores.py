@@ -1,6 +1,6 @@
-"""What the judges of a run share: pages are fetched once and questions paid for once a run, however often resumed.
+"""What the judges of a run share: pages are fetched and questions paid for once per run, however often it is resumed.
 
-A question is asked with a seed of its own content, so that it makes no difference which report's turn it was.
+A question's seed is derived from its content, so that it does not matter for which report it is asked first.
 """
 
 from collections.abc import Awaitable, Callable
@@ -19,7 +19,7 @@ from aiq.runs.rows import StoredPage
 
 
 class StoredAnswer(Record):
-    """A line of `answers.jsonl`: an answer that could be used. `key`: the digest of everything that decides it."""
+    """A line of `answers.jsonl`: a usable answer. `key`: the digest of everything that determines it."""
 
     schema_version: Literal[1] = 1
     key: str
@@ -27,7 +27,7 @@ class StoredAnswer(Record):
 
 
 class AnswerStore:
-    """The answers of one run. One is written only after the spend on it, so that no killed run finds any unpaid for."""
+    """The answers of one run. Each is written only after its spend, so that a killed run keeps none without it."""
 
     def __init__(self, folder: RunFolder) -> None:
         self.written = KeyedJournal(folder.answers_path, StoredAnswer, "key", folder.journals("answers"))
@@ -39,7 +39,7 @@ class AnswerStore:
 
 
 class SharedAnswers(Answers):
-    """The answers of the run, for one judge's work on one report, and knows what that work has paid for."""
+    """The run's answers as used by one judge's work on one report; remembers what that work has paid for."""
 
     def __init__(self, store: AnswerStore) -> None:
         self._store = store
@@ -57,16 +57,16 @@ class SharedAnswers(Answers):
             return store.unwritten[key].text
 
     def write(self) -> None:
-        """Keep what was paid for; called when the spend has been written."""
+        """Keep what was paid for; call it once the spend has been written."""
         for key in self._paid:
             self._store.written.append(self._store.unwritten.pop(key))
         self._paid.clear()
 
 
 class PageStore:
-    """The web as the judges of one run see it: implements core `Web` over another; texts stay on the disk.
+    """The web as the judges of one run see it: implements core `Web` on top of another; texts stay on disk.
 
-    A failure is remembered for as long as the process lives; a resumed run tries the page again.
+    A failure is remembered until the process ends; a resumed run tries the page again.
     """
 
     def __init__(self, web: Web, folder: RunFolder) -> None:

@@ -1,6 +1,6 @@
-"""The order of a sweep's work: what to do next, from the points that there are and what their runs have come to.
+"""The order of a sweep's work: what to do next, given its points and the results of their runs.
 
-A strategy can be made anew for a sweep that was cut off: it asks for nothing that its points' folders have already.
+A strategy can be rebuilt for a sweep that was cut off: it requests nothing that its points' folders already have.
 """
 
 from typing import NamedTuple
@@ -16,21 +16,21 @@ from aiq.runs.sweeps import Point, Sweep, SweepFolder, cheap
 
 
 class Step(NamedTuple):
-    """A point to go on with. `samples`: the ids of those to do now; None: all that are left."""
+    """A point to work on. `samples`: the ids of the samples to do now; None: all that are left."""
 
     point: Point
     samples: frozenset[str] | None = None
 
 
 class Strategy:
-    """Each point once, in their order: the grid, and points that were drawn from it."""
+    """Each point once, in order: for a grid, and for points drawn from it."""
 
     def __init__(self, folder: SweepFolder) -> None:
         self._folder = folder
         self._begun: set[int] = set()
 
     def next(self, sweep: Sweep) -> tuple[Sweep, Step | None]:
-        """The sweep with what has been decided on its points, and what to do; None where that is all."""
+        """The sweep with any decisions about its points, and the next step; None if there is none."""
         for point in sweep.left:
             if point.number not in self._begun:
                 self._begun.add(point.number)
@@ -39,7 +39,7 @@ class Strategy:
 
 
 class OptunaStrategy(Strategy):
-    """Some points that were drawn, then one at a time that Optuna suggests by all that are finished."""
+    """Some points that were drawn, then one at a time that Optuna suggests from all finished points."""
 
     def __init__(self, folder: SweepFolder, grid: Grid, seed: int, metric: Metric) -> None:
         super().__init__(folder)
@@ -71,7 +71,7 @@ class OptunaStrategy(Strategy):
 
 
 class HalvingStrategy(Strategy):
-    """All points on the samples of a rung, then those that can still win on the next one."""
+    """All points on the samples of a rung, then on the next rung those that can still win."""
 
     def __init__(self, folder: SweepFolder, halving: Halving, metric: str) -> None:
         super().__init__(folder)
@@ -89,7 +89,7 @@ class HalvingStrategy(Strategy):
         return sweep, None
 
     def _without_losers(self, sweep: Sweep) -> Sweep:
-        """Those that cannot win are stopped; a point that failed as a whole is not compared."""
+        """The sweep with points that cannot win stopped; points that failed as a whole are not compared."""
         running = [point for point in sweep.points if point.status in ("pending", "finished")]
         states = {point.number: read_state(self._folder.point(point.number)) for point in running}
         metric = next(iter(states.values())).spec.metrics[self._metric] if states else None
@@ -108,7 +108,7 @@ class HalvingStrategy(Strategy):
 
 
 def strategy_of(grid: Grid, folder: SweepFolder, plan: RunPlan) -> Strategy:
-    """The strategy of the config's section `sweep`; `plan`: of its first point. Raises ConfigError for its metric."""
+    """The strategy from the config's section `sweep`; `plan`: of the first point. Raises ConfigError for its metric."""
     settings, seed = grid.settings, plan.settings.seed
     check_metric(settings, plan)
     if settings.strategy not in ("halving", "optuna"):
@@ -124,7 +124,7 @@ def strategy_of(grid: Grid, folder: SweepFolder, plan: RunPlan) -> Strategy:
 
 
 def check_metric(settings: SweepSettings, plan: RunPlan) -> None:
-    """Raises ConfigError where the judges do not have the metric that the recommendation is to look at."""
+    """Raises ConfigError if no judge has the metric that the recommendation is to use."""
     if settings.metric is not None and settings.metric not in plan.spec.metrics:
         names = ", ".join(plan.spec.metrics) or "none"
         raise ConfigError(f"sweep.metric={settings.metric}: the judges have no such metric; they have {names}")

@@ -1,8 +1,8 @@
-"""A run as OpenTelemetry traces, by the semantic conventions for generative AI, made of its events.
+"""Sends a run's events as OpenTelemetry traces, following the semantic conventions for generative AI.
 
-A span each for the run, an attempt, a judge's work, a sub-agent, a model call and a tool call, each below what it is
-part of. Only `telemetry.otlp_endpoint` switches it on: without it no package is imported and nothing is sent, whatever
-variables OTEL_* there are. With it they tune the SDK.
+The run, each attempt, judge's work, sub-agent, model call and tool call has a span, nested in that of its parent. Only
+`telemetry.otlp_endpoint` switches it on: otherwise no package is imported and nothing is sent, whatever OTEL_*
+variables are set; when it is on, they configure the SDK.
 """
 
 import json
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span
 
 EXPORT_SECONDS: Final = 5.0
-"""For one batch, its repetitions included. A run waits at its end for one under way and one more, at most."""
+"""For one batch, including its retries. At its end a run waits at most for the batch in flight and one more."""
 
-_API: Final = "openai"  # which is spoken, whoever serves it
+_API: Final = "openai"  # the protocol, whoever serves it
 _RUN, _AGENT, _TOOL, _JUDGE = "invoke_workflow", "invoke_agent", "execute_tool", "evaluate"
-"""Operations, which span names begin with; the conventions have none for a judge's work."""
+"""Operations, with which span names begin; the conventions have none for a judge's work."""
 
 
 class Telemetry:
-    """Sends spans in a thread of its own. What does not fit its queue, or does not arrive, is dropped and counted."""
+    """Sends spans in its own thread. Spans that do not fit in its queue or do not arrive are dropped and counted."""
 
     def __init__(self, settings: TelemetrySettings) -> None:
-        """Raises ConfigError where the packages are not installed, or a variable for a header is not set."""
+        """Raises ConfigError if the packages are not installed or a header's variable is not set."""
         try:
             from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
             from opentelemetry.sdk.resources import Resource
@@ -63,7 +63,7 @@ class Telemetry:
     def begin(
         self, operation: str, name: str, parent: "Span | None", attributes: Mapping[str, Any], **more: Any
     ) -> "Span":
-        """Start a span; attributes that are None it does not get. `more`: as OpenTelemetry's `start_span` has it."""
+        """Start a span, without attributes that are None. `more`: arguments of OpenTelemetry's `start_span`."""
         from opentelemetry.context import Context
         from opentelemetry.trace import set_span_in_context
 
@@ -74,9 +74,9 @@ class Telemetry:
         return span
 
     def close(self) -> str | None:
-        """Send what is left. What did not arrive, and why, in one line."""
+        """Send what is left, and return one line about what did not arrive and why, if anything."""
         if self._exporter.failing:
-            self._exporter.shutdown()  # ends the pause before it tries once more
+            self._exporter.shutdown()  # ends the pause before its next try
         self._exporter.closing = True
         self._provider.shutdown()
         self._log.close()
@@ -87,9 +87,9 @@ class Telemetry:
 
 
 class _Exporter:
-    """An exporter that counts what has arrived, and whose connections are no model's.
+    """An exporter that counts what has arrived, and whose connections do not count as a model's.
 
-    `failing`: its last batch did not arrive. While `closing`, nothing is sent after that.
+    `failing`: the last batch did not arrive. While `closing`, nothing is sent after a failure.
     """
 
     def __init__(self, inner: Any) -> None:
@@ -113,7 +113,7 @@ class _Exporter:
 
 
 class _Log(logging.Handler):
-    """Takes what OpenTelemetry would say on stderr, time and again, and keeps the first of it."""
+    """Catches the messages that OpenTelemetry would repeat on stderr, and keeps the first."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -132,7 +132,7 @@ class _Log(logging.Handler):
 
 
 class RunSpan:
-    """The span of a run, from now until it is closed, and those of its sessions."""
+    """The span of a run, from its construction until it is closed, and the spans of its sessions."""
 
     def __init__(self, telemetry: Telemetry, experiment: str, run_id: str) -> None:
         self._telemetry = telemetry
@@ -141,7 +141,7 @@ class RunSpan:
 
     @contextmanager
     def session(self, account: Account, name: str, key: SampleKey, attempt: int) -> Iterator[Callable[[Event], None]]:
-        """The span of a session of an agent, or of a judge, of this name; what is to hear its events."""
+        """Open the span of a session of the agent or judge of this name; yields the receiver of its events."""
         conversation = f"{self._about['aiq.run.id']}/{key.sample_id}/{key.epoch}/{attempt}"
         agent = {"gen_ai.agent.name": name, "gen_ai.conversation.id": conversation}
         operation, about = (_AGENT, agent) if account == "agent" else (_JUDGE, {"aiq.judge": name})
@@ -158,17 +158,17 @@ class RunSpan:
 
 
 class _SessionSpans:
-    """The spans of one session. Events are heard when they happen, so now is their time."""
+    """The spans of one session. Events are received as they happen, so the current time is theirs."""
 
     def __init__(self, telemetry: Telemetry, root: "Span") -> None:
         self._telemetry = telemetry
         self._root = root
         self._open: defaultdict[tuple[str, str], list[Span]] = defaultdict(list)
-        """By operation and call; several where a model gave calls the same id. A sub-agent's call is its dispatch."""
+        """By operation and call; several if a model gave calls the same id. A sub-agent's call is its dispatch."""
 
     def hear(self, event: Event) -> None:
         if not self._root.is_recording():
-            return  # it has ended, or is no part of a sample of all traces
+            return  # it has ended, or was not sampled
         match event:
             case ModelCalled():
                 self._model(event)
@@ -188,12 +188,12 @@ class _SessionSpans:
                 self._fail(self._root, event.status, event.error)
 
     def end(self) -> None:
-        """End all that is still open."""
+        """End all open spans."""
         for span in (*(span for spans in self._open.values() for span in spans), self._root):
             span.end()
 
     def _parent(self, event: Event) -> "Span":
-        """What the event is part of: a sub-agent, a tool call or the session."""
+        """The span that the event belongs to: of a sub-agent, a tool call or the session."""
         opened = (self._open[operation, event.parent_id or ""] for operation in (_AGENT, _TOOL))
         return next((spans[-1] for spans in opened if spans), self._root)
 
@@ -210,7 +210,7 @@ class _SessionSpans:
             span.end()
 
     def _model(self, event: ModelCalled) -> None:
-        """A model call, which is told when it has ended."""
+        """A model call, which is reported once it has ended."""
         from opentelemetry.trace import SpanKind
 
         ended = time.time_ns()
@@ -240,7 +240,7 @@ class _SessionSpans:
         span.end(ended)
 
     def _texts(self, texts: Mapping[str, Any]) -> dict[str, Any]:
-        """Attributes with what was said, where they are to go along; what is no text as JSON."""
+        """Attributes with contents, if these are to be sent; anything but text as JSON."""
         if not self._telemetry.content:
             return {}
         return {
@@ -256,13 +256,13 @@ class _SessionSpans:
 
 
 def attributes_of(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values as attributes take them: without those that are None, and texts that can be written as UTF-8."""
+    """Values as attributes: without those that are None, and with text that can be encoded as UTF-8."""
     known = {name: value for name, value in values.items() if value is not None}
     return {name: whole(value) if isinstance(value, str) else value for name, value in known.items()}
 
 
 def messages_of(wire: Any) -> list[dict[str, Any]]:
-    """Messages of chat completions as the conventions have them: a role, and parts of a type each.
+    """Messages of chat completions in the form of the conventions: a role, and parts that each have a type.
 
     https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/
     """

@@ -1,7 +1,7 @@
-"""The events of all attempts in few files: as many as there are sessions at once.
+"""The events of all attempts, in only as many files as there are concurrent sessions.
 
-Each session (an agent's work on an attempt, a judge's work on its report) has a file to itself while it lasts, so that
-its events lie together; an index says where. Version 1 had a folder `events` with a file for each key.
+Each session (an agent's work on an attempt, a judge's work on its report) has a file to itself while it lasts, so its
+events are contiguous; an index says where. Version 1 had a folder `events` with a file for each key.
 """
 
 import json
@@ -31,7 +31,7 @@ _LONGEST_NAME: Final = 120  # bytes of a sample's part of a file name in runs of
 
 
 class SessionStart(OfAttempt):
-    """A line of the index: a session's events begin at byte `start` of `file`, and end where the next one's begin."""
+    """A line of the index: a session's events run from byte `start` of `file` to the start of the next session."""
 
     account: Account
     file: str
@@ -39,7 +39,7 @@ class SessionStart(OfAttempt):
 
 
 class EventFiles:
-    """Writes the events of a run; each is handed to the system at once."""
+    """Writes the events of a run; each is handed to the operating system at once."""
 
     def __init__(self, folder: RunFolder) -> None:
         self._folder = folder
@@ -49,7 +49,7 @@ class EventFiles:
 
     @contextmanager
     def session(self, key: SampleKey, attempt: int, account: Account) -> Iterator[Callable[[Event], None]]:
-        """A function that writes the events of one session; what cancelled tasks say after its end is dropped."""
+        """A function that writes the events of one session; events that cancelled tasks emit afterwards are dropped."""
         if not self._idle:
             self._idle.append(Journal(self._folder.path / _FILE.format(self._folder.writer, len(self._files))))
             self._files.append(self._idle[0])
@@ -74,7 +74,7 @@ class EventFiles:
 
 
 class EventReader:
-    """Reads the events of a run's attempts. The index is read once, when the reader is made, which is to be closed."""
+    """Reads the events of a run's attempts. Reads the index once, when it is made; close it after use."""
 
     def __init__(self, folder: RunFolder) -> None:
         self._folder = folder
@@ -84,7 +84,7 @@ class EventReader:
         self._sessions.close()
 
     def read(self, key: SampleKey, attempt: int, account: Account = "agent") -> Iterator[dict[str, Any]]:
-        """The events of an attempt, or of all judges' work on it, as plain JSON; none where nothing was recorded."""
+        """The events of an attempt, or of all judges' work on it, as plain JSON; none if nothing was recorded."""
         found = self._sessions.execute(
             "SELECT file, start, stop FROM sessions WHERE (sample, epoch, attempt, account) = (?, ?, ?, ?) "
             "ORDER BY rowid",
@@ -106,7 +106,7 @@ def events_of(folder: RunFolder, key: SampleKey, attempt: int, account: Account 
 
 
 def copy_agent_events(old: RunFolder, new: RunFolder) -> None:
-    """Give a new run the events of another one's agents."""
+    """Copy the events of one run's agents to a new run."""
     with closing(_sessions(old)) as sessions:
         last = sessions.execute(
             "SELECT sample, epoch, attempt, file, start, stop FROM sessions WHERE rowid IN "
@@ -127,7 +127,7 @@ def copy_agent_events(old: RunFolder, new: RunFolder) -> None:
 
 
 def _sessions(folder: RunFolder) -> sqlite3.Connection:
-    """Every session of each index, in that order, and where its events are: until `stop`, or the end of the file."""
+    """Every session of all indexes, in order, and where its events are: up to `stop`, or the end of the file."""
     found = scratch(
         "CREATE TABLE sessions (sample, epoch, attempt, account, file, start, stop)",
         "CREATE INDEX of_attempt ON sessions (sample, epoch, attempt, account)",
@@ -141,7 +141,7 @@ def _sessions(folder: RunFolder) -> sqlite3.Connection:
 
 
 def _old_name(key: SampleKey) -> str:
-    """A sample's id as a file name, itself where that is safe, else readable with a hash; and the epoch."""
+    """A sample's id (if it is not a safe file name, a readable part of it and a hash) and the epoch."""
     name = key.sample_id
     if not name or len(name.encode()) > _LONGEST_NAME or _UNSAFE.search(name):
         name = f"{_UNSAFE.sub('_', name)[: _LONGEST_NAME // 4]}-{derive(name):08x}"

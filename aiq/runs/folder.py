@@ -1,4 +1,4 @@
-"""A run's folder: where each file is, the lock that keeps a second writer out, and finding a run by what is typed."""
+"""A run's folder: where each file is, the lock that keeps out a second writer, and finding a run by name."""
 
 import glob
 import os
@@ -28,7 +28,7 @@ MANIFEST = "manifest.json"
 SWEEP_FILE = "sweep.json"
 _LOCK: Final = "run{}.lock"
 _ENDING_SECONDS: Final = 20.0
-"""How long the process of a shard may take to end whose place another one takes."""
+"""How long to wait for a shard's old process to end before its replacement gives up."""
 _ALONE: Final = Shard(1, 1)
 _WRITER: Final = re.compile(r"(?:-(\d+))?(?:-(\d+)-of-(\d+))?")
 
@@ -36,7 +36,7 @@ RecordT = TypeVar("RecordT", bound=Record)
 
 
 def new_run_id() -> str:
-    """A name that sorts by time, to the millisecond, and is this process's own: `20261101-090000-123a1b`."""
+    """A name that sorts by time, to the millisecond, and is unique to this process: `20261101-090000-123a1b`."""
     now = datetime.now(UTC)
     own = derive(now.isoformat(), os.getpid()) & 0xFFF
     return f"{now:%Y%m%d-%H%M%S}-{now.microsecond // 1000:03}{own:03x}"
@@ -44,22 +44,22 @@ def new_run_id() -> str:
 
 @dataclass(frozen=True, order=True)
 class Writer:
-    """Who appends to files of a run: the whole run, or one shard of it. Each has files of its own.
+    """Who appends to a run's files: the whole run, or one shard of it. Each has its own files.
 
-    `turn` counts from 0 how often a run was divided anew (also into one), so that a later row is in a later file.
+    `turn` counts how often the run was re-divided into shards (or into one), so that later rows are in later files.
     """
 
     turn: int = 0
     shard: Shard = _ALONE
 
     def __str__(self) -> str:
-        """What its files have at the end of their names: nothing, `-3-of-16`, or with the turn `-1-3-of-16`."""
+        """The suffix of its files' names: empty, `-3-of-16`, or with the turn `-1-3-of-16`."""
         turn = f"-{self.turn}" if self.turn else ""
         return turn + (f"-{self.shard.number}-of-{self.shard.of}" if self.shard.of > 1 else "")
 
     @classmethod
     def read(cls, suffix: str) -> "Writer | None":
-        """The writer whose files have this at the end of their names; None for a file of something else."""
+        """The writer whose files' names have this suffix; None if it is not a writer's."""
         if (found := _WRITER.fullmatch(suffix)) is None:
             return None
         turn, number, of = (int(part or 0) for part in found.groups())
@@ -67,38 +67,38 @@ class Writer:
 
 
 class Folder:
-    """A place that one process works in at a time. Making the object touches nothing."""
+    """A folder that one process works in at a time. Constructing it does not touch the disk."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.page_path = path / "index.html"
 
     def create(self) -> None:
-        """Make the folder. Raises ConfigError where that cannot be."""
+        """Make the folder. Raises ConfigError if that fails."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise ConfigError(f"{self.path}: {error.strerror}; name another folder with output_dir") from None
 
     def lock(self, shard: Shard | None = None) -> AbstractContextManager[Any]:
-        """Of all of it, or of a shard: taken now, and dropped however the process dies.
+        """The lock of the whole folder or of one shard: taken now, and released however the process dies.
 
-        Raises UserError where another process has it, or works on the same run in another division.
+        Raises UserError if another process holds it, or works on the run divided into other shards.
         """
         own = Writer(shard=shard or _ALONE)
         if (lock := _taken(self.path / _LOCK.format(own), seconds=_ENDING_SECONDS if shard else 1)) is None:
             what = f"shard {shard} of {self.path}" if shard else str(self.path)
-            raise UserError(f"{what} is in use: its run is still alive; wait for it or stop it first")
+            raise UserError(f"{what} is in use: its run is still running; wait for it or stop it first")
         for writer in _at_work(self.path):
             if writer.shard.of != own.shard.of:
                 lock.__exit__(None, None, None)
                 other = f"shard {writer.shard} of it" if writer.shard.of > 1 else "its run"
-                raise UserError(f"{self.path} is in use: {other} is still alive; wait for it or stop it first")
+                raise UserError(f"{self.path} is in use: {other} is still running; wait for it or stop it first")
         return lock
 
 
 class RunFolder(Folder):
-    """The paths of one run, as one writer of it has them."""
+    """The paths of one run, as one of its writers uses them."""
 
     def __init__(self, path: Path, writer: Writer | None = None) -> None:
         super().__init__(path)
@@ -111,11 +111,11 @@ class RunFolder(Folder):
         self.answers_path = self.journal("answers")
 
     def journal(self, name: str) -> Path:
-        """The writer's own file of this name."""
+        """This writer's file of this name."""
         return self.path / f"{name}{self.writer}.jsonl"
 
     def journals(self, name: str, whose: Callable[[Writer], bool] = lambda _: True) -> list[Path]:
-        """The files of this name of all writers, or of some, so that the last row of a key wins."""
+        """The files of this name of all writers, or of some, in an order in which the last row of a key wins."""
         return [path for writer, path in sorted(self._writers(name).items()) if whose(writer)]
 
     def _writers(self, name: str) -> dict[Writer, Path]:
@@ -123,19 +123,19 @@ class RunFolder(Folder):
         return {writer: path for writer, path in found if writer is not None}
 
     def written_by(self, shard: Shard | None) -> "RunFolder":
-        """The folder as this shard, or the whole run, goes on writing it; call with its lock held."""
+        """The folder with this shard (or the whole run) as its next writer; call with its lock held."""
         shard, written = shard or _ALONE, self._writers("samples")
         last = max(written) if written else Writer(shard=shard)
         return RunFolder(self.path, Writer(last.turn + (last.shard.of != shard.of), shard))
 
     @property
     def sweep_path(self) -> Path | None:
-        """The folder of the sweep that this run is a point of."""
+        """The folder of the sweep that this run is a point of, if any."""
         return self.path.parent if (self.path.parent / SWEEP_FILE).is_file() else None
 
     @property
     def run_id(self) -> str:
-        """Its name among the experiment's runs; of a point with the sweep's id in front: `SWEEP_ID/3`."""
+        """Its name among the experiment's runs; for a point of a sweep, `SWEEP_ID/3`."""
         return f"{self.path.parent.name}/{self.path.name}" if self.sweep_path else self.path.name
 
     @property
@@ -145,21 +145,21 @@ class RunFolder(Folder):
         return above.parent.parent if (above / SWEEP_FILE).is_file() else above.parent
 
     def changing(self) -> AbstractContextManager[Any]:
-        """Held by one shard at a time, for the files that all of them write whole; waits for it."""
+        """A lock that one shard holds at a time, for the files that all shards rewrite; waits for it."""
         from filelock import FileLock
 
         return nullcontext() if self.writer.shard == _ALONE else FileLock(self.path / "changing.lock")
 
     def read_manifest(self) -> Manifest:
-        """Raises UserError when there is none or it is not one of ours."""
-        return read_record(self.manifest_path, Manifest, f"{self.path} is no run folder: it holds no manifest.json")
+        """Raises UserError if there is none or it cannot be read."""
+        return read_record(self.manifest_path, Manifest, f"{self.path} is not a run folder: it has no manifest.json")
 
     def write_manifest(self, manifest: Manifest) -> None:
         write_whole(self.manifest_path, manifest.model_dump_json(indent=2) + "\n")
 
     def read_summary(self) -> Summary:
-        """Raises UserError when the run has none yet or it is not one of ours."""
-        absent = f"{self.path} has no summary.json yet: it is running, or was cut off; then aiq run resume={self.path}"
+        """Raises UserError if the run has none yet or it cannot be read."""
+        absent = f"{self.path} has no summary.json yet: wait for it, or if it was cut off aiq run resume={self.path}"
         return read_record(self.summary_path, Summary, absent)
 
     def write_summary(self, summary: Summary) -> None:
@@ -167,25 +167,25 @@ class RunFolder(Folder):
 
 
 def in_use(path: Path, but: Shard | None = None) -> bool:
-    """Whether a process works on this run or sweep; `but`: another one than this shard's."""
+    """Whether a process works on this run or sweep, not counting that of the shard `but`."""
     return any(writer.shard != but for writer in _at_work(path))
 
 
 def not_finished(path: Path, status: str) -> str:
-    """`is not finished (...)`: why a run of this status cannot be read as a whole, and what to do first."""
+    """`is not finished (...)`: why a run of this status cannot be used yet, and what to do first."""
     remedy = "still running; wait for it" if in_use(path) else f"{status}; aiq run resume={path}"
     return f"is not finished ({remedy})"
 
 
 def _at_work(path: Path) -> Iterator[Writer]:
-    """Who holds a lock of the folder; a writer's turn says nothing here."""
+    """Who holds a lock on the folder; lock files do not state the turn."""
     for file in path.glob(_LOCK.format("*")):
         if _held(file):
             yield Writer.read(file.stem.removeprefix("run")) or Writer()
 
 
 def _held(file: Path) -> bool:
-    """Whether a process has the lock. Where the system can share locks, who looks need not be allowed to write."""
+    """Whether a process holds the lock. Where the system has shared locks, checking takes no write permission."""
     try:
         import fcntl
 
@@ -201,9 +201,9 @@ def _held(file: Path) -> bool:
 
 
 def _taken(path: Path, seconds: float = 0.0) -> AbstractContextManager[Any] | None:
-    """The lock, or None where another holds it for so long: who only looks keeps it from others for a moment.
+    """The lock, or None if another process still holds it after `seconds`; even a check holds it for a moment.
 
-    Raises RunAborted where there can be none.
+    Raises RunAborted if it cannot be created.
     """
     from filelock import FileLock, Timeout
 
@@ -216,7 +216,7 @@ def _taken(path: Path, seconds: float = 0.0) -> AbstractContextManager[Any] | No
 
 
 def read_record(path: Path, record: type[RecordT], absent: str) -> RecordT:
-    """A file of one record. Raises UserError, with `absent` where there is no file."""
+    """Read a file of one record. Raises UserError, saying `absent` if there is no file."""
     if not path.is_file():
         raise UserError(absent)
     try:
@@ -227,9 +227,9 @@ def read_record(path: Path, record: type[RecordT], absent: str) -> RecordT:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file of another name and rename it, so that a reader or a crash never meets half a file.
+    """Write a temporary file and rename it, so that neither a reader nor a crash ever sees half a file.
 
-    Raises RunAborted where it cannot be written.
+    Raises RunAborted if it cannot be written.
     """
     new = path.with_name(f".{path.name}.tmp")
     try:
@@ -243,9 +243,9 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def find_run(name: str, results: str = "results") -> RunFolder:
-    """The run folder at a path or at one below `results`, the `latest` there, or an experiment's latest.
+    """The run at a path, as it is or below `results`; the `latest` there; or an experiment's latest.
 
-    Points of sweeps are runs (`SWEEP_ID/3`), a sweep is none. Raises UserError for none.
+    A point of a sweep is a run (`SWEEP_ID/3`), a sweep is not. Raises UserError if there is no such run.
     """
     if name == LATEST:
         if (last := next(latest_first(results), None)) is None:
@@ -258,8 +258,8 @@ def find_run(name: str, results: str = "results") -> RunFolder:
         raise UserError(f"{sweep} is a sweep of several runs; name one of its points, e.g. {sweep / '0'}")
     if re.fullmatch(r"\w[\w.-]*", name) and (last := next(latest_first(results, name), None)) is not None:
         return RunFolder(last)
-    there = f"nor is there a run or an experiment of that name in {results}/"
-    raise UserError(f"{name} is no run folder (one with a manifest.json), {there}")
+    there = f"and there is no run or experiment of that name in {results}/"
+    raise UserError(f"{name} is not a run folder (one with a manifest.json), {there}")
 
 
 def places(name: str, results: str) -> list[Path]:
@@ -269,10 +269,10 @@ def places(name: str, results: str) -> list[Path]:
 
 
 def find_runs(names: Sequence[str], results: str = "results") -> list[RunFolder]:
-    """The runs that names mean, each once, in the order of the names; all below `results` where there are none.
+    """The runs that the names mean, each once, in the order of the names; without names, all below `results`.
 
-    A name is one of `find_run`, a sweep (its points, by number), any folder (all runs below it), or a pattern of paths,
-    as they are or below `results`. Raises UserError for a name that means none.
+    A name is one that `find_run` takes, a sweep (its points, by number), any folder (all runs below it), or a pattern
+    of paths, as they are or below `results`. Raises UserError for a name that matches no run.
     """
     found: dict[Path, RunFolder] = {}
     for name in names or [results]:
@@ -285,7 +285,7 @@ def find_runs(names: Sequence[str], results: str = "results") -> list[RunFolder]
 
 
 def _matching(name: str, results: str) -> list[Path]:
-    """The folders that a path or pattern (absolute ones too) means, as it is or else below `results`, if any."""
+    """The folders that match a path or pattern (absolute ones too), as it is or else below `results`."""
     pattern = name if glob.has_magic(name) else glob.escape(name)
     for tried in (pattern, f"{glob.escape(results)}/{pattern if '/' in name else f'*/{pattern}'}"):
         found = glob.glob(tried)  # noqa: PTH207
@@ -307,19 +307,19 @@ def _by_name(path: Path) -> tuple[Any, ...]:
 
 
 def latest_first(results: str, experiment: str = "*") -> Iterator[Path]:
-    """Runs by when their manifest was written: when they were started, resumed or ended. Points of sweeps are runs."""
+    """Runs (points of sweeps too), newest first, by when their manifest was written: at a start, resume or end."""
     sweeps = [path.parent for path in Path(results).glob(f"{experiment}/*/{SWEEP_FILE}")]
     points = (path for sweep in sweeps for path in sweep.glob(f"*/{MANIFEST}"))
     return newest(chain(Path(results).glob(f"{experiment}/*/{MANIFEST}"), points))
 
 
 def newest(files: Iterable[Path]) -> Iterator[Path]:
-    """The folders of these files, the one whose file was written last first."""
+    """The folders of these files, most recently written first."""
     for path in sorted(files, key=lambda path: (path.stat().st_mtime_ns, str(path)), reverse=True):
         yield path.parent
 
 
 def natural(name: str) -> tuple[tuple[int, int, str], ...]:
-    """A sort key for names with numbers in them, s2 before s10: digits count as numbers and come before other text."""
+    """A sort key for names that contain numbers, s2 before s10: digits sort as numbers, before other text."""
     parts = re.findall(r"\d+|\D+", name)
     return tuple((0, int(part), part) if part.isdecimal() else (1, 0, part) for part in parts)

@@ -1,4 +1,4 @@
-"""A run that another process is making, followed by what it appends to its folder."""
+"""Follows a run that another process is making, by the rows that are appended to its folder."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,9 +12,9 @@ from aiq.runs.state import RunState
 
 
 class FollowedRun:
-    """`state` grows with each look; it knows the samples that were attempted, and `keys` where they are known.
+    """A run in progress: each `look` adds to `state`, which has the attempted samples and `keys`, if they are given.
 
-    `total`: attempts that the run plans.
+    `total`: the number of attempts that the run plans.
     """
 
     def __init__(self, folder: RunFolder, keys: Sequence[SampleKey] = ()) -> None:
@@ -27,14 +27,14 @@ class FollowedRun:
         self._finished: set[SampleKey] = set()
 
     def look(self) -> tuple[list[SampleKey], list[SampleKey]]:
-        """Since the last look: the keys at which nothing is left to do, and those that were attempted once more."""
+        """Since the last look: the keys that are now done, and those that were attempted again."""
         again: list[SampleKey] = []
         touched: dict[SampleKey, None] = {}
         for row in self._new("samples", SampleRow):
             again += [row.key] if row.key in self.state.attempts else []
             self.state.add_attempt(row)
             touched[row.key] = None
-        for score in self._new("scores", ScoreRow):  # read after the attempts, which are written before their scores
+        for score in self._new("scores", ScoreRow):  # after the attempts, which are written before their scores
             self.state.add_scores([score])
             touched[score.key] = None
         finished = [key for key in touched if key not in self._finished and self._ended(key)]
@@ -42,7 +42,7 @@ class FollowedRun:
         return finished, again
 
     def _ended(self, key: SampleKey) -> bool:
-        """Whether each judge has had its turn, whatever came of it."""
+        """Whether each judge has finished with the key, successfully or not."""
         attempt = self.state.attempts.get(key)
         judged = all(self.state.score(key, metric) for metric in self.state.spec.metrics)
         return attempt is not None and attempt.status != "cancelled" and judged

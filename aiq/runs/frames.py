@@ -1,8 +1,8 @@
-"""Runs as pandas frames: one of the runs, one of their metrics, one of the attempts, one of the scores.
+"""Runs as pandas frames: one each for the runs, their metrics, the attempts and the scores.
 
-Each frame has the columns of its list below, in that order, however many rows it has; `run_id` joins them, and
-`sample_id` and `epoch` join attempts and scores. Where the frames have them, a run's values on the axes of its sweep
-follow as `axis.NAME` and a sample's tags as `tag.NAME`.
+Each frame has the columns listed below, in that order, even without rows; `run_id` joins the frames, and `sample_id`
+and `epoch` join attempts and scores. If there are any, a run's values on its sweep's axes follow as `axis.NAME`, and
+a sample's tags as `tag.NAME`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -52,24 +52,24 @@ COLUMNS: Final[Mapping[str, Sequence[str]]] = {
         *("value", "numerator", "denominator", "reason", "error", "judge_model"),
     ),
 }
-"""The columns of each frame that are always there. `docs/reference/frames.md` says what they mean."""
+"""The columns that each frame always has. `docs/reference/frames.md` explains them."""
 
 _MAY_LACK: Final = {
     *("run_seconds", "attempt_seconds", "agent_cost_usd", "judge_cost_usd", "cost_usd"),
     *("mean", "ci_low", "ci_high", "least", "greatest", "bound_low", "bound_high"),
     *("failed", "unjudged", "not_applicable", "value", "numerator", "denominator"),
 }
-"""Numbers that a row may lack: NaN, and of type float also where every row lacks them."""
+"""Numbers that a row may lack, as NaN; the column is of type float even if every row lacks them."""
 
 
 @dataclass(frozen=True)
 class RunFrames:
-    """Runs as frames, each read when it is first asked for; a frame is its owner's to change afterwards.
+    """Runs as frames, each read on first use; you may change a frame.
 
     `runs`: a row for each run. `metrics`: one for each metric of a run, over all samples and over each slice, with its
     95 % interval. `samples`: one for the last attempt of each (sample, epoch). `scores`: one for each (sample, epoch,
-    judge, metric); the value of a ratio is numerator by denominator, and over several rows the sum of the one by the
-    sum of the other. A failed judge's score has no number and an `error`.
+    judge, metric); the value of a ratio is numerator / denominator, and over several rows the sum of the numerators /
+    the sum of the denominators. The score of a failed judge has an `error` and no number.
     """
 
     folders: tuple[RunFolder, ...]
@@ -96,7 +96,7 @@ class RunFrames:
 
     @cached_property
     def summaries(self) -> tuple[Summary, ...]:
-        """The numbers of each run: as it wrote them, or worked out from the rows of one that was cut off."""
+        """The summary of each run: as the run wrote it or, if it was cut off, computed from its rows."""
         return tuple(map(summary_of, self.folders, self.manifests))
 
     def _frame(self, name: str, rows: Iterable[Row]) -> "DataFrame":
@@ -121,7 +121,7 @@ class RunFrames:
                 "agent_hash": manifest.hashes.agent,
                 **{name: getattr(summary, name) for name in _OF_SUMMARY},
                 "n_partial": summary.partial,
-                "run_seconds": summary.timing.run_seconds or None,  # of one that was cut off nobody knows
+                "run_seconds": summary.timing.run_seconds or None,  # unknown if it was cut off
                 "attempt_seconds": summary.timing.attempt_mean,
             }
             for account, usage in summary.usage.items():
@@ -172,7 +172,7 @@ class RunFrames:
 
 @dataclass(frozen=True, repr=False)
 class FinishedRun:
-    """A run that came to its end: what `aiq.run` gives. `exit_code`: what `aiq run` would have ended with, 0 or 3."""
+    """A run that has finished, as `aiq.run` returns it. `exit_code`: that of `aiq run`, 0 or 3."""
 
     folder: Path
     summary: Summary
@@ -193,8 +193,8 @@ def load_runs(*runs: str | Path, results: str | Path = "results") -> RunFrames:
     """Runs as pandas frames; without names, all runs below `results`.
 
     A name is a run (a folder, a run id below `results`, `latest`, or an experiment's name for its latest run), a sweep
-    (a folder or an id) for its points, any folder for all runs below it, or a pattern of such (`shallow_freshqa/*`).
-    A run that several names mean is there once. Raises UserError for a name that means none.
+    (a folder or an id) for its points, any folder for all runs below it, or a pattern of these (`shallow_freshqa/*`).
+    A run that several names match is included once. Raises UserError for a name that matches no run.
     """
     return RunFrames(tuple(find_runs([str(name) for name in runs], str(results))))
 
@@ -205,7 +205,7 @@ def _place(manifest: Manifest) -> dict[str, Any]:
 
 
 def _estimates(summary: Summary) -> Iterator[tuple[str | None, str | None, str, Estimate]]:
-    """Tag, its value, metric and estimate: over all samples first, then by slice."""
+    """Tag, tag value, metric and estimate: over all samples first, then by slice."""
     yield from ((None, None, *pair) for pair in summary.metrics.items())
     for tag, values in summary.slices.items():
         for value, metrics in values.items():

@@ -1,8 +1,8 @@
-"""Append-only JSONL files that survive a `kill -9`: one line a row, handed to the system before the next.
+"""Append-only JSONL files that survive a `kill -9`: a line per row, handed to the operating system before the next.
 
-Only a machine that loses power can lose rows (of its last half minute or so), which is not worth stopping every
-worker for a disk after each row; files are synced when they are closed. A line that the disk has damaged is said on
-stderr and left out: what it held counts as not done.
+Only a power failure can lose rows (of the last half minute or so); preventing that is not worth making every worker
+wait for the disk after each row. Files are synced when they are closed. A damaged line is reported on stderr and
+skipped: what it held counts as not done.
 """
 
 import json
@@ -27,9 +27,9 @@ T = TypeVar("T")
 
 
 class Journal(Generic[RowT]):
-    """Appends rows to a file, as its only writer. Opening cuts a torn last line, of `cut` bytes (0: there was none).
+    """Appends rows to a file, as its only writer. Opening cuts a torn last line of `cut` bytes (0: there was none).
 
-    Raises RunAborted where the file cannot be written, or the disk is full: then it ends with a whole line.
+    Raises RunAborted if the file cannot be written or the disk is full; the file then still ends with a whole line.
     """
 
     def __init__(self, path: Path) -> None:
@@ -38,14 +38,14 @@ class Journal(Generic[RowT]):
             self.cut = torn_bytes(path)
             self._file = path.open("ab", buffering=0)
             self.size = self._file.tell() - self.cut
-            """Bytes in the file, which is where the next row begins."""
+            """The size of the file in bytes, where the next row begins."""
             if self.cut:
                 self._file.truncate(self.size)
         except OSError as error:
             raise unwritable(path, error) from None
 
     def append(self, *rows: RowT) -> None:
-        """Write rows, together; the system has them when this returns."""
+        """Write rows together; the operating system has them when this returns."""
         text = hidden("".join(map(json_line, rows))).encode()
         end = self.size + len(text)
         try:
@@ -66,12 +66,12 @@ class Journal(Generic[RowT]):
 
 
 def unwritable(path: Path, error: OSError) -> RunAborted:
-    """What to raise where a file of a run cannot be written."""
+    """The error to raise if a file of a run cannot be written."""
     return RunAborted(f"{path} cannot be written: {error.strerror}")
 
 
 def json_line(record: Record) -> str:
-    """A record as a line; half a surrogate pair (`\\ud83d` in a model's JSON) becomes `?`, as UTF-8 has none."""
+    """A record as a line; a lone surrogate (`\\ud83d` in a model's JSON), which UTF-8 cannot encode, becomes `?`."""
     try:
         return record.model_dump_json() + "\n"
     except PydanticSerializationError:
@@ -79,21 +79,21 @@ def json_line(record: Record) -> str:
 
 
 def writable(text: str) -> str:
-    """The text with each half of a surrogate pair replaced by `?`."""
+    """The text with each lone surrogate replaced by `?`."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def torn_bytes(path: Path) -> int:
-    """How much of a file follows its last line end."""
+    """How many bytes of a file follow its last line end."""
     size = path.stat().st_size if path.exists() else 0
-    if size == 0:  # which cannot be mapped
+    if size == 0:  # an empty file cannot be mapped
         return 0
     with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as text:
         return size - (text.rfind(b"\n") + 1)
 
 
 def whole_lines(path: Path, start: int = 0, end: int | None = None) -> Iterator[bytes]:
-    """The lines of a file from byte `start` to `end`; a torn last line is left out, an absent file is empty."""
+    """The lines of a file from byte `start` to `end`, without a torn last line; none if there is no file."""
     if not path.exists():
         return
     with path.open("rb") as file:
@@ -108,10 +108,10 @@ def whole_lines(path: Path, start: int = 0, end: int | None = None) -> Iterator[
 def read_lines(
     path: Path, read: Callable[[bytes], T], start: int = 0, end: int | None = None
 ) -> Iterator[tuple[T, int]]:
-    """What `read` makes of each of the whole lines, and the byte at which the line begins.
+    """The result of `read` for each whole line, and the byte at which the line begins.
 
-    A line that it raises ValueError for is named on stderr, once, and left out. Raises UserError for a row of another
-    version: to leave it out would be to pay for it again.
+    A line for which it raises ValueError is reported on stderr, once, and skipped. Raises UserError for a row of
+    another version: skipping it would mean paying for it again.
     """
     for line in whole_lines(path, start, end):
         try:
@@ -121,14 +121,14 @@ def read_lines(
             why = describe(error) if isinstance(error, ValidationError) else str(error)
             if isinstance(error, ValidationError) and of_another_version(error):
                 raise UserError(f"{path}, line {number}: {why}; another version of aiq wrote it") from None
-            _say_once(f"aiq: {path}, line {number} is damaged and left out: {' '.join(why.split())[:300]}")
+            _say_once(f"aiq: {path}, line {number} is damaged and skipped: {' '.join(why.split())[:300]}")
         else:
             yield found, start
         start += len(line)
 
 
 def of_another_version(error: ValidationError) -> bool:
-    """Whether nothing is wrong with a record but fields and a schema version that this one does not know."""
+    """Whether all that is wrong with a record is unknown fields or an unknown schema version."""
     return all(item["type"] == "extra_forbidden" or "schema_version" in item["loc"] for item in error.errors())
 
 
@@ -141,7 +141,7 @@ def read_journal(path: Path, row: type[RowT]) -> Iterator[RowT]:
 
 
 def scratch(*statements: str) -> sqlite3.Connection:
-    """A database in a temporary file of its own: however much of a run is in it, it takes next to no memory."""
+    """A database in its own temporary file: it takes next to no memory, however much of a run is in it."""
     database = sqlite3.connect("")
     for statement in ("PRAGMA journal_mode = OFF", "PRAGMA cache_size = -256", *statements):  # kB
         database.execute(statement)
@@ -151,8 +151,8 @@ def scratch(*statements: str) -> sqlite3.Connection:
 class KeyedJournal(Generic[RowT]):
     """A journal that is also read while it is written, by the rows' field `key`; the last row of a key wins.
 
-    Rows stay on the disk, their places in memory. The file is made with its first row. `others`: files of other
-    writers, whose rows it finds as well, as they are now. Raises as `read_journal` and `Journal` do.
+    Rows stay on disk, their positions in memory. The file is created with its first row. `others`: files of other
+    writers, whose present rows are found as well. Raises as `read_journal` and `Journal` do.
     """
 
     def __init__(self, path: Path, row: type[RowT], key: str, others: Iterable[Path] = ()) -> None:

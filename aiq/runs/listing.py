@@ -1,4 +1,4 @@
-"""Runs and sweeps in a list: what each is and what has come out so far, without reading its rows."""
+"""A list of runs and sweeps: what each is and its results so far, without reading its rows."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -14,11 +14,11 @@ from aiq.stats.estimates import Estimate
 
 
 class Listed(Record):
-    """A run or a sweep; of a sweep samples and spend are those of its points together.
+    """A run or a sweep; samples and spend of a sweep are summed over its points.
 
-    `status`: that of the manifest, but `cut off` where it says `running` and no process has the lock. `metric` and
-    `score`: the first one that has a number; of a sweep that of the recommended point. `summarised`: whether there are
-    numbers at all. `cost_usd` is None without a price, and a lower bound where there are `unreported_calls`.
+    `status`: that of the manifest, but `cut off` if it says `running` and no process holds the lock. `metric` and
+    `score`: the first metric that has a number; for a sweep, that of the recommended point. `summarised`: whether
+    there are numbers at all. `cost_usd` is None without a price, and a lower bound if there are `unreported_calls`.
     """
 
     kind: Literal["run", "sweep"]
@@ -38,15 +38,15 @@ class Listed(Record):
     unreported_calls: int = 0
 
     def has(self, words: Iterable[str]) -> bool:
-        """Whether each word is in one of its texts, in whatever case."""
+        """Whether each word is in one of its text fields, ignoring case."""
         texts = [value.casefold() for _, value in self if isinstance(value, str)]
         return all(any(word.casefold() in text for text in texts) for word in words)
 
 
 def listed(results: str, *, points: bool = False) -> list[Listed]:
-    """All runs and sweeps below `results`, newest first; `points`: those of sweeps too.
+    """All runs and sweeps below `results`, newest first; `points`: the points of sweeps too.
 
-    Says on stderr which cannot be read. Raises UserError where there are none.
+    Reports unreadable ones on stderr. Raises UserError if there are none.
     """
     files = [*Path(results).glob(f"*/*/{MANIFEST}"), *Path(results).glob(f"*/*/{SWEEP_FILE}")]
     files += Path(results).glob(f"*/*/*/{MANIFEST}") if points else []
@@ -65,7 +65,7 @@ def _read(files: Iterable[Path]) -> Iterator[Listed]:
 
 def _run(folder: RunFolder) -> Listed:
     manifest = folder.read_manifest()
-    ended = manifest.status != "running" and folder.summary_path.is_file()  # else the numbers are an earlier start's
+    ended = manifest.status != "running" and folder.summary_path.is_file()  # else the summary is from an earlier start
     summary = folder.read_summary() if ended else None
     metric, score = next(iter(summary.metrics.items()), (None, None)) if summary else (None, None)
     return Listed(
@@ -114,7 +114,7 @@ def _status(folder: Path, said: str) -> str:
 
 
 def _made_of(manifests: Sequence[Manifest]) -> dict[str, str]:
-    """Names of agents, of the models behind them, and of datasets, each once."""
+    """The names of agents, their models, and datasets, without repetition."""
     names = {
         "agent": [manifest.options.get("agent", "") for manifest in manifests],
         "model": [model for manifest in manifests for model in manifest.agent_models.values()],

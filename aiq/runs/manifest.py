@@ -1,4 +1,4 @@
-"""`manifest.json`: what a run is and how far it came, and the few rules of it that its state and its numbers need."""
+"""`manifest.json`: what a run is and how far it got, and the few rules that its state and summary need."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from aiq.stats.intervals import Method
 SettingsT = TypeVar("SettingsT", bound=Settings)
 RunStatus = Literal["running", "finished", "interrupted", "failed"]
 FailureRule = Literal["worst", "exclude"]
-"""How a failed attempt counts: as each metric's declared worst value, or not at all."""
+"""How a failed attempt counts: as the declared worst value of each metric, or not at all."""
 
 
 class SweepPlace(Record):
@@ -31,7 +31,7 @@ class SweepPlace(Record):
 
 
 class DatasetIdentity(Record):
-    """`size`: samples in the dataset; `samples`: those that this run takes."""
+    """`size`: samples in the dataset; `samples`: how many of them this run takes."""
 
     name: str
     fingerprint: str
@@ -40,7 +40,7 @@ class DatasetIdentity(Record):
 
 
 class Hashes(Record):
-    """First 16 hex digits of SHA-256 each. `config` leaves out output, runner and cassette settings."""
+    """The first 16 hex digits of SHA-256 digests. `config` is without output, runner and cassette settings."""
 
     config: str
     agent: str
@@ -56,7 +56,7 @@ class Resumption(Record):
 
 
 class Rescored(Record):
-    """Where the reports of a run come from whose judges alone have worked: the other run, and its agents' models.
+    """Where the reports of a rescored run, in which only judges worked, come from: the run and its agents' models.
 
     `overrides` compose that run with these judges.
     """
@@ -67,7 +67,7 @@ class Rescored(Record):
 
 
 class JudgeSpec(Record):
-    """What a judge has declared, and the hash that tells its scores from those of other settings, prompts or models."""
+    """What a judge declares, and the hash that tells its scores from those of other settings, prompts or models."""
 
     name: str
     version: str
@@ -76,11 +76,11 @@ class JudgeSpec(Record):
 
 
 class Manifest(Record):
-    """What was run, on what, with which code, and how far it came. Version 1 lacks `judges`, which resuming adds.
+    """What was run, on what, with which code, and how far it got. Version 1 lacks `judges`, which resuming adds.
 
-    `options` are the config options that were chosen, by their place in the config (`judge.race: race`). `elsewhere`:
-    roles that another model answers than the one that `offline` tells of. `structured`: by model and schema, the form
-    that structured output fell back to.
+    `options`: the chosen config options, by their place in the config (`judge.race: race`). `elsewhere`: roles that a
+    model other than the one `offline` describes answers. `structured`: by model and schema, the form that structured
+    output fell back to.
     """
 
     schema_version: Literal[1, 2] = 2
@@ -109,7 +109,7 @@ class Manifest(Record):
     structured: Mapping[str, str] = {}
 
     def section(self, name: str, kind: type[SettingsT]) -> SettingsT:
-        """A section of the config, validated. Raises UserError where an older version wrote it with other settings."""
+        """A section of the config, validated. Raises UserError if an older version wrote it with other settings."""
         try:
             return kind.model_validate(self.config.get(name, {}))
         except ValidationError as error:
@@ -129,28 +129,28 @@ class Manifest(Record):
         return {role: model for role, model in self.models.items() if not role.startswith("judge.")}
 
     def part(self, name: str) -> Mapping[str, Any]:
-        """A section of the config as it is; empty where there is none."""
+        """A section of the config, not validated; empty if there is none."""
         return section_of(self.config, name)
 
     @property
     def failures(self) -> FailureSettings:
-        """How its failures count; what else `runner` has says nothing of a run that is there."""
+        """How its failures count; no other setting of `runner` matters for an existing run."""
         return FailureSettings.model_validate(
             {name: self.part("runner").get(name) for name in FailureSettings.model_fields}
         )
 
     @property
     def cassette_mode(self) -> str:
-        """How the run used a recording; `off` where older versions knew none."""
+        """How the run used a recording; `off` for versions that had none."""
         return str(self.part("cassette").get("mode", "off"))
 
     @property
     def intervals(self) -> Method:
-        """How the run's intervals are made; `score` where older versions knew no other."""
+        """How the run's intervals are computed; `score` for versions that had no other."""
         return "exact" if self.config.get("intervals") == "exact" else "score"
 
     def with_judges(self, judges: Iterable[JudgeSpec]) -> "Manifest":
-        """The manifest, in its newest version, of a run that these judges score from now on."""
+        """The manifest, in the newest version, of the run with these judges from now on."""
         judges = tuple(judges)
         hashes = self.hashes.model_copy(update={"judges": {judge.name: judge.hash for judge in judges}})
         return self.model_copy(update={"schema_version": 2, "judges": judges, "hashes": hashes})
@@ -158,9 +158,9 @@ class Manifest(Record):
 
 @dataclass(frozen=True)
 class RunSpec:
-    """What is to be done, by whom it is judged, and what counts as done, failed and too many failures.
+    """What is to be done, which judges score it, and what counts as done, as failed and as too many failures.
 
-    `intervals`: how those of its numbers are made.
+    `intervals`: how the intervals of its metrics are computed.
     """
 
     keys: Sequence[SampleKey]

@@ -1,4 +1,4 @@
-"""Rows in a hundred bytes or less each: a run's state has one for each attempt and each score."""
+"""Rows of a hundred bytes or less: a run's state has one for each attempt and each score."""
 
 import marshal
 from collections.abc import Iterator, Sequence
@@ -6,20 +6,20 @@ from struct import Struct
 from typing import Any, Final
 
 _FIRST: Final = Struct("=II")
-_VERSION: Final = 2  # of marshal's format: the last in which equal values are equal bytes
+_VERSION: Final = 2  # of marshal's format: the last one in which equal values give equal bytes
 
 
 class Packed:
-    """Rows by number: figures of their own, packed, and what several share, which is held once: plain data.
+    """Rows by number: packed figures of their own, and plain data that several rows share, stored once.
 
-    `figures`: their format, as `struct` has it, a whole number first. `rows`: as many are likely; memory that none has
-    written to is not taken. A number that was never set has no row.
+    `figures`: their `struct` format, beginning with an integer. `rows`: how many are likely; untouched memory is never
+    really allocated. A number that was never set has no row.
     """
 
     def __init__(self, figures: str, rows: int) -> None:
         self._form = Struct(f"=I{figures}")
         self._rows = bytearray(rows * self._form.size)
-        self._known: dict[bytes, int] = {b"": 0}  # the first is that of no row
+        self._known: dict[bytes, int] = {b"": 0}  # the first means that there is no row
         self._shared = [*self._known]
         self._counts = [0]
 
@@ -35,7 +35,7 @@ class Packed:
         self._form.pack_into(self._rows, start, kind, *figures)
 
     def get(self, number: int) -> tuple[list[Any], tuple[Any, ...]] | None:
-        """A row's figures, and what it shares."""
+        """A row's own figures, and its shared data."""
         start = number * self._form.size
         if start >= len(self._rows):
             return None
@@ -43,11 +43,11 @@ class Packed:
         return (figures, marshal.loads(self._shared[kind])) if kind else None  # noqa: S302  its own
 
     def first(self, number: int) -> int:
-        """The first figure of a row, a whole number; 0 where there is no row."""
+        """The first figure of a row, an integer; 0 if there is no row."""
         start = number * self._form.size
         found: int = _FIRST.unpack_from(self._rows, start)[1] if start < len(self._rows) else 0
         return found
 
     def kinds(self) -> Iterator[tuple[tuple[Any, ...], int]]:
-        """What rows share, in the order in which it came first, and how many do."""
+        """The shared data, in order of first appearance, and how many rows share each."""
         return ((marshal.loads(text), n) for text, n in zip(self._shared, self._counts, strict=True) if n > 0)  # noqa: S302

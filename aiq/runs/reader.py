@@ -1,7 +1,7 @@
-"""Reads the rows of runs: the last line of a key wins, whatever files they are in.
+"""Reads the rows of runs: the last line of a key wins, whichever file it is in.
 
 The key of an attempt is (sample, epoch), that of a score (sample, epoch, judge, metric), whatever the judge's hash.
-The same rows as pandas frames: `aiq.runs.frames`.
+`aiq.runs.frames` gives the same rows as pandas frames.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -21,16 +21,16 @@ from aiq.runs.state import RunState
 from aiq.runs.summary import Summary, summarise
 
 Whose = Callable[[Writer], bool]
-"""Chooses among those who have written to a run."""
+"""Selects among the writers of a run."""
 
 
 def everyone(writer: Writer) -> bool:
-    """All of them."""
+    """Selects all writers."""
     return True
 
 
 def placed(folder: RunFolder, name: str, row: type[RowT], whose: Whose = everyone) -> Iterator[tuple[RowT, Path, int]]:
-    """The rows of a run's journals of this name, and where each is, for `row_at`. Raises as `read_journal` does."""
+    """The rows of a run's journals of this name, each with its place, for `row_at`. Raises as `read_journal` does."""
     for path in folder.journals(name, whose):
         for found, start in read_lines(path, row.model_validate_json):
             yield found, path, start
@@ -42,17 +42,17 @@ def row_at(row: type[RowT], path: Path, start: int) -> RowT:
 
 
 def every_sample(folder: RunFolder, whose: Whose = everyone) -> Iterator[SampleRow]:
-    """The rows of all attempts, superseded ones too. Raises UserError for a line that is no such row."""
+    """The rows of all attempts, superseded ones too. Raises as `read_journal` does."""
     return (row for row, *_ in placed(folder, "samples", SampleRow, whose))
 
 
 def every_score(folder: RunFolder, whose: Whose = everyone) -> Iterator[ScoreRow]:
-    """The rows of all scores, superseded ones too. Raises UserError for a line that is no such row."""
+    """The rows of all scores, superseded ones too. Raises as `read_journal` does."""
     return (row for row, *_ in placed(folder, "scores", ScoreRow, whose))
 
 
 def spent(folder: RunFolder, whose: Whose) -> UsageLedger:
-    """What these writers' attempts and judges have spent, superseded ones too."""
+    """What these writers' attempts and judges have spent, including superseded rows."""
     ledger = UsageLedger()
     for row in every_sample(folder, whose):
         ledger.tool_calls += row.tool_calls
@@ -65,21 +65,21 @@ def spent(folder: RunFolder, whose: Whose) -> UsageLedger:
 def read_samples(
     folder: RunFolder, light: Callable[[SampleRow], SampleRow] | None = None
 ) -> dict[SampleKey, SampleRow]:
-    """The last attempt of each key. `light` lightens each row as it is read, where not all texts are needed at once."""
+    """The last attempt of each key. `light` strips each row as it is read, if not all its texts are needed at once."""
     return {row.key: light(row) if light else row for row in _attempts(folder)}
 
 
 def _attempts(folder: RunFolder) -> Iterator[SampleRow]:
-    """As `every_sample`; says on stderr what is torn, or gone."""
+    """As `every_sample`; reports torn lines and missing files on stderr."""
     _say_torn(folder, "samples")
     if not folder.journals("samples") and folder.read_manifest().status == "finished":
         remedy = f"restore it from a copy, or make its attempts again: aiq run resume={folder.path}"
-        say(f"aiq: {folder.path} has no samples.jsonl any more; {remedy}")
+        say(f"aiq: {folder.path} no longer has a samples.jsonl; {remedy}")
     yield from every_sample(folder)
 
 
 def read_scores(folder: RunFolder, samples: Mapping[SampleKey, SampleRow]) -> dict[SampleKey, list[ScoreRow]]:
-    """The last scores of these attempts, in the order of the files; a key without any has an empty list.
+    """The last scores of these attempts, in file order; a key without scores has an empty list.
 
     Scores of a judge that has changed since are left out, as in the run's summary.
     """
@@ -96,7 +96,7 @@ def read_scores(folder: RunFolder, samples: Mapping[SampleKey, SampleRow]) -> di
 def attempts_in_order(folder: RunFolder, manifest: Manifest, ids: Ids) -> Iterator[tuple[SampleRow, list[ScoreRow]]]:
     """The last attempt of each key with its scores by the run's judges, one in memory at a time.
 
-    Samples in the order of the ids, which are their dataset's, then those that it lacks.
+    Samples are in the order of `ids`, those of the dataset, followed by any that it lacks.
     """
     hashes = {metric.name: judge.hash for judge in manifest.judges for metric in judge.metrics}
     with closing(
@@ -124,17 +124,17 @@ def attempts_in_order(folder: RunFolder, manifest: Manifest, ids: Ids) -> Iterat
 
 
 def read_state(folder: RunFolder) -> RunState:
-    """What a run has come to, by its rows alone: it knows the samples that were attempted, not the others.
+    """The state of a run from its rows alone, so that it has only the samples that were attempted.
 
-    Raises UserError for a run of an older version, whose manifest does not say what its judges declare.
+    Raises UserError for a run of an older version, whose manifest lacks what its judges declare.
     """
     manifest = folder.read_manifest()
     if manifest.hashes.judges and not manifest.judges:
         raise UserError(
-            f"{folder.path}: an older version made this run, and did not note what its judges declare; "
+            f"{folder.path}: an older version made this run without recording what its judges declare; "
             f"aiq run resume={folder.path} adds it"
         )
-    rows = [row.light() for row in _attempts(folder)]  # superseded ones too: what they have spent is spent
+    rows = [row.light() for row in _attempts(folder)]  # superseded ones too, since their spend counts
     keys = tuple(sorted({row.key for row in rows}, key=lambda key: (natural(key.sample_id), key.epoch)))
     state = RunState(RunSpec(keys, manifest.judges, manifest.failures, manifest.intervals))
     for row in rows:
@@ -144,9 +144,9 @@ def read_state(folder: RunFolder) -> RunState:
 
 
 def summary_of(folder: RunFolder, manifest: Manifest) -> Summary:
-    """The numbers of a run: as it wrote them when it ended, or worked out from its rows.
+    """The summary of a run: as written when it ended, or computed from its rows.
 
-    A run that is `running` may have the numbers of an earlier start beside later rows.
+    That of a `running` run is not used, since it may be older than the rows.
     """
     if manifest.status != "running" and folder.summary_path.is_file():
         return folder.read_summary()
@@ -154,9 +154,9 @@ def summary_of(folder: RunFolder, manifest: Manifest) -> Summary:
 
 
 def read_dataset(manifest: Manifest) -> tuple[datasets.Samples, str | None]:
-    """The samples, with what their reports are held against, read again from the dataset; or why there are none.
+    """The samples, with their references, read again from the dataset; or the reason why they cannot be.
 
-    A dataset that has changed since is not the one that the run was judged by.
+    A dataset that has changed since is refused: the run was not judged against it.
     """
     try:
         settings = manifest.section("dataset", DatasetSettings)
@@ -169,13 +169,13 @@ def read_dataset(manifest: Manifest) -> tuple[datasets.Samples, str | None]:
 
 
 def _say_torn(folder: RunFolder, name: str) -> None:
-    """On stderr, which files end in a line that was not written to its end, and is left out."""
+    """Report on stderr which files end in an incomplete line, which is skipped."""
     for path in folder.journals(name):
         if torn := torn_bytes(path):
-            remedy = f"its work is done again by aiq run resume={folder.path}"
-            say(f"aiq: {path}: a torn last line ({torn} bytes) is left out; {remedy}")
+            remedy = f"aiq run resume={folder.path} does its work again"
+            say(f"aiq: {path}: a torn last line ({torn} bytes) is skipped; {remedy}")
 
 
 def read_pages(folder: RunFolder) -> dict[str, StoredPage]:
-    """The pages that judges of the run have read, by the URL they are cited by; empty where none was fetched."""
+    """The pages that the run's judges have read, by cited URL; empty if none was fetched."""
     return {page.url: page for path in folder.journals("pages") for page in read_journal(path, StoredPage)}

@@ -1,4 +1,4 @@
-"""The lines of a run's JSONL files as frozen models: attempts, scores, and the pages that judges have read."""
+"""The lines of a run's JSONL files as frozen models: attempts, scores, and the pages that judges read."""
 
 from collections.abc import Mapping
 from typing import Final, Literal
@@ -18,7 +18,7 @@ _PLANNED: Final = frozenset(("CancelledError", *vars(errors)))
 
 
 class RowError(Record):
-    """What ended an attempt or a score: the error's class and one line."""
+    """The error that ended an attempt or a score: its class, and a message of one line."""
 
     type: str
     message: str
@@ -28,7 +28,7 @@ class RowError(Record):
 
     @property
     def told(self) -> str:
-        """An error of ours in its own words; any other with its class, since `'x'` of a KeyError says nothing alone."""
+        """The message of an error of ours; any other with its class, as the `'x'` of a KeyError alone says nothing."""
         return self.message if self.type in _PLANNED else str(self)
 
 
@@ -53,7 +53,7 @@ class OfAttempt(Record):
 
 
 class AnsweredTurn(Record):
-    """An earlier turn of the conversation, with the report as people are shown it."""
+    """An earlier turn of the conversation, with its report as shown to people."""
 
     question: str
     report: str
@@ -64,13 +64,13 @@ class AnsweredTurn(Record):
 class SampleRow(OfAttempt):
     """One attempt: a line of `samples*.jsonl`; the last line of a key wins.
 
-    `turns` were answered before the question, as far as the attempt came; sources, denied, tools, usage and timing are
-    of the whole attempt, all else is of the question. `report` is verified, and None unless the attempt completed or
-    was cut off (status `limit`, outcome `partial`); `raw_report` is as the model wrote it, in a failed attempt too.
-    `sources` are those retrieved, and of the URLs that were only mentioned or echoed those that the raw report names.
-    `denied`: pages and search results that `web.deny` kept from the agent. `tools`: by name, how many calls ended in
-    `ok` or in which kind of error; `outages`: by name, the first error of the service behind it. `usage` is by role and
-    holds the agent's calls only.
+    `turns` were answered before the question, as far as the attempt got; sources, denied, tools, usage and timing
+    cover the whole attempt, all else the question. `report` is verified, and None unless the attempt completed or was
+    cut off (status `limit`, outcome `partial`); `raw_report` is what the model wrote, also in a failed attempt.
+    `sources`: those retrieved, and the merely mentioned or echoed URLs that the raw report names. `denied`: pages and
+    search results that `web.deny` kept from the agent. `tools`: by name, the number of calls by outcome (`ok` or the
+    kind of error); `outages`: by name, the first error of the service behind the tool. `usage`: by role, of the
+    agent's calls only.
     """
 
     sample_hash: str
@@ -95,47 +95,47 @@ class SampleRow(OfAttempt):
 
     @property
     def retrieved(self) -> tuple[Source, ...]:
-        """What the attempt's tools returned."""
+        """The sources that the attempt's tools returned."""
         return tuple(source for source in self.sources if source.kind == "retrieved")
 
     @property
     def known_sources(self) -> tuple[Source, ...] | None:
-        """What its report is audited against; None where nobody knows what was retrieved: of a report from a file."""
+        """What its report is audited against; None if it is unknown what was retrieved, as for a report from a file."""
         return self.sources if self.sources or self.audit is not None else None
 
     @property
     def answered(self) -> bool:
-        """Whether there is a report to judge: completed and not ended by a rejection, or cut off."""
+        """Whether there is a report to judge: the attempt completed without a rejection, or its report was cut off."""
         return self.partial or (self.status == "completed" and self.outcome != "rejected")
 
     @property
     def partial(self) -> bool:
-        """Whether its report was cut off: it is judged by what there is, and counted apart."""
+        """Whether its report was cut off: it is judged as far as it goes, and counted separately."""
         return self.status == "limit" and self.outcome == "partial"
 
     @property
     def failed(self) -> bool:
-        """Whether it counts as a failure of the agent; a cancelled attempt is only not done yet."""
+        """Whether it counts as a failure of the agent; a cancelled attempt is merely not done yet."""
         return not self.answered and self.status != "cancelled"
 
     @property
     def spent(self) -> Usage:
-        """By all roles together."""
+        """The usage of all roles together."""
         return sum(self.usage.values(), Usage())
 
     @property
     def tool_calls(self) -> int:
-        """Calls that limits count: not those that were refused because of one."""
+        """The calls that count towards limits: all but those refused because of a limit."""
         refused = errors.ToolErrorKind.OVER_BUDGET
         return sum(n for outcomes in self.tools.values() for kind, n in outcomes.items() if kind != refused)
 
     def light(self) -> "SampleRow":
-        """The row without the long texts that only judging and auditing need: raw report, and texts of sources."""
+        """The row without the long texts that only judges and audits need: the raw report and the texts of sources."""
         sources = tuple(source.model_copy(update={"text": ""}) for source in self.retrieved)
         return self.model_copy(update={"raw_report": None, "sources": sources})
 
     def as_report(self) -> Report:
-        """The report as the agent gave it, for judges. Only of an answered row."""
+        """The report as the agent gave it, for judges; only for an answered row."""
         return Report(
             text=self.report or "",
             raw_text=self.raw_report or "",
@@ -150,7 +150,7 @@ class SampleRow(OfAttempt):
 class ScoreRow(OfAttempt):
     """One metric of one attempt by one judge: a line of `scores*.jsonl`; the last line of a key wins.
 
-    `usage` of the judge's whole work, by role, is only in the first of its rows, so that sums over rows are right.
+    `usage`, by role, of all the judge's work is only in the first of its rows, so that sums over rows are right.
     """
 
     judge: str
@@ -170,24 +170,24 @@ class ScoreRow(OfAttempt):
 
     @property
     def parts(self) -> tuple[float, float] | None:
-        """Numerator and denominator; a plain value has the denominator 1. None where there is no number."""
+        """Numerator and denominator; a plain value has the denominator 1. None if there is no number."""
         if self.numerator is not None and self.denominator is not None:
             return self.numerator, self.denominator
         return None if self.value is None else (self.value, 1.0)
 
     @property
     def number(self) -> float | None:
-        """The value, or numerator by denominator; None where there is no number, or nothing to divide by."""
+        """The value, or numerator / denominator; None if there is no number or the denominator is 0."""
         return self.parts[0] / self.parts[1] if self.parts and self.parts[1] else None
 
     @property
     def why(self) -> str | None:
-        """The error, or the reason for having no number."""
+        """The error, or the reason why there is no number."""
         return self.error.told if self.error else self.reason
 
 
 class StoredPage(Record):
-    """A page as a judge fetched it first: a line of `pages.jsonl`.
+    """A page as a judge first fetched it: a line of `pages.jsonl`.
 
     `digest`: of the content. `asked`: the address fetched, the page's own `url` or that of a reader service for it.
     """

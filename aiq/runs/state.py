@@ -1,6 +1,6 @@
-"""What a run has so far, in memory: the last attempt and the last scores of each key, without their texts.
+"""The state of a run, in memory: the last attempt and the last scores of each key, without their texts.
 
-Runner, progress, summary and exit code all ask it, so that they cannot disagree.
+Runner, progress, summary and exit code all use it, so they cannot disagree.
 """
 
 from collections import Counter, defaultdict
@@ -33,7 +33,7 @@ SPEND: Final[Mapping[SpendName, "Callable[[AttemptState], float | None]"]] = {
     "cost_usd": lambda attempt: attempt.usage.cost_usd,
     "tokens": lambda attempt: attempt.usage.total_tokens,
     "calls": lambda attempt: attempt.usage.calls,
-    "seconds": lambda attempt: attempt.seconds or None,  # of a baseline they are not known
+    "seconds": lambda attempt: attempt.seconds or None,  # unknown in a baseline
 }
 
 
@@ -41,10 +41,10 @@ _FIGURES: Final = attrgetter(*(field.name for field in fields(Usage)))
 
 
 class AttemptState(NamedTuple):
-    """What a run keeps of an attempt; all else is in its row. The first five are its own, the others it may share.
+    """What is kept of an attempt; all else is in its row. The first five fields are its own, others may be shared.
 
-    `sample_hash`: its first 16 characters, which are all. `started`: seconds since 1970; 0 of a baseline, as `seconds`
-    of wall time. `usage`: of all roles.
+    `sample_hash`: 16 hex digits. `started`: seconds since 1970, and `seconds`: wall time; both 0 in a baseline.
+    `usage`: of all roles.
     """
 
     attempt: int
@@ -67,7 +67,7 @@ class AttemptState(NamedTuple):
 
     @classmethod
     def of(cls, row: SampleRow) -> "AttemptState":
-        """What it shares is as the row has it; of an error the words."""
+        """The state of a row's attempt; its error becomes a string."""
         started = datetime.fromisoformat(row.timing.started).timestamp() if row.timing.started else 0.0
         own = (row.attempt, row.sample_hash, started, row.timing.seconds, row.spent)
         shared = {name: getattr(row, name) for name in cls._fields[len(own) :]}
@@ -75,9 +75,9 @@ class AttemptState(NamedTuple):
 
 
 class ScoreState(NamedTuple):
-    """What a run keeps of a score. `parts`, `why` as of its row; `value`: whether the first part is one.
+    """What is kept of a score. `parts`, `why`: those of its row; `is_value`: whether the first part is its value.
 
-    The first two are its own, the others it may share.
+    The first two fields are its own, others may be shared.
     """
 
     attempt: int
@@ -94,24 +94,24 @@ class ScoreState(NamedTuple):
 
 
 class Attempts(Mapping[SampleKey, AttemptState]):
-    """The last attempt of each key, packed, in the order of the keys where these are `Keys`, else as they came."""
+    """The last attempt of each key, packed: in the order of `Keys`, or for other keys in order of arrival."""
 
     def __init__(self, keys: Sequence[SampleKey]) -> None:
         self._places = keys if isinstance(keys, Keys) else {key: place for place, key in enumerate(keys)}
         self._rows = Packed("I16s10d", len(keys))
 
     def place(self, key: SampleKey) -> int | None:
-        """Where a key is among them, if it may have an attempt."""
+        """The place of a key, if it may have an attempt."""
         return self._places.place(key) if isinstance(self._places, Keys) else self._places.get(key)
 
     def add(self, key: SampleKey) -> int | None:
-        """Where a key is, from now on if it was not; None for one that `Keys` lack."""
+        """The place of a key, which is added if it is new; None for one that is not in `Keys`."""
         if isinstance(self._places, Keys):
             return self._places.place(key)
         return self._places.setdefault(key, len(self._places))
 
     def last(self, place: int) -> int:
-        """Which attempt the last one is at this place; 0 where there is none."""
+        """The number of the last attempt at this place; 0 if there is none."""
         return self._rows.first(place)
 
     def at(self, place: int) -> AttemptState | None:
@@ -139,14 +139,14 @@ class Attempts(Mapping[SampleKey, AttemptState]):
         return sum(n for _, n in self._rows.kinds())
 
     def counts(self, field: str, values: Sequence[T]) -> dict[T, int]:
-        """How many have which of these values of a field; values that none has are not in it."""
+        """How many attempts have each of these values of a field, without values that none has."""
         found = Counter[Any]()
         for attempt, n in self.kinds():
             found[getattr(attempt, field)] += n
         return {value: found[value] for value in values if found[value]}
 
     def kinds(self) -> Iterator[tuple[AttemptState, int]]:
-        """An attempt, without figures of its own, for all that share the rest, and how many these are."""
+        """For each group that shares all but its own figures: an attempt without figures, and the group's size."""
         return ((AttemptState(0, "", 0.0, 0.0, Usage(), *shared), n) for shared, n in self._rows.kinds())
 
 
@@ -162,14 +162,14 @@ class RunState:
         self._scores = {name: Packed("I2d", len(spec.keys)) for name in spec.metrics}
 
     def add_attempt(self, row: SampleRow) -> None:
-        """Take an attempt over, unless the run lacks its key."""
+        """Add an attempt, unless its key is not in the run."""
         if (place := self.attempts.add(row.key)) is not None:
             self.attempts.set(place, AttemptState.of(row))
             self._spend("agent", row.usage)
             self.tool_calls += row.tool_calls
 
     def add_scores(self, rows: Iterable[ScoreRow]) -> None:
-        """Take over the scores of the run's keys; of those of a judge that has changed since only the spend stays."""
+        """Add the scores of the run's keys; if their judge has changed since, only their spend counts."""
         for row in rows:
             if (place := self.attempts.add(row.key)) is None:
                 continue
@@ -184,23 +184,23 @@ class RunState:
             self.usage[account][role] += used
 
     def spent(self) -> Usage:
-        """Agents and judges together, superseded attempts included: money spent is spent."""
+        """The usage of agents and judges together, including superseded attempts: money spent is spent."""
         return sum((used for roles in self.usage.values() for used in roles.values()), Usage())
 
     def attempted(self, key: SampleKey) -> bool:
-        """Whether nothing is left for the agent to do at this key."""
+        """Whether the agent has nothing left to do for this key."""
         attempt = self.attempts.get(key)
         if attempt is None or attempt.status == "cancelled":
             return False
         return attempt.status == "completed" or not self.spec.failures.retry_failed
 
     def score(self, key: SampleKey, metric: str) -> ScoreState | None:
-        """The score of the key's last attempt; None where there is none."""
+        """The score of the key's last attempt; None if there is none."""
         place = self.attempts.place(key)
         return None if place is None else self.score_at(place, metric)
 
     def score_at(self, place: int, metric: str) -> ScoreState | None:
-        """As `score`, by where the key is."""
+        """As `score`, by the key's place."""
         if (found := self._scores[metric].get(place)) is None:
             return None
         (attempt, over, under), shared = found
@@ -209,7 +209,7 @@ class RunState:
         return ScoreState(attempt, None if isnan(over) else (over, under), *shared)
 
     def judged(self, key: SampleKey, judge: JudgeSpec) -> bool:
-        """Whether each metric of the judge has a score or a reason; errors and missing parts are worth another try."""
+        """Whether each metric of the judge has a score or a reason; errors and missing parts can be retried."""
         scores = self._scored(key, judge)
         if len(scores) < len(judge.metrics) or any(found.status == "error" for found in scores):
             return False
@@ -221,7 +221,7 @@ class RunState:
         return [found for metric in judge.metrics if (found := self.score(key, metric.name)) is not None]
 
     def caveats(self) -> dict[str, Caveat]:
-        """By judge: what its scores do without, over all keys; judges that miss nothing are absent."""
+        """By judge: what its scores lack, over all keys; judges that lack nothing are absent."""
         found: dict[str, Caveat] = {}
         for judge, key in self._where(lambda score: CAVEAT in score.detail):
             if (caveat := _caveat(self._scored(key, judge))) is not None:
@@ -229,11 +229,11 @@ class RunState:
         return {name: caveat for name, caveat in found.items() if caveat.n}
 
     def done(self, key: SampleKey) -> bool:
-        """Whether nothing at all is left to do at this key."""
+        """Whether neither agent nor judges have anything left to do for this key."""
         return self.attempted(key) and all(self.judged(key, judge) for judge in self.spec.judges)
 
     def left(self) -> Sequence[SampleKey]:
-        """The keys at which something is left to do."""
+        """The keys that are not done."""
         keys = self.spec.keys
         return keys.where(lambda key: not self.done(key)) if isinstance(keys, Keys) else [*filterfalse(self.done, keys)]
 
@@ -242,7 +242,7 @@ class RunState:
         return next((found.why for found in self._scored(key, judge) if found.status == "error"), None)
 
     def judge_errors(self) -> dict[str, list[str]]:
-        """By judge: what it failed on, in the order of the keys; judges without failures are absent."""
+        """By judge: its errors, in the order of the keys; judges without errors are absent."""
         errors = (
             (judge.name, self.judge_error(key, judge))
             for judge, key in self._where(lambda score: score.status == "error")
@@ -250,7 +250,7 @@ class RunState:
         return grouped((judge, why) for judge, why in errors if why is not None)
 
     def _where(self, holds: Callable[[ScoreState], bool]) -> Iterator[tuple[JudgeSpec, SampleKey]]:
-        """Judge by judge, all keys, if this holds of any score at all."""
+        """All keys, judge by judge, or nothing if this holds for no score."""
         kinds = (ScoreState(0, None, *shared) for scores in self._scores.values() for shared, _ in scores.kinds())
         keys = self.spec.keys if any(map(holds, kinds)) else ()
         return ((judge, key) for judge in self.spec.judges for key in keys)
@@ -258,14 +258,14 @@ class RunState:
     def by_sample(
         self, metric: str, keys: Iterable[SampleKey] | None = None, rule: FailureRule | None = None
     ) -> dict[str, list[tuple[float, float]]]:
-        """A metric's scores that count, by sample: `parts` of each epoch. All keys and the run's rule by default."""
+        """A metric's scores that count, by sample: the `parts` of each epoch. Default: all keys, and the run's rule."""
         places = map(self.attempts.place, self.spec.keys if keys is None else keys)
         return grouped(self.counting(metric, (place for place in places if place is not None), rule))
 
     def counting(
         self, metric: str, places: Iterable[int], rule: FailureRule | None = None
     ) -> Iterator[tuple[str, tuple[float, float]]]:
-        """A metric's scores that count, of the keys at these places: the sample, and `parts`."""
+        """A metric's scores that count, for the keys at these places: the sample id, and `parts`."""
         counted = _COUNTED[rule or self.spec.failures.agent_failures]
         for place in places:
             scored = self.score_at(place, metric)
@@ -273,7 +273,7 @@ class RunState:
                 yield self.spec.keys[place].sample_id, scored.parts
 
     def spend_by_sample(self, name: SpendName, keys: Iterable[SampleKey] | None = None) -> dict[str, float]:
-        """What the last attempts spent, by sample, the mean over its epochs; empty where one of them is not known."""
+        """By sample: what its last attempts spent, as the mean over epochs; empty if any of them is unknown."""
         found: dict[str, list[float]] = {}
         for key in self.attempts if keys is None else keys:
             if (value := SPEND[name](self.attempts[key])) is None:
@@ -282,7 +282,7 @@ class RunState:
         return {sample: fmean(values) for sample, values in found.items()}
 
     def tools(self) -> dict[str, Counter[str]]:
-        """Calls of the agents' tools by outcome (`ok` or the kind of error), tools in alphabetical order."""
+        """By tool, in alphabetical order: the number of calls by outcome (`ok` or the kind of error)."""
         counts: dict[str, Counter[str]] = {}
         for attempt, n in self.attempts.kinds():
             for tool, outcomes in attempt.tools.items():
@@ -290,7 +290,7 @@ class RunState:
         return dict(sorted(counts.items()))
 
     def outages(self) -> dict[str, str]:
-        """By tool, in the order of the keys, the first error of the service behind it."""
+        """By tool: the first error of the service behind it, in the order of the keys."""
         found: dict[str, str] = {}
         if any(attempt.outages for attempt, _ in self.attempts.kinds()):
             for key in self.spec.keys:
@@ -299,17 +299,17 @@ class RunState:
         return found
 
     def statuses(self) -> dict[str, int]:
-        """How many keys ended how, in the order in which `AttemptStatus` has them."""
+        """The number of keys by the status of their attempt, in the order of `AttemptStatus`."""
         return self.attempts.counts("status", get_args(AttemptStatus))
 
     def exit_code(self, status: RunStatus) -> int:
-        """0; 3 when too many attempts or judgements failed; 2 when something stopped the run; 130 when interrupted."""
+        """0; 3 if too many attempts or judgements failed; 2 if an error stopped the run; 130 if it was interrupted."""
         if status in ("interrupted", "failed"):
             return 130 if status == "interrupted" else 2
         return 3 if self.excesses() else 0
 
     def excesses(self) -> list[str]:
-        """What failed more often than `runner.max_error_rate` allows, in words; of tools, those that never served."""
+        """Messages about what failed more often than `runner.max_error_rate` allows, and tools that never worked."""
         reports, failed = len(self.attempts), self.statuses().get("failed", 0)
         rates = [(failed, reports, f"{failed} of {counted(reports, 'attempt')} failed")]
         for name, why in self.judge_errors().items():
@@ -321,10 +321,10 @@ class RunState:
             out = sum(calls for kind, calls in outcomes.items() if kind in OUTAGES)
             if tool != FETCH and not outcomes["ok"]:
                 calls = counted(out, "call")
-                rates.append((out, out, f"{tool} served in none of {calls} (the first: {self.outages().get(tool)})"))
+                rates.append((out, out, f"{tool}: none of {calls} succeeded (first error: {self.outages().get(tool)})"))
         return [words for n, of, words in rates if n > self.spec.failures.max_error_rate * of]
 
 
 def _caveat(scores: Iterable[ScoreState]) -> Caveat | None:
-    """What a judge's scores of an attempt do without."""
+    """What a judge's scores of an attempt lack."""
     return next((Caveat.model_validate(score.detail[CAVEAT]) for score in scores if CAVEAT in score.detail), None)

@@ -1,4 +1,4 @@
-"""`summary.json`: the numbers of a run, worked out from its manifest and its rows alone."""
+"""`summary.json`: the numbers of a run, computed from its manifest and rows alone."""
 
 import math
 import re
@@ -29,8 +29,8 @@ from aiq.stats.estimates import (
 from aiq.stats.intervals import LEVEL, Method
 from aiq.stats.noise import NOISE, Noise, RunNoise, pooled
 
-MOST_SLICES = 20  # a tag with more values than this names samples rather than groups them; it is not sliced by
-MOST_FAILURES = 5  # so many different errors are summed up; the rows have all
+MOST_SLICES = 20  # a tag with more values than this identifies samples rather than grouping them; it gives no slices
+MOST_FAILURES = 5  # the number of different errors listed; the rows have all
 _PARTICULAR = re.compile(r"""(?<!HTTP )(?<!\S)\S*\d\S*|(?<= )(['"])\S* .*\1(?:\.\.\.)?$""")
 
 
@@ -70,7 +70,7 @@ class TimingSummary(Record):
 
 
 class JudgeErrors(Record):
-    """Reports that a judge failed on, and of how many the most frequent causes are."""
+    """The number of reports that a judge failed on, and by cause for the most frequent causes."""
 
     n: int
     causes: Mapping[str, int]
@@ -78,17 +78,17 @@ class JudgeErrors(Record):
     @model_validator(mode="before")
     @classmethod
     def _older(cls, values: Any) -> Any:
-        """Older summaries have the first message alone."""
+        """Older summaries have only the first message."""
         if isinstance(values, Mapping) and "first" in values:
             return {"n": values["n"], "causes": {values["first"]: values["n"]}}
         return values
 
 
 class LeftOut(Record):
-    """Attempts without a judgement of a metric, by cause; only those of failed agents may count, by their policy.
+    """Attempts without a judgement of a metric, by cause; only those of failed agents may count, by the policy.
 
-    `bounds`: the metric's mean if what is unjudged had its lowest value, or its highest one; None where all is judged,
-    and for ratios and metrics that lack a bound, of which nothing can be said.
+    `bounds`: the metric's mean if everything unjudged had the lowest value, and if it had the highest; None if nothing
+    is unjudged, and for ratios and metrics that lack a bound.
     """
 
     failed: int
@@ -100,15 +100,14 @@ class LeftOut(Record):
 class Summary(Record):
     """`summary.json`: the numbers of a run. `n` of a metric counts samples, `n_errors` failed attempts.
 
-    `offline`: whether the offline model answered, but in the roles `elsewhere`. `partial`: attempts whose report was
-    cut off, judged by what there was. `citation_statuses`: of the reports, the best first. `failures`: attempts by the
-    cause that they ended in, the most frequent ones. `denied`: pages and search results that `web.deny` kept from
+    `offline`: whether the offline model answered, except in the roles `elsewhere`. `partial`: attempts whose report
+    was cut off, and judged as far as it went. `citation_statuses`: of the reports, best first. `failures`: attempts by
+    cause of failure, the most frequent causes only. `denied`: pages and search results that `web.deny` kept from
     agents. `tools`: calls by tool and outcome (`ok` or the kind of error); `outages`: by tool, the first error of the
-    service behind it.
-    `ranges`: least and greatest value of metrics that have both. `judge_caveats`: what a judge's scores do without.
-    `judge_noise`: of the metrics whose judge judged a report more than once. `left_out`: of the metrics that not every
-    attempt has. `cost_usd` is a lower bound where there
-    are `unreported_calls`: calls whose usage the endpoint did not report.
+    service behind it. `ranges`: least and greatest value of metrics that have both. `judge_caveats`: what a judge's
+    scores lack. `judge_noise`: for metrics whose judge scored a report more than once. `left_out`: for metrics that
+    not every attempt has. `cost_usd` is a lower bound if there are `unreported_calls`: calls whose usage the endpoint
+    did not report.
     """
 
     schema_version: Literal[1] = 1
@@ -145,17 +144,17 @@ class Summary(Record):
 
     @property
     def spent(self) -> Usage:
-        """By all accounts together."""
+        """The usage of all accounts together."""
         return sum((account.total for account in self.usage.values()), Usage())
 
     @property
     def unjudged(self) -> bool:
-        """Whether a judge has failed on a report, or on a part of one, that a resume lets it judge again."""
+        """Whether a judge failed on a report, or on part of one, that resuming lets it judge again."""
         return bool(self.judge_errors) or any(lack.retry for lack in self.judge_caveats.values())
 
 
 def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summary:
-    """The numbers of a run as manifest and rows (in `state`) have them. `run_seconds`: wall time over all starts."""
+    """The summary of a run from its manifest and its rows (in `state`). `run_seconds`: wall time over all starts."""
     figures = _Figures(state)
     rule = state.spec.failures.agent_failures
     other: FailureRule = "exclude" if rule == "worst" else "worst"
@@ -205,7 +204,7 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
 
 
 class _Figures:
-    """The estimates of a run, over all its attempts or some of them, by where their keys are."""
+    """The estimates of a run, over all its attempts or some of them, given by the places of their keys."""
 
     def __init__(self, state: RunState) -> None:
         self._state = state
@@ -230,14 +229,14 @@ class _Figures:
         return ((place, self._state.score_at(place, metric)) for place in self.places)
 
     def seconds(self) -> list[float]:
-        """Of all attempts, in order."""
+        """The wall times of all attempts, sorted."""
         return sorted(chain.from_iterable(route.seconds for route in self._routes.values()))
 
     def metrics(self, places: Sequence[int], rule: FailureRule) -> Mapping[str, Estimate]:
-        """Every metric that the keys there have, in the order in which the judges declare them."""
+        """Every metric that the keys at these places have, in the order in which the judges declare them."""
         if len(places) < len(self.places):
             return self._estimated(places, rule)
-        rule = rule if self._failed else "exclude"  # then the rules come to the same
+        rule = rule if self._failed else "exclude"  # without failures the rules agree
         if rule not in self._whole:
             self._whole[rule] = self._estimated(self.places, rule)
         return self._whole[rule]
@@ -251,12 +250,12 @@ class _Figures:
         return {name: found for name, found in estimates.items() if found is not None}
 
     def _clusters(self, name: str, places: Iterable[int], rule: FailureRule | None = None) -> Iterator[Pairs]:
-        """A metric's scores that count, one sample in memory at a time: keys come sample by sample."""
+        """A metric's scores that count, one sample in memory at a time, since keys are ordered by sample."""
         for _, found in groupby(self._state.counting(name, places, rule), itemgetter(0)):
             yield [parts for _, parts in found]
 
     def _applies(self, metric: str) -> bool:
-        """Whether any report of the run could have this metric; if none, a failure's worst value says nothing."""
+        """Whether any report of the run could have this metric; if not, a failure's worst value means nothing."""
         statuses = self._found[metric].statuses
         return "scored" in statuses or "not_applicable" not in statuses
 
@@ -269,7 +268,7 @@ class _Figures:
         return "its denominators sum to 0" if self._found[metric].statuses else "nothing was scored"
 
     def left_out(self, name: str, rule: FailureRule) -> LeftOut | None:
-        """None where every attempt has the metric."""
+        """The attempts without the metric; None if every attempt has it."""
         metric, statuses = self._state.spec.metrics[name], self._found[name].statuses
         keys = [self._state.spec.keys[place] for place in self._found[name].unscored]
         unjudged = [key for key in keys if self._state.attempts[key].status != "cancelled"]
@@ -289,7 +288,7 @@ class _Figures:
         return found.model_copy(update={"bounds": (ends[0], ends[1])})
 
     def noise(self) -> dict[str, RunNoise]:
-        """How far judgements of one report lie apart, for the metrics that were judged more than once."""
+        """How much repeated judgements of one report differ, for metrics that were judged more than once."""
         found = {}
         for name, scores in self._found.items():
             if (noise := pooled(scores.noise)) is not None:
@@ -297,13 +296,13 @@ class _Figures:
         return found
 
     def _variance(self, name: str) -> float | None:
-        """Of the metric's mean, with all that makes it vary; None for ratios, and for less than two samples."""
+        """The variance of the metric's mean, from all causes; None for ratios, and for fewer than two samples."""
         values = [fmean(value for value, _ in cluster) for cluster in self._clusters(name, self.places)]
         mean_of = self._state.spec.metrics[name].estimator == "mean"
         return variance(values) / len(values) if mean_of and len(values) > 1 else None
 
     def slices(self, rule: FailureRule) -> dict[str, dict[str, Mapping[str, Estimate]]]:
-        """Metrics by tag and value, both in alphabetical order; a tag with one value alone says nothing."""
+        """Metrics by tag and value, both in alphabetical order; a tag with only one value gives no slices."""
         return {
             tag: {value: self.metrics(places, rule) for value, places in sorted(values.items())}
             for tag, values in sorted(self._tags.items())
@@ -311,7 +310,7 @@ class _Figures:
         }
 
     def routes(self, rule: FailureRule) -> dict[str, RouteSummary]:
-        """By route, in alphabetical order; attempts without one by their status."""
+        """By route, in alphabetical order; attempts without a route are grouped by status."""
         return {
             name: RouteSummary(
                 n=len(route.places),
@@ -325,7 +324,7 @@ class _Figures:
 
 
 class _Route:
-    """The attempts that took one."""
+    """The attempts that took one route."""
 
     def __init__(self) -> None:
         self.places, self.seconds, self.usage = array("L"), array("d"), Usage()
@@ -337,7 +336,7 @@ class _Route:
 
 
 class _Found:
-    """What there is of a metric: scores by status, the places without a judgement, the judges' noise."""
+    """What is known about a metric: scores by status, the places without a judgement, the judges' noise."""
 
     def __init__(self, scores: Iterable[tuple[int, ScoreState | None]]) -> None:
         self.statuses, self.unscored, self.noise = Counter[str](), array("L"), list[Noise]()
@@ -350,10 +349,10 @@ class _Found:
 
 
 def causes(messages: Iterable[str]) -> dict[str, int]:
-    """How often each cause, in the words of its first message; the most frequent MOST_FAILURES.
+    """The counts of the MOST_FAILURES most frequent causes, each named by its first message.
 
-    Messages that differ in words with digits alone (times, ids, addresses), or in several words that they quote at
-    their end (a model's answer), have one cause; an HTTP status is a cause.
+    Messages have the same cause if they differ only in words with digits (times, ids, addresses) or in several words
+    quoted at the end (a model's answer); different HTTP statuses are different causes.
     """
     groups = grouped((_PARTICULAR.sub("#", message), message) for message in messages)
     frequent = sorted(groups.values(), key=len, reverse=True)[:MOST_FAILURES]
@@ -361,13 +360,13 @@ def causes(messages: Iterable[str]) -> dict[str, int]:
 
 
 def by_sample(scores: Mapping[str, Pairs]) -> dict[str, float]:
-    """A metric over all epochs of each sample, from `RunState.by_sample`; without those whose denominators sum to 0."""
+    """A metric over all epochs of each sample, from `RunState.by_sample`, unless the sample's denominators sum to 0."""
     sums = {sample: [sum(part) for part in zip(*epochs, strict=True)] for sample, epochs in scores.items()}
     return {sample: over / under for sample, (over, under) in sums.items() if under}
 
 
 def estimate(metric: Metric, clusters: Iterable[Pairs], method: Method = "score") -> Estimate | None:
-    """A metric's estimate from the `parts` of each sample; None without scores."""
+    """A metric's estimate from the `parts` of each sample; None if there are no scores."""
     if metric.estimator == "ratio":
         return ratio_estimate(clusters, metric.low, metric.high, method)
     values = ([value for value, _ in cluster] for cluster in clusters)
@@ -381,9 +380,9 @@ def difference(
     method: Method = "score",
     level: float = LEVEL,
 ) -> Difference | None:
-    """The metric in a second run minus in a first one, both from `RunState.by_sample`, over the samples of both.
+    """The metric of the second run minus that of the first, both from `RunState.by_sample`, over their common samples.
 
-    `level`: of `ci95`, if not 95 %: its ends are one-sided bounds at (1 + level) / 2. Then there is no `p`.
+    `level`: the level of `ci95` if not 95 %; its ends are one-sided bounds at (1 + level) / 2, and there is no `p`.
     """
     if metric.estimator == "ratio":
         return paired_ratios(first, second, metric.span, method, level)
@@ -392,7 +391,7 @@ def difference(
 
 
 def _timing(seconds: list[float], run_seconds: float) -> TimingSummary:
-    """`seconds`: of the attempts, in order. The 95th percentile is the nearest rank: no value lies in between."""
+    """`seconds`: of the attempts, sorted. The 95th percentile is by nearest rank: always an observed value."""
     return TimingSummary(
         run_seconds=round(run_seconds, 3),
         attempt_mean=fmean(seconds) if seconds else None,

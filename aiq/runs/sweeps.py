@@ -1,7 +1,7 @@
-"""`sweep.json`: many runs that differ in named settings, how they differ in numbers, and the value that follows.
+"""`sweep.json`: many runs that differ in named settings, how their numbers differ, and the point recommended.
 
-A sweep is the folder `results/<experiment>/<sweep_id>/`; its points are run folders in it, named by their number. What
-is in `sweep.json` can be worked out again from the points' rows, except what was asked for.
+A sweep is the folder `results/<experiment>/<sweep_id>/`; its points are run folders in it, named by number. All of
+`sweep.json` can be computed again from the points' rows, except what was requested.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,30 +17,30 @@ from aiq.runs.folder import LATEST, MANIFEST, SWEEP_FILE, Folder, RunFolder, new
 from aiq.stats.estimates import Difference, Estimate
 
 COUNTED: Final[tuple[SpendName, ...]] = ("cost_usd", "tokens", "calls")
-"""What can be held against an earlier run; not seconds, which are never the same again."""
+"""Spend that can be compared with an earlier run; not seconds, which always differ."""
 
 SweepStatus = Literal["running", "finished", "interrupted"]
-"""`finished`: each point has come to an end, be it a failure; `running` also where the process was killed."""
+"""`finished`: each point has ended, even if it failed; `running` also if the process was killed."""
 
 PointStatus = Literal["pending", "finished", "failed", "interrupted", "stopped"]
-"""`failed`: something stopped it, or it could not start; `stopped`: by the search strategy, because it cannot win."""
+"""`failed`: an error stopped it, or it could not start; `stopped`: by the search strategy, because it cannot win."""
 
 
 class Axis(Record):
-    """A setting that varies (`agent.shallow.max_tool_iterations`), and its values as overrides write them, in order."""
+    """A setting that varies (`agent.shallow.max_tool_iterations`), and its values in order, as written in overrides."""
 
     name: str
     values: tuple[str, ...]
 
 
 class Point(Record):
-    """One run of a sweep, in the folder `<sweep>/<number>/`; its numbers are empty until it has any.
+    """One run of a sweep, in the folder `<sweep>/<number>/`; `metrics` and `spend` are empty until it has any.
 
-    `axes`: its value on each axis. `overrides`: the settings that it is composed of, those of the axes among them.
-    `exit_code`: what `aiq run` would have ended with; None while it is pending. `failed`: attempts; `unjudged`:
-    judgements that failed. `note`: why it was stopped, or what its numbers do without. `same_as`: an earlier
-    point that does the same on every attempt looked at, for which this one was stopped. `metrics`, `spend`: means over
-    samples with intervals; of the agent alone, and without what is not known of all samples (a cost without a price).
+    `axes`: its value on each axis. `overrides`: the settings that it is composed of, including those of the axes.
+    `exit_code`: that of `aiq run`; None while it is pending. `failed`: the number of failed attempts; `unjudged`: of
+    failed judgements. `note`: why it was stopped, or what its numbers lack. `same_as`: an earlier point that did the
+    same on every attempt examined, so that this one was stopped. `metrics`, `spend`: means over samples, with
+    intervals; spend is the agent's alone, without what is unknown for any sample (a cost without a price).
     """
 
     number: int
@@ -58,9 +58,9 @@ class Point(Record):
 
 
 class PointDifference(Record):
-    """A metric of `point` minus that of `against`, both numbers of points, over the samples that both have scored.
+    """A metric of `point` minus that of `against` (both numbers of points), over the samples scored in both.
 
-    `kind`: against the neighbour before it on one axis, all others equal, or against the best point by the sweep's
+    `kind`: against the preceding neighbour on one axis, all others equal, or against the best point by the sweep's
     metric. `p`: that of `difference`, corrected by Holm's method over all differences of the sweep.
     """
 
@@ -73,7 +73,7 @@ class PointDifference(Record):
 
 
 class MainEffect(Record):
-    """A metric at one value of an axis, each sample's scores averaged over the points with this value."""
+    """A metric at one value of an axis, with each sample's scores averaged over the points that have this value."""
 
     axis: str
     value: str
@@ -84,10 +84,10 @@ class MainEffect(Record):
 class Recommendation(Record):
     """The cheapest point whose metric is within one standard error of the best point's.
 
-    `threshold`: the best mean less the standard error of the paired difference of this point from the best (added
-    where lower is better); the point's mean is at or beyond it. Where `point` is `best`, the best mean. `n`: samples
-    that all compared points have scored. `chosen`: by the number of a point, the share of bootstrap resamples of
-    these samples in which the same rule chooses it; points that never are chosen are absent. `reason`: in a sentence.
+    `threshold`: the best mean minus (plus, if lower is better) the standard error of the paired difference between
+    this point and the best; the point's mean reaches it. If `point` is `best`, the best mean. `n`: samples scored in
+    all compared points. `chosen`: by the number of a point, the share of bootstrap resamples of these samples in which
+    the same rule chooses it; points that are never chosen are absent. `reason`: a sentence.
     """
 
     point: int
@@ -103,13 +103,12 @@ class Recommendation(Record):
 class Sweep(Record):
     """`sweep.json`. `overrides`: as they were typed; those of the axes may be in the config instead.
 
-    `runs`: the folders of the recorded ones, where the strategy is `rescore`. `samples`: of a point. `metric`: the one
-    that the recommendation looks at; `spend`: what counts as cheap; both None until a point has numbers.
-    `higher_is_better`: by metric, for each that all points have. `resolves`: by metric, the
-    smallest true difference between two points that this many samples find with a power of 0.8; before the first point
-    is finished, an estimate. `main_effects`: where there are two axes or more. `front`: the numbers of the points that
-    no other one beats in `metric` and `spend` at once, the cheapest first. `undecided`: why there is no recommendation,
-    where there is none.
+    `runs`: the folders of the recorded runs, if the strategy is `rescore`. `samples`: of a point. `metric`: the one
+    that the recommendation uses; `spend`: what makes a point cheap; both None until a point has numbers.
+    `higher_is_better`: by metric, for each that all points have. `resolves`: by metric, the smallest true difference
+    between two points that this many samples detect with a power of 0.8; an estimate until the first point has
+    finished. `main_effects`: if there are two axes or more. `front`: the numbers of the points that no other point
+    beats in both `metric` and `spend`, cheapest first. `undecided`: why there is no recommendation.
     """
 
     schema_version: Literal[1] = 1
@@ -133,40 +132,37 @@ class Sweep(Record):
     undecided: str | None = None
 
     def label(self, point: Point) -> str:
-        """A point in words, by the last parts of its settings' names: `max_loops=2, max_queries=4`."""
+        """A point's values, with the last parts of its settings' names: `max_loops=2, max_queries=4`."""
         return ", ".join(f"{self.short(name)}={value}" for name, value in point.axes.items())
 
     def short(self, axis: str) -> str:
-        """The last part of an axis' name where no other axis has it too."""
+        """The last part of an axis' name, or the whole name if another axis has the same last part."""
         last = axis.rpartition(".")[2]
         return axis if sum(other.name.rpartition(".")[2] == last for other in self.axes) > 1 else last
 
     def with_point(self, point: Point) -> "Sweep":
-        """The sweep with this point in the place of the one with its number."""
+        """The sweep with this point replacing the one of the same number."""
         points = tuple(point if old.number == point.number else old for old in self.points)
         return self.model_copy(update={"points": points})
 
     @property
     def left(self) -> tuple[Point, ...]:
-        """The points that have not come to their end, or could not start."""
+        """The points that have not finished, including those that could not start."""
         return tuple(point for point in self.points if point.status not in ("finished", "stopped"))
 
     @property
     def unfinished(self) -> int:
-        """How many points have not come to any end."""
+        """How many points are pending or interrupted."""
         return sum(point.status in ("pending", "interrupted") for point in self.points)
 
     @property
     def exit_code(self) -> int:
-        """The worst of the points': what the sweep ends with."""
+        """The worst exit code of the points, which is that of the sweep."""
         return max((point.exit_code or 0 for point in self.points), default=0)
 
 
 def cheap(points: Sequence[Point]) -> SpendName | None:
-    """What counts as cheap where nothing is asked for: the first of COUNTED that all points know.
-
-    And that one of them spends at all.
-    """
+    """The default measure of cost: the first of COUNTED that is known for all points and not always zero."""
     known = (name for name in COUNTED if all(name in point.spend for point in points))
     return next((name for name in known if any(point.spend[name].mean for point in points)), None)
 
@@ -179,22 +175,22 @@ class SweepFolder(Folder):
         self.sweep_path = path / SWEEP_FILE
 
     def point(self, number: int) -> RunFolder:
-        """The folder of the run that is this point; it need not exist yet."""
+        """The folder of this point's run; it need not exist yet."""
         return RunFolder(self.path / str(number))
 
     def read(self) -> Sweep:
-        """Raises UserError when there is none or it is not one of ours."""
-        return read_record(self.sweep_path, Sweep, f"{self.path} is no sweep: it holds no {SWEEP_FILE}")
+        """Raises UserError if there is none or it cannot be read."""
+        return read_record(self.sweep_path, Sweep, f"{self.path} is not a sweep: it has no {SWEEP_FILE}")
 
     def write(self, sweep: Sweep) -> None:
-        """Replaces what is there at once, so that a reader or a crash never meets half a file."""
+        """Replaces the file in one step, so that neither a reader nor a crash ever sees half a file."""
         write_whole(self.sweep_path, sweep.model_dump_json(indent=2) + "\n")
 
 
 def find_sweep(name: str, results: str = "results") -> SweepFolder:
-    """The sweep at a path or at one below `results`, the `latest` there, or an experiment's latest.
+    """The sweep at a path, as it is or below `results`; the `latest` there; or an experiment's latest.
 
-    Raises UserError for none.
+    Raises UserError if there is no such sweep.
     """
     found = [path for path in places(name, results) if (path / SWEEP_FILE).is_file()]
     if not found and "/" not in name:
@@ -202,15 +198,15 @@ def find_sweep(name: str, results: str = "results") -> SweepFolder:
     if not found and name == LATEST:
         raise UserError(f"there are no sweeps in {results}/; name a sweep, or the results folder with --results")
     if not found:
-        there = f"nor is there a sweep or an experiment with one of that name in {results}/"
-        raise UserError(f"{name} is no sweep (a folder with a {SWEEP_FILE}), {there}")
+        there = f"and there is no sweep of that name, nor an experiment with a sweep, in {results}/"
+        raise UserError(f"{name} is not a sweep (a folder with a {SWEEP_FILE}), {there}")
     return SweepFolder(found[0])
 
 
 def latest_unfinished(results: str, experiment: str | None, *, sweeps: bool = False) -> Path:
-    """The folder of the last run or sweep, or of an experiment's, that was cut off, or else that judges left a part of.
+    """The folder of the latest run or sweep (of an experiment) that was cut off, else of one with failed judgements.
 
-    `sweeps`: no single run counts. Points of sweeps do not count by themselves. Raises UserError where there is none.
+    `sweeps`: only sweeps count. Points of sweeps do not count by themselves. Raises UserError if there is none.
     """
     below = Path(results).glob
     files = (below(f"{experiment or '*'}/*/{file}") for file in ((SWEEP_FILE,) if sweeps else (MANIFEST, SWEEP_FILE)))
@@ -220,7 +216,7 @@ def latest_unfinished(results: str, experiment: str | None, *, sweeps: bool = Fa
     runs = "sweep" if sweeps else "run"
     runs += f" of {experiment}" if experiment else ""
     failed = next(filter(_failed, folders), None)
-    again = f"; to try failed attempts again: resume={failed} runner.retry_failed=true" if failed else ""
+    again = f"; to retry failed attempts: resume={failed} runner.retry_failed=true" if failed else ""
     raise UserError(f"there is no unfinished {runs} in {results}/{again}")
 
 

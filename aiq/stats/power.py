@@ -1,4 +1,4 @@
-"""The power of paired tests: how many samples a difference takes, and what difference so many samples find."""
+"""The power of paired tests: how many samples a difference takes, and what difference n samples can detect."""
 
 import math
 from bisect import bisect_left
@@ -9,18 +9,18 @@ from typing import Final, NamedTuple
 from aiq.stats.significance import LEVEL, fewest
 
 POWER: Final = 0.8
-_POINTS: Final = 20  # numbers of changed samples that stand for all that may be
+_POINTS: Final = 20  # numbers of changed samples that represent all possible ones
 
 
 def power(difference: float, spread: float, n: int, level: float = LEVEL, step: float | None = None) -> float:
-    """The chance that `paired_p` of n samples is below the level where a sample changes by `difference` on average.
+    """The probability that `paired_p` of n samples is below the level if the mean change is `difference`.
 
-    `spread`: the standard deviation of a sample's change. The test is taken for Student's, which the randomisation test
-    is nearly as strong as, its power by Guenther (1981), "Sample Size Formulas for Normal Theory T Tests".
-    `step`: the size of all changes that are not 0, where they have one (1 for right and wrong with one epoch). That is
-    McNemar's exact test, which holds less than its level, the fewer samples change: its power by the binomial
-    distributions of how many change, and of how many of them become better (Duffy 1984, "Asymptotic and Exact Power for
-    the McNemar Test").
+    `spread`: the standard deviation of a sample's change. The test is approximated by Student's, which is hardly more
+    powerful than the randomisation test; its power is from Guenther (1981), "Sample Size Formulas for Normal Theory T
+    Tests". `step`: the size of all nonzero changes, if it is the same (1 for right and wrong with one epoch). Then the
+    test is McNemar's exact test, which is the more conservative, the fewer samples change; its power is from the
+    binomial distributions of how many change, and how many of these improve (Duffy 1984, "Asymptotic and Exact Power
+    for the McNemar Test").
     """
     if step is not None:
         return _mcnemar(min(1.0, abs(difference) / step), spread / step, n, level)
@@ -34,26 +34,26 @@ def power(difference: float, spread: float, n: int, level: float = LEVEL, step: 
 
 
 def samples_needed(spread: float, difference: float, level: float = LEVEL, step: float | None = None) -> int:
-    """Samples with which a true difference is found at the level with a probability of POWER; the rest as in `power`.
+    """The number of samples that detect a true difference with a probability of POWER; arguments as for `power`.
 
-    Raises ValueError for a difference of 0, which no number of samples finds.
+    Raises ValueError for a difference of 0, which no number of samples detects.
     """
     if not difference:
-        raise ValueError("no number of samples finds a difference of 0")
+        raise ValueError("no number of samples detects a difference of 0")
 
     def enough(n: int) -> bool:
         return power(difference, spread, n, level, step) >= POWER
 
-    most = max(fewest(level), math.ceil((spread / difference) ** 2))  # of this order
+    most = max(fewest(level), math.ceil((spread / difference) ** 2))  # the order of magnitude
     while not enough(most):
         most *= 2
     return bisect_left(range(most), True, lo=0 if most == fewest(level) else most // 2, key=enough)
 
 
 def resolvable(spread: float, n: int, level: float = LEVEL, step: float | None = None) -> float | None:
-    """The smallest true difference that n samples find with a probability of POWER; the rest as in `power`.
+    """The smallest true difference that n samples detect with a probability of POWER; arguments as for `power`.
 
-    None where they find none, as fewer than six do not at a level of 0.05. It may be larger than a metric's range.
+    None if they can detect none, such as fewer than six at a level of 0.05. It may exceed a metric's range.
     """
     from scipy.optimize import brentq
     from scipy.special import ndtri
@@ -71,9 +71,9 @@ def resolvable(spread: float, n: int, level: float = LEVEL, step: float | None =
 
 
 class Variances(NamedTuple):
-    """Of samples: of their means over the epochs there are, and within one, of its epochs (None: each has one alone).
+    """`total`: the variance of the samples' means over epochs; `within`: of a sample's epochs (None if all have one).
 
-    `mean`: over all samples. `epochs`: how many a sample has, the harmonic mean.
+    `mean`: over all samples. `epochs`: how many a sample has (harmonic mean).
     """
 
     mean: float
@@ -83,9 +83,9 @@ class Variances(NamedTuple):
 
 
 def variances(clusters: Sequence[Sequence[tuple[float, float]]]) -> Variances | None:
-    """By the (numerator, denominator) of each sample's epochs; of ratios linearised.
+    """The variances from the (numerator, denominator) of each sample's epochs; linearised for ratios.
 
-    None for less than two samples, and where the denominators sum to 0.
+    None for fewer than two samples, and if the denominators sum to 0.
     """
     share = fmean(fmean(y for _, y in cluster) for cluster in clusters) if len(clusters) > 1 else 0.0
     if not share:
@@ -100,7 +100,7 @@ def variances(clusters: Sequence[Sequence[tuple[float, float]]]) -> Variances | 
 
 
 def _mcnemar(gain: float, spread: float, n: int, level: float) -> float:
-    """`gain`, `spread`: in steps. No fewer can change than the gain takes."""
+    """`gain`, `spread`: in steps. At least as many samples must change as the gain requires."""
     import numpy as np
     from scipy.special import bdtr, bdtrc, bdtrik
 
@@ -109,7 +109,7 @@ def _mcnemar(gain: float, spread: float, n: int, level: float) -> float:
         return 0.0
     chances = (np.arange(_POINTS) + 0.5) / _POINTS
     counts = np.ceil(bdtrik(chances, n, changed) - 1e-9).astype(int) if changed < 1 else np.array([n])
-    counts = counts[counts >= fewest(level)]  # fewer never are below the level
+    counts = counts[counts >= fewest(level)]  # fewer changes never give a p-value below the level
     critical = np.ceil(bdtrik(level / 2, counts, 0.5))
     critical -= 2 * bdtr(critical, counts, 0.5) >= level
     rises = (1 + gain / changed) / 2

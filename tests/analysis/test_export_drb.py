@@ -30,7 +30,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def test_the_files_have_the_official_shape(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", "drb", str(run), "--out", str(tmp_path), "--name", "mine"]) == 0
-    assert "1 sample without a report, in no file: 99" in capsys.readouterr().out
+    assert "1 sample without a report, not written: 99" in capsys.readouterr().out
     reports = {row["sample_id"]: row["report"] for row in rows(run / "samples.jsonl")}
     raw = rows(tmp_path / "data/test_data/raw_data/mine.jsonl")
     assert [set(row) for row in raw] == [{"id", "prompt", "article"}] * 2

@@ -252,7 +252,7 @@ def test_what_was_changed_after_it_was_recorded_is_noticed(path: Path, table: st
         else:
             database.execute("UPDATE exchanges SET digest = ?", (bytes(16),))
         database.commit()
-    with pytest.raises(UserError, match="was changed after it was recorded; record it anew"):
+    with pytest.raises(UserError, match="was changed after it was recorded; delete the file and record it again"):
         kept(path)
 
 
@@ -260,7 +260,7 @@ def test_what_was_changed_after_it_was_recorded_is_noticed(path: Path, table: st
     ("content", "said"),
     [
         (None, "record one with cassette=record"),
-        (b"no database" * 100, "record it anew"),
+        (b"no database" * 100, "record it again"),
         (b"", "record one with cassette=record"),
     ],
 )
@@ -277,7 +277,7 @@ def test_a_file_that_is_not_there_or_no_recording_is_said_with_the_remedy(
 
 def test_a_folder_that_cannot_be_made_is_said_as_that(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("a file")
-    with pytest.raises(UserError, match=r"file: cannot be made \(.*\); name another folder"):
+    with pytest.raises(UserError, match=r"file: cannot be created \(.*\); name another folder"):
         Store(tmp_path / "file" / "agent.sqlite", writes=True)
 
 

@@ -177,7 +177,7 @@ def test_what_may_vary_is_fixed_when_it_is_recorded(tmp_path: Path) -> None:
     for mode, ignored in (("record", ["user"]), ("replay", []), ("replay", ["user"]), ("record", ["user"])):
         Recorder(configured(CassetteSettings, mode=mode, ignored=ignored), tmp_path, Redactor([])).close()
     for mode in ("record", "replay"):
-        with pytest.raises(UserError, match=r"was recorded with ignored=\['user'\]; leave out yours"):
+        with pytest.raises(UserError, match=r"was recorded with ignored=\['user'\]; leave out your own"):
             Recorder(configured(CassetteSettings, mode=mode, ignored=["id"]), tmp_path, Redactor([]))
 
 
@@ -197,7 +197,7 @@ async def test_a_request_that_was_never_recorded_is_shown_beside_the_closest_and
     with pytest.raises(CassetteMiss):  # also where whoever asked makes nothing of it
         async with deck("replay", endpoint.base_url) as d:
             await ended(d.ask("one wort"))
-    with pytest.raises(CassetteMiss, match="nothing: it was asked more often than it was recorded"):
+    with pytest.raises(CassetteMiss, match="nothing: it was made more often than it was recorded"):
         async with deck("replay", endpoint.base_url) as d:
             await asyncio.gather(d.ask("one word"), d.ask("one word"))
 

@@ -142,7 +142,7 @@ def test_what_vcrpy_cannot_hold_is_counted() -> None:
     ]
     without = {"call of a tool": 1, "failure without an answer": 1, "answer that broke off": 1}
     assert exported(kept, "yaml")[1:] == (1, without)
-    assert exported(kept, "json")[1:] == (0, {**without, "body that is no text (YAML holds it)": 1})
+    assert exported(kept, "json")[1:] == (0, {**without, "body that is not text (YAML can hold it)": 1})
 
 
 @given(st.lists(st.tuples(st.text(), st.integers(1, 12)), unique=True))
@@ -179,7 +179,7 @@ def test_a_bad_file_is_one_line_and_leaves_nothing(
     file.write_text(text)
     assert main(["cassettes", "import", str(tmp_path / "new"), str(file), "--sample", "s1"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"aiq: {file}: no cassette of vcrpy that can be read: ")
+    assert line.startswith(f"aiq: {file}: not a readable vcrpy cassette: ")
     assert said in line
     assert not (tmp_path / "new").exists()
 

@@ -53,8 +53,8 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-ANEW = "; record it anew with cassette=auto after deleting the file, or restore it"
-CLOSED = "what it holds was changed after it was closed" + ANEW
+ANEW = "; delete the file and record it again with cassette=auto, or restore it"
+CLOSED = "its contents were changed after it was closed" + ANEW
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ PLAIN = Exchange("GET", "http://a.example/", status=200, response_body=b"fine")
 def test_a_secret_is_found_wherever_it_is(tmp_path: Path, leaking: Exchange, place: str) -> None:
     path = tmp_path / "agent.sqlite"
     record(path, a=[PLAIN], b=[PLAIN, leaking, leaking])
-    remedy = "revoke it, and record anew with cassette=record"
+    remedy = "revoke it, and record again with cassette=record"
     assert found(path) == [f"b/1: a secret (model key) in the {place} of 2 exchanges; {remedy}"]
 
 
@@ -164,7 +164,7 @@ def test_what_was_cut_off_and_what_nothing_refers_to(path: Path) -> None:
     cut = "a/1: its recording was cut off; complete it with cassette=auto"
     assert found(path) == [
         cut,
-        f"10 texts of no exchange; `aiq cassettes forget {path.parent}` deletes what nothing refers to",
+        f"10 texts without an exchange; `aiq cassettes forget {path.parent}` deletes what is not referred to",
     ]
     with Store(path, writes=True) as store:
         store.forget([])

@@ -313,7 +313,7 @@ def test_a_torn_last_line_of_a_run_is_said(run: Path, capsys: Captured) -> None:
     with (run / "samples.jsonl").open("a") as file:
         file.write('{"sample_id": "10", "epo')
     audit(run)
-    assert f"{run}/samples.jsonl: a torn last line (24 bytes) is left out" in capsys.readouterr().err
+    assert f"{run}/samples.jsonl: a torn last line (24 bytes) is skipped" in capsys.readouterr().err
     assert main(["show", str(run), "9"]) == 0
     assert capsys.readouterr().err.count("samples.jsonl: a torn last line") == 1
 

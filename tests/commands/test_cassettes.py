@@ -84,7 +84,7 @@ def test_a_prompt_that_was_changed_by_a_word(said: Callable[..., Any]) -> None:
     agent, judge = record(), record(account="judge", prompts={"fresheval": "then", "agent": "then"})
     prompt = Path("variants", PROMPT)
     prompt.write_text(prompt.read_text().replace("precisely", "exactly"))
-    changed = "have changed since; record what they touch with cassette=refresh"
+    changed = "have changed since; re-record what they affect: cassette=refresh"
     assert said("verify", FOLDER) == (
         1,
         [
@@ -104,7 +104,7 @@ def test_the_cassette_of_a_sample_that_is_gone_can_be_forgotten(said: Callable[.
     assert said("verify", FOLDER) == (1, [*gone, "1 recording with 4 exchanges: 2 findings"])
     assert said("forget", FOLDER, "gone", "absent") == (
         2,
-        [f"aiq: {FOLDER}: has no cassette of sample absent; see aiq cassettes list"],
+        [f"aiq: {FOLDER} has no cassette of sample absent; see aiq cassettes list"],
     )
     assert said("forget", FOLDER, "gone", "a/b") == (0, [f"{path}: 2 cassettes forgotten"])
     assert said("verify", FOLDER) == (0, ["1 recording with 2 exchanges: nothing wrong"])
@@ -115,12 +115,14 @@ def test_a_run_that_cannot_be_composed_and_files_that_are_none(said: Callable[..
     code, (finding, summary) = said("verify", FOLDER)
     assert (code, summary) == (1, "1 recording with 2 exchanges: 1 finding")
     assert finding.startswith(
-        f"{path}: its run cannot be composed again, so its prompts and samples are not compared: experiment=gone: "
+        f"{path}: the run cannot be composed again, so its prompts and samples are not compared: experiment=gone: "
     )
     path.write_text("no database")
     code, (finding, summary) = said("verify", FOLDER)
     assert (code, summary) == (1, "1 recording with 0 exchanges: 1 finding")
-    assert finding.startswith(f"{path}: is no recording that can be read (file is not a database); record it anew ")
+    assert finding.startswith(
+        f"{path}: not a readable recording (file is not a database); delete the file and record it again "
+    )
 
 
 def test_an_imported_cassette_is_of_no_run(said: Callable[..., Any]) -> None:

@@ -51,7 +51,7 @@ def test_a_conversation_shows_route_citations_and_cost(monkeypatch: pytest.Monke
     assert re.search(r"\nshallow · citations verified: \d+ kept, \d+ removed · \d+ model calls, ", told.out)
     assert "## References" in told.out
     assert "not read any more" not in told.out
-    assert told.out.endswith("left; nothing is kept (checkpointer=sqlite keeps it)\n")
+    assert told.out.endswith("left; nothing is kept (checkpointer=sqlite would keep it)\n")
     assert "· intent classifier" in told.err
     assert "· web_search_tool: " in told.err
 
@@ -76,7 +76,7 @@ def test_exit_leaves_also_where_something_is_asked(at: str, monkeypatch: pytest.
     assert told.out.count("**Research Plan Preview**") == (at == "plan")
     assert "deep research" not in told.err
     assert re.search(
-        r"left; go on with: aiq chat checkpointer=sqlite 'agent\.deep\.tools=\[web_search_tool, fetch_page\]'"
+        r"left; continue with: aiq chat checkpointer=sqlite 'agent\.deep\.tools=\[web_search_tool, fetch_page\]'"
         r" --thread chat-\w+\n$",
         told.out,
     )
@@ -120,7 +120,7 @@ async def test_enter_says_so_where_a_turn_is_over_without_an_answer(
             )
     told = capsys.readouterr().err
     assert "the shallow route gave no answer" in told
-    assert told.endswith("  · Enter goes on where it broke off\n  · that turn is over, without an answer; ask again\n")
+    assert told.endswith("continue where it broke off\n  · that turn is over, without an answer; ask again\n")
 
 
 @each("given")
@@ -161,7 +161,7 @@ def talked(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> Talk:
 def test_a_second_process_goes_on_where_a_plan_waits() -> None:
     first, _ = piped("Hello!", TIDES)
     assert first.count("**Research Plan Preview**") == 1
-    assert "\nleft; go on with: aiq chat checkpointer=sqlite " in first
+    assert "\nleft; continue with: aiq chat checkpointer=sqlite " in first
     assert first.endswith(" --thread t\n")
     second, err = piped("approve", "In which country is Drostewick?")
     assert (
@@ -212,7 +212,7 @@ def test_an_agent_alone_keeps_its_conversation_too(talked: Talk, capsys: Capture
     alone = ["agent=ai_q_shallow"]
     first, _ = talked("In which country is Drostewick?", settings=alone)
     second, err = talked("exit", settings=alone)
-    assert "\nleft; go on with: " in first
+    assert "\nleft; continue with: " in first
     assert first[first.index("you> ") : first.index("\n\nshallow · ")] in second
     assert "· " not in err  # it was answered
     assert main(["chat", "--list", "checkpointer=sqlite", *alone]) == 0
@@ -249,5 +249,5 @@ def test_ctrl_c_leaves_at_the_plan() -> None:
         shown = read_until(ours, "--thread t")
         assert process.wait(timeout=30) == 130
     os.close(ours)
-    assert "left; go on with: aiq chat checkpointer=sqlite --thread t" in shown
+    assert "left; continue with: aiq chat checkpointer=sqlite --thread t" in shown
     assert "Traceback" not in shown

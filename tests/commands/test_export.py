@@ -195,7 +195,7 @@ def test_a_place_that_cannot_be_written_is_one_line(run: Path, tmp_path: Path, c
     assert main(["export", str(run), "--format", "drb"]) == 2
     assert "one RUN" in capsys.readouterr().err
     assert main(["export", str(run), "--epoch", "2"]) == 2
-    assert "of --format drb alone" in capsys.readouterr().err
+    assert "are only for --format drb" in capsys.readouterr().err
 
 
 def test_a_run_that_was_cut_off_is_exported_as_such(cut_off: Path, capsys: Captured) -> None:

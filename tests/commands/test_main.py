@@ -52,7 +52,7 @@ def test_another_distribution_over_ours_is_named(tmp_path: Path, monkeypatch: py
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: other-aiq\nVersion: 1.0\n")
     (info / "top_level.txt").write_text("aiq\n")
     monkeypatch.setattr("aiq.__main__.__file__", str(package / "__main__.py"))
-    with pytest.raises(UserError, match="other-aiq installs a package named aiq"):
+    with pytest.raises(UserError, match="other-aiq also installs a package named aiq"):
         check_package()
 
 

@@ -75,7 +75,7 @@ def test_a_key_refused_later_stops_the_run_and_not_each_sample(here: Workplace, 
     line = only_line(capsys)
     assert "401" in line
     assert "resume=" in line
-    assert line.rstrip().endswith("take a new run)")
+    assert line.rstrip().endswith("need a new run)")
     assert len(here.endpoint.asked) == 3
     run = here.only_run()
     assert [row["status"] for row in here.lines(run / "samples.jsonl")] == ["completed", "completed", "cancelled"]

@@ -141,7 +141,7 @@ LINE = "its first line must be `# @package"
     [
         (b"name: x\n", f"x.yaml: {LINE} _global_`"),
         (b"defaults:\n  - override /agent: ai_q\nname: x\n", f"x.yaml: {LINE} _global_`"),
-        (b"", "x.yaml states no name; write name: x in it"),
+        (b"", "x.yaml sets no name; add the line name: x"),
         (b"# @package _global_\n# caf\xe9\nname: x\n", "x.yaml: not UTF-8; save the file as UTF-8"),
         (b"# @package _global_\nname: [1\n\ty: 2\n", 'x.yaml", line 3'),
         (b"# @package _global_\nname: x\nname: y\n", "duplicate key name"),
@@ -207,7 +207,7 @@ def test_a_sweep_is_every_combination_and_knows_its_axes() -> None:
         {"citations.verify": verify, "dataset.split": part} for verify in ("true", "false") for part in ("null", "a b")
     ]
     assert all({"seed=2", "experiment=deep_drb"} <= {*point.overrides} for point in grid.points)
-    with pytest.raises(ConfigError, match="seed=1 is among the values more than once"):
+    with pytest.raises(ConfigError, match="seed=1 is given more than once"):
         split(["experiment=deep_drb", "seed=1,2,1"])
     with pytest.raises(ConfigError, match="the sweep has 2000 points"):
         split(["experiment=deep_drb", "seed=range(2000)"])

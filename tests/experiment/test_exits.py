@@ -110,7 +110,7 @@ def test_a_judge_that_calls_sys_exit_has_failed_on_the_report(exits: Workplace) 
 def test_an_interruption_from_within_says_how_to_go_on(exits: Workplace, capsys: Captured) -> None:
     assert run("interrupted", "runner.concurrency=1") == 130
     folder = exits.only_run()
-    assert f"interrupted; what is finished is kept, go on with: aiq run resume={folder.relative_to(exits.path)}" in (
+    assert f"interrupted; finished work is kept, resume with: aiq run resume={folder.relative_to(exits.path)}" in (
         capsys.readouterr().err
     )
     assert exits.summary(folder)["statuses"] == {"completed": 3, "cancelled": 1}

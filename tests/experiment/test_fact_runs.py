@@ -127,7 +127,7 @@ def test_missing_pages_are_named_fail_the_run_and_are_all_that_a_resumed_run_ask
     lacking = "judge fact: 4 of 8 cited pages not read and judged"
     assert f"{lacking}: 4 not_available; the first: not_available: {pages[0]['url']}" in printed.out.replace("\n", " ")
     assert f"aiq: {lacking}, more than runner.max_error_rate allows (exit code 3)" in printed.err
-    assert f"aiq: what is not judged is tried again with: aiq run resume={folder}\n" in printed.err
+    assert f"aiq: to retry failed judgements: aiq run resume={folder}\n" in printed.err
     assert f"{lacking}: 4 not_available" in (folder / "site/summary.js").read_text()
     summary = json.loads((folder / "summary.json").read_text())
     assert summary["metrics"]["fact.judged_share"]["mean"] == 16 / 20

@@ -102,4 +102,4 @@ def test_a_run_of_which_nothing_ended_tells_nothing(here: Workplace, capsys: Cap
     rows: Path = run / "samples.jsonl"
     rows.write_text(json.dumps({**json.loads(rows.read_text()), "status": "cancelled"}) + "\n")
     assert main(["run", "--dry-run", *ASKING, "--like", str(run)]) == 2
-    assert "no attempt has ended there" in capsys.readouterr().err
+    assert "none of its attempts has ended" in capsys.readouterr().err

@@ -43,9 +43,7 @@ def test_what_is_wrong_is_raised(here: Workplace, overrides: Any, said: str) -> 
 
 def test_a_run_that_is_stopped_is_no_finished_run(here: Workplace, endpoint: Endpoint) -> None:
     endpoint.refuse_from = 2
-    with pytest.raises(
-        UserError, match=r"refuses the key .*; what is finished is kept, go on with: aiq run resume=res"
-    ):
+    with pytest.raises(UserError, match=r"refuses the key .*; finished work is kept, resume with: aiq run resume=res"):
         aiq.run([*TINY, "agent.ask=true", "runner.concurrency=1"])
     assert here.manifest(here.only_run())["status"] == "failed"
 
@@ -73,6 +71,6 @@ def test_an_interruption_in_a_notebook_or_a_script_can_be_gone_on_with(place: Wo
         process.wait(timeout=60)
         printed = process.out
     run = place.only_run()
-    assert printed.strip().endswith(f"go on with: aiq run resume={run.relative_to(place.path)}")
+    assert printed.strip().endswith(f"resume with: aiq run resume={run.relative_to(place.path)}")
     assert place.manifest(run)["status"] == place.summary(run)["status"] == "interrupted"
     assert [row["status"] for row in place.lines(run / "samples.jsonl")] == ["completed", "cancelled"]

@@ -134,7 +134,7 @@ def test_a_limit_of_the_run_stops_it_and_a_resume_counts_what_was_used(
     done = here.summary(folder)["statuses"].get("completed", 0)
     assert done < 6
     resume = f"resume={folder.relative_to(here.path)}"
-    told = f"aiq: {name}={bound:g} reached; what is finished is kept, go on with: aiq run {resume} {name}=MORE\n"
+    told = f"aiq: {name}={bound:g} reached; finished work is kept, resume with: aiq run {resume} {name}=MORE\n"
     assert capsys.readouterr().err.endswith(told)
     assert main(["run", resume]) == 130  # nothing is left of it
     assert here.summary(folder)["statuses"].get("completed", 0) == done

@@ -46,6 +46,6 @@ def test_what_lacks_comes_from_the_option_with_a_note() -> None:
 def test_a_class_that_moved_is_the_one_that_the_option_names() -> None:
     found, notes = brought_up_to_date(manifest(race="aiq.judges.gone:Race"))
     assert found.config == manifest().config
-    assert notes == ["judge.race.target: aiq.judges.gone:Race is now aiq.judges.race:Race, as judge=race has it"]
+    assert notes == ["judge.race.target: aiq.judges.gone:Race is now aiq.judges.race:Race, as in judge=race"]
     given = manifest(race="aiq.judges.gone:Race", options=False)
     assert brought_up_to_date(given) == (given, [])  # the plan says what is wrong

@@ -142,11 +142,11 @@ def test_no_agent_works_in_a_rescored_run(here: Workplace, capsys: Captured) -> 
     here.write_samples({"a": "fail", "b": "fine"})
     run = here.ran()
     assert main(["rescore", run.name, "judge.letters.minimum=1", "runner.retry_failed=true"]) == 2
-    assert "are not done or are to be made again (the first: a, epoch 1)" in capsys.readouterr().err
+    assert "are not done or are to be retried (the first: a, epoch 1)" in capsys.readouterr().err
     new = rescore(here, run, "judge.letters.minimum=1")
     assert here.summary(new)["statuses"] == {"completed": 1, "failed": 1}
     assert main(["run", f"resume={new}", "runner.retry_failed=true"]) == 2
-    assert f"go on with that run: aiq run resume=results/tiny/{run.name}" in capsys.readouterr().err
+    assert f"resume that run: aiq run resume=results/tiny/{run.name}" in capsys.readouterr().err
 
 
 def test_an_unfinished_run_is_finished_first(here: Workplace, run: Path, capsys: Captured) -> None:
@@ -156,11 +156,11 @@ def test_an_unfinished_run_is_finished_first(here: Workplace, run: Path, capsys:
     assert "1 of 6 attempts" in capsys.readouterr().err
     with RunFolder(run).lock():  # it may still come to its end
         assert main(["rescore", run.name, "judge.letters.minimum=1"]) == 2
-    assert "still alive" in capsys.readouterr().err
+    assert "still running" in capsys.readouterr().err
     (run / "samples.jsonl").write_text("".join(rows))
     with RunFolder(run).lock():
         assert main(["rescore", run.name, "judge.letters.minimum=1"]) == 2
-    assert "still alive" in capsys.readouterr().err
+    assert "still running" in capsys.readouterr().err
     assert here.runs() == [run]
 
 

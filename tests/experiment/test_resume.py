@@ -55,7 +55,7 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(here: Workplace) -> None:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert f"go on with: aiq run resume={folder}" in err
+    assert f"resume with: aiq run resume={folder}" in err
     assert "Traceback" not in out + err
     run = here.only_run()
     statuses = [row["status"] for row in here.lines(run / "samples.jsonl")]
@@ -78,7 +78,7 @@ def test_a_damaged_line_is_named_and_what_it_held_is_made_again(here: Workplace,
         path.write_bytes(b"".join(lines))
         (run / "index.html").unlink()
         assert main(["run", f"resume={run}"]) == 0
-        assert f"{path}, line {place + 1} is damaged and left out" in capsys.readouterr().err
+        assert f"{path}, line {place + 1} is damaged and skipped" in capsys.readouterr().err
         path.write_bytes(path.read_bytes().replace(b"\0" * 40 + b"\n", b""))
         assert here.values(run) == before
 
@@ -126,7 +126,7 @@ def test_the_latest_run_that_was_cut_off_is_gone_on_with(here: Workplace, capsys
     (tiny,) = (run for run in here.runs() if run.parent.name == "tiny" and run != done)
     (other,) = (run for run in here.runs() if run.parent.name == "other")
     assert main(["run", "resume=latest", "experiment=tiny", "limits.run_usd=100"]) == 0
-    assert f"going on with {tiny.relative_to(here.path)}" in capsys.readouterr().err
+    assert f"resuming {tiny.relative_to(here.path)}" in capsys.readouterr().err
     assert here.summary(tiny)["statuses"] == {"completed": 6}
     assert main(["run", f"resume={other.name}", "limits.run_usd=2"]) == 130  # by its id, too
     assert main(["run", "resume=latest", "output_dir=results", "limits.run_usd=100"]) == 0
@@ -143,7 +143,7 @@ def test_the_latest_run_that_was_cut_off_is_gone_on_with(here: Workplace, capsys
     here.write_samples({"s0": "please fail"})
     assert main(["run", "experiment=tiny", "output_dir=elsewhere"]) == 0
     assert main(["run", "resume=latest", "output_dir=elsewhere"]) == 2
-    assert "; to try failed attempts again: resume=elsewhere/tiny/" in capsys.readouterr().err
+    assert "; to retry failed attempts: resume=elsewhere/tiny/" in capsys.readouterr().err
 
 
 def test_what_judges_have_left_is_found_and_told_how_to_go_on_with(here: Workplace, capsys: Captured) -> None:
@@ -152,14 +152,14 @@ def test_what_judges_have_left_is_found_and_told_how_to_go_on_with(here: Workpla
     folder = here.only_run().relative_to(here.path)
     told = capsys.readouterr().err
     assert "aiq: 1 of 3 attempts failed, more than runner.max_error_rate allows (exit code 3)\n" in told
-    assert f"aiq: what is not judged is tried again with: aiq run resume={folder}\n" in told
-    assert f"aiq: failed attempts are made again with: aiq run resume={folder} runner.retry_failed=true\n" in told
+    assert f"aiq: to retry failed judgements: aiq run resume={folder}\n" in told
+    assert f"aiq: to retry failed attempts: aiq run resume={folder} runner.retry_failed=true\n" in told
     assert main(["run", "experiment=tiny", "dataset.ids=[b]"]) == 0  # a later one, with nothing left
     (here.path / "tiny_parts.py").write_text((here.path / "tiny_parts.py").read_text().replace('"unjudgeable"', '"-"'))
     del sys.modules["tiny_parts"]
     capsys.readouterr()
     assert main(["run", "resume=latest", "runner.max_error_rate=1"]) == 0
-    assert f"going on with {folder}" in capsys.readouterr().err
+    assert f"resuming {folder}" in capsys.readouterr().err
     assert here.summary(folder)["judge_errors"] == {}
 
 
@@ -212,7 +212,7 @@ def test_only_what_changes_no_number_may_change_and_is_kept(here: Workplace, cap
     run = here.ran("limit=1")
     with RunFolder(run).lock():
         assert main(["run", f"resume={run}"]) == 2
-    assert "still alive" in capsys.readouterr().err
+    assert "still running" in capsys.readouterr().err
     before = (run / "manifest.json").read_text()
     for override in ("seed=1", "agent.words=2", "llm.model=other", "experiment=tiny", "runner=default"):
         assert main(["run", f"resume={run}", override]) == 2

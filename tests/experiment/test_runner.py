@@ -159,7 +159,7 @@ def test_the_runs_budget_stops_the_run_which_can_be_resumed_with_more(here: Work
     assert [row["status"] for row in here.lines(folder / "samples.jsonl")] == ["completed"] * 3 + ["cancelled"]
     err = capsys.readouterr().err
     assert "limits.run_usd=2.5 reached" in err
-    assert f"go on with: aiq run resume={folder.relative_to(here.path)} limits.run_usd=MORE\n" in err
+    assert f"resume with: aiq run resume={folder.relative_to(here.path)} limits.run_usd=MORE\n" in err
     assert here.summary(folder)["agent_failures"]["failed"] == 0  # what is cancelled has not failed
     resume = f"resume={folder.relative_to(here.path)}"
     assert main(["run", resume, "limits.run_usd=100"]) == 0
@@ -198,7 +198,7 @@ def test_an_agent_that_swallows_its_cancellation_gets_no_further_sample(here: Wo
 def test_a_run_without_judges_says_that_nothing_scores_it(here: Workplace, capsys: Captured) -> None:
     assert main(["run", "experiment=tiny", "judge=[]"]) == 0
     told = capsys.readouterr()
-    assert "judge=[] names no judge: the reports are made, and nothing scores them" in told.err
+    assert "judge=[] names no judge: the reports are written but not scored" in told.err
     assert "nothing was scored" in told.out
     assert here.summary(here.only_run())["metrics"] == {}
 
@@ -216,7 +216,7 @@ async def test_the_second_signal_ends_the_process_and_names_the_run(
         os.kill(os.getpid(), signal.SIGINT)
         await asyncio.sleep(0.05)
     assert ended == [130]
-    assert "go on with: aiq run resume=results/tiny/1" in capsys.readouterr().err
+    assert "resume with: aiq run resume=results/tiny/1" in capsys.readouterr().err
 
 
 ASKING = ("agent.ask=true", "judge.letters.ask=true", "runner.concurrency=1")
@@ -229,7 +229,7 @@ def test_a_model_that_is_not_there_stops_the_run_at_its_first_call(here: Workpla
     assert len(here.endpoint.asked) == 1
     [said] = capsys.readouterr().err.splitlines()
     assert "HTTP 404: no such model; check the model of echo.writer (it is 'small-1': llm.model or llm.roles)" in said
-    assert said.endswith("whose path is missing: usually /v1; nothing is finished: start anew")
+    assert said.endswith("whose path is missing: usually /v1; no attempt has finished: start a new run")
     folder = here.only_run()
     assert [row["status"] for row in here.lines(folder / "samples.jsonl")] == ["cancelled"]
     here.endpoint.unknown = ()
@@ -243,7 +243,7 @@ def test_a_judges_model_that_is_not_there_stops_the_run_and_the_answer_is_kept(
     assert run(*ASKING, "llm.roles.judge.model=other") == 2
     assert (
         "(settings other than runner.*, limits.*, cassette.*, llm.base_url, llm.*_per_minute, intervals, shard, "
-        "telemetry.* take a new run)" in capsys.readouterr().err
+        "telemetry.* need a new run)" in capsys.readouterr().err
     )
     assert len(here.endpoint.asked) in (2, 3)  # while the judge was refused the next attempt may have begun
     assert here.lines(here.only_run() / "samples.jsonl")[0]["status"] == "completed"
@@ -255,7 +255,7 @@ def test_a_refused_request_stops_the_run_only_before_any_answer(here: Workplace,
     assert len(here.endpoint.asked) == 1
     said = capsys.readouterr().err
     assert "HTTP 400: extra fields (llm.model=small-1 has not answered once: check" in said
-    assert said.endswith("nothing is finished: start anew\n")
+    assert said.endswith("no attempt has finished: start a new run\n")
     folder = here.only_run()
     assert [row["status"] for row in here.lines(folder / "samples.jsonl")] == ["failed"]
     here.endpoint.refuse_from = 5  # two samples, agent and judge, and the agent's question of a third

@@ -62,11 +62,11 @@ async def test_a_score_is_a_row_with_its_numbers_its_reason_or_its_error() -> No
 @pytest.mark.parametrize(
     ("scores", "message"),
     [
-        ([Score(metric="j.mine", value=1)], "scores it did not declare, or twice: ['j.mine']"),
-        ([Score(metric="j.share", value=1)] * 2, "scores it did not declare, or twice: ['j.share']"),
-        ([Score(metric="j.ratio", value=1)], "declared j.ratio as ratio and scored it otherwise"),
-        ([Score(metric="j.share", numerator=1, denominator=2)], "declared j.share as mean and scored it otherwise"),
-        ([Score(metric="j.share", value=1, detail={"noise": 3})], "the detail 'noise' of j.share is none"),
+        ([Score(metric="j.mine", value=1)], "undeclared or repeated scores: ['j.mine']"),
+        ([Score(metric="j.share", value=1)] * 2, "undeclared or repeated scores: ['j.share']"),
+        ([Score(metric="j.ratio", value=1)], "declared j.ratio as a ratio but did not score it as one"),
+        ([Score(metric="j.share", numerator=1, denominator=2)], "j.share as a mean but did not score it as one"),
+        ([Score(metric="j.share", value=1, detail={"noise": 3})], "the detail 'noise' of j.share is invalid"),
         ([Score(metric="j.share", value=1.5)], "gave j.share=1.5, outside the bounds it declared"),
     ],
 )

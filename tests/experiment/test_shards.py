@@ -37,7 +37,7 @@ def test_shards_in_any_order_come_to_what_the_whole_run_comes_to(here: Workplace
     whole = made(here, "epochs=2")
     for number in (3, 1):
         assert run("epochs=2", "run_id=parts", f"shard={number}/3") == 0
-        assert "this shard of results/tiny/parts is done, and others are not" in capsys.readouterr().err
+        assert "this shard of results/tiny/parts is done, but others are not" in capsys.readouterr().err
     parts = here.path / "results/tiny/parts"
     assert here.manifest(parts)["status"] == "interrupted"
     assert not (parts / "index.html").exists()
@@ -80,11 +80,11 @@ def test_shards_at_work_keep_others_out_of_the_same_work(here: Workplace, capsys
     folder = RunFolder(here.path / "results/tiny/parts")
     with folder.lock(Shard(2, 2)):
         capsys.readouterr()
-        for shard, said in (("2/2", "shard 2/2 of"), ("1/3", "shard 2/2 of it is still alive")):
+        for shard, said in (("2/2", "shard 2/2 of"), ("1/3", "shard 2/2 of it is still running")):
             assert run("run_id=parts", f"shard={shard}") == 2
             assert said in capsys.readouterr().err
         assert main(["run", f"resume={folder.path}"]) == 2
-        assert "shard 2/2 of it is still alive" in capsys.readouterr().err
+        assert "shard 2/2 of it is still running" in capsys.readouterr().err
         assert run("run_id=parts", "shard=1/2") == 0  # which has nothing left to do
         assert here.manifest(folder.path)["status"] == "running"
 
@@ -112,12 +112,12 @@ def test_processes_share_a_run_and_one_that_dies_is_replaced(here: Workplace, la
 
 async def test_a_shards_process_tells_its_exit_code_and_what_it_said_last(tmp_path: Path) -> None:
     end = await Processes(Processes.Settings()).run(tmp_path / "nowhere", Shard(1, 2))
-    assert (end.code, end.said.partition(" (")[0]) == (2, f"{tmp_path}/nowhere is no run folder")
+    assert (end.code, end.said.partition(" (")[0]) == (2, f"{tmp_path}/nowhere is not a run folder")
 
 
 @each("codes")
 def test_what_stops_a_shard_stops_the_run(codes: list[int], ended: str, said: str | None) -> None:
-    ends = [ShardEnd(code, "no key; what is finished is kept, go on with: aiq run resume=a") for code in codes]
+    ends = [ShardEnd(code, "no key; finished work is kept, resume with: aiq run resume=a") for code in codes]
     status, error = end_of(ends)
     assert (status, error and str(error).partition(";")[0]) == (ended, said)
 

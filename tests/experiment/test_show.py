@@ -61,8 +61,8 @@ def test_an_attempt_is_shown_with_all_that_happened(here: Workplace, capsys: Cap
     for arguments, message in (
         (["latest", "s9"], "has no sample s9; it has 4: s1, s2, s3, s4"),
         (["latest", "s1", "--epoch", "7"], "no epoch 7 in results/tiny/"),
-        (["latest", "--epoch", "2"], "--epoch, --judge and --full are of one sample; name it: aiq show RUN SAMPLE"),
-        (["nowhere", "s1"], "nowhere is no run folder"),
+        (["latest", "--epoch", "2"], "--epoch, --judge and --full need a sample: aiq show RUN SAMPLE"),
+        (["nowhere", "s1"], "nowhere is not a run folder"),
         (["damaged"], "damaged/manifest.json: Invalid JSON: EOF while parsing"),
         (["newer"], "schema_version=3: Input should be 1 or 2; another version of aiq wrote it"),
         (["latest", "s1", "--results", "elsewhere"], "no runs in elsewhere/"),
@@ -72,7 +72,7 @@ def test_an_attempt_is_shown_with_all_that_happened(here: Workplace, capsys: Cap
         assert err.count("\n") == 1
     (run / "samples.jsonl").unlink()
     assert main(["show", "latest"]) == 0
-    assert "has no samples.jsonl any more; restore it from a copy, or" in capsys.readouterr().err
+    assert "no longer has a samples.jsonl; restore it from a copy, or" in capsys.readouterr().err
 
 
 def test_earlier_turns_stand_before_the_question(here: Workplace, capsys: Captured) -> None:
@@ -129,7 +129,7 @@ def test_a_changed_dataset_has_no_gold_answer(here: Workplace, capsys: Captured)
     run = here.ran("judge=[]")
     here.write_samples({"s0": "another question"})
     assert main(["show", str(run), "s0"]) == 0
-    assert "the gold answer is not known: the dataset tiny has changed since the run" in capsys.readouterr().out
+    assert "the gold answer is unknown: the dataset tiny has changed since the run" in capsys.readouterr().out
     assert main(["show", str(run)]) == 0
     assert "nothing was scored" in capsys.readouterr().out
 

@@ -92,7 +92,7 @@ def test_decisions_are_made_again_on_recorded_runs(here: Workplace, capsys: Capt
     assert power(pair.resolves["routes.long"], change.spread or 0, 8, step=1.0) == pytest.approx(POWER, abs=0.01)
     for why, *wrong in (
         ("sweep.runs=[RUN, ...]", "sweep.runs=[]"),
-        ("other is no run", "sweep.runs=[real,other]"),
+        ("other is not a run", "sweep.runs=[real,other]"),
         ("seed cannot", "sweep.runs=[real]", "seed=1"),
         ("seed cannot", "sweep.runs=[real]", "seed=0,1"),
         ("sweep.metric=nope: the judges have no such", "sweep.runs=[real]", "sweep.metric=nope"),
@@ -120,8 +120,8 @@ def test_recordings_of_a_sweep_go_on(here: Workplace, capsys: Captured) -> None:
     folder, found = latest_sweep(here)
     assert found.status == "interrupted"
     err = capsys.readouterr().err
-    assert f"go on with: aiq run -m resume={folder.path.relative_to(here.path)} limits.run_usd=MORE" in err
-    assert err.count("go on with") == 1
+    assert f"resume with: aiq run -m resume={folder.path.relative_to(here.path)} limits.run_usd=MORE" in err
+    assert err.count("resume with") == 1
     assert main(["run", "-m", "resume=latest", "limits.run_usd=100"]) == 0
     assert len(here.endpoint.asked) == 6 + 6
     assert [point.same_as for point in folder.read().points] == [None, None, 1]

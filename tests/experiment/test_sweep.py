@@ -78,7 +78,7 @@ def test_points_that_cost_are_weighed_and_the_choice_is_a_config(here: Workplace
     assert (config["agent"]["words"], config["agent"]["ask"], config["limit"]) == (2, True, None)
     for taken in ("conf/experiment/tuned.yaml", "other/tiny.yaml"):
         assert main(["recommend", "latest", "--write", taken]) == 2
-        assert "take another name" in capsys.readouterr().err
+        assert "choose another name" in capsys.readouterr().err
     assert "tuned" in (here.path / "conf/experiment/tuned.yaml").read_text()
     assert main(["recommend", found.sweep_id, "--metric", "letters.consonants"]) == 2
     assert "not all points have the metric letters.consonants" in capsys.readouterr().err
@@ -182,8 +182,8 @@ def test_runs_and_sweeps_are_told_apart(here: Workplace, capsys: Captured) -> No
             2,
             f"is a sweep of several runs; name one of its points, e.g. results/tiny/{sweep_id}/0",
         ),
-        (["recommend", "alone"], 2, "alone is no sweep"),
-        (["run", "-m", "resume=alone"], 2, "alone is no sweep"),
+        (["recommend", "alone"], 2, "alone is not a sweep"),
+        (["run", "-m", "resume=alone"], 2, "alone is not a sweep"),
     ):
         assert main(name) == code
         assert said in capsys.readouterr().err

@@ -145,4 +145,4 @@ def test_a_sweep_is_listed_and_watched_to_its_end(here: Workplace, capsys: Captu
     assert captured.err.endswith("exit code 3: more failed than runner.max_error_rate allows\n")
     sweep.write_text(sweep.read_text().replace('"status": "finished"', '"status": "running"', 1))
     assert main(["watch", sweep.parent.name]) == 130
-    assert "go on with: aiq run -m resume=" in capsys.readouterr().err
+    assert "resume with: aiq run -m resume=" in capsys.readouterr().err

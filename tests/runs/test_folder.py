@@ -26,7 +26,7 @@ def test_a_writer_is_read_from_the_name_of_its_file(turn: int, of: int, data: st
 
 def test_a_folder_in_use_is_refused_until_it_is_free(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
-    with folder.lock(), pytest.raises(UserError, match="still alive"), RunFolder(tmp_path).lock():
+    with folder.lock(), pytest.raises(UserError, match="still running"), RunFolder(tmp_path).lock():
         pass
     with RunFolder(tmp_path).lock():
         pass
@@ -73,7 +73,7 @@ def test_runs_are_found_by_folder_id_and_latest(tmp_path: Path) -> None:
     assert find_run("exp", str(results)).path == results / "exp/a"
     assert find_run("exp/b", str(results)).path == results / "exp/b"
     assert find_run(str(results / "exp/b"), "nowhere").path == results / "exp/b"
-    with pytest.raises(UserError, match="no run folder"):
+    with pytest.raises(UserError, match="not a run folder"):
         find_run("c", str(results))
     with pytest.raises(UserError, match="no runs"):
         find_run("latest", str(tmp_path / "empty"))

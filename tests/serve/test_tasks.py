@@ -135,5 +135,5 @@ def test_the_attempts_are_a_run_that_can_be_shown_and_scored(
     assert main(["show", str(run), cancelled]) == 0
     assert main(["rescore", str(run), "judge=[fact]", "runner.max_error_rate=1"]) == 0
     said = capsys.readouterr()
-    assert "1 of 3 attempts were cancelled; they are left out" in said.err
+    assert "1 of 3 attempts were cancelled and are left out" in said.err
     assert "2 samples, 2 attempts: 1 completed, 1 failed" in said.out

@@ -1,1 +1,1 @@
-"""Where the processes of a run that is done in shards are started: on this machine, by Ray, by Slurm."""
+"""Launchers that start the processes of a sharded run: on this machine, by Ray, by Slurm."""

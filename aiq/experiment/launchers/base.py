@@ -1,7 +1,7 @@
-"""What a launcher does: start the process of a shard, wait for its end, and say what came of it.
+"""What a launcher does: start the process of a shard, wait for its end, and report how it ended.
 
-The process is the same everywhere, `aiq run resume=RUN shard=K/N`: it finds all it needs in the run's folder, which all
-machines must see, and keeps what it does there.
+The process is always `aiq run resume=RUN shard=K/N`: it finds all it needs, and writes its results, in the run's
+folder, which all machines must see.
 """
 
 import asyncio
@@ -17,12 +17,12 @@ from aiq.core.errors import ConfigError
 from aiq.core.samples import Shard
 
 GRACE_SECONDS = 20.0
-"""How long a shard may take to cancel what is in flight; after a run has cancelled its attempts it ends by itself."""
+"""How long a shard may take to cancel what is in flight; a run that has cancelled its attempts ends by itself."""
 
 
 @dataclass(frozen=True)
 class ShardEnd:
-    """An exit code, negative where a signal has ended the process, and the last line that it said on stderr."""
+    """An exit code, negative if a signal ended the process, and the last line that it wrote to stderr."""
 
     code: int
     said: str
@@ -32,19 +32,19 @@ class Launcher(Protocol):
     """Made from its `Settings`; the run opens it once."""
 
     def opened(self, shards: int) -> AbstractAsyncContextManager[None]:
-        """Held while so many shards are at work, from before anything is written.
+        """A context that is held while this many shards are at work, from before anything is written.
 
-        Raises ConfigError or RunAborted, one line.
+        Raises ConfigError or RunAborted, in one line.
         """
 
     async def run(self, folder: Path, shard: Shard) -> ShardEnd:
-        """Do the shard. One that is cancelled here ends, and keeps what is finished."""
+        """Do the shard. If it is cancelled here, its process ends and keeps finished work."""
 
 
 async def done_here(folder: Path, shard: Shard) -> ShardEnd:
-    """Do the shard in a process of its own on this machine, which ends when its stdin does: with this one.
+    """Do the shard in a process on this machine, which stops when its stdin closes, that is when this process ends.
 
-    It has a session of its own, so that Ctrl-C reaches only the process that started it.
+    It has its own process session, so that Ctrl-C reaches only the process that started it.
     """
     with tempfile.TemporaryFile() as errors:
         process = await asyncio.create_subprocess_exec(
@@ -71,12 +71,12 @@ async def done_here(folder: Path, shard: Shard) -> ShardEnd:
 
 
 def work(folder: Path, shard: Shard) -> ShardEnd:
-    """The same for a worker elsewhere, which has nothing else to do."""
+    """The same, blocking, for a worker elsewhere that does nothing else."""
     return asyncio.run(done_here(folder, shard))
 
 
 def package(name: str, extra: str) -> Any:
-    """The package that a launcher needs. Raises ConfigError where it is not installed."""
+    """The package that a launcher needs. Raises ConfigError if it is not installed."""
     try:
         return import_module(name)
     except ImportError:

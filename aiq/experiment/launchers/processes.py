@@ -1,4 +1,4 @@
-"""Shards as processes of this machine."""
+"""Shards as processes on this machine."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,7 +10,7 @@ from aiq.experiment.launchers.base import ShardEnd, done_here
 
 
 class Processes:
-    """They need nothing but the machine."""
+    """Starts each shard as a local process; there is nothing to configure."""
 
     Settings = Settings
 

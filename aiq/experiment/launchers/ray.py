@@ -1,4 +1,4 @@
-"""Shards as tasks of Ray: on a cluster that exists, or on one of this machine that listens on loopback only."""
+"""Shards as Ray tasks: on an existing cluster, or on one on this machine that listens on loopback only."""
 
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -16,24 +16,24 @@ from aiq.core.settings import Positive, Settings
 from aiq.experiment.launchers.base import ShardEnd, package, work
 
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
-"""No statistics of usage, and no word on settings of accelerators, of which a shard uses none."""
+"""No usage statistics, and no warnings about accelerators, which shards do not use."""
 _HERE = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
-"""A cluster of one machine, on loopback: the switch is named after the systems on which it is so by default."""
+"""A one-machine cluster on loopback; the switch is named after the systems where that is the default."""
 _CLUSTER_FILE = "ray_bootstrap_config.yaml"
-"""In the home folder. Where Ray finds none, it asks the metadata services of three clouds whose machine it is on."""
+"""In the home folder. Without it, Ray asks the metadata services of three clouds where it is running."""
 
 
 class RaySettings(Settings):
-    """Of the cluster."""
+    """Settings of the cluster."""
 
     address: str | None = Field(
-        description="of a cluster, such as ray://HOST:10001 or auto; null: one of its own, here"
+        description="address of a cluster, such as ray://HOST:10001 or auto; null: its own cluster, on this machine"
     )
-    cpus: Positive = Field(description="that a shard reserves")
+    cpus: Positive = Field(description="CPUs that a shard reserves")
 
 
 class Ray:
-    """A worker that dies is replaced by Ray, and its shard goes on where it was."""
+    """Ray replaces a worker that dies, and its shard continues where it was."""
 
     Settings = RaySettings
 
@@ -55,7 +55,7 @@ class Ray:
 
 @contextmanager
 def _cluster(address: str | None, shards: int) -> Iterator[tuple[Any, Path | None]]:
-    """Ray, connected, and the home folder of this process where the cluster's has another one."""
+    """Ray, connected, and the home folder of this process if the cluster's is another one."""
     os.environ.update(_QUIET if address else _QUIET | _HERE)
     ray, own = package("ray", "ray"), os.environ.get("HOME") or str(Path.home())
     given = {"address": address} if address else {"num_cpus": shards, "include_dashboard": False}
@@ -76,7 +76,7 @@ def _cluster(address: str | None, shards: int) -> Iterator[tuple[Any, Path | Non
 
 
 def _work(home: Path | None, folder: Path, shard: Shard) -> ShardEnd:
-    """The task; `home`: the home folder of whoever runs the shards, where they have another one."""
+    """The task; `home`: the home folder of the process that launches the shards, if theirs is another one."""
     if home is not None:
         os.environ["HOME"] = str(home)
     return work(folder, shard)

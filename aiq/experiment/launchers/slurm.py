@@ -1,4 +1,4 @@
-"""Shards as jobs of Slurm, by submitit."""
+"""Shards as Slurm jobs, through submitit."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -14,17 +14,17 @@ from aiq.experiment.launchers.base import ShardEnd, package, work
 
 
 class SlurmSettings(Settings):
-    """Of the jobs."""
+    """Settings of the jobs."""
 
-    cluster: Literal["slurm", "local"] = Field(description="slurm, or local: processes here, to try things")
+    cluster: Literal["slurm", "local"] = Field(description="slurm, or local: processes on this machine, for trying out")
     parameters: Mapping[str, JsonValue] = Field(
-        description="of submitit, such as {timeout_min: 240, slurm_partition: cpu}"
+        description="parameters for submitit, such as {timeout_min: 240, slurm_partition: cpu}"
     )
-    poll_seconds: Positive = Field(description="between two looks at a job")
+    poll_seconds: Positive = Field(description="seconds between two checks of a job")
 
 
 class Slurm:
-    """Jobs are submitted when the run starts, and are cancelled with it."""
+    """Submits jobs when the run starts, and cancels them with it."""
 
     Settings = SlurmSettings
 
@@ -54,6 +54,6 @@ class Slurm:
 
 
 def _end(job: Any) -> ShardEnd:
-    """What the job gave back; one that was killed or ran out of time counts as ended by a signal."""
+    """The result of the job; one that was killed or ran out of time counts as ended by a signal."""
     error = job.exception()
     return job.result() if error is None else ShardEnd(-1, " ".join(str(error).split()))

@@ -109,7 +109,7 @@ def test_nobody_at_its_address_stops_the_run_at_the_first_question(
     assert main(["run", *given]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "has not answered once: check the settings of agent" in line
-    assert line.endswith("; nothing is finished: start anew")
+    assert line.endswith("; no attempt has finished: start a new run")
     assert len(here.lines(here.only_run() / "samples.jsonl")) == 1
 
 
