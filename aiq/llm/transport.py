@@ -146,10 +146,10 @@ class SessionTransport(AsyncBaseTransport):
     A call that fails in a way worth retrying (connection, timeout, cut or unreadable answer, 408, 409, 429, 5xx) is
     sent again as `llm.retry` says (or as its caller does, see `aiq.core.models.retrying`), and ends in ModelError; any
     other refusal is a ModelError at once. A wrong key (401), an empty account (402), a wait of more than `LONGEST_WAIT`
-    that is asked for, a limit in money for a model without a price, or any refusal that is not about one request (403, 404, 405, a redirect) by a model that has not
-    answered yet, is RunAborted. Structured output whose form is refused is asked for in the next one of `FORMS`. Raises
-    LimitReached before the send that would pass a limit, and RuntimeError for a call without role or session or to
-    another of the endpoint's APIs, which nobody would count.
+    that is asked for, a limit in money for a model without a price, or any refusal that is not about one request (403,
+    404, 405, a redirect) by a model that has not answered yet, is RunAborted. Structured output whose form is refused
+    is asked for in the next one of `FORMS`. Raises LimitReached before the send that would pass a limit, and
+    RuntimeError for a call without role or session or to another of the endpoint's APIs, which nobody would count.
     """
 
     def __init__(
