@@ -176,7 +176,7 @@ async def open_resources(
 ) -> AsyncIterator[Resources]:
     """Start and open everything; `collections` are those that questions name, `recorder` is one that is open already.
 
-    Raises RunAborted, one line, when the model's endpoint refuses connections or the key.
+    Raises RunAborted, one line, when the model's endpoint refuses connections.
     """
     from aiq.llm.models import RunModels
     from aiq.llm.transport import open_client

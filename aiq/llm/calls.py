@@ -78,6 +78,13 @@ class ModelCall:
         return self.url.removesuffix(self.api.path)
 
     @property
+    def lacks(self) -> str:
+        """What its address lacks, to be added to a message that names it."""
+        return (
+            "" if self.asked.url.path.removesuffix(self.api.path).strip("/") else ", whose path is missing: usually /v1"
+        )
+
+    @property
     def seconds(self) -> float | None:
         """How long the endpoint may stay silent, and how long all the rest of an answer that has begun may take."""
         limits: Mapping[str, float | None] = self.asked.extensions.get("timeout", {})

@@ -13,12 +13,23 @@ RETRY_STATUS = frozenset({None, 200, 408, 409, 429})
 
 _RETRY_INFO = re.compile(rb'"retryDelay":\s*"(\d+(?:\.\d+)?)s"')
 
+_SPENT = re.compile(
+    "credit balance|billing hard limit|insufficient (balance|credit|fund)|budget has been exceeded", re.IGNORECASE
+)
+"""Of an account that can pay for nothing more, in the words of Anthropic, OpenAI, others, and LiteLLM's proxy."""
+
 LONGEST_WAIT = 600.0
 """Seconds. An endpoint that asks for more (a spent daily quota) is not worth waiting for."""
 
 
 def worth_retrying(status: int | None) -> bool:
     return status in RETRY_STATUS or (status or 0) >= 500
+
+
+def spent(status: int | None, code: str, said: str) -> bool:
+    """Whether a refusal says that the account can pay for nothing more."""
+    told = status in (400, 403, 429) and _SPENT.search(said) is not None
+    return told or status == 402 or code == "insufficient_quota"
 
 
 def retry_after(headers: Headers, body: bytes = b"") -> float | None:

@@ -5,7 +5,6 @@ Other requests (searches, pages, the models list) pass through: they have no rol
 
 import asyncio
 import json
-import re
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -13,7 +12,6 @@ from datetime import timedelta
 from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
-from urllib.parse import urlsplit
 
 from aiq.core.errors import AiqError, ModelError, RunAborted
 from aiq.core.events import Recovery
@@ -44,7 +42,7 @@ from aiq.llm.http import (
 from aiq.llm.network import Network
 from aiq.llm.prices import PriceList, plain_usage
 from aiq.llm.quirks import FORMS, Forms, form_of, refused_field, refuses_form, without_field
-from aiq.llm.retry import LONGEST_WAIT, next_wait, retry_after, worth_retrying
+from aiq.llm.retry import LONGEST_WAIT, next_wait, retry_after, spent, worth_retrying
 from aiq.llm.route import RoutingTransport
 from aiq.llm.streaming import BookedStream
 
@@ -55,13 +53,6 @@ RETRY = "aiq_retry"
 """Extension of requests that ask no model: whether to retry, where the method does not tell."""
 
 BUSY = frozenset({429, 500, 502, 503, 504})
-
-_SPENT = re.compile(
-    "credit balance|billing hard limit|insufficient (balance|credit|fund)|budget has been exceeded", re.IGNORECASE
-)
-"""Of an account that can pay for nothing more, in the words of Anthropic, OpenAI, others, and LiteLLM's proxy."""
-
-_USUAL = ": usually /v1"
 
 ABOUT_ONE_REQUEST = frozenset({400, 413, 422})
 """Refusals that may be about what one request says, and not about where it is sent, as which model, by whom."""
@@ -238,8 +229,7 @@ class SessionTransport(AsyncBaseTransport):
 
     async def _before_next(self, call: ModelCall, session: Session, failure: Failure, failures: int) -> None:
         """Wait until the call may be sent again, or raise what its failure means."""
-        hopeless = self._hopeless(call, failure)
-        if hopeless:
+        if hopeless := self._hopeless(call, failure):
             raise RunAborted(f"{call.url} {hopeless}")
         flow = self._flow(call)
         if gone := flow.gone():
@@ -258,8 +248,8 @@ class SessionTransport(AsyncBaseTransport):
             message = f"{call.role}: {call.url} failed{tries}: {failure.message}"
             if never_answered := (refused or failure.nobody) and not self._has_answered(call.model):
                 where = call.section
-                lacks = f", whose base_url lacks its path{_USUAL}" if _lacks_path(call.address) else ""
-                message += f" ({where}.model={call.model} has not answered once: check the settings of {where}{lacks})"
+                place = f", {where}.base_url first{call.lacks}" if call.lacks else ""
+                message += f" ({where}.model={call.model} has not answered once: check the settings of {where}{place})"
             never_taken = failure.field is not None and not self._has_answered(call.model, failure.field)
             raise ModelError(message, status=failure.status, never_answered=never_answered or never_taken)
         session.events.emit(_retry(f"{call.role}: {failure.message}", wait, failure.lasted))
@@ -336,7 +326,7 @@ class SessionTransport(AsyncBaseTransport):
         whole = {**read.whole, "usage": usage or None}
         booked = exchange.answered(read.message, read.finish_reason, reported)
         response.extensions |= {USAGE: booked, ANSWER: whole}
-        self._has_taken(call)
+        self._answered.setdefault(call.model, set()).update(call.body)
         if whole == answer and mended == body:
             return response
         return _decoded(response, content=json.dumps(whole, ensure_ascii=False).encode())
@@ -347,7 +337,7 @@ class SessionTransport(AsyncBaseTransport):
         first = await anext(pieces, b"")
         if not first:
             return exchange.lost("an empty stream", status=200)
-        self._has_taken(call)
+        self._answered.setdefault(call.model, set()).update(call.body)
         return _decoded(response, stream=BookedStream(first, pieces, response, call, exchange))
 
     def _why_lost(self, error: Exception, call: ModelCall) -> str:
@@ -356,9 +346,6 @@ class SessionTransport(AsyncBaseTransport):
         if not isinstance(error, ReadTimeout) or call.seconds is None or own:
             return failure_text(error)
         return f"no answer in time ({call.seconds:g} s: {call.section}.timeout_seconds)"
-
-    def _has_taken(self, call: ModelCall) -> None:
-        self._answered.setdefault(call.model, set()).update(call.body)
 
     def _has_answered(self, model: str, field: str = "model") -> bool:
         """Whether the model has answered a request with this field; in a replay the order of calls says nothing."""
@@ -374,29 +361,19 @@ class SessionTransport(AsyncBaseTransport):
         if status == 401 or (status == 403 and not answered):
             remedy = f"check the key in ${self._key_env}" if ours and self._key_env else f"set {where}.api_key_env"
             return f"refuses the key (HTTP {status}): {remedy}"
-        if status == 402 or failure.code == "insufficient_quota" or _spent(failure):
+        if spent(status, failure.code, failure.message):
             return f"says that the account has nothing left to spend ({failure.message}): add credit, then resume"
         if (wait := failure.retry_after) is not None and wait > LONGEST_WAIT and worth_retrying(status):
             return f"asks for a wait of {wait / 60:.0f} minutes ({failure.message}): resume then"
         if answered or worth_retrying(status) or status in ABOUT_ONE_REQUEST:
             return None
-        address = call.address
-        path = f", whose path is missing{_USUAL}" if _lacks_path(address) else ""
         return (
             f"answers {failure.message}; check the model of {call.role} (it is '{call.model}': {where}.model"
-            f"{' or llm.roles' if ours else ''}) and the address {where}.base_url={address}{path}"
+            f"{' or llm.roles' if ours else ''}) and the address {where}.base_url={call.address}{call.lacks}"
         )
 
     async def aclose(self) -> None:
         await self._inner.aclose()
-
-
-def _lacks_path(address: str) -> bool:
-    return not urlsplit(address).path.strip("/")
-
-
-def _spent(failure: Failure) -> bool:
-    return failure.status in (400, 403, 429) and _SPENT.search(failure.message) is not None
 
 
 def _other_form(call: ModelCall, failure: Failure) -> bool:
