@@ -58,6 +58,8 @@ SEND_ERRORS = (RequestError, ssl.SSLError, anyio.EndOfStream)
 
 _TITLE = re.compile(r"<title[^>]*>([^<]*\S[^<]*)</title>", re.IGNORECASE)
 
+_MASKED = re.compile(r"[\w-]*\*{3}[\w*-]*")
+
 MESSAGE_CHARS = 300
 """How much of an endpoint's own words an error of ours repeats."""
 
@@ -120,7 +122,7 @@ def _said(error: Any) -> str:
 
 
 def without_key(text: str, key: str) -> str:
-    """The text without the key, also where it stands in an address."""
+    """The text without the key, also where it stands in an address, and without the ends that a masked one shows."""
     for spelling in (key, quote(key, safe="")) if key else ():
         text = text.replace(spelling, "***")
-    return text
+    return _MASKED.sub("***", text) if key else text

@@ -260,7 +260,8 @@ async def test_wrong_key_stops_the_run_and_names_the_variable(
     bench: Any, status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TEST_KEY", "sk-abcdefghijklmnop")
-    async with bench([error(status, "Incorrect API key: sk-abcdefghijklmnop")], api_key_env="TEST_KEY") as b:
+    repeated = "Incorrect API key: sk-abcdefghijklmnop, sk-abcde********mnop."
+    async with bench([error(status, repeated)], api_key_env="TEST_KEY") as b:
         with pytest.raises(RunAborted, match=r"check the key in \$TEST_KEY") as caught:
             await b.ask()
         assert len(b.endpoint.got) == 1
