@@ -88,7 +88,7 @@ class LlmSettings(Settings):
     requests_per_minute: Positive | None = Field(description="of all samples together; null: no limit of ours")
     tokens_per_minute: Positive | None = Field(description="of requests and answers; null: no limit of ours")
     give_up_seconds: Positive = Field(
-        description="an endpoint that had answered and then gives only 5xx or no connection for so long stops the run"
+        description="an endpoint that gives only 5xx, or no connection any more, for so long stops the run"
     )
     retry: RetrySettings = Field(description="of calls that failed")
     roles: Mapping[str, RoleSettings] = Field(

@@ -18,11 +18,12 @@ if TYPE_CHECKING:  # both take most of a second to import; only agents that use 
 
 
 class ToolRequest(Record):
-    """A tool call that a model asks for; `arguments` is JSON as the model wrote it."""
+    """A tool call that a model asks for; `arguments` is JSON as the model wrote it, `returned` as in `Reply`."""
 
     id: str
     name: str
     arguments: str
+    returned: Mapping[str, JsonValue] = {}
 
 
 class Message(Record):
@@ -32,12 +33,14 @@ class Message(Record):
     content: str
     tool_calls: tuple[ToolRequest, ...] = ()
     tool_call_id: str | None = None
+    returned: Mapping[str, JsonValue] = {}
 
 
 class Reply(Record):
     """A model's answer, without the thoughts that it closed.
 
-    `usage`: of the exchange that brought it, as booked; earlier failed sends are not in it.
+    `usage`: of the exchange that brought it, as booked; earlier failed sends are not in it. `returned`: what some
+    endpoints want back with the results of the tools that it calls, such as its thoughts.
     """
 
     text: str
@@ -45,11 +48,12 @@ class Reply(Record):
     finish_reason: str | None = None
     tool_calls: tuple[ToolRequest, ...] = ()
     usage: Usage = Usage()
+    returned: Mapping[str, JsonValue] = {}
 
     @property
     def message(self) -> Message:
         """What it is in the conversation that goes on with it."""
-        return Message(role="assistant", content=self.text, tool_calls=self.tool_calls)
+        return Message(role="assistant", content=self.text, tool_calls=self.tool_calls, returned=self.returned)
 
 
 retries_of_calls: ContextVar[int | None] = ContextVar("retries_of_calls", default=None)

@@ -212,9 +212,13 @@ def _says(rest: str) -> bool:
     return re.search(r"\w", rest) is not None and not any(call.match(rest) for call in further)
 
 
-CUT = frozenset({"length", "max_tokens", "model_length"})
-FILTERED = frozenset({"content_filter", "safety"})
-"""Finish reasons of endpoints, in lower case: the token limit, and their filter of content."""
+_CUT = re.compile("length|max_tokens")
+_FILTERED = re.compile("content_filter|safety|recitation|blocklist|prohibited_content|spii|refusal")
+_FAILED = re.compile("error|malformed_function_call|insufficient_system_resource")
+"""In finish reasons of endpoints, in lower case: the token limit, their filter of content, and a failure of theirs.
+
+OpenAI's, Mistral's (`model_length`), Gemini's, Anthropic's, OpenRouter's (`error`), DeepSeek's.
+"""
 
 _TAIL = 20
 """Words at a reply's end by which it is found in a report."""
@@ -256,10 +260,18 @@ class Said:
 def cut_by(finish_reason: str | None) -> str | None:
     """What cut a reply off that ended for this reason, None if nothing did."""
     reason = (finish_reason or "").lower()
-    if reason not in CUT | FILTERED:
+    if _FILTERED.search(reason):
+        cause = "the endpoint's filter"
+    elif _CUT.search(reason):
+        cause = "the token limit (llm.max_tokens, or the endpoint's own)"
+    else:
         return None
-    cause = "the token limit (llm.max_tokens, or the endpoint's own)" if reason in CUT else "the endpoint's filter"
     return f"{cause} cut the reply off (finish_reason {finish_reason})"
+
+
+def failed(finish_reason: object) -> bool:
+    """Whether a reply that ended for this reason is none, because the endpoint or its model broke off."""
+    return isinstance(finish_reason, str) and _FAILED.search(finish_reason.lower()) is not None
 
 
 def read_reply(role: str, message: Mapping[str, Any], finish_reason: str | None) -> Said:

@@ -23,7 +23,7 @@ from aiq.core.session import Session
 from aiq.experiment.resources import open_resources
 from aiq.llm.calls import ROLE
 from aiq.llm.models import NO_KEY, read_key
-from aiq.llm.quirks import FORMS, Forms
+from aiq.llm.quirks import FORMS, Forms, returned
 from aiq.llm.transport import open_client
 from aiq.tools.search import WebSearch
 
@@ -40,6 +40,11 @@ _FEW: Final = 16
 _FREE: Final = Price(input=0, output=0)
 _STATE: Final = "City: Oslo. Weather: rain. State that in JSON."
 _SEVERAL: Final = "What is the weather in Oslo and in Rome? Look both up at once."
+_CALL: Final = {
+    "id": "call_1",
+    "type": "function",
+    "function": {"name": "look_up_weather", "arguments": '{"city": "Oslo"}'},
+}
 _WEATHER: Final = {
     "type": "function",
     "function": {
@@ -92,7 +97,7 @@ async def examine(settings: RunSettings) -> AsyncIterator[Finding]:
     yield _can_write(settings.output_dir)
     try:
         async with open_resources(settings) as resources:
-            yield Finding("endpoint, key", "ok", f"{settings.llm.base_url} answers")
+            yield Finding("endpoint", "ok", f"{settings.llm.base_url} answers")
             session = resources.session(settings, key=SampleKey(_ROLE, 1), limits=settings.limits.of_run())
             with session.bind(), retrying(1):
                 async for finding in Examination(settings, resources.port).findings():
@@ -101,7 +106,7 @@ async def examine(settings: RunSettings) -> AsyncIterator[Finding]:
     except AiqError as error:
         section = str(error).partition(".")[0]  # that of the setting it names
         other = section != "llm" and section in RunSettings.model_fields
-        yield Finding(section if other else "endpoint, key", "fails", str(error))
+        yield Finding(section if other else "endpoint", "fails", str(error))
 
 
 def _can_write(output_dir: str) -> Finding:
@@ -130,6 +135,8 @@ class Examination:
     offline_port: int | None
     _limit: dict[str, Any] = field(default_factory=dict)
     """The field that limits a reply's length, once it is known."""
+    _called: Mapping[str, Any] = field(default_factory=lambda: {"tool_calls": [_CALL]})
+    """A message that calls the tool: the model's own, once it has called it."""
 
     @property
     def _models(self) -> list[str]:
@@ -229,16 +236,18 @@ class Examination:
             return Finding("tools", "fails", answer)
         if not answer.calls:
             return Finding("tools", "note", "accepted, but the model answers in words: it may never search")
+        self._called = answer.message
         return Finding("tools", "ok", "the model calls them")
 
     async def _tool_results(self) -> Finding:
         """Check a second turn, with the fields that agents send with a tool's call and result."""
-        function = {"name": "look_up_weather", "arguments": '{"city": "Oslo"}'}
-        call = {"id": "call_1", "type": "function", "function": function}
+        made = self._called["tool_calls"][0]
+        call = {**{name: made[name] for name in _CALL}, **returned(made)}
+        assistant = {"role": "assistant", "name": "researcher", "content": None, "tool_calls": [call]}
         turns: list[Mapping[str, Any]] = [
             {"role": "user", "content": "What is the weather in Oslo?"},
-            {"role": "assistant", "name": "researcher", "content": None, "tool_calls": [call]},
-            {"role": "tool", "tool_call_id": "call_1", "content": "Rain, 8 degrees."},
+            {**assistant, **returned(self._called)},
+            {"role": "tool", "tool_call_id": call["id"], "content": "Rain, 8 degrees."},
         ]
         given = {name: getattr(self.settings.llm.quirks, name) for name in ("null_content", "message_name")}
         problem = ""

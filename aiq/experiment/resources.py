@@ -176,7 +176,7 @@ async def open_resources(
 ) -> AsyncIterator[Resources]:
     """Start and open everything; `collections`: those that questions name; `recorder`: one that is already open.
 
-    Raises RunAborted, in one line, if the model's endpoint refuses connections or the key.
+    Raises RunAborted, in one line, if the model's endpoint refuses connections.
     """
     from aiq.llm.models import RunModels
     from aiq.llm.transport import open_client

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 from aiq.core.llm_settings import LlmSettings
+from aiq.core.replies import failed
 from aiq.llm.http import Request
 from aiq.llm.quirks import adapted, in_openais_form
 
@@ -65,6 +66,8 @@ class Chat:
             message, finish_reason = in_openais_form(first["message"], body["messages"]), first.get("finish_reason")
         except (LookupError, TypeError, AttributeError, ValueError):
             raise ValueError("an answer without choices") from None
+        if first.get("error") or failed(finish_reason):
+            raise ValueError(f"the endpoint broke its answer off (finish_reason {finish_reason})")
         return Answer({**answer, "choices": [{**first, "message": message}, *others]}, message, finish_reason)
 
 

@@ -78,6 +78,13 @@ class ModelCall:
         return self.url.removesuffix(self.api.path)
 
     @property
+    def lacks(self) -> str:
+        """What its address lacks, to be added to a message that names it."""
+        return (
+            "" if self.asked.url.path.removesuffix(self.api.path).strip("/") else ", whose path is missing: usually /v1"
+        )
+
+    @property
     def seconds(self) -> float | None:
         """How long the endpoint may stay silent, and how long all the rest of an answer that has begun may take."""
         limits: Mapping[str, float | None] = self.asked.extensions.get("timeout", {})
@@ -146,13 +153,15 @@ class Failure:
     """A send that brought no answer. `status` is None where no HTTP answer came.
 
     `code` is the endpoint's own word for it (OpenAI's `error.code`); `retry_after`: the seconds that it asks to wait;
-    `lasted`: the seconds that the send took; `nobody`: no model seems to be there (no connection, no JSON).
+    `field`: what it refuses of the request, where a quirk leaves that out; `lasted`: the seconds that the send took;
+    `nobody`: no model seems to be there (no connection, no completion).
     """
 
     message: str
     status: int | None = None
     code: str = ""
     retry_after: float | None = None
+    field: str | None = None
     lasted: float = 0.0
     nobody: bool = False
 
@@ -199,7 +208,7 @@ class Exchange:
         """The request went out and its answer did not come whole: tokens may have been spent on it."""
         seen = reply or ("" if status else None)
         self._book(self._usage(reported, seen), status=status, error=error, reply=reply)
-        return Failure(error, status, lasted=self._lasted())
+        return Failure(error, status, lasted=self._lasted(), nobody=status == 200)
 
     def unsent(self, error: str) -> Failure:
         """No connection: nothing was exchanged, nothing is counted, but the attempt is in the log."""

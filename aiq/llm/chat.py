@@ -23,6 +23,10 @@ from pydantic import Field
 from aiq.core.text import json_value
 from aiq.llm.calls import ANSWER
 from aiq.llm.http import Response
+from aiq.llm.quirks import returned
+
+_OF_CALLS = "returned"
+"""In a message's `additional_kwargs`: by tool call what the endpoint wants back with it."""
 
 _ROLES = {"human": "user", "ai": "assistant"}
 """OpenAI's names of the roles that LangChain calls otherwise."""
@@ -97,11 +101,17 @@ def _wire(message: BaseMessage) -> dict[str, Any]:
         return wire
     calls = [(call, json.dumps(call["args"], ensure_ascii=False)) for call in message.tool_calls]
     made = [*calls, *((call, call["args"]) for call in message.invalid_tool_calls)]
+    kept = message.additional_kwargs
     wire["tool_calls"] = [
-        {"type": "function", "id": call["id"], "function": {"name": call["name"], "arguments": arguments}}
+        {
+            "type": "function",
+            "id": call["id"],
+            "function": {"name": call["name"], "arguments": arguments},
+            **kept.get(_OF_CALLS, {}).get(call["id"], {}),
+        }
         for call, arguments in made
     ]
-    return {**wire, "content": content or None}
+    return {**wire, "content": content or None, **returned(kept)}
 
 
 def _message(wire: Mapping[str, Any], **told: Any) -> AIMessage:
@@ -112,7 +122,9 @@ def _message(wire: Mapping[str, Any], **told: Any) -> AIMessage:
             calls["tool_calls"].append(parse_tool_call(call, return_id=True))
         except (ValueError, RecursionError) as error:
             calls["invalid_tool_calls"].append(make_invalid_tool_call(call, str(error)))
-    said = {"refusal": wire["refusal"]} if wire.get("refusal") else {}
+    said = {**({"refusal": wire["refusal"]} if wire.get("refusal") else {}), **returned(wire)}
+    if of_calls := {call["id"]: kept for call in wire.get("tool_calls") or () if (kept := returned(call))}:
+        said[_OF_CALLS] = of_calls
     return AIMessage(wire.get("content") or "", additional_kwargs=said, **calls, **told)
 
 

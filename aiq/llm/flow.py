@@ -327,11 +327,11 @@ class Flow:
 
     @property
     def silent(self) -> bool:
-        """Whether the endpoint, which has answered before, answers nobody now: no failure is about one request."""
+        """Whether the endpoint answers nobody now: no failure is about one request."""
         silence = self._silence
-        if not self._answered or silence is None:
+        if silence is None:
             return False
-        return silence.refused or len(silence.calls) >= SILENCE
+        return (self._answered and silence.refused) or len(silence.calls) >= SILENCE
 
     def gone(self) -> str | None:
         """What to say of an endpoint that has been silent for `llm.give_up_seconds`; None: it has not."""

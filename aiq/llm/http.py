@@ -6,6 +6,7 @@ Everything of ours that speaks HTTP imports the library from here.
 import functools
 import json
 import os
+import re
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -55,6 +56,10 @@ class Bounds:
 SEND_ERRORS = (RequestError, ssl.SSLError, anyio.EndOfStream)
 """What sending a request or reading its answer may raise; the last two are TLS failures httpx2 leaves unmapped."""
 
+_TITLE = re.compile(r"<title[^>]*>([^<]*\S[^<]*)</title>", re.IGNORECASE)
+
+_MASKED = re.compile(r"[\w-]*\*{3}[\w*-]*")
+
 MESSAGE_CHARS = 300
 """How much of an endpoint's own words an error of ours repeats."""
 
@@ -83,11 +88,15 @@ def send_error(name: str, message: str) -> RequestError:
 
 
 def read_error(body: bytes, key: str) -> tuple[str, str]:
-    """What the body of an error answer says and its code: its `error` (OpenAI) or `detail` (Tavily), or all of it."""
+    """What the body of an error answer says and its code: its `error` (OpenAI) or `detail` (Tavily), or all of it.
+
+    Of a page the title.
+    """
     try:
         error = json_value(body)
     except ValueError:
         error = body.decode("utf-8", "replace")
+        error = title[1] if (title := _TITLE.search(error)) else error
     if isinstance(error, list) and len(error) == 1:  # Gemini
         error = error[0]
     if isinstance(error, dict):
@@ -101,19 +110,19 @@ def error_text(error: Any, key: str) -> str:
 
 
 def _said(error: Any) -> str:
-    """In the words of OpenAI (`message`), Ollama (`error`) or FastAPI (a list of `loc` and `msg`)."""
+    """In the words of OpenAI (`message`), Ollama (`error`) or FastAPI (a list of `loc` and `msg`), or nested."""
     if isinstance(error, list) and error:
         return "; ".join(map(_said, error))
-    said = error
-    if isinstance(error, dict):
-        said = error.get("message") or error.get("error") or error.get("msg")
-        if isinstance(said, str) and isinstance(error.get("loc"), list):
-            said = f"{'.'.join(map(str, error['loc']))}: {said}"
-    return said if isinstance(said, str) else json.dumps(error, ensure_ascii=False)
+    if not isinstance(error, dict):
+        return error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)
+    inner = next((error[name] for name in ("message", "error", "msg", "detail") if error.get(name)), None)
+    said = json.dumps(error, ensure_ascii=False) if inner is None else _said(inner)
+    where = error.get("loc")
+    return f"{'.'.join(map(str, where))}: {said}" if isinstance(where, list) else said
 
 
 def without_key(text: str, key: str) -> str:
-    """The text without the key, also where it stands in an address."""
+    """The text without the key, also where it stands in an address, and without the ends that a masked one shows."""
     for spelling in (key, quote(key, safe="")) if key else ():
         text = text.replace(spelling, "***")
-    return text
+    return _MASKED.sub("***", text) if key else text

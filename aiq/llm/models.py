@@ -18,6 +18,7 @@ from aiq.core.text import whole
 from aiq.llm.apis import CHAT, Embeddings, vectors
 from aiq.llm.calls import ANSWER, ROLE, SUBJECT, USAGE, VOTE, Asked
 from aiq.llm.http import SEND_ERRORS, URL, Response, failure_text
+from aiq.llm.quirks import returned
 from aiq.llm.transport import RETRY, RunClient, timeouts
 
 if TYPE_CHECKING:  # both take most of a second to import
@@ -134,10 +135,16 @@ class RunModels:
             model=answer.get("model") or model or self.name(role),
             finish_reason=None if finish_reason is None else str(finish_reason),
             tool_calls=tuple(
-                ToolRequest(id=call["id"], name=call["function"]["name"], arguments=call["function"]["arguments"])
+                ToolRequest(
+                    id=call["id"],
+                    name=call["function"]["name"],
+                    arguments=call["function"]["arguments"],
+                    returned=returned(call),
+                )
                 for call in message.get("tool_calls") or ()
             ),
             usage=response.extensions[USAGE],
+            returned=returned(message),
         )
 
     async def _send(
@@ -164,26 +171,33 @@ class RunModels:
         return found
 
     async def check(self) -> None:
-        """Raises RunAborted when the endpoint cannot be reached or refuses the key; it need not list its models."""
+        """Raises RunAborted when the endpoint cannot be reached.
+
+        It need not list its models: Anthropic's takes no bearer token for that, and OpenAI's keys may be restricted.
+        """
         url = self._settings.base_url.rstrip("/") + "/models"
         headers = {"authorization": f"Bearer {self._key}"}
         try:
-            answer = await self._client.get(url, headers=headers, extensions={RETRY: False})
+            await self._client.get(url, headers=headers, extensions={RETRY: False})
         except SEND_ERRORS as error:
             place = f"llm.base_url={self._settings.base_url}"
             raise RunAborted(f"{place}: cannot be reached: {failure_text(error)}") from None
-        if answer.status_code in (401, 403):
-            env = self._settings.api_key_env
-            remedy = f"check the key in ${env}" if env else "set llm.api_key_env to the variable that holds one"
-            raise RunAborted(f"{url} refuses the key (HTTP {answer.status_code}): {remedy}")
 
 
 def _wire(message: Message) -> Any:
     """A message as chat completions have it."""
     wire: dict[str, Any] = message.model_dump(include={"role", "content"})
     if message.tool_calls:
-        calls = [(call.id, {"name": call.name, "arguments": call.arguments}) for call in message.tool_calls]
-        wire["tool_calls"] = [{"id": key, "type": "function", "function": function} for key, function in calls]
+        wire |= message.returned
+        wire["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": call.arguments},
+                **call.returned,
+            }
+            for call in message.tool_calls
+        ]
     if message.tool_call_id is not None:
         wire["tool_call_id"] = message.tool_call_id
     return wire

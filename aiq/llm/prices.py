@@ -49,6 +49,12 @@ def _counts(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in read.items() if value is not None}
 
 
+def _cached(counts: Mapping[str, Any]) -> int:
+    """The tokens of the prompt that a cache had, by OpenAI's name, Moonshot's or DeepSeek's."""
+    read = {**counts, **(counts.get("prompt_tokens_details") or {})}
+    return int(read.get("cached_tokens") or read.get("prompt_cache_hit_tokens") or 0)
+
+
 class PriceList:
     """Prices by model name. A model without one costs None, and is warned of once."""
 
@@ -66,7 +72,7 @@ class PriceList:
         usage = Usage(calls=1, unreported_calls=1)
         if counts:
             prompt = counts["prompt_tokens"]
-            cached = min((counts.get("prompt_tokens_details") or {}).get("cached_tokens", 0), prompt)
+            cached = min(_cached(counts), prompt)
             usage = Usage(calls=1, input_tokens=prompt, cached_tokens=cached, output_tokens=counts["completion_tokens"])
         guess = {} if counts else self.estimate(body, reply)
         costs: dict[str, Any] = {"cost_usd": None, "estimated_tokens": guess.get("tokens", 0)}

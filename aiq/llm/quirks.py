@@ -31,6 +31,19 @@ _WITHOUT: Final = {
 """By request field: the quirk with which it is not sent."""
 
 
+_RETURNED: Final = ("reasoning_content", "reasoning_details", "extra_content")
+
+
+def returned(said: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a message that calls tools, or of one of its calls, goes back with the results as it came.
+
+    Without it some endpoints refuse them: DeepSeek and Moonshot (`reasoning_content`,
+    https://api-docs.deepseek.com/guides/thinking_mode), Gemini (`extra_content` of a call, the signature of a thought,
+    https://ai.google.dev/gemini-api/docs/thought-signatures), OpenRouter for such models (`reasoning_details`).
+    """
+    return {name: said[name] for name in _RETURNED if said.get(name)}
+
+
 def adapted(body: Mapping[str, Any], quirks: QuirkSettings) -> dict[str, Any]:
     """The body of a request as the endpoint wants it; with OpenAI's quirks as it is, its usage asked for."""
     body = dict(body)
@@ -55,10 +68,15 @@ def _message(message: dict[str, Any], quirks: QuirkSettings) -> dict[str, Any]:
     return message
 
 
-def remedy(status: int, said: str, body: Mapping[str, Any]) -> str | None:
-    """The setting with which a request lacks the field that an endpoint's refusal names, if it names one."""
-    named = [quirk for field, quirk in _WITHOUT.items() if field in body and re.search(rf"\b{field}\b", said)]
-    return f"llm.quirks.{named[0]}" if named and status in _WRONG_REQUEST else None
+def refused_field(status: int | None, said: str, body: Mapping[str, Any]) -> str | None:
+    """The field of a request that an endpoint's refusal names and a quirk leaves out, if it names one."""
+    named = (field for field in _WITHOUT if field in body and re.search(rf"\b{field}\b", said))
+    return next(named, None) if status in _WRONG_REQUEST else None
+
+
+def without_field(field: str) -> str:
+    """The setting with which requests lack this field."""
+    return f"llm.quirks.{_WITHOUT[field]}"
 
 
 def form_of(body: Mapping[str, Any]) -> str:

@@ -1,5 +1,6 @@
 """The one retry policy: which failures are worth another send, and how long to wait before it."""
 
+import re
 import time
 from email.utils import mktime_tz, parsedate_tz
 
@@ -10,6 +11,13 @@ from aiq.llm.http import Headers
 RETRY_STATUS = frozenset({None, 200, 408, 409, 429})
 """Besides 5xx: no answer, an unreadable one, timeout, conflict with a concurrent request, too many requests."""
 
+_RETRY_INFO = re.compile(rb'"retryDelay":\s*"(\d+(?:\.\d+)?)s"')
+
+_SPENT = re.compile(
+    "credit balance|billing hard limit|insufficient (balance|credit|fund)|budget has been exceeded", re.IGNORECASE
+)
+"""Of an account that can pay for nothing more, in the words of Anthropic, OpenAI, others, and LiteLLM's proxy."""
+
 LONGEST_WAIT = 600.0
 """Seconds. An endpoint that asks for more (a spent daily quota) is not worth waiting for."""
 
@@ -18,13 +26,24 @@ def worth_retrying(status: int | None) -> bool:
     return status in RETRY_STATUS or (status or 0) >= 500
 
 
-def retry_after(headers: Headers) -> float | None:
-    """Seconds that `retry-after-ms` or `Retry-After` asks for (RFC 9110 10.2.3: a number or a date), at least 0."""
+def spent(status: int | None, code: str, said: str) -> bool:
+    """Whether a refusal says that the account can pay for nothing more."""
+    told = status in (400, 403, 429) and _SPENT.search(said) is not None
+    return told or status == 402 or code == "insufficient_quota"
+
+
+def retry_after(headers: Headers, body: bytes = b"") -> float | None:
+    """Seconds that `retry-after-ms` or `Retry-After` asks for (RFC 9110 10.2.3: a number or a date), at least 0.
+
+    Google has them in the body of the refusal (`google.rpc.RetryInfo`).
+    """
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         try:
             return max(0.0, float(headers.get(name, "")) / unit)
         except ValueError:
             continue
+    if told := _RETRY_INFO.search(body):
+        return float(told[1])
     date = parsedate_tz(headers.get("retry-after", ""))
     try:
         return None if date is None else max(0.0, mktime_tz(date) - time.time())

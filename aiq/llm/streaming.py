@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aiq.core.errors import ModelError
+from aiq.core.replies import failed
 from aiq.core.text import json_value, whole_value
 from aiq.llm.calls import Exchange, ModelCall
 from aiq.llm.http import SEND_ERRORS, AsyncByteStream, Response, error_text, failure_text
@@ -76,6 +77,8 @@ class StreamReader:
             if choice.get("index", 0) != 0:
                 continue
             self.finish_reason = choice.get("finish_reason") or self.finish_reason
+            if failed(self.finish_reason):
+                self.error = self.error or choice.get("error") or f"finish_reason {self.finish_reason}"
             delta = choice.get("delta") or {}
             for part in ("content", "refusal"):
                 if isinstance(delta.get(part), str):

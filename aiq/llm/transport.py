@@ -12,7 +12,6 @@ from datetime import timedelta
 from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
-from urllib.parse import urlsplit
 
 from aiq.core.errors import AiqError, ModelError, RunAborted
 from aiq.core.events import Recovery
@@ -42,8 +41,8 @@ from aiq.llm.http import (
 )
 from aiq.llm.network import Network
 from aiq.llm.prices import PriceList, plain_usage
-from aiq.llm.quirks import FORMS, Forms, form_of, refuses_form, remedy
-from aiq.llm.retry import next_wait, retry_after, worth_retrying
+from aiq.llm.quirks import FORMS, Forms, form_of, refused_field, refuses_form, without_field
+from aiq.llm.retry import LONGEST_WAIT, next_wait, retry_after, spent, worth_retrying
 from aiq.llm.route import RoutingTransport
 from aiq.llm.streaming import BookedStream
 
@@ -137,11 +136,11 @@ class SessionTransport(AsyncBaseTransport):
 
     A call that fails in a way worth retrying (connection, timeout, cut or unreadable answer, 408, 409, 429, 5xx) is
     sent again as `llm.retry` says (or as its caller does, see `aiq.core.models.retrying`), and ends in ModelError; any
-    other refusal is a ModelError at once. A wrong key (401), an empty account (402), a limit in money for a model
-    without a price, or any refusal that is not about one request (403, 404, 405, a redirect) by a model that has not
-    answered yet, is RunAborted. Structured output whose form is refused is asked for in the next one of `FORMS`. Raises
-    LimitReached before the send that would pass a limit, and RuntimeError for a call without role or session or to
-    another of the endpoint's APIs, which nobody would count.
+    other refusal is a ModelError at once. A wrong key (401), an empty account (402), a wait of more than `LONGEST_WAIT`
+    that is asked for, a limit in money for a model without a price, or any refusal that is not about one request (403,
+    404, 405, a redirect) by a model that has not answered yet, is RunAborted. Structured output whose form is refused
+    is asked for in the next one of `FORMS`. Raises LimitReached before the send that would pass a limit, and
+    RuntimeError for a call without role or session or to another of the endpoint's APIs, which nobody would count.
     """
 
     def __init__(
@@ -162,7 +161,8 @@ class SessionTransport(AsyncBaseTransport):
         self._flows: dict[str, Flow] = {}
         self._prices = PriceList(settings)
         self._key_env = settings.api_key_env
-        self._answered: set[str] = set()
+        self._answered: dict[str, set[str]] = {}
+        """By model: the fields of the requests that it has answered."""
         self._endpoint = settings.base_url.rstrip("/") + "/"
 
     async def handle_async_request(self, request: Request) -> Response:
@@ -229,8 +229,7 @@ class SessionTransport(AsyncBaseTransport):
 
     async def _before_next(self, call: ModelCall, session: Session, failure: Failure, failures: int) -> None:
         """Wait until the call may be sent again, or raise what its failure means."""
-        hopeless = self._hopeless(call, failure)
-        if hopeless:
+        if hopeless := self._hopeless(call, failure):
             raise RunAborted(f"{call.url} {hopeless}")
         flow = self._flow(call)
         if gone := flow.gone():
@@ -249,8 +248,10 @@ class SessionTransport(AsyncBaseTransport):
             message = f"{call.role}: {call.url} failed{tries}: {failure.message}"
             if never_answered := (refused or failure.nobody) and not self._has_answered(call.model):
                 where = call.section
-                message += f" ({where}.model={call.model} has not answered once: check the settings of {where})"
-            raise ModelError(message, status=failure.status, never_answered=never_answered)
+                place = f", {where}.base_url first{call.lacks}" if call.lacks else ""
+                message += f" ({where}.model={call.model} has not answered once: check the settings of {where}{place})"
+            never_taken = failure.field is not None and not self._has_answered(call.model, failure.field)
+            raise ModelError(message, status=failure.status, never_answered=never_answered or never_taken)
         session.events.emit(_retry(f"{call.role}: {failure.message}", wait, failure.lasted))
         await self._wait(wait)
 
@@ -292,16 +293,18 @@ class SessionTransport(AsyncBaseTransport):
 
     async def _refused(self, response: Response, call: ModelCall, exchange: Exchange) -> Failure:
         status = response.status_code
-        said, code = read_error(await _body(response, call), call.key)
+        body = await _body(response, call)
+        said, code = read_error(body, call.key)
         if 300 <= status < 400:
             place = without_key(response.headers.get("location", "?"), call.key)
             said = f"redirects to {place}; set {call.section}.base_url to where it answers"
         message = f"HTTP {status}: {said}" if said else f"HTTP {status}"
-        failure = Failure(message, status, code, retry_after(response.headers))
+        failure = Failure(message, status, code, retry_after(response.headers, body))
         if _other_form(call, failure):  # which sample learns that is chance: it is no call of that sample's limit
             return exchange.refused(failure, counted=False)
-        if setting := remedy(status, said, call.body):
-            failure = replace(failure, message=f"{message}; {setting} sends none (`aiq doctor` finds all of these)")
+        if field := refused_field(status, said, call.body):
+            message += f"; {without_field(field)} sends none (`aiq doctor` finds all of these)"
+            failure = replace(failure, message=message, field=field)
         return exchange.refused(failure, counted=True)
 
     async def _reply(self, response: Response, call: ModelCall, exchange: Exchange) -> Response | Failure:
@@ -312,8 +315,7 @@ class SessionTransport(AsyncBaseTransport):
             answer: Any = json_value(mended)
         except ValueError:
             said, _ = read_error(body, call.key)
-            failure = exchange.lost(f"the answer is not JSON: {said or 'it is empty'}", status=200)
-            return replace(failure, nobody=True)
+            return exchange.lost(f"the answer is not JSON: {said or 'it is empty'}", status=200)
         reported = answer.get("usage") if isinstance(answer, dict) else None
         try:
             read = call.api.read(answer, call.body)
@@ -324,7 +326,7 @@ class SessionTransport(AsyncBaseTransport):
         whole = {**read.whole, "usage": usage or None}
         booked = exchange.answered(read.message, read.finish_reason, reported)
         response.extensions |= {USAGE: booked, ANSWER: whole}
-        self._answered.add(call.model)
+        self._answered.setdefault(call.model, set()).update(call.body)
         if whole == answer and mended == body:
             return response
         return _decoded(response, content=json.dumps(whole, ensure_ascii=False).encode())
@@ -335,7 +337,7 @@ class SessionTransport(AsyncBaseTransport):
         first = await anext(pieces, b"")
         if not first:
             return exchange.lost("an empty stream", status=200)
-        self._answered.add(call.model)
+        self._answered.setdefault(call.model, set()).update(call.body)
         return _decoded(response, stream=BookedStream(first, pieces, response, call, exchange))
 
     def _why_lost(self, error: Exception, call: ModelCall) -> str:
@@ -345,9 +347,9 @@ class SessionTransport(AsyncBaseTransport):
             return failure_text(error)
         return f"no answer in time ({call.seconds:g} s: {call.section}.timeout_seconds)"
 
-    def _has_answered(self, model: str) -> bool:
-        """Whether the model has answered anything yet; in a replay the order of calls says nothing about that."""
-        return self._replayed or model in self._answered
+    def _has_answered(self, model: str, field: str = "model") -> bool:
+        """Whether the model has answered a request with this field; in a replay the order of calls says nothing."""
+        return self._replayed or field in self._answered.get(model, ())
 
     def _hopeless(self, call: ModelCall, failure: Failure) -> str | None:
         """Why no other call of this model can succeed either, if that is so.
@@ -359,15 +361,15 @@ class SessionTransport(AsyncBaseTransport):
         if status == 401 or (status == 403 and not answered):
             remedy = f"check the key in ${self._key_env}" if ours and self._key_env else f"set {where}.api_key_env"
             return f"refuses the key (HTTP {status}): {remedy}"
-        if status == 402 or failure.code == "insufficient_quota":
-            return f"says that the account has nothing left to spend (HTTP {status}): add credit, then resume"
+        if spent(status, failure.code, failure.message):
+            return f"says that the account has nothing left to spend ({failure.message}): add credit, then resume"
+        if (wait := failure.retry_after) is not None and wait > LONGEST_WAIT and worth_retrying(status):
+            return f"asks for a wait of {wait / 60:.0f} minutes ({failure.message}): resume then"
         if answered or worth_retrying(status) or status in ABOUT_ONE_REQUEST:
             return None
-        address = call.address
-        path = "" if urlsplit(address).path.strip("/") else ", whose path is missing: usually /v1"
         return (
             f"answers {failure.message}; check the model of {call.role} (it is '{call.model}': {where}.model"
-            f"{' or llm.roles' if ours else ''}) and the address {where}.base_url={address}{path}"
+            f"{' or llm.roles' if ours else ''}) and the address {where}.base_url={call.address}{call.lacks}"
         )
 
     async def aclose(self) -> None:

@@ -1,16 +1,21 @@
-"""A search API over HTTP: answers in JSON, and every failure as a typed ToolError in one line, without our key."""
+"""A search API over HTTP: answers in JSON, and every failure as a typed ToolError in one line, without our key.
+
+One that refuses the key, or can pay for nothing, before it has answered once ends the run: models would be paid for
+reports without a search.
+"""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from aiq.core.errors import ToolError, ToolErrorKind
+from aiq.core.errors import RunAborted, ToolError, ToolErrorKind
 from aiq.core.plugins import describe
 from aiq.llm.http import SEND_ERRORS, AsyncClient, Response, Timeout, TimeoutException, read_error, without_key
 
+T = TypeVar("T")
 AnswerT = TypeVar("AnswerT", bound=BaseModel)
 
 KINDS = {
@@ -24,6 +29,26 @@ KINDS = {
     433: ToolErrorKind.QUOTA,  # and of paying as you go
 }
 """Any other status is `http`."""
+
+
+@dataclass
+class Service:
+    """What a run asks for its searches or papers; `section` of config sets it up."""
+
+    section: str
+    answered: bool = False
+
+    async def ask(self, asked: Awaitable[T]) -> T:
+        """Its answer. Raises RunAborted where it refuses everybody from the first call on, and the ToolError else."""
+        try:
+            answer = await asked
+        except ToolError as error:
+            if self.answered or error.kind not in (ToolErrorKind.UNAUTHORIZED, ToolErrorKind.QUOTA):
+                raise
+            remedy = f"check {self.section}.api_key_env, its account and {self.section}.base_url"
+            raise RunAborted(f"{error}; {remedy}") from None
+        self.answered = True
+        return answer
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from aiq.core.run_settings import PapersSettings
 from aiq.core.sources import Source
 from aiq.core.tools import ToolResult
 from aiq.llm.http import AsyncClient
+from aiq.tools.api import Service
 from aiq.tools.blocks import Words, harmless, one_line, retrieved, safe_url
 from aiq.tools.deny import DenyList
 from aiq.tools.search import shortened
@@ -77,11 +78,13 @@ class PaperSearch:
 
     def __init__(self, provider: PaperProvider, settings: PapersSettings, deny: Sequence[str] = ()) -> None:
         self._provider = provider
+        self._service = Service("papers")
         self._deny = DenyList(deny)
         self._max_results = settings.max_results
 
     async def run(self, arguments: PaperArguments) -> ToolResult:
-        found = await self._provider.search(shortened(arguments.query), arguments.years, self._max_results)
+        asked = self._provider.search(shortened(arguments.query), arguments.years, self._max_results)
+        found = await self._service.ask(asked)
         papers = [paper for paper in found[: self._max_results] if not self._deny.has(paper.link)]
         listed = [_listed(number, paper) for number, paper in enumerate(papers, start=1)]
         sources = tuple(_source(paper) for paper in papers if paper.link.strip())

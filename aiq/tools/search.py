@@ -9,6 +9,7 @@ from aiq.core.base import Record
 from aiq.core.run_settings import SearchSettings
 from aiq.core.tools import ToolResult
 from aiq.llm.http import AsyncClient
+from aiq.tools.api import Service
 from aiq.tools.blocks import SEPARATOR, Words, document, harmless, retrieved
 from aiq.tools.deny import DenyList
 
@@ -78,12 +79,13 @@ class WebSearch:
 
     def __init__(self, provider: SearchProvider, settings: SearchSettings, deny: Sequence[str] = ()) -> None:
         self._provider = provider
+        self._service = Service("search")
         self._settings = settings
         self._deny = DenyList(deny)
 
     async def run(self, arguments: SearchArguments) -> ToolResult:
         most, chars = self._settings.max_results, self._settings.max_content_length
-        found = await self._provider.search(shortened(arguments.query), most)
+        found = await self._service.ask(self._provider.search(shortened(arguments.query), most))
         hits = [hit for hit in found.hits[:most] if not self._deny.has(hit.url)]
         sources = [retrieved(self.name, h.url, h.title, h.text[:chars], h.published, h.relevance) for h in hits]
         said = (found.answer or "").strip()

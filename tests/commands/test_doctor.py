@@ -16,17 +16,26 @@ each = table(__file__)
 Captured = pytest.CaptureFixture[str]
 
 CHECKS = [
-    *("output_dir", "endpoint, key", "model", "usage", "reply limit", "seed", "temperature", "tools"),
+    *("output_dir", "endpoint", "model", "usage", "reply limit", "seed", "temperature", "tools"),
     *("tool results", "parallel tools", "JSON schema", "streaming", "search"),
 ]
-CALL = {"id": "c", "type": "function", "function": {"name": "look_up_weather", "arguments": '{"city": "Oslo"}'}}
+CALL = {
+    "id": "c",
+    "type": "function",
+    "function": {"name": "look_up_weather", "arguments": '{"city": "Oslo"}'},
+    "extra_content": {"google": {"thought_signature": "x"}},
+}
 
 
 @dataclass
 class Model:
-    """An endpoint that refuses these fields of a request, fails at a name or null in a message, and lacks features."""
+    """An endpoint that refuses these fields of a request, fails at a name or null in a message, and lacks features.
+
+    It lists no models, and wants a call's signature back with its result.
+    """
 
     fields: tuple[str, ...] = ()
+    status: int = 400
     fails_at: tuple[str, ...] = ()
     limit: str = "max_completion_tokens"
     key: str | None = None
@@ -36,14 +45,16 @@ class Model:
     bodies: list[dict[str, Any]] = field(default_factory=list)
 
     def listed(self, headers: Message) -> bytes:
-        given = headers["authorization"] == f"Bearer {self.key}"
-        return http(200, {"data": []}) if self.key is None or given else error(401)
+        return error(401, "x-api-key header is required")
 
     def answer(self, body: dict[str, Any]) -> bytes:
         self.bodies.append(body)
         for name in self.fields:
             if name in body:
-                return error(400, f"unknown field {name}")
+                return error(self.status, f"unknown field {name}")
+        calls = [call for message in body["messages"] for call in message.get("tool_calls") or ()]
+        if not all(call.get("extra_content") for call in calls):
+            return error(400, "a function call is missing a thought_signature")
         named = any("name" in message for message in body["messages"])
         null = any(message["content"] is None for message in body["messages"])
         if (named and "name" in self.fails_at) or (null and "null" in self.fails_at):
@@ -55,8 +66,8 @@ class Model:
         )
         if "in JSON" in str(body["messages"]) and self.json:
             text = '{"city": "Oslo", "weather": "rain"}'
-        calls: dict[str, Any] = {"tool_calls": [CALL]} if body.get("tools") else {}
-        return http(200, completed(None if calls else text, USAGE if self.usage else None, **calls))
+        made: dict[str, Any] = {"tool_calls": [CALL]} if body.get("tools") else {}
+        return http(200, completed(None if made else text, USAGE if self.usage else None, **made))
 
 
 @pytest.fixture

@@ -190,6 +190,8 @@ def said(content: Any = None, finish: str = "stop", **message: Any) -> Said:
     ("reply", "why"),
     [
         (said("", "content_filter"), "the endpoint's filter cut the reply off (finish_reason content_filter)"),
+        (said("", "content_filter: RECITATION"), "the endpoint's filter cut the reply off"),
+        (said("", "PROHIBITED_CONTENT"), "the endpoint's filter cut the reply off"),
         (said("", "length"), "the token limit (llm.max_tokens, or the endpoint's own) cut the reply off"),
         (said(None, "length", reasoning_content="I think"), "(finish_reason length) after its thoughts"),
         (said(None, reasoning_content="I think"), "the model sent no answer after its thoughts"),

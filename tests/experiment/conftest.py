@@ -70,8 +70,7 @@ class Endpoint:
         self.refuse_from: int | None = None  # chat calls from this one on get `refusal`
         self.refusal = error(401, "wrong key")
         self.unknown: tuple[str, ...] = ()  # models that are not there: 404
-        self.refuse_all = False
-        server = Threaded(lambda _: error(401) if self.refuse_all else http(200, {"data": []}), self._answered)
+        server = Threaded(lambda _: error(401), self._answered)  # a key that may ask models need not list them
         self.base_url, self.close = f"http://127.0.0.1:{server.port}/v1", server.close
 
     def _answered(self, body: Any) -> bytes:

@@ -56,17 +56,17 @@ def test_one_line_and_nothing_left_behind(
     assert not (here.path / "results").exists()
 
 
-def test_an_endpoint_that_refuses_is_noticed_before_anything_is_asked(here: Workplace, capsys: Captured) -> None:
+def test_an_endpoint_that_refuses_is_noticed_at_once(here: Workplace, capsys: Captured) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
     assert main(["run", "experiment=tiny", f"llm.base_url={url}"]) == 2
     assert url in only_line(capsys)
-    here.endpoint.refuse_all = True
-    assert main(["run", "experiment=tiny", "agent.ask=true"]) == 2
-    assert "401" in only_line(capsys)
-    assert here.endpoint.asked == []
     assert not (here.path / "results").exists()
+    here.endpoint.refuse_from = 0
+    assert main(["run", "experiment=tiny", "agent.ask=true", "runner.concurrency=1", "runner.progress=false"]) == 2
+    assert "401" in only_line(capsys)
+    assert len(here.endpoint.asked) == 1
 
 
 def test_a_key_refused_later_stops_the_run_and_not_each_sample(here: Workplace, capsys: Captured) -> None:

@@ -119,8 +119,10 @@ async def test_a_request_that_is_refused_in_every_form_fails_for_what_it_is(benc
 
 FASTAPI = {"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}]}
 GEMINI = [{"error": {"code": 400, "message": 'Invalid JSON payload received. Unknown name "seed": Cannot find field.'}}]
+MISTRAL = {"object": "error", "message": FASTAPI, "type": "invalid_request_error", "param": None, "code": None}
 HINTS: list[tuple[bytes, str]] = [
     (http(422, FASTAPI), r"HTTP 422: body\.seed: Extra inputs are not permitted; llm\.quirks\.seed=false sends none"),
+    (http(422, MISTRAL), r"HTTP 422: body\.seed: Extra inputs are not permitted; llm\.quirks\.seed=false sends none"),
     (http(400, GEMINI), r'HTTP 400: Invalid JSON .* "seed": Cannot find field\.; llm\.quirks\.seed=false sends none'),
     (error(400, "'temperature' does not support 0.5 with this model"), r"model; llm\.quirks\.temperature=false"),
     (error(400, "Unsupported parameter: 'max_completion_tokens'"), r"tokens'; llm\.quirks\.limit_field=max_tokens"),

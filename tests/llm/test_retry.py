@@ -17,8 +17,8 @@ each = table(__file__)
 
 
 @each("headers")
-def test_retry_after_numbers_and_dates(headers: dict[str, str], expected: float | None) -> None:
-    assert retry_after(Headers(headers)) == expected
+def test_retry_after_numbers_and_dates(headers: dict[str, str], expected: float | None, body: str | None) -> None:
+    assert retry_after(Headers(headers), (body or "").encode()) == expected
     later = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
     assert retry_after(Headers({"retry-after": later})) == pytest.approx(30, abs=2)
 

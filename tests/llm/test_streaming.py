@@ -74,6 +74,7 @@ async def test_streamed_tool_calls_are_put_together(bench: Any) -> None:
         (streamed(chunk(content="half of"), done=False, cut=True), "broke off its stream"),
         (streamed(chunk(content="half of"), done=False), "broke off its stream: it ended in the middle"),
         (streamed(chunk(content="half of"), {"error": {"message": "overloaded"}}), "overloaded"),
+        (streamed(chunk(content="half of"), chunk("error")), "broke off its stream: finish_reason error"),
     ],
 )
 async def test_a_cut_stream_is_an_error_and_booked(bench: Any, answer: bytes, said: str) -> None:

@@ -149,6 +149,18 @@ async def test_a_refusal_by_a_model_that_has_answered_is_about_one_request(bench
             await b.ask()
 
 
+async def test_a_field_that_is_refused_whenever_it_is_sent_stops_the_run(bench: Any) -> None:
+    async with bench([OK, error(400, "'temperature' is not supported with this model"), OK]) as b:
+        await b.ask()
+        for never_taken in (True, False):
+            with pytest.raises(ModelError, match=r"llm\.quirks\.temperature=false sends none") as caught:
+                await b.ask("judge.race", temperature=0)
+            assert caught.value.never_answered is never_taken
+            if never_taken:
+                await b.ask("judge.race", temperature=1)
+                b.endpoint.script[:] = [error(400, "temperature 0 is refused today")]
+
+
 async def test_a_model_of_another_role_that_is_not_there_stops_the_run_whatever_the_first_has_answered(
     bench: Any,
 ) -> None:
@@ -213,6 +225,7 @@ async def test_retries_count_as_attempts_and_exchanges(bench: Any) -> None:
         assert len([e for e in b.events if isinstance(e, Recovery)]) == 2
 
 
+BROKEN_OFF = b'{"choices": [{"message": {"content": "half"}, "finish_reason": null, "error": {"message": "boom"}}]}'
 SPENT = {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}
 FAILURES: list[tuple[bytes, type[Exception], str, int]] = [
     *((error(n, "overloaded"), ModelError, f"after 3 attempts: HTTP {n}: overloaded", 3) for n in (408, 409, 429)),
@@ -221,7 +234,10 @@ FAILURES: list[tuple[bytes, type[Exception], str, int]] = [
     *((error(n, "no such path"), RunAborted, f"answers HTTP {n}: no such path; check", 1) for n in (404, 405, 410)),
     (error(402), RunAborted, "nothing left to spend", 1),
     (http(429, SPENT), RunAborted, "nothing left to spend", 1),
-    (error(429, "quota spent", retry_after="86400"), ModelError, "quota spent", 1),
+    (error(400, "Your credit balance is too low"), RunAborted, "nothing left to spend (HTTP 400: Your credit", 1),
+    (error(429, "quota spent", retry_after="86400"), RunAborted, "a wait of 1440 minutes (HTTP 429: quota spent)", 1),
+    (http(502, b"<!DOCTYPE html><head><title>\nBad gateway</title>"), ModelError, "HTTP 502: Bad gateway", 3),
+    (http(200, completed("half", finish="error")), ModelError, "the endpoint broke its answer off (finish_reason e", 3),
     (http(308, b"", location="https://other/v1"), RunAborted, "redirects to https://other/v1; set llm.base_url", 1),
 ]
 """An answer that comes again and again, the error in the end, what it says, and how many sends it costs."""
@@ -244,7 +260,8 @@ async def test_wrong_key_stops_the_run_and_names_the_variable(
     bench: Any, status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TEST_KEY", "sk-abcdefghijklmnop")
-    async with bench([error(status, "Incorrect API key: sk-abcdefghijklmnop")], api_key_env="TEST_KEY") as b:
+    repeated = "Incorrect API key: sk-abcdefghijklmnop, sk-abcde********mnop."
+    async with bench([error(status, repeated)], api_key_env="TEST_KEY") as b:
         with pytest.raises(RunAborted, match=r"check the key in \$TEST_KEY") as caught:
             await b.ask()
         assert len(b.endpoint.got) == 1
@@ -260,7 +277,7 @@ async def test_wrong_key_stops_the_run_and_names_the_variable(
 
 @pytest.mark.parametrize(
     "body",
-    [b"<html>gateway</html>", b"", b'{"choices": []}', b'{"error": {"message": "boom"}}', b"[1]", None],
+    [b"<html>gateway</html>", b"", b'{"choices": []}', b'{"error": {"message": "boom"}}', b"[1]", BROKEN_OFF, None],
 )
 async def test_an_answer_that_cannot_be_read_is_sent_for_again(bench: Any, body: bytes | None) -> None:
     cut, shown = (

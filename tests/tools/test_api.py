@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from aiq.core.errors import ToolError, ToolErrorKind
+from aiq.core.errors import RunAborted, ToolError, ToolErrorKind
 from aiq.core.run_settings import PapersSettings, SearchSettings
 from aiq.core.session import Session
 from aiq.core.tools import Tool
@@ -71,7 +71,7 @@ def reading(port: int, client: AsyncClient) -> tuple[SerperPapers, Tool]:
     return SerperPapers(settings, client), PaperSearch(SerperPapers(settings, client), settings)
 
 
-TOOLS: dict[str, Callable[[int, AsyncClient], tuple[object, Tool]]] = {"tavily": searching, "serper": reading}
+TOOLS: dict[str, Callable[[int, AsyncClient], tuple[object, Any]]] = {"tavily": searching, "serper": reading}
 
 
 async def test_a_web_search_is_sent_and_read_as_tavily_has_it(
@@ -195,6 +195,7 @@ async def test_a_failure_is_typed_said_in_one_line_and_brings_no_source(
     else:
         server.answers(answer, status)
     tool = TOOLS[provider](port, run_client)[1]
+    tool._service.answered = True
     with a_session(tool).bind() as session, pytest.raises(ToolError) as caught:
         await session.call_tool(tool.name, {"query": "x"})
     said = str(caught.value)
@@ -204,6 +205,23 @@ async def test_a_failure_is_typed_said_in_one_line_and_brings_no_source(
     assert KEY not in said
     assert answer is not REFUSED or f"HTTP {status}: refused: key *** is bad" in said
     assert session.sources.all() == ()
+
+
+@pytest.mark.parametrize(("provider", "status"), [("tavily", 401), ("tavily", 432), ("serper", 403)])
+async def test_a_service_that_refuses_everybody_ends_the_run(
+    provider: str, status: int, port: int, server: Server, run_client: AsyncClient, a_session: Callable[..., Session]
+) -> None:
+    tool = TOOLS[provider](port, run_client)[1]
+    server.answers(REFUSED, status)
+    section = "search" if provider == "tavily" else "papers"
+    with a_session(tool).bind() as session:
+        with pytest.raises(RunAborted, match=rf"HTTP {status}: refused: .*; check {section}\.api_key_env"):
+            await session.call_tool(tool.name, {"query": "x"})
+        server.answers({"results": [], "organic": []})
+        await session.call_tool(tool.name, {"query": "x"})
+        server.answers(REFUSED, status)
+        with pytest.raises(ToolError):
+            await session.call_tool(tool.name, {"query": "x"})
 
 
 @pytest.mark.parametrize("provider", TOOLS)

@@ -112,8 +112,11 @@ async def test_a_searxng_instance_by_its_address_alone(server: tuple[Server, str
     assert dict(served.seen[0].query_params) == {"q": query, "format": "json"}
     everything = await found(settings("searxng", base_url=site), run_client, most=10)
     assert [hit.url for hit in everything.hits][2] == "https://c.example/"
-    served.answer = {**ANSWER, "results": []}
+    served.answer = {**ANSWER, "results": [], "unresponsive_engines": []}
     assert await found(settings("searxng", base_url=site), run_client) == Found()
+    served.answer = {**ANSWER, "results": []}
+    with pytest.raises(ToolError, match=r'nothing was found, and unresponsive_engines are \[\["three", "timeout"\]\]'):
+        await found(settings("searxng", base_url=site), run_client)
 
 
 async def test_a_relevance_is_a_number_from_0_to_1_where_the_options_say(

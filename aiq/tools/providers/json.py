@@ -1,5 +1,6 @@
 """Search by any API that answers in JSON, described in config alone (`search.options`): SearXNG and the like."""
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any, Final, Literal
@@ -11,7 +12,7 @@ from aiq.core.errors import ConfigError, ToolErrorKind
 from aiq.core.plugins import validate
 from aiq.core.run_settings import SearchSettings
 from aiq.core.settings import Settings
-from aiq.llm.http import URL, AsyncClient, InvalidURL
+from aiq.llm.http import MESSAGE_CHARS, URL, AsyncClient, InvalidURL
 from aiq.llm.models import read_key
 from aiq.tools.api import ApiClient
 from aiq.tools.search import Found, SearchHit, SearchProvider, relevance_of
@@ -52,6 +53,9 @@ class JsonSearchSettings(Settings):
         description="where the answer has the list of results, e.g. results or web.results; null: it is the list"
     )
     fields: FieldNames = Field(description="where a result has what")
+    failures: str | None = Field(  # null in manifests of older versions, which lack it
+        default=None, description="where the answer says what failed; with something there and no result it is an error"
+    )
 
     @model_validator(mode="after")
     def _asks_something(self) -> "JsonSearchSettings":
@@ -94,6 +98,9 @@ class JsonSearch(SearchProvider):
         listed = answer if options.results is None else _at(answer, options.results)
         if not isinstance(listed, list):
             raise self._api.error(ToolErrorKind.MALFORMED, f"no list at search.options.results={options.results}")
+        if not listed and (failed := _at(answer, options.failures)):
+            said = json.dumps(failed, ensure_ascii=False)[:MESSAGE_CHARS]
+            raise self._api.error(ToolErrorKind.HTTP, f"nothing was found, and {options.failures} are {said}")
         names = options.fields
         results = [result for result in listed if _text(result, names.url)]
         if listed and not results:
