@@ -59,7 +59,7 @@ async def test_the_damage_stays_and_the_audit_tells_of_it(agent: PerturbedReport
     [
         *((bad, "names no perturbation; use dataset=drb_perturbed") for bad in ("a.b", "a.b.typos.50", "numbers.50")),
         ("a.b.numbers.much", "names no perturbation"),
-        ("a.b.order.50", "nothing in the report that order could change"),
+        ("a.b.order.50", "the report has nothing that the perturbation order could change"),
     ],
 )
 async def test_what_cannot_be_perturbed_fails(agent: PerturbedReports, sample_id: str, message: str) -> None:

@@ -104,7 +104,7 @@ async def test_what_is_written_with_the_session_is_verified_and_nothing_else() -
     assert await asked("report") == Report(text=CITES, raw_text="raw", route="mine of s1")
 
 
-@pytest.mark.parametrize(("name", "said"), [("number", "returned int, neither text nor a Report"), ("blank", "empty")])
+@pytest.mark.parametrize(("name", "said"), [("number", "returned int; return text or a Report"), ("blank", "empty")])
 async def test_what_is_no_report_fails(name: str, said: str) -> None:
     with pytest.raises(AgentError, match=said):
         await asked(name)
@@ -115,7 +115,7 @@ async def test_what_is_no_report_fails(name: str, said: str) -> None:
     [
         ("nothing", "cannot be called with a question .*: too many positional arguments"),
         ("demanding", "cannot be called with a question .*: missing a required argument: 'model'"),
-        ("text", "is no function but str"),
+        ("text", "is not a function but str"),
         ("sync", "takes the session, so it must be `async def`"),
         ("Callable", r"is a class; write conf/agent/NAME\.yaml"),
         ("absent", "has no 'absent'"),

@@ -110,8 +110,8 @@ async def test_a_ninth_is_one_file_and_one_setting(tmp_path: Path, monkeypatch: 
 @pytest.mark.parametrize(
     ("target", "says"),
     [
-        ("aiq.agents.planner.state:PlannerState", "no child"),
-        ("aiq.agents.planner.subagents.scanner:Scanner", "two sub-agents called 'scanner'"),
+        ("aiq.agents.planner.state:PlannerState", "must subclass"),
+        ("aiq.agents.planner.subagents.scanner:Scanner", "two sub-agents are called 'scanner'"),
     ],
 )
 def test_one_of_the_users_own_must_be_a_new_one(target: str, says: str) -> None:

@@ -1,4 +1,4 @@
-"""How plans are worked off: patterns, order, concurrency, failed parents, forced searches."""
+"""How plans are executed: patterns, order, concurrency, failed parents, forced searches."""
 
 from typing import Any
 
@@ -146,12 +146,12 @@ async def test_a_failed_parent_unblocks_its_children_and_is_told_as_failed(patte
 @pytest.mark.parametrize(
     ("subtasks", "message"),
     [
-        ([subtask("a", "b"), subtask("b", "a")], r"dependencies in a circle: a -> b -> a"),
+        ([subtask("a", "b"), subtask("b", "a")], r"cyclic dependencies: a -> b -> a"),
         ([subtask(""), subtask("task-1")], r"several subtasks have the id task-1"),
     ],
 )
 async def test_a_plan_without_an_order_is_refused(subtasks: list[dict[str, Any]], message: str) -> None:
-    with pytest.raises(AgentError, match=f"the plan cannot be worked off: {message}"):
+    with pytest.raises(AgentError, match=f"the plan cannot be executed: {message}"):
         await research({"decomposer": plan(*subtasks)}, {**QUICK, "execution": {"pattern": "hybrid"}})
 
 

@@ -130,9 +130,9 @@ def test_tasks_may_be_as_a_model_wrote_them() -> None:
 @pytest.mark.parametrize(
     ("tasks", "message"),
     [
-        ({"a": ["b"], "b": ["a"]}, "in a circle: a -> b -> a"),
-        ({"a": ["a"]}, "in a circle: a -> a"),
-        ({"r": [], "x": ["r", "y"], "y": ["z"], "z": ["y"]}, "in a circle: y -> z -> y"),
+        ({"a": ["b"], "b": ["a"]}, "cyclic dependencies: a -> b -> a"),
+        ({"a": ["a"]}, "cyclic dependencies: a -> a"),
+        ({"r": [], "x": ["r", "y"], "y": ["z"], "z": ["y"]}, "cyclic dependencies: y -> z -> y"),
         ({"a": ["q"], "b": ["a", "p"]}, "that do not exist: a needs q, b needs p"),
         ([{"id": "a"}, {"id": "b"}, {"id": "a"}], "several subtasks have the id a"),
     ],
