@@ -1,4 +1,4 @@
-"""What is wrong with a command, a config or an endpoint is one clear line, at once, and exit code 2."""
+"""A mistake in a command, a config or an endpoint is reported at once, in one clear line with exit code 2."""
 
 import socket
 import sys
@@ -34,7 +34,7 @@ class Broken(Mute):
 
 
 @each("run")
-def test_one_line_and_nothing_left_behind(
+def test_a_mistake_is_one_line_and_leaves_nothing_behind(
     here: Workplace,
     capsys: Captured,
     monkeypatch: pytest.MonkeyPatch,
@@ -56,7 +56,7 @@ def test_one_line_and_nothing_left_behind(
     assert not (here.path / "results").exists()
 
 
-def test_an_endpoint_that_refuses_is_noticed_before_anything_is_asked(here: Workplace, capsys: Captured) -> None:
+def test_an_endpoint_that_refuses_is_noticed_before_any_question(here: Workplace, capsys: Captured) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
@@ -86,7 +86,7 @@ def test_a_key_refused_later_stops_the_run_and_not_each_sample(here: Workplace, 
 
 
 @each("no command")
-def test_commands_that_do_not_exist(arguments: list[str], hint: str, capsys: Captured) -> None:
+def test_an_unknown_command_gets_a_hint(arguments: list[str], hint: str, capsys: Captured) -> None:
     try:
         code = main(arguments)
     except SystemExit as ended:
