@@ -1,4 +1,4 @@
-"""The agent of perturbed reports: which report, how perturbed, and an audit of what that did to its citations."""
+"""The agent of perturbed reports: which report, how it is perturbed, and the audit of its citations."""
 
 import json
 from pathlib import Path
@@ -44,7 +44,7 @@ async def test_the_id_says_what_is_changed(agent: PerturbedReports) -> None:
     assert texts[1] == texts[2]
 
 
-async def test_the_damage_stays_and_the_audit_tells_of_it(agent: PerturbedReports) -> None:
+async def test_the_damage_stays_and_the_audit_shows_it(agent: PerturbedReports) -> None:
     session = make_session(key=SampleKey("a.b.fabricated.100", 1), web=TwoPages())
     report = await agent.research(Question(text="?"), session)
     assert report.audit is not None

@@ -1,4 +1,4 @@
-"""Reports that already exist: word for word, by id, never another task's."""
+"""Existing reports: verbatim, by id, never another task's."""
 
 import json
 from pathlib import Path

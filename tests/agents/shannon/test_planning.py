@@ -72,7 +72,7 @@ def test_the_role_of_a_task() -> None:
     assert [agent_role(["analyst", ""], index) for index in range(3)] == ["analyst", "researcher", "researcher"]
 
 
-def test_no_subtasks_are_one_where_the_query_is_not_simple() -> None:
+def test_a_complex_query_without_subtasks_is_one_itself() -> None:
     assert repair_subtasks([], "q" * 300, 0.3) == [Subtask(id="task-1", description="q" * 200)]
     assert repair_subtasks([], "q", 0.29) == []
 
