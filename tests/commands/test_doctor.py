@@ -24,7 +24,7 @@ CALL = {"id": "c", "type": "function", "function": {"name": "look_up_weather", "
 
 @dataclass
 class Model:
-    """An endpoint that can refuse fields of a request, fail at a name or null in a message, and lack features."""
+    """An endpoint that refuses these fields of a request, fails at a name or null in a message, and lacks features."""
 
     fields: tuple[str, ...] = ()
     fails_at: tuple[str, ...] = ()

@@ -56,7 +56,7 @@ def test_a_mistake_is_one_line_and_leaves_nothing_behind(
     assert not (here.path / "results").exists()
 
 
-def test_an_endpoint_that_refuses_is_noticed_before_any_question(here: Workplace, capsys: Captured) -> None:
+def test_an_endpoint_that_refuses_is_noticed_at_once(here: Workplace, capsys: Captured) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"

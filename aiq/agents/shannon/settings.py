@@ -36,7 +36,7 @@ class MemorySettings(Settings):
     enabled: bool = Field(description="recall earlier turns of the conversation, and remember this one")
     recent: int = Field(ge=0, description="number of latest interactions to recall")
     similar: int = Field(ge=0, description="number of interactions most similar to the question to recall")
-    threshold: Share = Field(description="least cosine similarity of an interaction that is similar to the question")
+    threshold: Share = Field(description="minimum cosine similarity of an interaction that is similar to the question")
     most: Count = Field(description="maximum number of interactions, after both kinds are merged")
     history: Count = Field(description="latest messages of the history to use if no interaction is remembered")
     embedding_model: str | None = Field(description="model of the endpoint; null: match words and word parts, no model")
@@ -45,17 +45,17 @@ class MemorySettings(Settings):
 class CompressionSettings(Settings):
     enabled: bool = Field(description="summarise a long conversation before the research")
     messages: Count = Field(description="compress only conversations with more messages than this")
-    window_share: Share = Field(description="compress from this share of the context window of the tier's models on")
+    window_share: Share = Field(description="compress only conversations that take this share of the context window")
     target_share: Share = Field(description="share of the context window that the summary may take")
-    new_messages: int = Field(ge=0, description="least number of messages since the last compression")
-    minutes: float = Field(ge=0, description="least number of minutes since the last compression")
+    new_messages: int = Field(ge=0, description="minimum number of messages since the last compression")
+    minutes: float = Field(ge=0, description="minimum number of minutes since the last compression")
     tier: Tier = Field(description="tier whose context window counts, and whose model writes the summary")
 
 
 class RefineSettings(Settings):
     enabled: bool = Field(description="refine the query; false: research it as it is, without areas")
     tier: Tier = Field(description="tier of the model that refines")
-    min_areas: Count = Field(description="least number of research areas to ask for")
+    min_areas: Count = Field(description="minimum number of research areas to ask for")
     max_areas: Count = Field(description="maximum number of research areas")
     query_chars: Count = Field(description="maximum length of the refined query, in characters")
     cjk_share: Share = Field(description="share of CJK letters above which the query is Chinese, Japanese or Korean")
@@ -78,7 +78,7 @@ class ExecutionSettings(Settings):
     pattern: Pattern | Literal["auto"] = Field(description="auto: by complexity and dependencies; else always this one")
     react_below: Share = Field(description="complexity below which one ReAct loop does all the research")
     per_task_above: Share = Field(description="complexity above which deep and academic research loop in each subtask")
-    tool_rounds: Count = Field(description="replies with tool calls before an agent has to answer")
+    tool_rounds: Count = Field(description="replies with tool calls before an agent must answer")
     observation_window: Count = Field(description="number of latest observations that a reasoning step sees")
     max_observations: Count = Field(description="maximum number of observations that a loop keeps")
     max_thoughts: Count = Field(description="maximum number of thoughts that a loop keeps")
@@ -94,8 +94,8 @@ class ExecutionSettings(Settings):
 class CollectionSettings(Settings):
     most: Count = Field(description="maximum number of citations")
     per_domain: Count = Field(description="maximum number of citations from one domain")
-    entity_threshold: Share = Field(description="least score of a citation that is about the entity")
-    entity_keep: int = Field(ge=0, description="citations that the entity filter keeps at least, if there are as many")
+    entity_threshold: Share = Field(description="minimum score of a citation that is about the entity")
+    entity_keep: int = Field(ge=0, description="minimum number of citations that the entity filter keeps, if available")
     least_text: int = Field(
         ge=0, description="cite only http(s) pages with at least this many characters of text; 0: whatever tools return"
     )
@@ -115,16 +115,16 @@ class SynthesisSettings(Settings):
     result_chars: Count = Field(description="maximum length of each result, in characters")
     same_above: Share = Field(description="share of common words above which results are duplicates; 1: if equal")
     min_citations: Count = Field(description="inline citations to ask for, if there are as many sources")
-    words: Count = Field(description="least number of words to ask for")
+    words: Count = Field(description="minimum number of words to ask for")
     words_per_area: Count = Field(description="words to ask for per area, if that is more in all")
     area_chars: int = Field(ge=0, description="an area is covered by a section of at least this many characters")
     area_citations: int = Field(ge=0, description="an area is covered by a section with at least this many citations")
     max_tokens: Count = Field(description="token limit of the report, without what results add")
     tokens_per_result: int = Field(ge=0, description="tokens that each result adds to the limit")
-    comprehensive_tokens: Count = Field(description="least token limit of a comprehensive report")
+    comprehensive_tokens: Count = Field(description="minimum token limit of a comprehensive report")
     margin_share: Share = Field(description="share of the token limit: a reply that leaves less ran out of room")
     margin_tokens: Count = Field(description="maximum of that margin, in tokens")
-    continuation_tokens: Count = Field(description="maximum token limit of a continuation")
+    continuation_tokens: Count = Field(description="token limit of a continuation; at most half the report's")
     continuation_chars: Count = Field(description="characters of the report's end that the continuation sees")
     continue_on_length: bool = Field(description="also continue a report that the token limit cut off")
     timeout_seconds: Positive = Field(description="timeout of each model call")
@@ -139,7 +139,7 @@ class GapSettings(Settings):
     new_urls: Count = Field(description="with evaluator=model: new pages that make a pass useful, as a new domain does")
     stop_urls: Count = Field(description="with evaluator=model: stop after this many new pages in all passes")
     stop_domains: Count = Field(description="with evaluator=model: stop after this many new domains in all passes")
-    min_citations: Count = Field(description="least number of distinct citations per section, if these are checked")
+    min_citations: Count = Field(description="minimum number of distinct citations per section, if these are checked")
     max_iterations: int | None = Field(
         ge=1, le=10, description="iterations of the loop for one gap; null: react_max_iterations, or 3"
     )
@@ -174,7 +174,7 @@ class ShannonSettings(ResearchSettings):
     react_per_task: bool | None = Field(
         description="a ReAct loop for each subtask; null: for complex questions with deep or academic"
     )
-    react_max_iterations: int | None = Field(ge=2, le=8, description="of one ReAct loop; null: the strategy's, or 5")
+    react_max_iterations: int | None = Field(ge=2, le=8, description="per ReAct loop; null: the strategy's, or 5")
     max_concurrent_agents: int | None = Field(ge=1, le=20, description="agents at once; null: the strategy's, or 5")
     enable_verification: bool | None = Field(description="check claims; null: the strategy's, or false")
     gap_filling_enabled: bool | None = Field(description="search again for gaps; null: the strategy's, or true")
