@@ -51,10 +51,10 @@ class PlannerAgent:
         )
         state = await self._graph.run(state)
         session.keep_draft(state.report)
-        return finish(state.report, ROUTE, self._leaks, session, extras=told(state))
+        return finish(state.report, ROUTE, self._leaks, session, extras=extras_of(state))
 
 
-def told(state: PlannerState) -> dict[str, JsonValue]:
+def extras_of(state: PlannerState) -> dict[str, JsonValue]:
     """What the row keeps beside the report."""
     return {
         "iterations": state.iteration,

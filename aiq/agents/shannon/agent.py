@@ -51,16 +51,16 @@ class ShannonAgent:
             user_info=question.user_info,
         )
         books = Books(session, self._settings.budget_agent_max, zero_tokens=self._settings.record_zero_token)
-        with bookkeeping(books), self._workflow.memory.lent(session):
+        with bookkeeping(books), self._workflow.memory.shared(session):
             state = ResearchState.model_validate(await self._workflow.graph.ainvoke(given))
             text = format_report(state.written, state.citations)
             outcome = "partial" if state.cut_off else "ok"
             report = finish(text, ROUTE, self._leaks, session, outcome=outcome)
             await self._workflow.memory.keep(given, report.text)
-        extras = {"usage": books.summary(), **self._told(report, state)}
+        extras = {"usage": books.summary(), **self._extras(report, state)}
         return report.model_copy(update={"extras": extras})
 
-    def _told(self, report: Report, state: ResearchState) -> dict[str, JsonValue]:
+    def _extras(self, report: Report, state: ResearchState) -> dict[str, JsonValue]:
         """What the row keeps beside the report: among it the areas that are not covered, and why."""
         return {
             "research_areas": list(state.refined.research_areas),

@@ -146,11 +146,11 @@ async def or_none(work: Awaitable[T], what: str, agent_id: str = "") -> T | None
         with working_as(agent_id or _agent.get()):
             return await work
     except (AgentError, ModelError) as error:
-        bear(error, what)
+        tolerate(error, what)
         return None
 
 
-def bear(error: AgentError | ModelError, what: str) -> None:
+def tolerate(error: AgentError | ModelError, what: str) -> None:
     """Log a failure, after which the stage goes on. Raises it if the endpoint has never answered, to end the run."""
     if isinstance(error, ModelError) and error.never_answered:
         raise error

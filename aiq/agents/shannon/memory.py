@@ -28,7 +28,7 @@ class Recall:
     def __init__(self, settings: MemorySettings) -> None:
         self._settings = settings
 
-    def lent(self, session: Session) -> AbstractContextManager[Memory]:
+    def shared(self, session: Session) -> AbstractContextManager[Memory]:
         """Share one memory in a whole research, so that its question is embedded only once."""
         return holding(_memory, Memory(session, ROLE, self._settings.embedding_model))
 
@@ -46,7 +46,7 @@ class Recall:
         settings, memory = self._settings, _memory.get()
         recent = await memory.recent(thread, settings.recent)
         similar = await memory.similar(thread, query, settings.similar, settings.threshold)
-        merged, counts = merge_memory(told(recent), told(similar), (), settings.most)
+        merged, counts = merge_memory(as_memories(recent), as_memories(similar), (), settings.most)
         if merged:
             decision = Decision(name="memory", value=len(merged), cause="hierarchical", detail=dict(counts))
             current().events.emit(decision)
@@ -72,7 +72,7 @@ class Recall:
             await memory.remember(state.thread, query, said, current().now)
 
 
-def told(turns: Sequence[Interaction]) -> list[dict[str, str]]:
+def as_memories(turns: Sequence[Interaction]) -> list[dict[str, str]]:
     return [turn.model_dump(include={"id", "query", "answer"}) for turn in turns]
 
 

@@ -88,9 +88,9 @@ def placed_marks(
     """
     sentences = numbered(text)
     chosen: dict[int, list[int]] = {}
-    for sentence, citation, told in marks:
+    for sentence, citation, stated in marks:
         near = [n for n in (sentence, sentence - 1, sentence + 1) if 1 <= n <= len(sentences)]
-        fits = [n for n in near if digest(sentences[n - 1]) == told] if strict else near[: sentence in near]
+        fits = [n for n in near if digest(sentences[n - 1]) == stated] if strict else near[: sentence in near]
         if fits and 1 <= citation <= citations and citation not in chosen.setdefault(fits[0], []):
             chosen[fits[0]].append(citation)
     position, out = 0, []

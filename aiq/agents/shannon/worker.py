@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from aiq.agents.shannon.calls import ask, bear, books, working_as
+from aiq.agents.shannon.calls import ask, books, tolerate, working_as
 from aiq.agents.shannon.records import AgentResult, ToolOutput
 from aiq.core.errors import AgentError, ModelError, ToolError
 from aiq.core.events import Recovery
@@ -79,7 +79,7 @@ class Worker:
         try:
             text = await self._conversation(task, outputs, brought)
         except (AgentError, ModelError) as error:
-            bear(error, "agent_cut_short")
+            tolerate(error, "agent_cut_short")
             return task.result("\n\n".join(brought), outputs, str(error))
         return task.result("\n\n".join(brought) if why_no_answer(text, current().replies) else text, outputs)
 

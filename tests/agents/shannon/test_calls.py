@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from aiq.agents.shannon.calls import Books, bear, bookkeeping, or_none, working_as
+from aiq.agents.shannon.calls import Books, bookkeeping, or_none, tolerate, working_as
 from aiq.core.errors import AgentError, LimitReached, ModelError, RunAborted
 from aiq.core.events import EventLog
 from aiq.core.models import Message
@@ -177,4 +177,4 @@ async def test_only_failures_of_agents_and_endpoints_are_tolerated() -> None:
             with pytest.raises(type(error)):
                 await or_none(fails(error), "what")
         with pytest.raises(ModelError):
-            bear(never, "what")
+            tolerate(never, "what")
