@@ -1,7 +1,7 @@
-"""`python -m benchmarks.false_alarms`: how often comparisons and gates are wrong, and find what is there.
+"""`python -m benchmarks.false_alarms`: false alarms and power of comparisons and gates.
 
-Runs are simulated sample by sample and go through `aiq compare`, `aiq gate` and `aiq power` as recorded runs do. The
-exit code is 1 where a promise of docs/statistics.md is broken.
+Runs are simulated sample by sample and go through `aiq compare`, `aiq gate` and `aiq power` like recorded runs. The
+exit code is 1 if a promise of docs/statistics.md is broken.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from aiq.stats.power import POWER
 from aiq.stats.significance import LEVEL
 
 MOST_ALARMS = 0.06
-LEAST_ALARMS = 0.03  # where no test is discrete and no two metrics go together
+LEAST_ALARMS = 0.03  # if no test is discrete and metrics are independent
 POWER_WITHIN = 0.05
 
 Array = np.ndarray[Any, Any]
@@ -48,8 +48,8 @@ class Simulated(BaselineFile):
 class World:
     """What runs are drawn from. Each sample has a difficulty, of which two runs share the part `alike` (0 to 1).
 
-    `kinds`: of metrics: `right`, `score` (0 to 1), `cited` (a ratio), `sources` (a count); `apart`: each has its own
-    difficulties. `tags`: samples are in slices.
+    `kinds` of metrics: `right`, `score` (0 to 1), `cited` (a ratio), `sources` (a count); `apart`: each metric has its
+    own difficulties. `tags`: samples are in slices.
     """
 
     kinds: tuple[str, ...]
@@ -64,7 +64,7 @@ class World:
         return tuple(_METRICS[kind].model_copy(update={"name": f"{kind}{i}"}) for i, kind in enumerate(self.kinds))
 
     def runs(self, draw: Draw, *gains: float) -> list[BaselineFile]:
-        """A run for each gain, on the same samples; all its metrics are better by as much (but counts)."""
+        """A run for each gain, on the same samples; all its metrics except counts are better by the gain."""
         hard = draw.normal(size=(len(self.kinds), self.n))
         hard = hard if self.apart else np.broadcast_to(hard[0], hard.shape)
         judge = JudgeSpec(name="j", version="1", hash="h", metrics=self.metrics)
@@ -159,7 +159,7 @@ def alarmed(runs: Sequence[BaselineFile]) -> bool:
 
 
 def fails(runs: Sequence[BaselineFile], margin: float) -> bool:
-    """Whether the gate fails for a metric that became worse."""
+    """Whether the gate fails because a metric became worse."""
     limits = GateLimits(errors=None, rise=None, cost_usd=None, tokens=None, calls=None, metrics={})
     settings = GateSettings(margin=margin, margins={}, level=LEVEL, inconclusive="pass", limits=limits)
     return not gate(runs[0], runs[1], settings).passed
@@ -173,7 +173,7 @@ WAYS: Mapping[str, Callable[[Sequence[BaselineFile]], bool]] = {
 
 
 def alarms(world: World, experiments: int) -> dict[str, float]:
-    """By way, the share of experiments without any difference in truth in which one is found."""
+    """By way, the share of experiments without any true difference in which one is found."""
     draw, found = np.random.default_rng(world.n), Counter[str]()
     for _ in range(experiments):
         runs = world.runs(draw, 0.0, 0.0, 0.0, 0.0)
@@ -188,14 +188,14 @@ def power(world: World, gain: float, experiments: int) -> float:
 
 
 def planned(world: World, gain: float, runs: int = 2) -> tuple[Prospect | None, Prospect]:
-    """What `aiq power` says of a pilot without the gain."""
+    """The plans that `aiq power` makes from a pilot without the gain: least and most."""
     pilot = plan(world.runs(np.random.default_rng(1), *[0.0] * runs), effect=gain).plans[0]
     return pilot.least, pilot.most
 
 
 def power_rows(experiments: int) -> Iterator[tuple[str, str, float, bool]]:
-    """What is to be found, with what as planned, how often it is, and whether that is as promised."""
-    within = POWER_WITHIN + 2 * (POWER * (1 - POWER) / experiments) ** 0.5  # and two standard errors of the simulation
+    """The effect to find, the planned size, the share of experiments that find it, and whether that is as promised."""
+    within = POWER_WITHIN + 2 * (POWER * (1 - POWER) / experiments) ** 0.5  # plus two standard errors of the simulation
     pilots = (("right", 0.1, 1), ("right", 0.25, 1), ("score", 0.03, 1), ("cited", 0.08, 1), ("right", 0.1, 3))
     for kind, gain, epochs in pilots:
         world = World((kind,), 800, epochs)
@@ -219,10 +219,10 @@ def power_rows(experiments: int) -> Iterator[tuple[str, str, float, bool]]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.false_alarms", description=__doc__)
-    parser.add_argument("--experiments", type=int, default=1000, help="of each row (%(default)s)")
+    parser.add_argument("--experiments", type=int, default=1000, help="per row (%(default)s)")
     options = parser.parse_args(arguments)
     broken = 0
-    print(f"false alarms of {options.experiments:,} experiments without any difference")
+    print(f"false alarms in {options.experiments:,} experiments without any true difference")
     print(f"{'':24}", *WAYS, sep="  ")
     for name, world in WORLDS.items():
         found = alarms(world, options.experiments)

@@ -1,9 +1,9 @@
-"""`python -m benchmarks.gate_trials`: does the gate pass what is equal and fail what is worse?
+"""`python -m benchmarks.gate_trials`: does the gate pass equal runs and fail worse ones?
 
-Makes runs of `shallow_freshqa` that differ by their seed alone, which draws the faults planted in the offline model.
-Each is held against its own baseline, all against one another, and each against itself after a degradation of its rows:
-a tenth of the answers made wrong, citations broken, cost doubled. The exit code is 1 where an own baseline is not
-passed, more than 2 % of the pairs fail, or a degradation is passed or not named with its samples.
+Makes runs of `shallow_freshqa` that differ only in their seed, which draws the faults planted in the offline model. The
+runs are gated against their own baselines, against one another, and against themselves after degrading their rows: a
+tenth of the answers made wrong, citations broken, or cost doubled. The exit code is 1 if a run fails against its own
+baseline, more than 2 % of the pairs fail, or a degradation passes or is not reported with its samples.
 """
 
 import argparse
@@ -30,11 +30,11 @@ SETTINGS = (
     *("offline.faults.garbled_citation=0.1", "offline.faults.malformed_tool_call=0.05"),
 )
 MOST_FALSE = 0.02
-SHARE = 0.1  # of the answers, that a degradation makes worse
+SHARE = 0.1  # share of the answers that a degradation makes worse
 
 Row = dict[str, Any]
 Degradation = Callable[[list[Row], list[Row], random.Random], set[str]]
-"""Changes the rows of samples and scores; the samples that it made worse."""
+"""Changes the rows of samples and scores, and returns the samples made worse."""
 
 
 def wrong(samples: list[Row], scores: list[Row], draw: random.Random) -> set[str]:
@@ -53,7 +53,7 @@ def broken(samples: list[Row], scores: list[Row], draw: random.Random) -> set[st
     return {row["sample_id"] for row in chosen}
 
 
-def dear(samples: list[Row], scores: list[Row], draw: random.Random) -> set[str]:
+def costly(samples: list[Row], scores: list[Row], draw: random.Random) -> set[str]:
     for row in samples:
         for used in row["usage"].values():
             used["cost_usd"] *= 2
@@ -63,9 +63,9 @@ def dear(samples: list[Row], scores: list[Row], draw: random.Random) -> set[str]
 DEGRADATIONS: dict[str, tuple[str, Degradation]] = {
     "a tenth of the answers wrong": ("fresheval.relaxed", wrong),
     "a tenth of the reports with broken citations": ("citations.valid_rate", broken),
-    "cost doubled": ("cost (1.5 times)", dear),
+    "cost doubled": ("cost (1.5 times)", costly),
 }
-"""What each does, and the metric or limit that has to say so."""
+"""By name: the metric or limit that must report the degradation, and the function that makes it."""
 
 
 def made(seed: int, limit: int, results: Path) -> RunFolder:
@@ -74,7 +74,7 @@ def made(seed: int, limit: int, results: Path) -> RunFolder:
 
 
 def degraded(run: RunFolder, how: Degradation, seed: int) -> tuple[RunFolder, set[str]]:
-    """A copy of the run, and the samples in which it is worse."""
+    """A degraded copy of the run, and the samples in which it is worse."""
     copy = RunFolder(run.path.with_name(f"{run.path.name}-{how.__name__}"))
     shutil.copytree(run.path, copy.path)
     paths = copy.samples_path, copy.scores_path
@@ -86,14 +86,14 @@ def degraded(run: RunFolder, how: Degradation, seed: int) -> tuple[RunFolder, se
 
 
 def named(found: GateResult, what: str) -> set[str]:
-    """The samples that a failed gate names for a metric or a limit."""
+    """The samples that a failed gate names for a metric or limit."""
     metrics = {one.metric: set(one.samples) for one in found.metrics if one.standing == "worse"}
     limits = {one.name: set(one.samples) for one in found.limits if one.broken}
     return {**metrics, **limits}.get(what, set())
 
 
 def trials(runs: Sequence[RunFolder], settings: GateSettings) -> int:
-    """Print what came of each trial; how many promises are broken."""
+    """Print the outcome of each trial; returns the number of broken promises."""
     baselines: list[Recorded] = []
     for run in runs:
         path = run.path.with_suffix(".json")
@@ -104,7 +104,7 @@ def trials(runs: Sequence[RunFolder], settings: GateSettings) -> int:
     print(f"against its own baseline: {own} of {len(runs)} pass")
     pairs = [gate(one, other, settings) for one, other in permutations(baselines, 2)]
     alarms = sum(not found.passed for found in pairs)
-    print(f"differing by seed alone: {alarms} of {len(pairs)} pairs fail (at most {MOST_FALSE:.0%})")
+    print(f"differing only in seed: {alarms} of {len(pairs)} pairs fail (at most {MOST_FALSE:.0%})")
     problems = (own < len(runs)) + (alarms > MOST_FALSE * len(pairs))
     for name, (what, how) in DEGRADATIONS.items():
         found, others = 0, []
@@ -120,8 +120,8 @@ def trials(runs: Sequence[RunFolder], settings: GateSettings) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--runs", type=int, default=15, help="how many seeds (15: 210 pairs)")
-    parser.add_argument("--limit", type=int, default=120, help="questions of each (120)")
+    parser.add_argument("--runs", type=int, default=15, help="number of seeds (15, which gives 210 pairs)")
+    parser.add_argument("--limit", type=int, default=120, help="questions per run (120)")
     args = parser.parse_args(arguments)
     settings = validate(GateSettings, compose_apart("gate", "default", ()), "gate")
     with tempfile.TemporaryDirectory(prefix="gate-") as results:

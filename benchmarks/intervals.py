@@ -1,9 +1,9 @@
 """`python -m benchmarks.intervals`: how often the printed 95 % intervals hold, in simulated experiments.
 
-For each kind of number and each n: the mean coverage over its distributions, the least of them and where, and the mean
-width as a multiple of another method's: for shares of the mid-P interval's, for corrected means that of the labels
-alone, else of Student's. Of shares the coverage at every p is worked out as well, from the binomial distribution: what
-ever more experiments would come to. The exit code is 1 where a promise of docs/statistics.md is broken.
+For each kind of number and each n: the mean coverage over its distributions, the lowest of them and where, and the mean
+width relative to another method: for shares the mid-P interval, for corrected means the interval of the labels alone,
+else Student's. For shares, the exact coverage at every p is also computed from the binomial distribution: the limit of
+infinitely many experiments. The exit code is 1 if a promise of docs/statistics.md is broken.
 --rivals tries Student's and two bootstrap intervals on bounded scores instead.
 """
 
@@ -30,28 +30,28 @@ MEAN_COVERAGE = (0.94, 0.97)
 LEAST_COVERAGE, LEAST_FROM = 0.90, 12
 LEAST_EXACT = 0.95
 MOST_WIDTH = 1.15
-UNREACHED = MEAN_COVERAGE[0]  # what has a mean coverage below is named at the end
+UNREACHED = MEAN_COVERAGE[0]  # kinds with a lower mean coverage are listed at the end
 EVERY_P = np.linspace(0.02, 0.98, 1921)
-COMPARED = 200  # experiments of each distribution whose widths are compared
+COMPARED = 200  # experiments per distribution in which widths are compared
 QUICK, QUICK_SIZES = 100, (20, 40)
 
 Draw = np.random.Generator
 Sampled = tuple[np.ndarray[Any, Any], ...]  # the numbers, or numerators and denominators, or two runs
 Size = tuple[int, int]  # experiments, clusters
-Distribution = tuple[Callable[[Draw, Size], Sampled], float]  # draws the clusters of experiments; the truth
+Distribution = tuple[Callable[[Draw, Size], Sampled], float]  # draws the clusters of experiments; the true value
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of number: its distributions by name (what to draw for n clusters, and the truth), and its interval."""
+    """A kind of number: its distributions by name (how to draw n clusters, and the true value), and its interval."""
 
     name: str
     distributions: Mapping[str, Distribution]
     interval: Callable[[Sampled], Interval | None]
     other: Callable[[Sampled], Interval]
     shares: bool = False
-    promise: tuple[float, float] | None = None  # of the mean coverage
-    least: float = 0.0  # from n = 12
+    promise: tuple[float, float] | None = None  # promised range of the mean coverage
+    least: float = 0.0  # promised least coverage, from n = 12 on
     sizes: tuple[int, ...] = SIZES
 
 
@@ -69,7 +69,7 @@ def of_ratio(sampled: Sampled) -> Interval | None:
 
 
 def of_labels(sampled: Sampled) -> Interval | None:
-    """PPI++: human labels of the first samples, the judge's scores of them, and of the others."""
+    """PPI++: human labels of the first samples, the judge's scores for these, and for the others."""
     return corrected(list(zip(sampled[0].tolist(), sampled[1].tolist(), strict=True)), sampled[2].tolist())[1]
 
 
@@ -80,7 +80,7 @@ def labels_only(sampled: Sampled) -> Interval:
 def of_other_labels(sampled: Sampled) -> Interval | None:
     known = rates(list(zip(sampled[0].tolist(), sampled[1].tolist(), strict=True)))
     found = transported(sampled[2].tolist(), known) if known else None
-    return found[1] if found else (0.0, 1.0)  # the command gives none: the labels cannot tell
+    return found[1] if found else (0.0, 1.0)  # the command prints no interval: the labels say too little
 
 
 def of_difference(sampled: Sampled) -> Interval | None:
@@ -90,7 +90,7 @@ def of_difference(sampled: Sampled) -> Interval | None:
 
 
 def students(sampled: Sampled) -> Interval:
-    """Of the mean, the paired difference, or (linearised) the ratio."""
+    """Student's interval of the mean, the paired difference, or (linearised) the ratio."""
     values = sampled[0] if len(sampled) == 1 else sampled[1] - sampled[0]
     half = stdtrit(len(values) - 1, 0.975) * values.std(ddof=1) / len(values) ** 0.5
     return float(values.mean() - half), float(values.mean() + half)
@@ -116,7 +116,7 @@ def _mid_p(right: int, n: int) -> Interval:
 
 
 def kinds() -> Iterator[Kind]:
-    """Every kind of number that runs have."""
+    """Every kind of number in a run."""
     share = of_mean(0, 1)
     exact, least = of_mean(0, 1, "exact"), LEAST_COVERAGE
     once = {f"p={p:g}": (_repeated(p, 1), p) for p in SHARES}
@@ -173,7 +173,7 @@ def _zeros(share: float) -> Callable[[Draw, Size], Sampled]:
 
 
 def _poisson(mean: float, shape: float | None) -> Callable[[Draw, Size], Sampled]:
-    """With a shape the means vary themselves (a negative binomial distribution)."""
+    """With a shape, the means vary too (a negative binomial distribution)."""
     return lambda draw, n: (
         draw.poisson(mean if shape is None else draw.gamma(shape, mean / shape, n), n).astype(float),
     )
@@ -184,7 +184,7 @@ def _lognormal(spread: float) -> Callable[[Draw, Size], Sampled]:
 
 
 def _repeated(share: float, epochs: int, alike: float = 0.0) -> Callable[[Draw, Size], Sampled]:
-    """Cluster means over epochs; `alike`: how strongly a sample's epochs go together (the intra-class correlation)."""
+    """Cluster means over epochs; `alike`: the correlation of a sample's epochs (intra-class correlation)."""
 
     def draw_means(draw: Draw, n: Size) -> Sampled:
         strength = (1 - alike) / alike if alike else 0.0
@@ -195,7 +195,7 @@ def _repeated(share: float, epochs: int, alike: float = 0.0) -> Callable[[Draw, 
 
 
 def _ratio(share: float) -> Callable[[Draw, Size], Sampled]:
-    """Reports of 1 to some 30 citations, each right with its report's own probability."""
+    """Reports of 1 to about 30 citations, each correct with a probability specific to the report."""
 
     def draw_counts(draw: Draw, n: Size) -> Sampled:
         under = 1 + draw.poisson(draw.gamma(2, 4, n))
@@ -205,7 +205,7 @@ def _ratio(share: float) -> Callable[[Draw, Size], Sampled]:
 
 
 def _paired(first: float, second: float) -> Callable[[Draw, Size], Sampled]:
-    """Two runs on the same questions, half of which both find as hard."""
+    """Two runs on the same questions, half of which are equally hard for both."""
 
     def draw_runs(draw: Draw, n: Size) -> Sampled:
         hard = draw.random(n)
@@ -216,7 +216,7 @@ def _paired(first: float, second: float) -> Callable[[Draw, Size], Sampled]:
 
 
 def _labels(share: float, sensitivity: float, specificity: float, labelled: float) -> Callable[[Draw, Size], Sampled]:
-    """n labels of samples of which `labelled` are right, and 400 samples of which `share` are, with a judge of both."""
+    """Labels of n samples with a share `labelled` right, and 400 samples with `share` right; a judge scores both."""
 
     def judged(draw: Draw, right: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
         said = draw.random(right.shape)
@@ -236,7 +236,7 @@ def _paired_scores(draw: Draw, n: Size) -> Sampled:
 
 
 def measured(kind: Kind, n: int, experiments: int) -> tuple[float, float, str, float]:
-    """Mean and least coverage over the kind's distributions, which that is, and the mean width against the other's."""
+    """Mean and least coverage over the kind's distributions, where it is least, and mean width relative to `other`."""
     draw, coverage = np.random.default_rng(n), {}
     widths: list[float] = []
     others: list[float] = []
@@ -256,13 +256,13 @@ def measured(kind: Kind, n: int, experiments: int) -> tuple[float, float, str, f
 
 
 def _measured(row: tuple[int, int, int]) -> tuple[float, float, str, float]:
-    """In a process of its own: the kind by its place, n, experiments."""
+    """`measured` in a separate process, given the kind by its position, n and the number of experiments."""
     place, n, experiments = row
     return measured(list(kinds())[place], n, experiments)
 
 
 def at_every_p(n: int, method: Method) -> tuple[float, float, float]:
-    """Of a share of n samples: mean and least coverage over every p from 0.02 to 0.98, and that p; not simulated."""
+    """Exact coverage for a share of n samples: mean and least over every p from 0.02 to 0.98, and p of the least."""
     found = [_share_interval(right, n, method) for right in range(n + 1)]
     covered = sum(
         stats.binom.pmf(right, n, EVERY_P) * ((low <= EVERY_P + 1e-12) & (high >= EVERY_P - 1e-12))
@@ -280,7 +280,7 @@ def _share_interval(right: int, n: int, method: Method) -> Interval:
 
 
 def rivals(n: int, experiments: int) -> Iterator[tuple[str, str, float, float, float]]:
-    """Kind of score and method, mean and least coverage and mean width of ours, Student's and two bootstraps."""
+    """Kind of score, method, mean and least coverage, and mean width, for ours, Student's and two bootstraps."""
     methods: dict[str, Callable[[Sampled, Draw], Interval | None]] = {
         "score interval": lambda sampled, draw: of_mean(0, 1)(sampled),
         "Student's": lambda sampled, draw: students(sampled),
@@ -301,7 +301,7 @@ def rivals(n: int, experiments: int) -> Iterator[tuple[str, str, float, float, f
 
 
 def _bootstrap(values: "np.ndarray[Any, Any]", draw: Draw, resamples: int = 1000) -> tuple[Interval, Interval]:
-    """Efron's (1987) studentised and bias-corrected accelerated intervals; of equal values none has any width."""
+    """Efron's (1987) studentised and bias-corrected accelerated intervals; of zero width if all values are equal."""
     mean, spread = float(values.mean()), float(values.std(ddof=1))
     if not spread:
         return (mean, mean), (mean, mean)
@@ -321,9 +321,9 @@ def _bootstrap(values: "np.ndarray[Any, Any]", draw: Draw, resamples: int = 1000
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.intervals", description=__doc__)
-    parser.add_argument("--experiments", type=int, default=2000, help="of each distribution and n (%(default)s)")
-    parser.add_argument("--quick", action="store_true", help=f"{QUICK} experiments, of fewer n; promises not checked")
-    parser.add_argument("--rivals", action="store_true", help="other methods on bounded scores, n of 8 to 40")
+    parser.add_argument("--experiments", type=int, default=2000, help="per distribution and n (%(default)s)")
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK} experiments, fewer n; promises are not checked")
+    parser.add_argument("--rivals", action="store_true", help="try other methods on bounded scores, with n of 8 to 40")
     options = parser.parse_args(arguments)
     experiments = QUICK if options.quick else options.experiments
     if options.rivals:
@@ -351,7 +351,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             low = LEAST_EXACT if method == "exact" else LEAST_COVERAGE if n >= LEAST_FROM else 0.0
             broken += [f"shares, {method}, n={n}: {least:.4f} at p={p:.4f}"] if least < low - 1e-9 else []
     if unreached:
-        print(f"not reached, as few samples of a skewed number tell too little: {'; '.join(unreached)}")
+        print(f"not reached, because few samples of a skewed number say too little: {'; '.join(unreached)}")
     if options.quick:
         return 0
     print("\n".join(broken) if broken else "every promise is kept")

@@ -1,8 +1,8 @@
-"""`python -m benchmarks.judge_order RUN`: does RACE offline put reports in the right order? A table, a row a task.
+"""`python -m benchmarks.judge_order RUN`: does RACE offline rank reports in the right order? Prints a row per task.
 
-RUN is a folder of the runs of `experiment=deep_drb`. Scored against each task's reference are the reference itself, the
+RUN is the folder of a run of `experiment=deep_drb`. Scored against each task's reference are the reference itself, the
 agent's report, half of the report's sections, its words shuffled within paragraphs, and words of the task among random
-numbers; the last line counts the tasks in which each is better than the worse ones. The exit code is 1 below 11 of 12.
+numbers; the last lines count the tasks in which the better of two scores higher. The exit code is 1 below 11 of 12.
 """
 
 import argparse
@@ -25,23 +25,23 @@ from aiq.offline.judging import judge
 
 NAMES = ("reference", "report", "half", "shuffled", "spam")
 ORDER = ((0, 1), (1, 2), (1, 3), (2, 4), (3, 4), (1, 4))
-"""Pairs of places in NAMES: the better and the worse."""
+"""Pairs of positions in NAMES: the better and the worse."""
 
 
 def rows(path: Path) -> dict[str, dict[str, Any]]:
-    """The rows of a file of JSON lines by their id."""
+    """The rows of a JSONL file by their id."""
     values = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     return {str(value.get("id", value.get("sample_id"))): value for value in values}
 
 
 def halved(report: str) -> str:
-    """The report with every other section."""
+    """The report with only every other section."""
     parts = re.split(r"(?m)^(?=## )", report)
     return "".join([parts[0], *parts[1::2]])
 
 
 def shuffled(report: str) -> str:
-    """The words of each paragraph, of Chinese the characters, in another order."""
+    """The report with the words (in Chinese, the characters) of each paragraph shuffled."""
     draw, paragraphs = random.Random(1), []
     for paragraph in report.split("\n\n"):
         chinese = re.search(r"[\u4e00-\u9fff]", paragraph) is not None
@@ -69,12 +69,12 @@ def overall(query: Mapping[str, Any], rubric: Rubric, article: str, reference: s
     )
     reply = judge(ChatRequest(model="m", messages=(ChatMessage(role="user", content=prompt),), seed=1))
     if reply is None:
-        sys.exit("the offline model does not take the prompt for a judge's")
+        sys.exit("the offline model does not recognise the judge's prompt")
     return compare(reply.text, rubric).figures["overall"]
 
 
 def main() -> int:
-    """Prints the table; the exit code."""
+    """Print the table; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path, help="a run's folder, with samples.jsonl")
     path = parser.parse_args().run

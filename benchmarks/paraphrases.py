@@ -1,8 +1,8 @@
-"""`python -m benchmarks.paraphrases`: the offline model under the shipped prompts and under paraphrases of them.
+"""`python -m benchmarks.paraphrases`: the offline model with the shipped prompts and with paraphrases of them.
 
 Each suite of agents runs with both and is judged with the shipped prompts; then the judges score the same reports with
-both. Prints each figure twice, and the difference; the exit code is 1 where a share falls by more than 0.05, or a count
-by more than a fifth.
+both. Prints both figures and their difference; the exit code is 1 if a share falls by more than 0.05, or a count by
+more than a fifth.
 """
 
 import argparse
@@ -15,10 +15,10 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
-PARAPHRASES = Path("tests/offline/engine/paraphrases")  # of the shipped prompts' names and meanings, in other words
-PARAPHRASED = "--paraphrased"  # before a side and an `aiq` command, which then runs with the side's paraphrases
-MOST_LOST = 0.05  # of a share
-MOST_LOST_OF_COUNTS = 0.2  # as a part of the shipped prompts' count
+PARAPHRASES = Path("tests/offline/engine/paraphrases")  # names and meanings of the shipped prompts, in other words
+PARAPHRASED = "--paraphrased"  # precedes a side and an `aiq` command to run with the side's paraphrases
+MOST_LOST = 0.05  # for shares
+MOST_LOST_OF_COUNTS = 0.2  # relative to the count with the shipped prompts
 COUNTS = ("citations.kept", "fact.citations")
 
 AGENTS: dict[str, tuple[list[str], list[str]]] = {
@@ -30,7 +30,7 @@ AGENTS: dict[str, tuple[list[str], list[str]]] = {
     "escalation_freshqa": (["agent.escalation.policy=assessed"], ["escalation.recall", "fresheval.relaxed"]),
     "documents_qa": ([], ["fresheval.relaxed", "world.coverage"]),
 }  # fmt: skip
-"""Settings and metrics of the agents' suites, each an experiment (`chat_drb`: deep_drb through the whole graph)."""
+"""Settings and metrics of the agents' suites; each is an experiment (`chat_drb`: deep_drb through the whole graph)."""
 
 JUDGES: dict[str, tuple[str, list[str], list[str]]] = {
     "fresheval": ("shallow_freshqa", ["judge=[fresheval]", "judge.fresheval.mode=both"],
@@ -40,13 +40,13 @@ JUDGES: dict[str, tuple[str, list[str], list[str]]] = {
                                    "judge.race.criteria=generate", "judge.fact.deduplication=model"],
                      ["race.overall", "race_absolute.overall", "fact.citation_accuracy", "fact.citations"]),
 }  # fmt: skip
-"""By name: whose reports are scored, with which judges, and their metrics."""
+"""By name: the suite whose reports are scored, the settings of the judges, and their metrics."""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.paraphrases", description=__doc__)
-    parser.add_argument("suites", nargs="*", default=[*AGENTS, *JUDGES], help="all if none is named: %(default)s")
-    parser.add_argument("--out", type=Path, default=Path("results/paraphrases"), help="folder of the runs")
+    parser.add_argument("suites", nargs="*", default=[*AGENTS, *JUDGES], help="all by default: %(default)s")
+    parser.add_argument("--out", type=Path, default=Path("results/paraphrases"), help="folder for the runs")
     options = parser.parse_args()
     for suite in set(options.suites) - {*AGENTS, *JUDGES}:
         parser.error(f"there is no suite {suite}")
@@ -67,14 +67,14 @@ def main() -> int:
 
 @cache
 def _run(suite: str, side: str, out: Path) -> Path:
-    """The folder of the suite's run with the shipped prompts or with paraphrases."""
+    """The folder of the suite's run, with the shipped prompts or paraphrases."""
     experiment = suite.replace("chat", "deep")
     _aiq(["run", f"experiment={experiment}", *AGENTS[suite][0], f"name={suite}_{side}", f"output_dir={out}"], side)
     return _newest(out / f"{suite}_{side}")
 
 
 def _rescored(run: Path, side: str, settings: Sequence[str]) -> Path:
-    """The folder of the run's reports scored again; the run itself where nothing but its own judges is asked for."""
+    """The folder of a rescored copy of the run; the run itself if only its own judges are needed."""
     if side == "shipped" and len(settings) == 1:
         return run
     _aiq(["rescore", str(run), *settings, "runner.max_error_rate=1"], side)
@@ -92,7 +92,7 @@ def _aiq(command: Sequence[str], side: str) -> None:
 
 
 def _with_paraphrases(side: str, command: Sequence[str]) -> int:
-    """An `aiq` command in this process; prompts of one side (agents, judges) are replaced by their paraphrases."""
+    """Run an `aiq` command in this process, with the prompts of one side (agents, judges) replaced by paraphrases."""
     from aiq.core.prompts import Prompts
 
     shipped = Prompts.__init__
@@ -113,7 +113,7 @@ def _with_paraphrases(side: str, command: Sequence[str]) -> int:
 
 
 def _loses(suite: str, runs: Iterable[Path], metrics: Iterable[str]) -> bool:
-    """Prints the metrics of both runs; whether one of them falls by more than it may."""
+    """Print the metrics of both runs; returns whether one falls by more than allowed."""
     tables = [json.loads((run / "summary.json").read_text(encoding="utf-8"))["metrics"] for run in runs]
     lost = False
     for metric in metrics:

@@ -1,10 +1,10 @@
-"""The committed recordings: each replays, without a network, to the reports and scores of its committed baseline.
+"""The committed recordings: without a network, each replays to the reports and scores of its committed baseline.
 
-`scripts/cassettes.py` records anew what changed prompts touch (`cassette=refresh`) and writes the baselines
-(`benchmarks/baselines/NAME.json`). `--check` replays instead, holds each run against its baseline as `aiq gate` does,
-lists what differs in any sample and exits with 1. Names choose (default: all). `smollm2` is recorded from a real
-model, so it wants one: llama.cpp's `llama-server` with SmolLM2-135M-Instruct under its own default address. Where none
-answers, that recording is left as it is; it replays without one, to its baseline.
+`scripts/cassettes.py` re-records what changed prompts affect (`cassette=refresh`) and writes the baselines
+(`benchmarks/baselines/NAME.json`). `--check` replays instead, compares each run with its baseline like `aiq gate`,
+lists samples that differ and exits with 1 if there are any. Names select recordings (default: all). `smollm2` is
+recorded from a real model: llama.cpp's `llama-server` with SmolLM2-135M-Instruct at its default address. If none
+answers, that recording is left as it is; replaying it does not need the model.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from aiq.site.gate_report import gate_lines
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = Path("benchmarks/cassettes")
 BASELINES = Path("benchmarks/baselines")
-"""Below ROOT."""
+"""Relative to ROOT, like FOLDER."""
 
 RUNS: Mapping[str, tuple[str, ...]] = {
     "deep_drb": ("experiment=deep_drb",),
@@ -38,16 +38,16 @@ RUNS: Mapping[str, tuple[str, ...]] = {
         "runner.max_error_rate=1",
     ),
 }
-"""Settings by recording."""
+"""The settings of each recording."""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--check", action="store_true", help="replay and compare, write nothing")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(RUNS)} (all)")
+    parser.add_argument("--check", action="store_true", help="replay and compare; write nothing")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"any of {', '.join(RUNS)} (default: all)")
     args = parser.parse_args()
     if unknown := set(args.names) - set(RUNS):
-        parser.error(f"there is no {', '.join(sorted(unknown))}; there are {', '.join(RUNS)}")
+        parser.error(f"unknown recording: {', '.join(sorted(unknown))}; choose from {', '.join(RUNS)}")
     os.chdir(ROOT)
     problems = 0
     for name in args.names or RUNS:
@@ -58,7 +58,7 @@ def main() -> int:
 
 
 def checked(name: str) -> Iterator[str]:
-    """What fails the gate, then a line for each sample and epoch that does not replay to what is committed."""
+    """What fails the gate, then a line for each sample and epoch whose replay differs from the committed baseline."""
     file = BaselineFile(BASELINES / f"{name}.json")
     with tempfile.TemporaryDirectory(prefix="cassettes-") as results:
         try:
@@ -72,7 +72,7 @@ def checked(name: str) -> Iterator[str]:
 
 
 def recorded(name: str) -> Iterator[str]:
-    """Record what is new, forget what is of no use, write what a replay gives; a line where that cannot be."""
+    """Record what is new, drop what is unused, and write a replay's baseline; a line for each problem."""
     with tempfile.TemporaryDirectory(prefix="cassettes-") as results:
         made_by: dict[str, Baseline] = {}
         for mode in ("refresh", "replay"):
@@ -83,11 +83,11 @@ def recorded(name: str) -> Iterator[str]:
     if (replay := made_by.get("replay")) is not None:
         replay.write(BASELINES / f"{name}.json")
         changes = made_by.get("refresh", replay).changes(replay)
-        yield from (f"the replay differs from the run that was recorded: {change}" for change in changes)
+        yield from (f"the replay differs from the recorded run: {change}" for change in changes)
 
 
 def made(name: str, mode: str, results: str) -> RunFolder:
-    """A run in this mode. Raises UserError where it is stopped."""
+    """A run in this mode. Raises UserError if it is stopped."""
     own = (f"cassette={mode}", f"cassette.dir={FOLDER / name}", f"output_dir={results}", "runner.progress=false")
     return RunFolder(aiq.run([*RUNS[name], *own]).folder)
 

@@ -1,17 +1,17 @@
-"""Golden output: whether a change of the code changes what agents answer, what is sent to models, or any score.
+"""Golden output: whether a code change alters what agents answer, what is sent to models, or any score.
 
 Runs the shipped experiments on the offline stack (every mini dataset, agent option, route and judge) and the 100 real
-reports of ../shared/data (left out, and said so, where they do not lie beside the checkout), through the command line
-in child processes: `scripts/golden.py` writes tests/golden/PART.jsonl, a line a sample and epoch with the first 16
-hex digits of the SHA-256 of its report, raw report, audit, each judge's scores and the requests to models of agent
-and judges; `--check` compares with these files instead, lists each sample and field that differs and exits with 1;
-`--out DIR` also writes the texts that were digested, so that two states of the code can be compared by `diff -r`;
-`--only PART` (may be repeated) chooses. Nothing of this depends on the inside of aiq: rows, scores and events are read
-from the run folder (`read_run`, to be adapted where its format changes), and the bodies of requests come from the HTTP
-library, matched with the events by `request_sha256`, the digest of role and body. Requests stand in the order in which
-the agent's steps make them; those of parallel calls, of agents side by side and of judges are sorted, so that no order
-of arrival matters.
-Work is done one sample at a time (`runner.concurrency=1`): a question that judges ask once a run always falls to the
+reports of ../shared/data (left out with a message if they are not beside the checkout), through the command line in
+child processes. `scripts/golden.py` writes tests/golden/PART.jsonl: a line per sample and epoch, with the first 16 hex
+digits of the SHA-256 of its report, raw report, audit, each judge's scores, and the model requests of agent and judges.
+`--check` compares with these files instead, lists each sample and field that differs and exits with 1 if any does;
+`--out DIR` also writes the digested texts, so that two versions of the code can be compared with `diff -r`;
+`--only PART` (repeatable) selects parts. None of this depends on aiq's internals: rows, scores and events are read from
+the run folder (`read_run`; adapt it if the format changes), and the bodies of requests come from the HTTP library,
+matched with events by `request_sha256`, the digest of role and body. Requests are in the order of the agent's steps;
+those of parallel calls, of concurrent agents and of judges are sorted, so that the order of arrival does not matter.
+
+Samples run one at a time (`runner.concurrency=1`), so that a question that judges ask once per run always falls to the
 same sample.
 """
 
@@ -39,7 +39,7 @@ GOLDEN = ROOT / "tests" / "golden"
 SHARED = ROOT.parent / "shared" / "data" / "deep_research_bench"
 RAW_REPORTS = SHARED / "raw_data" / "claude-3-7-sonnet-latest.jsonl.gz"
 RECORD = "--record"
-"""First argument of the child process that runs an experiment and records its requests."""
+"""First argument of a child process that runs an experiment and records its requests."""
 
 PERTURBED_IDS = (
     "1.none.0,1.sections.50,1.facts.25,1.roles.25,1.numbers.25,1.fabricated.25,1.shuffled.25,1.nonsense.25,"
@@ -79,7 +79,7 @@ RUNS: Mapping[str, Sequence[str]] = {
 }
 """Overrides by part."""
 SIDE_BY_SIDE = ("shannon_freshqa", "shannon_drb", "planner_events", "planner_turns")
-"""Parts whose agent has sub-agents at work beside each other."""
+"""Parts whose agent has concurrent sub-agents."""
 
 REAL_RUNS: Mapping[str, Sequence[str]] = {
     "real_reports": (
@@ -92,17 +92,17 @@ REAL_RUNS: Mapping[str, Sequence[str]] = {
         *("web=corpus", "search=corpus", "search.corpus={temporary}/pages.jsonl"),
     ),
 }
-"""The real reports as they are, and against most of the pages that they cite."""
+"""The real reports alone, and against most of the pages that they cite."""
 
 REAL_AUDIT, REPAIRED_EACH = "real_audit_command", 10
-"""`aiq audit` of the 100 reports; each tenth alone, with sources and repaired."""
+"""`aiq audit` of the 100 reports; every tenth also separately, with sources and repair."""
 
 PARTS = (*RUNS, *REAL_RUNS, REAL_AUDIT)
 
 
 @dataclass(frozen=True)
 class Item:
-    """One sample and epoch of a part: `about` is written as it is, of `texts` the digests."""
+    """One sample and epoch of a part: `about` is written as it is, `texts` as digests."""
 
     about: Mapping[str, Any]
     texts: Mapping[str, str]
@@ -120,14 +120,14 @@ def main() -> int:
     if sys.argv[1:2] == [RECORD]:
         return record(Path(sys.argv[2]), sys.argv[3:])
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--out", type=Path, metavar="DIR", help="write the whole texts here")
-    parser.add_argument("--check", action="store_true", help="compare with tests/golden and write nothing there")
-    parser.add_argument("--only", action="append", choices=PARTS, metavar="PART", help=f"of {', '.join(PARTS)}")
-    parser.add_argument("--jobs", type=int, default=3, metavar="N", help="parts at a time (3)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="also write the full texts to this folder")
+    parser.add_argument("--check", action="store_true", help="compare with tests/golden; write nothing there")
+    parser.add_argument("--only", action="append", choices=PARTS, metavar="PART", help=f"any of {', '.join(PARTS)}")
+    parser.add_argument("--jobs", type=int, default=3, metavar="N", help="parts to run at the same time (3)")
     args = parser.parse_args()
     parts = [part for part in args.only or PARTS if part in RUNS or RAW_REPORTS.is_file()]
     for left_out in sorted(set(args.only or PARTS) - set(parts)):
-        print(f"{left_out}: left out, there is no ../shared/data")
+        print(f"{left_out}: left out, because ../shared/data is missing")
     with ThreadPoolExecutor(args.jobs) as pool:
         differences = list(pool.map(lambda part: one_part(part, args.out, check=args.check), parts))
     found = [line for lines in differences for line in lines]
@@ -138,7 +138,7 @@ def main() -> int:
 
 
 def one_part(part: str, out: Path | None, *, check: bool) -> list[str]:
-    """Run a part; write or compare its lines. Returns the differences."""
+    """Run a part and write or compare its lines; returns the differences."""
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="golden-") as name:
         temporary = Path(name)
@@ -175,7 +175,7 @@ def compare(part: str, committed: Iterable[Mapping[str, Any]], now: Iterable[Map
 
 
 def run_experiment(part: str, temporary: Path) -> list[Item]:
-    """One experiment, run in a child process that records the requests. Raises SystemExit where it does not run."""
+    """One experiment, run in a child process that records the requests. Raises SystemExit if it fails."""
     overrides = RUNS.get(part) or [text.format(temporary=temporary) for text in REAL_RUNS[part]]
     if part in REAL_RUNS:
         write_pages(temporary / "pages.jsonl", [url for row in real_reports() for url in cited(row["article"])])
@@ -187,7 +187,7 @@ def run_experiment(part: str, temporary: Path) -> list[Item]:
 
 
 def audit_command(temporary: Path) -> list[Item]:
-    """The real reports by `aiq audit`."""
+    """The real reports, through `aiq audit`."""
     result, repaired, pages = (temporary / name for name in ("audit.json", "repaired.md", "pages.jsonl"))
     child(["-m", "aiq", "audit", str(RAW_REPORTS), "--json", str(result)], allowed=(0, 1))
     texts = {}
@@ -207,7 +207,7 @@ def audit_command(temporary: Path) -> list[Item]:
 
 
 def child(arguments: Sequence[str], allowed: Sequence[int]) -> None:
-    """Run Python in the checkout. Raises SystemExit with what it said where it ends otherwise than allowed."""
+    """Run Python in the checkout. Raises SystemExit with its output for any exit code that is not allowed."""
     paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     done = subprocess.run(
         [sys.executable, *arguments], cwd=ROOT, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True
@@ -217,7 +217,7 @@ def child(arguments: Sequence[str], allowed: Sequence[int]) -> None:
 
 
 def record(path: Path, overrides: Sequence[str]) -> int:
-    """`python -m aiq.run` in this process, with each distinct request to a model written to `path`."""
+    """Run `python -m aiq.run` in this process, and write each distinct request to a model to `path`."""
     import httpx2
 
     from aiq.llm.network import ModelTransport
@@ -246,7 +246,7 @@ def record(path: Path, overrides: Sequence[str]) -> int:
 
 
 def read_run(folder: Path, requests: Mapping[str, Mapping[str, Any]], *, in_order: bool) -> list[Item]:
-    """Every sample and epoch of a run; of several lines of one key the last counts. `in_order`: of agents' calls."""
+    """Every sample and epoch of a run; the last line of a key counts. `in_order`: keep the order of agents' calls."""
     rows = {(row["sample_id"], row["epoch"]): row for row in read_all(folder, "samples*.jsonl")}
     scores: dict[tuple[str, int], dict[str, dict[str, Any]]] = {key: {} for key in rows}
     for row in read_all(folder, "scores*.jsonl"):
@@ -271,7 +271,7 @@ def read_run(folder: Path, requests: Mapping[str, Mapping[str, Any]], *, in_orde
 
 
 def read_events(folder: Path) -> dict[tuple[str, int, str], list[dict[str, Any]]]:
-    """The events of each (sample, epoch, account): a session's begin where the index says and end where the next do."""
+    """The events of each (sample, epoch, account); the index says where each session's events begin."""
     found: dict[tuple[str, int, str], list[dict[str, Any]]] = defaultdict(list)
     index = read_all(folder, "event_index.jsonl")
     for path in sorted(folder.glob("events-*.jsonl")):
@@ -286,8 +286,8 @@ def read_events(folder: Path) -> dict[tuple[str, int, str], list[dict[str, Any]]
 def sent(events: Iterable[dict[str, Any]], requests: Mapping[str, Mapping[str, Any]], *, in_order: bool) -> str:
     """The requests among events, as canonical JSON of role and body.
 
-    With `in_order` those made within one tool call (or within none) keep their order, one group after the other,
-    the groups sorted; without it all are sorted.
+    With `in_order`, requests made within one tool call (or outside of any) keep their order, and these groups are
+    sorted; without it, all requests are sorted.
     """
     groups: dict[str, list[str]] = {}
     for number, event in enumerate(events):
@@ -303,7 +303,7 @@ def read_all(folder: Path, pattern: str) -> list[dict[str, Any]]:
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    with path.open(encoding="utf-8") as lines:  # not str.splitlines: texts may hold other line separators
+    with path.open(encoding="utf-8") as lines:  # not str.splitlines: texts may contain other line separators
         return [json.loads(line) for line in lines]
 
 
@@ -316,7 +316,7 @@ def real_reports() -> list[dict[str, Any]]:
 
 
 def cited(report: str) -> list[str]:
-    """The URLs of a report but each fourth: those count as never retrieved."""
+    """The URLs of a report except every fourth, which counts as never retrieved."""
     urls = dict.fromkeys(re.findall(r"https?://[^\s)\]>，。；）]+", report))
     return [url for number, url in enumerate(urls, start=1) if number % 4]
 
@@ -330,7 +330,7 @@ def write_pages(path: Path, urls: Iterable[str]) -> None:
 
 
 def canonical(value: object, indent: int | None = 1) -> str:
-    """JSON with sorted keys; without `indent` on one line, without spaces."""
+    """JSON with sorted keys; if `indent` is None, on one line without spaces."""
     separators = (",", ":") if indent is None else None
     return json.dumps(value, sort_keys=True, ensure_ascii=False, indent=indent, separators=separators)
 
@@ -340,7 +340,7 @@ def digest(text: str) -> str:
 
 
 def rounded(value: float | None) -> float | None:
-    """To 12 digits: the last ones may differ between machines."""
+    """Rounded to 12 digits, because the last ones may differ between machines."""
     return None if value is None else float(f"{value:.12g}")
 
 

@@ -1,7 +1,7 @@
-"""The settings tables of the documentation: each stands between two comments that say of which config and section.
+"""The settings tables of the documentation: each is between two comments that name its config and section.
 
-`<!-- settings: OVERRIDES: SECTION -->` and `<!-- end of settings -->`. `scripts/settings_tables.py` writes them anew
-from `conf/` and the settings classes; `--check` only says which pages are not current, and exits with 1.
+`<!-- settings: OVERRIDES: SECTION -->` and `<!-- end of settings -->`. `scripts/settings_tables.py` regenerates them
+from `conf/` and the settings classes; `--check` only lists pages that are not up to date, and exits with 1 if any is.
 """
 
 import re
@@ -32,16 +32,16 @@ _APART: Mapping[str, type[BaseModel]] = {
     "sweep": SweepSettings,
     "tools.mcp.NAME": McpServerSettings,
 }
-"""Sections that are no part of a run's settings, or there as often as somebody names one."""
+"""Sections that are not part of a run's settings, or that can occur under several names."""
 
 
 def current(text: str) -> str:
-    """A page with its tables as they should be."""
+    """The page with up-to-date tables."""
     return _TABLE.sub(lambda found: f"{found[1]}{_table(found[2].split(), found[3])}\n{found[5]}", text)
 
 
 def _table(overrides: list[str], place: str) -> str:
-    """The settings of a section of composed config as a Markdown table, those of its inner sections with it."""
+    """The settings of a section of composed config, including its inner sections, as a Markdown table."""
     group, _, option = overrides[0].lstrip("+").partition("=")
     alone = place.partition(".")[0] == group  # composed in a third of the time
     config = config_of_options([], f"{group}/{option.strip('[]')}") if alone else config_of_options(overrides)
@@ -102,18 +102,20 @@ _KINDS = {
 
 
 def stale() -> Iterator[Path]:
-    """The pages whose tables are not current."""
+    """The pages whose tables are not up to date."""
     return (page for page in sorted(DOCS.rglob("*.md")) if (text := page.read_text(encoding="utf-8")) != current(text))
 
 
 def main() -> int:
     pages = list(stale())
+    check = "--check" in sys.argv
     for page in pages:
-        print(f"{page.relative_to(DOCS.parent)}: its settings tables are not current; run scripts/settings_tables.py")
-        if "--check" not in sys.argv:
+        print(
+            f"{page.relative_to(DOCS.parent)}: {'out of date; run scripts/settings_tables.py' if check else 'updated'}"
+        )
+        if not check:
             page.write_text(current(page.read_text(encoding="utf-8")), encoding="utf-8")
-            print("written anew")
-    return 1 if pages and "--check" in sys.argv else 0
+    return 1 if pages and check else 0
 
 
 if __name__ == "__main__":

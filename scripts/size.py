@@ -1,7 +1,7 @@
-"""How large the project is: files, physical lines and tokens of each package, held against [tool.aiq.size].
+"""The size of the project: files, physical lines and tokens of each package, checked against [tool.aiq.size].
 
-`.venv/bin/python scripts/size.py` prints the table and exits with 1 where a budget of pyproject.toml is exceeded: a
-change that needs more raises it there, in the open. Tokens are Python tokens, without comments, line ends, indentation.
+`.venv/bin/python scripts/size.py` prints the table and exits with 1 if a budget in pyproject.toml is exceeded: a change
+that needs more must raise it there. Tokens are Python tokens, without comments, line ends and indentation.
 """
 
 import re
@@ -19,12 +19,12 @@ _TOKEN = re.compile(
     | \.\.\. | -> | [:!]= | (?:\*\*|//|<<|>>|[-+*/%@&|^=<>])=? | [^\s\w\\]""",
     re.VERBOSE | re.DOTALL | re.IGNORECASE,
 )
-"""Python's tokens by their spelling, the same for each Python: from 3.12 on `tokenize` takes f-strings to pieces."""
+"""Python's tokens, the same in every version of Python: from 3.12 on, `tokenize` splits f-strings."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """Of some files together; `longest` is the lines of the longest one."""
+    """The total size of some files; `longest`: number of lines of the longest one."""
 
     files: int = 0
     lines: int = 0
@@ -48,7 +48,7 @@ class Size:
 
 
 def measured(root: Path = ROOT) -> dict[str, Size]:
-    """The packages of aiq, and what has a budget: `aiq` (without the offline stack), `offline`, `tests`, `tools`."""
+    """Sizes of aiq's packages, and of what has a budget: `aiq` (without the offline stack), `offline`, tests, tools."""
     sizes = {folder.name: _of_folders(folder) for folder in sorted((root / "aiq").iterdir()) if folder.is_dir()}
     packages = {f"aiq/{name}": size for name, size in sizes.items() if size.files and name != "offline"}
     top = sum((Size.of(file) for file in (root / "aiq").glob("*.py")), Size())
@@ -65,7 +65,7 @@ def _of_folders(*folders: Path) -> Size:
 
 
 def excesses(sizes: Mapping[str, Size], budgets: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
-    """A line for each budget that is exceeded."""
+    """A line for each exceeded budget."""
     for name, budget in budgets.items():
         for figure, allowed in budget.items():
             if (found := getattr(sizes[name], figure)) > allowed:
@@ -73,20 +73,20 @@ def excesses(sizes: Mapping[str, Size], budgets: Mapping[str, Mapping[str, int]]
 
 
 def budgets(root: Path = ROOT) -> Mapping[str, Mapping[str, int]]:
-    """By name of what is measured, the most that each figure of Size may be."""
+    """By name of what is measured, the maximum of each field of `Size`."""
     config = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     sizes: Mapping[str, Mapping[str, int]] = config["tool"]["aiq"]["size"]
     return sizes
 
 
 def table(sizes: Mapping[str, Size]) -> Iterator[str]:
-    """What is printed."""
+    """The lines to print."""
     yield f"{'':<22}{'files':>6} {'lines':>7} {'tokens':>8} {'a line':>7} {'longest':>8}"
     yield from (size.row(name) for name, size in sizes.items())
 
 
 def main() -> int:
-    """Print and check; the exit code."""
+    """Print and check the sizes; returns the exit code."""
     sizes = measured()
     print("\n".join(table(sizes)))
     found = list(excesses(sizes, budgets()))

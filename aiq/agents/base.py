@@ -1,4 +1,4 @@
-"""The contract of an agent: one method, a settings class beside it, and what it may offer besides."""
+"""The contract of an agent: one method and a settings class, plus optional protocols."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, runtime_checkable
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class Agent(Protocol):
     """A system under test.
 
-    Config names the class (`agent.target`); it is made once per run as `Class(Class.Settings(...))`
-    and serves all samples at once, keeping nothing of any of them.
+    Config names the class (`agent.target`); it is instantiated once per run, as `Class(Class.Settings(...))`,
+    and serves all samples at once without keeping state between them.
     """
 
     Settings: ClassVar[type[Settings]]
@@ -35,12 +35,12 @@ class Checked(Protocol):
     """An agent whose settings may not fit the run's tools."""
 
     def check(self, tools: Toolbox) -> None:
-        """Raises ConfigError where they do not: before the first question, so that nothing is paid for."""
+        """Raises ConfigError if they do not, before the first question, so that no money is spent."""
 
 
 @runtime_checkable
 class OwnModels(Protocol):
-    """An agent some of whose roles are served by other models than config has for them."""
+    """An agent with roles that are served by other models than those configured."""
 
     models: Mapping[str, str]
     """The model by role."""
@@ -48,18 +48,18 @@ class OwnModels(Protocol):
 
 @runtime_checkable
 class Adjustable(Protocol):
-    """An agent some settings of which whoever asks `aiq serve` may choose: none that names a file, host or code."""
+    """An agent with settings that clients of `aiq serve` may choose; never one that names a file, host or code."""
 
     adjustable: Sequence[str]
-    """Their names, at the top of the agent's section."""
+    """The names of these settings, at the top level of the agent's section."""
 
 
 @runtime_checkable
 class AsksUser(Protocol):
-    """An agent that asks its user only where its settings say so."""
+    """An agent that asks its user questions only if its settings say so."""
 
     def check_user(self, kind: str) -> None:
-        """Raises ConfigError where such a user (`user.kind`) would have no say: before anything is spent."""
+        """Raises ConfigError if a user of this kind (`user.kind`) would never be asked, before any money is spent."""
 
 
 @runtime_checkable
@@ -68,17 +68,17 @@ class Resumable(Protocol):
 
     @property
     def threads(self) -> "Threads[Any] | None":
-        """Its conversations; None where its settings say that it keeps none."""
+        """Its conversations; None if its settings say that it keeps none."""
 
     async def research(self, question: Question, session: Session) -> Report:
-        """As `Agent` has it."""
+        """See `Agent`."""
 
     async def resume(self, thread_id: str, session: Session) -> Report | None:
-        """Ask `session.user` what the thread waits for, or take up what broke off; None where nothing is open."""
+        """Ask `session.user` what the thread waits for, or resume interrupted work; None if nothing is pending."""
 
 
 class Recorded(NamedTuple):
-    """An attempt of an earlier run. `usage`: by role. `events`: plain JSON in order, read when they are asked for."""
+    """An attempt of an earlier run. `usage`: by role. `events`: plain JSON in order, read lazily."""
 
     report: Report
     usage: Mapping[str, Usage]
@@ -88,8 +88,8 @@ class Recorded(NamedTuple):
 class Redecided(NamedTuple):
     """What other settings would have made of recorded attempts.
 
-    `branch`: the place of the attempt whose report it would have been. None: no attempt went that way; then `report`
-    has its route and extras and no text, and `usage` is what is known of it.
+    `branch`: the position of the attempt whose report it would have been. None: no attempt took that route; then
+    `report` has the route and extras but no text, and `usage` is what is known of it.
     """
 
     branch: int | None
@@ -99,20 +99,20 @@ class Redecided(NamedTuple):
 
 @runtime_checkable
 class Redecides(Protocol):
-    """An agent some settings of which only decide on what an attempt has already: to sweep them takes no model."""
+    """An agent with settings that only decide between things already recorded: sweeping them needs no model calls."""
 
     deciding: Sequence[str]
-    """These settings, by their place in the agent's section; one that ends in `.*` means all below."""
+    """These settings, by their path in the agent's section; one that ends in `.*` means all below it."""
 
     def redecide(self, recorded: Sequence[Recorded]) -> Redecided | str:
-        """What this agent would have made of the first attempt; a reason where that cannot be known.
+        """What this agent, with its settings, would have made of the first attempt; or the reason why that is unknown.
 
-        The others, at the same question with other such settings, have what the first did not do.
+        The others are attempts at the same question with other values of these settings, for what the first lacks.
         """
 
 
 class Drawing(NamedTuple):
-    """A compiled LangGraph graph, and what to say of it in Markdown."""
+    """A compiled LangGraph graph, and a description of it in Markdown."""
 
     name: str
     text: str
@@ -121,7 +121,7 @@ class Drawing(NamedTuple):
 
 @runtime_checkable
 class Drawable(Protocol):
-    """An agent that is made of graphs."""
+    """An agent that is built from graphs."""
 
     def graphs(self, models: Models) -> Sequence[Drawing]:
-        """All of them, the outermost first. No model is asked anything."""
+        """All its graphs, the outermost first. Makes no model calls."""

@@ -1,5 +1,5 @@
 """The generator of the closed world: invented entities, dated facts, pages, and datasets made from them.
 
-One seed gives the same bytes on every machine. The wheel has what this makes, not the generator, and the offline model
+A seed gives the same bytes on every machine. The wheel contains the output, not the generator, and the offline model
 sees only the pages.
 """

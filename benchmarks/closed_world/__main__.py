@@ -16,13 +16,13 @@ from benchmarks.closed_world.truth import write_jsonl
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Writes the files and says how many; refuses sizes and folders that make no sense with exit code 2."""
+    """Write the files and print their number; exits with code 2 for invalid sizes and folders."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.closed_world",
         description="Generate pages and datasets of an invented world; the same options give the same bytes.",
     )
     parser.add_argument("--out", type=Path, required=True, help="folder for world/ and a folder for each dataset")
-    parser.add_argument("--seed", type=int, default=0, help="another seed, another world (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the world (default: %(default)s)")
     sizes = (("questions", 120, "freshqa_mini"), ("tasks", 12, "drb_mini"), ("events", 600, "events_mini"))
     for size, default, made in sizes:
         parser.add_argument(f"--{size}", type=_size, default=default, help=f"of {made} (default: %(default)s)")
@@ -40,12 +40,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _size(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text} is no size; choose 0 or more")
+        raise argparse.ArgumentTypeError(f"{text} is not a size; choose 0 or more")
     return int(text)
 
 
 def generate(out: Path, *, seed: int, questions: int, tasks: int, events: int) -> int:
-    """A world large enough for the questions and tasks, written below `out`; returns the number of its pages."""
+    """Write a world large enough for the questions and tasks to `out`; returns the number of its pages."""
     chinese = tasks // 3
     world = build_world(
         seed,

@@ -1,6 +1,6 @@
-"""Conversations: "And who is its mayor?" refers to the answer of the question before, or to its subject.
+"""Conversations: "And who is its mayor?" refers to the answer to the previous question, or to its subject.
 
-Told in two ways: with the first question rightly answered (`history`), or as `turns` for the agent to answer itself.
+They come in two forms: with the first question answered correctly (`history`), or as `turns` for the agent to answer.
 """
 
 import itertools
@@ -33,7 +33,7 @@ class Conversation:
 
 
 def make_conversations(world: World) -> list[Conversation]:
-    """Different ones, none of which gives the second answer away; none in a language without regions."""
+    """Different conversations, in which nothing gives the second answer away; none in a language without regions."""
     counts: Mapping[Language, int] = table("questions")["conversations"]
     conversations: list[Conversation] = []
     for language, count in counts.items():
@@ -58,7 +58,7 @@ def make_conversations(world: World) -> list[Conversation]:
 
 
 def write_conversations(folder: Path, conversations: Sequence[Conversation]) -> None:
-    """The first question stands in `history`, rightly answered."""
+    """Write the form in which the first question is in `history`, with the correct answer."""
     samples: list[Asked] = []
     for one in conversations:
         said = {"user": one.asked, "assistant": one.answered}
@@ -68,7 +68,7 @@ def write_conversations(folder: Path, conversations: Sequence[Conversation]) -> 
 
 
 def write_turns(folder: Path, world: World, conversations: Sequence[Conversation]) -> None:
-    """The first question is for the agent to answer. Some have a third, which goes on or asks for the first answer."""
+    """Write the form in which the agent answers all turns. Some have a third, a follow-up or about the first answer."""
     samples: list[Asked] = []
     for one in conversations:
         before = {"turns": [one.asked], "sort": "two"}
@@ -81,7 +81,7 @@ def write_turns(folder: Path, world: World, conversations: Sequence[Conversation
 
 
 def _third(world: World, one: Conversation) -> Asked | None:
-    """A third question, about the second's answer or about its subject; None where another of its kind was named."""
+    """A third question, about the second's answer or its subject; None if another entity of that kind was mentioned."""
     first, second = one.first, one.second
     onward = isinstance(second.value, Entity) and bool(of_kind(second.value.kind))
     subject = second.target if onward else second.subject
@@ -98,7 +98,7 @@ def _third(world: World, one: Conversation) -> Asked | None:
 
 
 def _recall(world: World, one: Conversation) -> Asked | None:
-    """What the first answer said, which no page tells; None where it changes, so that it may have been wrong."""
+    """A question for the first answer, which no page states; None if it changes, as it may have been wrong."""
     if one.first.relation.change != "never":
         return None
     wordings = table("questions")["recall"][one.language]

@@ -1,6 +1,6 @@
-"""The world's documents: annual reports of companies, minutes of city councils, as PDFs with facts that no page has.
+"""The world's documents: annual reports of companies and minutes of city councils, as PDFs with facts not on any page.
 
-Questions over them are answered by one page of a document, by two documents, or by a document and the web.
+Their questions are answered by one page of a document, by two documents, or by a document and the web.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,9 +21,9 @@ _LAYOUTS = _TABLE["layouts"]
 
 
 def with_documents(world: World) -> World:
-    """The world with the facts of documents besides.
+    """The world, with the facts of documents added.
 
-    One company of each of the first English regions has a report, and one city of most of them has minutes.
+    One company in each of the first English regions has a report, and one city in most of these has minutes.
     """
     archive, people = replace(world, facts=dict(world.facts)), _people(world)
     for index, region in enumerate(world.of_language("en")[: _TABLE["reports"]]):
@@ -50,7 +50,7 @@ def _millions(draw: Draw, most: int) -> Name:
 
 
 def _people(world: World) -> Iterator[Entity]:
-    """People of the documents: they have no page, and share no surname with anybody who has."""
+    """People in documents: they have no page, and share no surname with anybody in the world."""
     names = Names(world.draw("archive"))
     values = [held.value for fact in world.facts.values() for held in fact.history]
     taken = {one.short("en") for one in (*world.entities(), *values) if isinstance(one, Entity)}
@@ -62,12 +62,12 @@ def _people(world: World) -> Iterator[Entity]:
 
 
 def documented(archive: World) -> list[Fact]:
-    """The facts that stand only in documents."""
+    """The facts that are only in documents."""
     return [fact for fact in archive.facts.values() if fact.relation.in_document]
 
 
 def write_documents(folder: Path, archive: World) -> None:
-    """The PDFs; others that lay there are removed."""
+    """Write the PDFs, and remove any others in the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.pdf"):
         old.unlink()
@@ -81,7 +81,7 @@ def _file_name(entity: Entity) -> str:
 
 
 def _pages(archive: World, entity: Entity, title: str) -> list[list[str]]:
-    """Paragraphs by page: a title page, a page for each fact, idle sentences; the foot names document and page."""
+    """Paragraphs by page: a title page, then a page for each fact, with filler; the footer names document and page."""
     layout, words = _LAYOUTS[entity.kind], archive.draw("document words", entity.id)
     pages = [[title, fill(words.pick(layout["intro"]), s=entity)]]
     for heading, relation in layout["pages"]:
@@ -94,7 +94,7 @@ def _pages(archive: World, entity: Entity, title: str) -> list[list[str]]:
 
 
 def write_document_questions(folder: Path, archive: World) -> None:
-    """`questions.jsonl` and `truth.jsonl`: one or two facts a question, in a drawn order."""
+    """Write `questions.jsonl` and `truth.jsonl`: one or more facts per question, in random order."""
     draw, stated = archive.draw("document questions"), documented(archive)
     plants, treasurers = ([fact for fact in stated if fact.name == name] for name in ("plant", "treasurer"))
     double = [way for fact in treasurers for way in _from_web(archive, fact.subject)]
@@ -106,7 +106,7 @@ def write_document_questions(folder: Path, archive: World) -> None:
 
 
 def _from_web(archive: World, city: Entity) -> Iterator[list[Fact]]:
-    """A question by way of something that the web has always placed in the city, if there is anything."""
+    """A path via something that, according to the web, has always been in the city, if there is anything."""
     leading = (archive.fact(thing, name) for kind, name in _TABLE["leading"] for thing in city.region.of(kind))
     first = [fact for fact in leading if fact.value is city and len(fact.history) == 1]
     for fact in archive.draw("to", city.id).shuffled(first)[:1]:

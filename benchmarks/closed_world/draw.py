@@ -1,6 +1,6 @@
-"""Seeded choices that are equal on every platform and every Python: all stand on `Random.random` alone.
+"""Seeded choices that are the same on every platform and in every Python, because they use only `Random.random`.
 
-Python promises the sequence of `random()` for a seed, but not that of `choice` or `shuffle`.
+Python guarantees the sequence of `random()` for a seed, but not that of `choice` or `shuffle`.
 """
 
 from collections.abc import Sequence
@@ -14,9 +14,9 @@ T = TypeVar("T")
 
 
 class Draw:
-    """A stream of choices named by its parts: `Draw(seed, "pages", "tessmark")`.
+    """A stream of choices, identified by its parts: `Draw(seed, "pages", "tessmark")`.
 
-    What is the case and how it is said are drawn from different streams, so that a new wording changes no fact.
+    Facts and wording are drawn from different streams, so that a new wording changes no fact.
     """
 
     def __init__(self, *parts: object) -> None:
@@ -37,7 +37,7 @@ class Draw:
         return items[self.below(len(items))]
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
-        """All items in a drawn order (Fisher-Yates)."""
+        """All items in random order (Fisher-Yates)."""
         result = list(items)
         for last in range(len(result) - 1, 0, -1):
             other = self.below(last + 1)
@@ -45,7 +45,7 @@ class Draw:
         return result
 
     def some(self, items: Sequence[T], count: int) -> list[T]:
-        """At most `count` of the items, in their own order."""
+        """At most `count` of the items, in their original order."""
         chosen = sorted(self.shuffled(range(len(items)))[:count])
         return [items[index] for index in chosen]
 

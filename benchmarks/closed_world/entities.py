@@ -1,4 +1,4 @@
-"""What the closed world consists of: entities, dated facts about them, regions that hold them, addresses of pages."""
+"""What the closed world consists of: entities, dated facts about them, their regions, URLs of pages."""
 
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -8,14 +8,14 @@ from benchmarks.closed_world.names import Name
 from benchmarks.closed_world.tables import RELATIONS, Language, Relation, Wordings, of_kind
 
 CLOCK = date(2026, 11, 1)
-"""The day on which the world is as its newest pages say."""
+"""Today, in the closed world: its newest pages are current on this day."""
 
 ALWAYS = date(1900, 1, 1)
-"""Since when a fact holds that never changed."""
+"""Start date of a fact that never changed."""
 
 
 def address(site: str, path: str) -> str:
-    """Of a page."""
+    """The URL of a page."""
     return f"https://{site}.offline.example/{path}"
 
 
@@ -23,9 +23,9 @@ def address(site: str, path: str) -> str:
 class Entity:
     """Something with a name. `id` is also its page's last path segment.
 
-    `kind`: city, institute, company, book, festival, club, person, scene or country. `role`: what a person or the
-    winner of a festival does, which topic a scene has; a key of `names.toml`. `visible`: whether its page names the
-    scene it belongs to, so that a search for the scene finds it.
+    `kind`: city, institute, company, book, festival, club, person, scene or country. `role`: the occupation of a person
+    or a festival's winner, or the topic of a scene; a key of `names.toml`. `visible`: whether its page names the scene
+    it belongs to, so that a search for the scene finds it.
     """
 
     id: str
@@ -39,13 +39,13 @@ class Entity:
         return self.name.text(language)
 
     def short(self, language: Language) -> str:
-        """The part of its name that suffices: a person's surname (no two are equal), else the whole name."""
+        """A sufficient part of its name: a person's surname (these are unique), else the whole name."""
         short = self.name.short(language)
         return short.replace("·", " ").split()[-1] if self.kind == "person" else short
 
     @property
     def language(self) -> Language:
-        """Of its pages."""
+        """The language of its pages."""
         return self.region.language
 
     def __str__(self) -> str:
@@ -54,7 +54,7 @@ class Entity:
 
     @property
     def url(self) -> str:
-        """Of its own page."""
+        """The URL of its own page."""
         return address("almanac" if self.kind == "scene" else "atlas", self.id)
 
 
@@ -63,7 +63,7 @@ Value = Entity | int | Name
 
 @dataclass(frozen=True, slots=True)
 class Dated:
-    """A value and the day since which it holds."""
+    """A value, and the day since which it holds."""
 
     since: date
     value: Value
@@ -71,7 +71,7 @@ class Dated:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A subject's relation over time, oldest value first. The last one holds today."""
+    """A subject's relation over time, oldest value first; the last value holds today."""
 
     subject: Entity
     name: str
@@ -87,7 +87,7 @@ class Fact:
 
     @property
     def words(self) -> Wordings:
-        """How its subject's language says and asks it; what stands only in documents has none in Chinese."""
+        """How its subject's language states it and asks for it; facts only in documents have no Chinese wording."""
         found = self.relation.zh if self.subject.language == "zh" else self.relation.en
         assert found is not None, f"{self.key} has no wordings in Chinese"
         return found
@@ -113,13 +113,13 @@ class Fact:
         return self.history[-1].since
 
     def at(self, day: date) -> Dated:
-        """What held on that day; the oldest value before any."""
+        """The value that held on that day; before the first change, the oldest."""
         return [self.history[0], *(dated for dated in self.history if dated.since <= day)][-1]
 
 
 @dataclass(slots=True)
 class Region:
-    """A landscape with its places, people and works; most facts stay inside one. `place`: "on the Morquist Coast"."""
+    """A landscape with its places, people and works; most facts stay within one. `place`: "on the Morquist Coast"."""
 
     number: int
     language: Language
@@ -144,11 +144,11 @@ class World:
     facts: dict[tuple[str, str], Fact] = field(default_factory=dict)
 
     def draw(self, *parts: object) -> Draw:
-        """A stream of choices of this world alone."""
+        """A stream of choices specific to this world."""
         return Draw(self.seed, *parts)
 
     def add(self, subject: Entity, name: str, *values: Dated | Value) -> None:
-        """A fact; older values first. One without a day has always held."""
+        """Add a fact, older values first. A value without a day has always held."""
         history = tuple(value if isinstance(value, Dated) else Dated(ALWAYS, value) for value in values)
         self.facts[subject.id, name] = Fact(subject, name, history)
 
@@ -156,11 +156,11 @@ class World:
         return self.facts[subject.id, name]
 
     def about(self, entity: Entity) -> list[Fact]:
-        """What web pages tell of it."""
+        """The facts about it on web pages."""
         return [self.fact(entity, relation.name) for relation in of_kind(entity.kind)]
 
     def path(self, start: Entity, *names: str) -> list[Fact]:
-        """The facts of the relations, each about the value of the one before."""
+        """The facts of a chain of relations, each about the value of the previous one."""
         facts: list[Fact] = []
         for name in names:
             facts.append(self.fact(facts[-1].target if facts else start, name))
@@ -174,7 +174,7 @@ class World:
         return [entity for region in self.regions for members in region.members.values() for entity in members]
 
     def page_date(self, entity: Entity) -> date:
-        """Most pages are newer than every fact on them; a third may miss the last change, which the news tells."""
+        """The date of its page. Most are newer than all their facts; a third may miss a change, which is then news."""
         draw, newest = self.draw("page date", entity.id), max(fact.changed for fact in self.about(entity))
         spring = date(2026, 1, 10)
         if newest < spring or not draw.chance(35):
@@ -190,10 +190,10 @@ class World:
         return address("news", f"{day:%Y/%m}/{fact.subject.id}-{fact.name.replace('_', '-')}")
 
     def source(self, fact: Fact) -> str:
-        """The page that says how the fact stands today: the subject's own, or the news where that is too old."""
+        """The page with the current value of the fact: the subject's own, or the news if that is too old."""
         missed = fact.changed > self.page_date(fact.subject)
         return self.news_url(fact, fact.history[-1]) if missed else fact.subject.url
 
     def known(self, fact: Fact) -> date:
-        """The day of the page that says how the fact stands today, or of the change that it reports."""
+        """The day of the page with the current value of the fact, or of the change that it reports."""
         return max(self.page_date(fact.subject), fact.changed)

@@ -1,7 +1,7 @@
-"""Dated events of several countries and themes, any number of them, and questions over them with exact answers.
+"""Any number of dated events of several countries and themes, and questions about them with exact answers.
 
-Fields hold what can be counted by an aggregation; some properties stand in the summaries only, in several wordings and
-beside sentences that sound alike, so that somebody has to read every event.
+Fields hold what an aggregation can count; some properties are only in the summaries, in several wordings and beside
+similar sentences, so that every event must be read.
 """
 
 from collections import Counter
@@ -21,11 +21,11 @@ from benchmarks.closed_world.wording import fill, spelled_day
 
 _TABLE = table("events")
 _PROSE = _TABLE["prose"]
-_LAST = 5  # a needle is one of so many of its country's last events
+_LAST = 5  # a needle is among this many last events of its country
 
 
 class Event(Record):
-    """One document of the collection; `event_date` in ISO form, `attendance` in visitors."""
+    """One document of the collection; `event_date` in ISO format, `attendance` in visitors."""
 
     event_id: str
     title: str
@@ -40,19 +40,19 @@ class Event(Record):
 
 
 class Known(NamedTuple):
-    """An event, and the properties that only its summary tells."""
+    """An event, and the properties that only its summary states."""
 
     event: Event
     properties: frozenset[str]
 
     def value(self, name: str) -> str:
-        """Of a field, or of the `year`, `quarter` or `month` of its date (`2024-Q1`, `2024-03`)."""
+        """The value of a field, or the `year`, `quarter` or `month` of its date (`2024-Q1`, `2024-03`)."""
         day = date.fromisoformat(self.event.event_date)
         periods = {"year": f"{day:%Y}", "quarter": f"{day:%Y}-Q{(day.month + 2) // 3}", "month": f"{day:%Y-%m}"}
         return periods.get(name) or str(getattr(self.event, name))
 
     def fits(self, where: Mapping[str, Any]) -> bool:
-        """Whether it has these values, one of them where there are several, and the property."""
+        """Whether it has these values (any of several alternatives) and the property."""
         return all(
             wanted in self.properties
             if name == "property"
@@ -62,7 +62,7 @@ class Known(NamedTuple):
 
 
 def apportioned(count: int, shares: Mapping[str, int]) -> dict[str, int]:
-    """`count` parted by these shares; the largest remainders get what is left."""
+    """Apportion `count` by these shares; the largest remainders get the rest."""
     whole = sum(shares.values())
     parts = {name: count * share // whole for name, share in shares.items()}
     rest = sorted(shares, key=lambda name: -(count * shares[name] % whole))
@@ -70,7 +70,7 @@ def apportioned(count: int, shares: Mapping[str, int]) -> dict[str, int]:
 
 
 class _Series:
-    """Titles of series that come back every year."""
+    """Titles of series that recur every year."""
 
     def __init__(self, world: World, names: Names) -> None:
         self._world, self._names = world, names
@@ -87,7 +87,7 @@ class _Series:
 
 
 def make_events(world: World, count: int) -> list[Known]:
-    """`count` events by date; series and organisers come back."""
+    """`count` events, sorted by date, with recurring series and organisers."""
     names = Names(world.draw("event names"))
     countries = _TABLE["countries"]
     dated = sorted(
@@ -127,13 +127,13 @@ def make_events(world: World, count: int) -> list[Known]:
 
 
 def _day(draw: Draw) -> date:
-    """Later days more often."""
+    """A random day; later days are more likely."""
     days = [draw.day(_TABLE["first"], _TABLE["last"]) for _ in range(2)]
     return max(days) if draw.chance(50) else days[0]
 
 
 def _told(draw: Draw, words: Draw, needle: str | None) -> tuple[frozenset[str], list[str]]:
-    """The properties of an event, and the sentences after its summary's first one."""
+    """The properties of an event, and the sentences after the first one of its summary."""
     properties = {"needle"} if needle else set[str]()
     sentences = [needle] if needle else []
     for name, row in _TABLE["properties"].items():
@@ -146,7 +146,7 @@ def _told(draw: Draw, words: Draw, needle: str | None) -> tuple[frozenset[str], 
 
 
 def questions(events: Sequence[Known]) -> Iterator[tuple[dict[str, Any], TruthRow]]:
-    """The table's questions that these events answer, each with its truth; ids count from 1."""
+    """Those of the table's questions that these events can answer, each with its truth; ids count from 1."""
     number = 0
     for row in _TABLE["questions"]:
         found = [known for known in events if known.fits(row.get("where", {}))]
@@ -171,7 +171,7 @@ def questions(events: Sequence[Known]) -> Iterator[tuple[dict[str, Any], TruthRo
 
 
 def _numbers(found: Sequence[Known], by: str | None, of: str) -> Iterator[NeededNumber]:
-    """A number for each value of `by`, or the one of all."""
+    """A number for each value of `by`, or one number for all."""
     groups: dict[str, list[Known]] = {}
     for known in found:
         groups.setdefault(known.value(by) if by else "", []).append(known)
@@ -185,7 +185,7 @@ def _numbers(found: Sequence[Known], by: str | None, of: str) -> Iterator[Needed
 
 
 def _spellings(name: str) -> tuple[str, ...]:
-    """How a report may call a group: `2024-03`, `March 2024`, `March`; `2025-Q1`, `Q1 2025`, `Q1`."""
+    """What a report may call a group: `2024-03`, `March 2024`, `March`; `2025-Q1`, `Q1 2025`, `Q1`."""
     year, _, part = name.partition("-")
     if not part or not year.isdecimal():
         return (name,)
@@ -194,7 +194,7 @@ def _spellings(name: str) -> tuple[str, ...]:
 
 
 def write_events(folder: Path, events: Sequence[Known]) -> None:
-    """`events.jsonl`, `questions.jsonl` and `truth.jsonl`."""
+    """Write `events.jsonl`, `questions.jsonl` and `truth.jsonl`."""
     write_jsonl(folder / "events.jsonl", (known.event for known in events))
     asked = list(questions(events))
     write_jsonl(folder / "questions.jsonl", (row for row, _ in asked))

@@ -1,4 +1,4 @@
-"""Fills the world: regions with their cities, institutes, companies, works and people, and the facts between them."""
+"""Builds the world: regions with their cities, institutes, companies, works and people, and the facts between them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
@@ -13,7 +13,7 @@ Rule = Sequence[Any]
 
 
 def build_world(seed: int, *, english: int, chinese: int) -> World:
-    """A world of `english` + `chinese` regions; those of a language refer only to each other."""
+    """A world of `english` + `chinese` regions; regions refer only to others of the same language."""
     world = World(seed)
     given = Names(world.draw("names"))
     for number in range(english + chinese):
@@ -25,7 +25,7 @@ def build_world(seed: int, *, english: int, chinese: int) -> World:
 
 
 def _region(number: int, language: Language, given: Names) -> Region:
-    """A landscape without anything in it."""
+    """An empty landscape."""
     landscape, industry = (_WORDS[key][number % len(_WORDS[key])] for key in ("landscapes", "industries"))
     name, country = form("brand", given.stem(), Name(**landscape["name"])), given.stem(3)
     return Region(
@@ -103,7 +103,7 @@ class _Stage:
         return [self._value(subject, rule)]
 
     def _value(self, subject: Entity, rule: Rule) -> Value:
-        """A value that never changes."""
+        """A single value, which never changes."""
         draw, region = self._draw, self._region
         match rule:
             case ["between", low, high]:
@@ -114,7 +114,7 @@ class _Stage:
                 return draw.pick(region.of(kind))
             case ["each", kind]:
                 return region.of(kind)[region.of(subject.kind).index(subject)]
-            case ["anywhere", kind]:  # in a third of the cases another region, if there is one
+            case ["anywhere", kind]:  # a third of the time in another region, if there is one
                 others = [other for other in self._world.of_language(region.language) if other is not region]
                 return draw.pick((draw.pick(others) if others and draw.chance(35) else region).of(kind))
             case ["person", role]:
@@ -126,13 +126,13 @@ class _Stage:
         return Entity(region.country.en.lower(), "country", region.country, region)
 
     def _seats(self) -> list[Entity]:
-        """The city of the newest company, sometimes after another. The first three share a city, to be compared."""
+        """The city of the newest company, sometimes after another. The first three share a city, for comparisons."""
         draw, cities = self._draw, self._region.of("city")
         home = cities[0] if len(self._region.of("company")) <= 3 else draw.pick(cities[1:])
         return [draw.pick([city for city in cities if city is not home]), home] if draw.chance(30) else [home]
 
     def _counts(self, number: int) -> list[Dated]:
-        """Four to five counts of the last years; the last one is of 2026, and no two are equal."""
+        """Four or five counts of recent years, all different; the last one is of 2026."""
         draw, counts = self._draw, dict[int, date]()
         for year in range(2026 - draw.between(3, 4), 2027):
             number = number * draw.between(88, 117) // 100 + draw.between(1, 9)
@@ -142,7 +142,7 @@ class _Stage:
         return [Dated(day, count) for count, day in counts.items()]
 
     def _in_turn(self, values: Sequence[Value], years: int) -> Sequence[Dated | Value]:
-        """The values one after the other, the last of them since at most `years` years (at least five weeks).
+        """The values in succession, the last of them for at most `years` years (and at least five weeks).
 
         A single value has always held.
         """

@@ -1,7 +1,7 @@
-"""Pages that attack the agent that reads them, and questions for which they rank: each question meets one attack.
+"""Pages that attack the agent reading them, and questions for which they rank high: each question meets one attack.
 
-The pages stand in a file of their own, so that the other datasets never meet them (`offline.pages`). Every question has
-its answer on the world's own pages.
+The pages are in a separate file, so that the other datasets never meet them (`offline.pages`). Every question is
+answered by the world's own pages.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ _TABLE = table("hostile")
 
 
 def write_hostile(folder: Path, world: World) -> None:
-    """`questions.jsonl` and `truth.jsonl`, one question for each attack, and the attacks' `pages.jsonl`."""
+    """Write `questions.jsonl` and `truth.jsonl`, with one question per attack, and the attacks' `pages.jsonl`."""
     companies = [company for region in world.of_language("en") for company in region.of("company")]
     pages: list[dict[str, Any]] = []
     samples: list[Asked] = []
@@ -31,7 +31,7 @@ def write_hostile(folder: Path, world: World) -> None:
 
 
 def _pages(attack: Mapping[str, Any], subject: Entity, question: str) -> Iterator[dict[str, Any]]:
-    """The page that ranks, and the one behind it that a fetch is lured to."""
+    """The page that ranks high, and the one that it lures the agent to fetch."""
     url = f"{_TABLE['site']}/{attack['name']}"
     words = {**_TABLE, "subject": subject, "question": question, "url": url}
     text = attack.get("text", _TABLE["lure"]).format(**words)

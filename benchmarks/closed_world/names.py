@@ -1,4 +1,4 @@
-"""Invented names: pronounceable in English, with a Chinese transliteration, each given out only once.
+"""Invented names: pronounceable in English, with a Chinese transliteration, each used only once.
 
 Companies, institutes and festivals share stems on purpose ("Halden Works", "Halden Institute"), so that a search for
 one also finds the other.
@@ -23,12 +23,12 @@ class Name(NamedTuple):
         return self.zh if language == "zh" else self.en
 
     def short(self, language: Language) -> str:
-        """Without a book's brackets."""
+        """The name without a book's brackets."""
         return self.text(language).strip("《》")
 
 
 def names(text: str) -> tuple[Name, ...]:
-    """`hal/哈尔 vel/韦尔` as names."""
+    """Parse names such as `hal/哈尔 vel/韦尔`."""
     return tuple(Name(*pair.split("/")) for pair in text.split())
 
 
@@ -39,13 +39,13 @@ _FIRST, _MIDDLE, _LAST, _QUALITIES, _THINGS, MONTHS = (
 
 
 def form(kind: str, *parts: Name) -> Name:
-    """A name made of others, as the table's `forms` have it."""
+    """A name composed of others, according to the table's `forms`."""
     forms = Name(**_TABLE["forms"][kind])
     return Name(*(text.format(*words) for text, words in zip(forms, zip(*parts, strict=True), strict=True)))
 
 
 class Names:
-    """Gives out names; no two are equal in either language."""
+    """Generates names; no two are equal in either language."""
 
     def __init__(self, draw: Draw) -> None:
         self._draw = draw
@@ -55,24 +55,24 @@ class Names:
         self._ids: Counter[str] = Counter()
 
     def id(self, text: str) -> str:
-        """Such as `halden-works`; a second equal one has a number."""
+        """An id such as `halden-works`; a number tells equal ones apart."""
         slug = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
         self._ids[slug] += 1
         return slug if self._ids[slug] == 1 else f"{slug}-{self._ids[slug]}"
 
     def stem(self, syllables: int = 2) -> Name:
-        """A new word such as `Halden`; it grows by a syllable where the short ones are used up."""
+        """A new word such as `Halden`, a syllable longer if the short ones are used up."""
         lengths = (syllables + (attempt > 60) + self._draw.chance(25) for attempt in range(10_000))
         return self.unused(map(self._word, lengths))
 
     def person(self) -> Name:
-        """Given name and surname; given names repeat among people, surnames do not."""
+        """Given name and surname; given names may repeat, surnames do not."""
         if len(self._given) < 60 or self._draw.chance(15):
             self._given.append(self.stem())
         return form("person", self._draw.pick(self._given), self.stem())
 
     def brands(self, suffixes: Sequence[Name], place: int) -> Iterator[Name]:
-        """Stems with one of the suffixes; half of the time the stem is in use in another place already."""
+        """Stems with one of the suffixes; half of the stems are already in use in another place."""
         draw, brands = self._draw, self._brands
         for _ in range(20):
             stem, home = draw.pick(brands) if brands and draw.chance(50) else (self.stem(), None)
@@ -83,14 +83,14 @@ class Names:
         yield form("brand", self.stem(3), draw.pick(suffixes))
 
     def titles(self) -> Iterator[Name]:
-        """A book's, such as `The Glass Meridian`."""
+        """Book titles, such as `The Glass Meridian`."""
         draw = self._draw
         for _ in range(30):
             yield form("title", draw.pick(_QUALITIES), draw.pick(_THINGS))
         yield form("title_of_place", self.stem(), draw.pick(_THINGS))
 
     def unused(self, names: Iterable[Name]) -> Name:
-        """The first of the names that is not given out yet."""
+        """The first of the names that is not used yet."""
         name = next(name for name in names if self._used.isdisjoint(name))
         self._used.update(name)
         return name

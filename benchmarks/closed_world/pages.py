@@ -1,7 +1,7 @@
 """Renders the world's pages: one per entity, old editions, news of changes, estimates, overviews of scenes.
 
-A fact's value stands only on pages about its subject, so that a question of several hops needs a search for each. Old
-editions begin with questions and so often rank before the current page.
+A fact's value is only on pages about its subject, so that a multi-hop question needs a search for each hop. Old
+editions begin with questions, and so often rank above the current page.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ _NAMESAKES, _TOPICS = table("prose")["namesakes"], table("tasks")["topics"]
 
 
 class Page(Record):
-    """A row of `pages.jsonl`. `html_extra`: navigation around the text of the served HTML; no fact is only there."""
+    """A row of `pages.jsonl`. `html_extra`: navigation around the text in the served HTML; it adds no facts."""
 
     url: str
     title: str
@@ -27,13 +27,13 @@ class Page(Record):
 
 
 def render_pages(world: World) -> list[Page]:
-    """All pages, by address, so that the order tells nothing of what belongs together."""
+    """All pages, sorted by URL, so that the order does not reveal which belong together."""
     pages = [page for entity in world.entities() for page in _About(world, entity).pages()]
     return sorted([*pages, *_namesakes(world)], key=lambda page: page.url)
 
 
 class _About:
-    """Writes the pages about one entity. What there is and how it is said are drawn from two streams."""
+    """Writes the pages about one entity. Content and wording are drawn from separate streams."""
 
     def __init__(self, world: World, entity: Entity) -> None:
         self._world, self._entity, self._prose = world, entity, PROSE[entity.language]
@@ -65,7 +65,7 @@ class _About:
         return page.model_copy(update={"html_extra": f"<nav><ul>{items}</ul></nav>" if items else None})
 
     def _opening(self) -> Iterator[str]:
-        """What the subject is, and of a visible one to which scene it belongs; nothing else gives a hidden one away."""
+        """What the subject is and, if it is visible, its scene; nothing else reveals the scene of a hidden one."""
         entity, region, prose = self._entity, self._entity.region, self._prose
         yield about(
             self._words.pick(prose.opening[entity.kind]),
@@ -79,7 +79,7 @@ class _About:
                 yield about(self._words.pick(prose.belongs), entity, scene=scene)
 
     def _overview(self) -> Page:
-        """Names the members of a scene and leaves what is worth knowing of them to their pages."""
+        """Names the members of a scene; the facts about them are on their own pages."""
         scene, words, prose, day = self._entity, self._words, self._prose, self._day
         begun, turned, volume = self._facts
         body = [state(begun, day, words), state(turned, day, words)]
@@ -90,7 +90,7 @@ class _About:
         return self._page(scene.url, fill(str(scene)), [*body, *self._idle(2)], day)
 
     def _old_editions(self) -> Iterator[Page]:
-        """Up to three yearbook entries of 2021 to 2025 for an entity with changing facts: questions with answers."""
+        """Up to three yearbook entries of 2021 to 2025, as questions with answers, if the entity's facts change."""
         words, draw, prose = self._words, self._draw, self._prose
         changing = [fact for fact in self._facts if fact.relation.change != "never" and fact.name != "stadium"]
         for year in draw.some(range(2021, 2026), draw.below(4)):
@@ -101,7 +101,7 @@ class _About:
                 yield self._page(address("yearbook", f"{year}/{self._entity.id}"), title, body + self._idle(2), day)
 
     def _news(self, fact: Fact, held: Dated) -> Iterator[Page]:
-        """A report of a change: always of one that the subject's own page misses, sometimes of others."""
+        """An article about a change: always if the subject's own page is older than the change, sometimes otherwise."""
         words, day = self._words, self._world.news_day(fact, held)
         if held.since > self._day or (self._entity.kind != "scene" and self._draw.chance(22)):
             title, lead = (tell(text, fact, held, day) for text in words.pick(fact.words.news))
@@ -109,7 +109,7 @@ class _About:
             yield self._page(self._world.news_url(fact, held), title, body, day, self._prose.dateline)
 
     def _estimate(self, fact: Fact) -> Iterator[Page]:
-        """For one count in seven, a rough figure that contradicts the others; dated before the newest count."""
+        """For one count in seven, a rough figure that contradicts the others, dated before the newest count."""
         draw, words, prose = self._draw, self._words, self._prose
         if draw.chance(14):
             day = fact.changed - timedelta(days=draw.between(30, 200))
@@ -119,7 +119,7 @@ class _About:
             yield self._page(address("estimates", self._entity.id), title.format(s=self._entity), body, day)
 
     def _blog(self) -> Iterator[Page]:
-        """It shares a question's words and at best repeats what a visitor was told, which may have changed."""
+        """A blog post that shares words with a question; at best it repeats an answer that may be outdated."""
         entity, draw = self._entity, self._world.draw("blog", self._entity.id)
         if (blog := self._prose.blog.get(entity.kind)) and draw.chance(40):
             day = draw.day(date(2023, 1, 1), date(2026, 9, 30))
@@ -128,12 +128,12 @@ class _About:
             yield self._page(address("wayfarer", entity.id), title, [text], day, self._prose.dateline[:1])
 
     def _idle(self, count: int) -> list[str]:
-        """Sentences that tell nothing that is asked for."""
+        """Filler sentences that answer no question."""
         fillers = self._words.some(self._prose.filler[self._entity.kind], count)
         return [about(filler, self._entity) for filler in fillers]
 
     def _page(self, url: str, title: str, body: Sequence[str], day: date, footers: Texts = ()) -> Page:
-        """Two paragraphs and the line with the date."""
+        """A page of two paragraphs and a line with the date."""
         half, space = (len(body) + 1) // 2, self._prose.space
         footer = self._words.pick(footers or self._prose.updated).format(iso=day)
         text = "\n\n".join(filter(None, (space.join(body[:half]), space.join(body[half:]), footer)))
@@ -141,7 +141,7 @@ class _About:
 
 
 def _namesakes(world: World) -> Iterator[Page]:
-    """A page for each first word that several names share."""
+    """A disambiguation page for each first word that several names share."""
     shared: dict[str, list[str]] = {}
     for entity in world.entities():
         if entity.kind in ("company", "institute", "festival", "club"):

@@ -1,18 +1,18 @@
-"""Writes PDFs of plain text: PDF 1.4, A4, Helvetica, nothing compressed, no dates, the same bytes everywhere."""
+"""Writes PDFs of plain text: PDF 1.4, A4, Helvetica, uncompressed, without dates, with the same bytes everywhere."""
 
 import re
 import textwrap
 from collections.abc import Sequence
 
 LINE = 88
-"""Characters of a line: what fits the page's width at 10 points."""
+"""Characters per line that fit the page's width at 10 points."""
 
 LINES = 50
-"""Lines of a page."""
+"""Lines per page."""
 
 
 def pdf(title: str, pages: Sequence[Sequence[str]]) -> bytes:
-    """A document of pages; each page is paragraphs, wrapped here. Text must be Latin-1, a page must fit.
+    """A document of pages; each page is a list of paragraphs, which are wrapped here. Text must be Latin-1.
 
     Raises ValueError for a page with too many lines, UnicodeEncodeError for other scripts.
     """
@@ -29,12 +29,12 @@ def pdf(title: str, pages: Sequence[Sequence[str]]) -> bytes:
 
 
 def _content(paragraphs: Sequence[str]) -> str:
-    """The page's text, one line below the other, a blank line between paragraphs."""
+    """The page's text, line by line, with a blank line between paragraphs."""
     lines: list[str] = []
     for paragraph in paragraphs:
         lines += [*textwrap.wrap(paragraph, LINE, break_on_hyphens=False), ""]
     if len(lines) > LINES + 1:
-        raise ValueError(f"a page of {len(lines)} lines; {LINES} fit")
+        raise ValueError(f"a page has {len(lines)} lines, but only {LINES} fit")
     shown = "".join(f"{_string(line)} Tj T*\n" for line in lines[:-1])
     stream = f"BT\n/F1 10 Tf\n14 TL\n56 780 Td\n{shown}ET"
     return f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream"
@@ -45,7 +45,7 @@ def _string(text: str) -> str:
 
 
 def _file(objects: Sequence[str]) -> str:
-    """Header, numbered objects, the table of their offsets, trailer; the last object is the document's information."""
+    """Header, numbered objects, table of their offsets, trailer; the last object is the document information."""
     body, offsets = "%PDF-1.4\n%\xe2\xe3\xcf\xd3\n", ""
     for number, content in enumerate(objects, start=1):
         offsets += f"{len(body):010} 00000 n \n"

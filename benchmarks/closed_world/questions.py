@@ -1,4 +1,4 @@
-"""The questions of the mini FreshQA: so many of each sort, spread over the regions, each once, in official columns."""
+"""The questions of the mini FreshQA: all sorts in their shares, spread over the regions, in the official columns."""
 
 import csv
 import itertools
@@ -22,8 +22,8 @@ _TABLE = table("questions")
 class Asked:
     """A question before it becomes a row.
 
-    `key`: equal for two questions that ask the same, however they are worded. `answers`: accepted, the fullest first.
-    `facts`: what one has to know, in the order of finding it.
+    `key`: equal for two questions that ask the same in other words. `answers`: accepted answers, the fullest first.
+    `facts`: the facts needed, in the order in which they are found.
     """
 
     key: object
@@ -64,14 +64,14 @@ Maker = Callable[[World, Region, Draw], Asked | None]
 
 
 def choose_questions(world: World, count: int) -> list[Asked]:
-    """`count` different questions about the English regions, in a drawn order."""
+    """`count` different questions about the English regions, in random order."""
     regions, shares = world.of_language("en"), _TABLE["shares"]
     questions: dict[object, Asked] = {}
     share = 0
     for sort in shares:
         makers, share = _makers(sort), share + shares[sort]
         tries = itertools.count()
-        while len(questions) < share * count // sum(shares.values()):  # rounded so that they add up
+        while len(questions) < share * count // sum(shares.values()):  # rounded so that the shares add up
             number = next(tries)
             make, region = makers[number % len(makers)], regions[number // len(makers) % len(regions)]
             if asked := make(world, region, world.draw("question", sort, number)):
@@ -80,7 +80,7 @@ def choose_questions(world: World, count: int) -> list[Asked]:
 
 
 def _makers(sort: str) -> list[Maker]:
-    """What makes the questions of a sort, in turn."""
+    """The makers of questions of a sort, to be used in turn."""
     if sort == "compare":
         return [partial(_comparison, Comparison(**row)) for row in _TABLE[sort]]
     if sort in _TABLE:
@@ -92,7 +92,7 @@ def _makers(sort: str) -> list[Maker]:
 
 
 def _along(chains: Sequence[Sequence[Relation]], world: World, region: Region, draw: Draw) -> Asked | None:
-    """A question along one of the chains; None where it leads back to something already met: that is too easy."""
+    """A question along one of the chains; None if it leads back to something already met, which is too easy."""
     kind = draw.pick(sorted({chain[0].kind for chain in chains}))
     chain = draw.pick([chain for chain in chains if chain[0].kind == kind])
     start = draw.pick(region.of(kind))
@@ -105,7 +105,7 @@ def _along(chains: Sequence[Sequence[Relation]], world: World, region: Region, d
 
 
 def _comparison(form: Comparison, world: World, region: Region, draw: Draw) -> Asked | None:
-    """A question over several entities, which a small search budget hardly reaches."""
+    """A question about several entities, too many for a small search budget."""
     words: dict[str, object] = {"industry": region.industry.en, "place": region.place.en}
     subjects, leading = region.of(form.kind), list[Fact]()
     if form.seated:
@@ -127,7 +127,7 @@ def _comparison(form: Comparison, world: World, region: Region, draw: Draw) -> A
 
 
 def _accepted(form: Comparison, facts: Sequence[Fact], year: int) -> Texts:
-    """How many are less than the year, or whose is the largest or smallest; empty for none, or where two share it."""
+    """How many are before the year, or whose is the largest or smallest; empty if none are, or for a tie."""
     if form.best is None:
         count = sum(fact.number < year for fact in facts)
         return (str(count), _TABLE["numbers"][count]) if count else ()
@@ -136,7 +136,7 @@ def _accepted(form: Comparison, facts: Sequence[Fact], year: int) -> Texts:
 
 
 def _premise(form: Premise, world: World, region: Region, draw: Draw) -> Asked | None:
-    """A question that assumes what never was: the right answer says so."""
+    """A question with a false premise: the right answer says so."""
     pair = draw.shuffled(region.of(form.kind))[:2] if form.drawn else [draw.pick(region.of(form.kind))]
     if form.drawn == "other":
         pair.reverse()
@@ -162,7 +162,7 @@ def _another(draw: Draw, region: Region, entity: Entity) -> Entity:
 
 
 def write_freshqa(folder: Path, world: World, questions: Sequence[Asked]) -> None:
-    """`freshqa_mini.csv` and `truth.jsonl`; ids count from 1, every sixth row is of split DEV."""
+    """Write `freshqa_mini.csv` and `truth.jsonl`; ids count from 1, every sixth row is in split DEV."""
     numbered = list(enumerate(questions, start=1))
     truths = (path_truth(number, asked.facts, needs_depth=asked.needs_depth) for number, asked in numbered)
     write_jsonl(folder / "truth.jsonl", truths)

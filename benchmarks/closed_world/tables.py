@@ -1,4 +1,4 @@
-"""The tables that the world is made from (`tables/*.toml`), read once; a misspelt key of a relation is an error."""
+"""The tables that the world is made from (`tables/*.toml`), read once; misspelt keys of relations are errors."""
 
 import tomllib
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ def table(name: str) -> dict[str, Any]:
 
 
 class Wordings(Record):
-    """How one language says and asks a relation; what the templates may name stands in `relations.toml`."""
+    """How one language states a relation and asks for it; `relations.toml` lists the fields of the templates."""
 
     ask: Texts = ()
     follow: Texts = ()
@@ -35,9 +35,9 @@ class Wordings(Record):
 
 
 class Relation(Record):
-    """One relation of one kind of subject. `path` names its value by way of the subject, if it leads any further.
+    """One relation of one kind of subject. `path`: phrases that name its value via the subject, if more can follow.
 
-    `in_document`: it stands only in documents, not on web pages.
+    `in_document`: it is only in documents, not on web pages.
     """
 
     kind: str
@@ -56,11 +56,11 @@ RELATIONS: dict[tuple[str, str], Relation] = {
     for kind, named in rows.items()
     for name, row in named.items()
 }
-"""By kind of subject and name, in the order of the tables; names are not used twice for different things."""
+"""By kind of subject and name, in the order of the tables; a name never means two different things."""
 
 
 def pace(relations: Iterable[Relation]) -> Change:
-    """The rate of the fastest-changing of them."""
+    """The rate of change of the fastest one."""
     return max((found.change for found in relations), key=PACES.index)
 
 
@@ -70,4 +70,4 @@ def of_kind(kind: str) -> tuple[Relation, ...]:
 
 
 PROSE = {language: SimpleNamespace(**table("prose")[language]) for language in ("en", "zh")}
-"""What the pages of each language say besides facts; the names stand in `prose.toml`."""
+"""What the pages in each language say besides facts; `prose.toml` has the names."""

@@ -1,6 +1,6 @@
-"""The mini Deep Research Bench: tasks, the facts each needs by depth, criteria, and references with four in five.
+"""The mini Deep Research Bench: tasks, the facts each needs by depth, criteria, and reference reports.
 
-Besides each reference, two more reports that are as good: written independently of it, with another four in five.
+A reference has four in five of the facts. Two more reports per task are as good: other wording, another four in five.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,14 +19,14 @@ from benchmarks.closed_world.wording import fill, spelled, state
 _TABLE = table("tasks")
 _INDEPENDENT = 2
 _MOST = {1: 9, 2: 7, 3: 6}
-"""Needed facts of each depth at most, besides those of the scene itself.
+"""Maximum number of needed facts per depth, besides those of the scene itself.
 
-One round of research can find about half of all, two about three quarters.
+One round of research can find about half of them all, two about three quarters.
 """
 
 
 class Task:
-    """A research task about a scene. `depths`: the needed facts, and how many pages lead, one to the next, to each."""
+    """A research task about a scene. `depths`: the needed facts, each with the number of pages that lead to it."""
 
     def __init__(self, world: World, number: int, scene: Entity) -> None:
         draw = world.draw("task", scene.id)
@@ -46,14 +46,14 @@ class Task:
 
 
 def choose_tasks(world: World, count: int) -> list[Task]:
-    """`count` tasks, a third of them Chinese; ids count from 1, the English ones first."""
+    """`count` tasks, a third of them Chinese; ids count from 1, English ones first."""
     counts: dict[Language, int] = {"en": count - count // 3, "zh": count // 3}
     scenes = [_scene(world.of_language(language), index) for language in counts for index in range(counts[language])]
     return [Task(world, number, scene) for number, scene in enumerate(scenes, start=1)]
 
 
 def _scene(regions: Sequence[Region], index: int) -> Entity:
-    """From region to region, each time with another topic."""
+    """The scene of the task at `index`: a scene of one region after the other, with varying topics."""
     turn, place = divmod(index, len(regions))
     scenes = regions[place].of("scene")
     return scenes[(place + turn) % len(scenes)]
@@ -62,7 +62,7 @@ def _scene(regions: Sequence[Region], index: int) -> Entity:
 def _depths(
     world: World, scene: Entity, members: Sequence[Entity], topic: Mapping[str, Any], draw: Draw
 ) -> dict[Fact, int]:
-    """The needed facts, each once and at its least depth; of each depth only so many."""
+    """The needed facts, each once and at its least depth; at most `_MOST` of each depth."""
     chosen = {world.fact(scene, name): 1 for name in _TABLE["scene"]}
     found: list[tuple[int, Fact]] = []
     for member in members:
@@ -79,7 +79,7 @@ def _depths(
 
 
 def write_deep_research(folder: Path, tasks: Sequence[Task], pages: Mapping[str, Page]) -> None:
-    """The three official files, `truth.jsonl` and the independent reports, one line a task each; `pages` by address."""
+    """Write the three official files, `truth.jsonl` and the independent reports, a line per task; `pages`: by URL."""
     queries = (
         {"id": task.id, "topic": task.topic["category"], "language": task.language, "prompt": task.prompt}
         for task in tasks
@@ -102,7 +102,7 @@ def _truth(task: Task) -> TruthRow:
 
 
 def _criteria(task: Task) -> dict[str, Any]:
-    """One line of `criteria.jsonl`; all weights are hundredths and each set sums to 1."""
+    """One line of `criteria.jsonl`; all weights are multiples of 0.01, and each set sums to 1."""
     draw, weights = task.world.draw("criteria", task.scene.id), _TABLE["weights"]
     criteria = _TABLE["criteria"][task.language]
     shares = draw.pick(weights["dimensions"])
@@ -121,10 +121,10 @@ def _criteria(task: Task) -> dict[str, Any]:
 
 
 def _article(task: Task, pages: Mapping[str, Page], number: int) -> str:
-    """Cited prose from the world's pages, four needed facts in five: the reference report for number 0.
+    """Cited prose from the world's pages with four in five of the needed facts; number 0 is the reference report.
 
-    Each other number leaves out as many other facts, states them in other words and, below a heading, in another order.
-    Markdown with sections, inline `[n]` and a numbered list of the cited pages, in the order of their first citation.
+    Each other number leaves out as many other facts, uses other words and, within a section, another order. Markdown
+    with sections, inline `[n]` and a numbered list of the cited pages, in the order of their first citation.
     """
     world, space = task.world, PROSE[task.language].space
     draw = world.draw(*(("independent", number) if number else ("reference",)), task.scene.id)
@@ -166,7 +166,7 @@ def _article(task: Task, pages: Mapping[str, Page], number: int) -> str:
 
 
 def _compared(facts: Sequence[Fact], language: Language) -> Iterator[str]:
-    """Sentences that set counts and years side by side."""
+    """Sentences that compare counts and years."""
     for form in _TABLE["compared"]:
         found = [fact for fact in facts if fact.name in form["relations"]]
         if len(found) > 1:

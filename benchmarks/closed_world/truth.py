@@ -1,8 +1,7 @@
-"""What is known of a sample: the facts it needs, in forms that can be looked for in a report; and how rows are written.
+"""The ground truth of a sample: the facts it needs, in forms to search for in a report; and writing rows.
 
-A form is one or more fragments joined by ` & `; all must stand in one sentence (how they are looked for is in
-`aiq.judges.world`). A fact's id is `d<depth>/<subject>/<relation>`, depth being the number of pages one has to have
-read, one leading to the next.
+A form is one or more fragments joined by ` & `, all of which must be in one sentence (`aiq.judges.world` searches for
+them). A fact's id is `d<depth>/<subject>/<relation>`; depth is the number of pages to read, each leading to the next.
 """
 
 import json
@@ -18,7 +17,7 @@ from benchmarks.closed_world.tables import Language
 
 
 def answers(value: Value, language: Language = "en") -> tuple[str, ...]:
-    """The ways in which a short answer may give the value, the fullest first; in Chinese also by its English name."""
+    """Accepted spellings of the value in a short answer, the fullest first; in Chinese also its English name."""
     if isinstance(value, int):
         found = [f"{value:,}" if value > 2100 else str(value), str(value)]
     else:
@@ -28,7 +27,7 @@ def answers(value: Value, language: Language = "en") -> tuple[str, ...]:
 
 
 def path_truth(number: int, facts: Sequence[Fact], *, needs_depth: bool = False) -> TruthRow:
-    """Of a short answer: the steps on the way to it, whose values alone count; a comparison takes two steps."""
+    """The truth of a short answer: the steps to it, of which only the values count; a comparison takes two steps."""
     steps = tuple(
         _needed(fact, depth, answers(fact.value, fact.subject.language)) for depth, fact in enumerate(facts, start=1)
     )
@@ -37,9 +36,9 @@ def path_truth(number: int, facts: Sequence[Fact], *, needs_depth: bool = False)
 
 
 def stated(fact: Fact, depth: int) -> NeededFact:
-    """A fact that a research report should state: subject and value in one sentence."""
+    """A fact that a research report should state, with subject and value in one sentence."""
     subject, value = fact.subject, fact.value
-    # a report on a scene says "the sector"; the landscape stands in a heading
+    # a report on a scene says "the sector"; the landscape is in a heading
     named = subject.region.name if subject.kind == "scene" else subject
     languages: tuple[Language, ...] = ("zh", "en") if subject.language == "zh" else ("en",)
     values = [str(value) if isinstance(value, int) else value.short(each) for each in languages]
@@ -51,11 +50,11 @@ def _needed(fact: Fact, depth: int, forms: Iterable[str]) -> NeededFact:
 
 
 Asked = tuple[Mapping[str, Any], Sequence[Fact]]
-"""The columns of a question, and the facts on the way to its answer, which is the last one's value."""
+"""The columns of a question, and the facts leading to its answer, which is the value of the last one."""
 
 
 def write_questions(folder: Path, samples: Iterable[Asked]) -> None:
-    """`questions.jsonl`, as `aiq.datasets.questions` reads it, and `truth.jsonl`; ids count from 1."""
+    """Write `questions.jsonl`, in the format of `aiq.datasets.questions`, and `truth.jsonl`; ids count from 1."""
     numbered = list(enumerate(samples, start=1))
     rows = (
         {"id": str(number), **row, "answers": answers(facts[-1].value, facts[-1].subject.language)}
@@ -66,7 +65,7 @@ def write_questions(folder: Path, samples: Iterable[Asked]) -> None:
 
 
 def write_jsonl(path: Path, rows: Iterable[BaseModel | Mapping[str, Any]]) -> None:
-    """One object a line, UTF-8, `\\n` at the end, keys in the order of the model or mapping, no None of models."""
+    """One object per line, UTF-8, ending in `\\n`, keys in the order of the model or mapping; models without None."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for row in rows:

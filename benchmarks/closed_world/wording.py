@@ -1,6 +1,6 @@
-"""Turns facts into sentences and questions: one way to fill templates, for every table.
+"""Turns facts into sentences and questions: fills the templates of all tables.
 
-Wordings are drawn from streams of their own, so that the facts do not depend on them.
+Wordings are drawn from separate streams, so that the facts do not depend on them.
 """
 
 import re
@@ -14,7 +14,7 @@ from benchmarks.closed_world.tables import PROSE, RELATIONS, Language
 
 
 def fill(template: str, **words: object) -> str:
-    """The template with its words, `a(n)` and a possessive after `s` as English has them, a capital at the start."""
+    """The template with its words filled in, correct `a(n)` and possessives after `s`, and a capital at the start."""
     text = template.format(**words)
     text = re.sub(r"\b([Aa])\(n\)(?= ([aeiouAEIOU])?)", lambda found: found[1] + ("n" if found[2] else ""), text)
     text = re.sub(r"s's\b", "s'", text)
@@ -22,12 +22,12 @@ def fill(template: str, **words: object) -> str:
 
 
 def spelled_day(day: date, language: Language, form: str = "day") -> str:
-    """`3 March 2026`, `2026年3月3日`; with the form `month` without the day's number."""
+    """`3 March 2026`, `2026年3月3日`; the form `month` leaves out the day's number."""
     return str(PROSE[language].dates[form].format(day=day, month=MONTHS[day.month - 1].text(language)))
 
 
 def spelled(fact: Fact, value: Value) -> str:
-    """A value as the subject's language has it: names, plain years, counts with that language's separators."""
+    """A value in the subject's language: names, plain years, counts with that language's separators."""
     language = fact.subject.language
     if not isinstance(value, int):
         return value.text(language)
@@ -35,13 +35,13 @@ def spelled(fact: Fact, value: Value) -> str:
 
 
 def enumerated(entities: Sequence[Entity]) -> str:
-    """`A, B and C`; of two or more."""
+    """`A, B and C`, for two or more."""
     prose, texts = PROSE[entities[0].language], list(map(str, entities))
     return f"{prose.comma.join(texts[:-1])}{prose.last_comma}{texts[-1]}"
 
 
 def tell(template: str, fact: Fact, held: Dated, day: date) -> str:
-    """One template of the fact's relation, for the value that is held, as a page of that day tells it."""
+    """A template of the fact's relation filled with the given value, as a page of that day would state it."""
     language, before = fact.subject.language, fact.history[max(fact.history.index(held) - 1, 0)]
     return fill(
         template,
@@ -56,18 +56,18 @@ def tell(template: str, fact: Fact, held: Dated, day: date) -> str:
 
 
 def state(fact: Fact, day: date, draw: Draw) -> str:
-    """The fact as it stood on that day."""
+    """A sentence that states the fact as of that day."""
     return tell(draw.pick(fact.words.state), fact, fact.at(day), day)
 
 
 def about(template: str, subject: Entity, **more: object) -> str:
-    """A template that needs no fact."""
+    """Fill a template that needs no fact."""
     brief = PROSE[subject.language].short.get(subject.kind) or subject.short(subject.language)
     return fill(template, s=subject, t=brief, en=subject.name.en, **more)
 
 
 def ask(facts: Sequence[Fact], draw: Draw) -> str:
-    """The question for the last fact by way of the others, nested from the inside out."""
+    """The question for the last fact via the others, nested from the inside out."""
     phrase = str(facts[0].subject)
     for fact in facts[:-1]:
         phrase = _nested(fact.relation.path, phrase, fact is not facts[0], draw)
@@ -77,7 +77,7 @@ def ask(facts: Sequence[Fact], draw: Draw) -> str:
 def _nested(wordings: Sequence[str], phrase: str, is_clause: bool, draw: Draw) -> str:
     """A wording around a name, or around a phrase so that it stays readable.
 
-    No `'s` follows a phrase, and one with a clause in it stands at the end if possible.
+    No `'s` follows a phrase, and a phrase with a clause comes last if possible.
     """
     if is_clause:
         wordings = [text for text in wordings if "{s}'s" not in text]
@@ -87,9 +87,9 @@ def _nested(wordings: Sequence[str], phrase: str, is_clause: bool, draw: Draw) -
 
 
 def follow(fact: Fact, draw: Draw, *, beside: Sequence[Value]) -> str:
-    """The question for a fact whose subject was just spoken of.
+    """A follow-up question for a fact whose subject was just mentioned.
 
-    `beside`: what else was spoken of; where it could have such a relation too, the question names the subject's kind.
+    `beside`: what else was mentioned; if that could have such a relation too, the question names the subject's kind.
     """
     plain = any(isinstance(value, Entity) and (value.kind, fact.name) in RELATIONS for value in beside)
     wordings = [text for text in fact.words.follow if "{t}" in text or not plain]

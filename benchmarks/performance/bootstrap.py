@@ -1,6 +1,6 @@
-"""`python -m benchmarks.performance.bootstrap`: what 10,000 resamples of a run cost, beside a plain loop.
+"""`python -m benchmarks.performance.bootstrap`: what 10,000 resamples of a run cost, compared with a plain loop.
 
-It prints a table and exits with 1 where the promise of README.md is broken.
+It prints a table and exits with 1 if the promise of README.md is broken.
 """
 
 import argparse
@@ -22,7 +22,7 @@ Array = np.ndarray[Any, Any]
 
 
 def plain(over: Array, under: Array, *, resamples: int, seed: int) -> Array:
-    """As plainly as it can be said: draw, add up, divide, for each resample and metric."""
+    """The plain loop: draw, add up, divide, for each resample and metric."""
     draw = np.random.default_rng(seed)
     found = np.empty((resamples, over.shape[1]))
     for row in found:
@@ -33,7 +33,7 @@ def plain(over: Array, under: Array, *, resamples: int, seed: int) -> Array:
 
 
 def measured(over: Array, under: Array, resamples: int, rounds: int) -> dict[str, tuple[float, Array]]:
-    """By way: the median of its processor seconds, in turns, and its standard errors."""
+    """By implementation: the median of its processor seconds, measured in turns, and its standard errors."""
     ways: dict[str, Callable[..., Array]] = {"aiq": resampled, "plain loop": plain}
     seconds: dict[str, list[float]] = {name: [] for name in ways}
     errors = {}

@@ -1,7 +1,7 @@
-"""What a replayed request costs, ours beside stock vcrpy: python -m benchmarks.performance.cassettes [--quick].
+"""What a replayed request costs, compared with stock vcrpy: python -m benchmarks.performance.cassettes [--quick].
 
-Completions are recorded once, over a socket, and replayed by the `openai` client; each measurement is a process of its
-own. Exit code 1 where a promise of the README beside this file is broken; `--quick` only shows that everything runs.
+Completions are recorded once, over a socket, and replayed to the `openai` client, in a separate process for each
+measurement. The exit code is 1 if a promise of this folder's README is broken; `--quick` only shows that it runs.
 """
 
 import argparse
@@ -35,16 +35,16 @@ KEY: Final = SampleKey("all", 1)
 ACCOUNT: Final[Account] = "agent"
 STOCK = ("vcrpy, YAML", "vcrpy, JSON")
 MATCH_ON = ("method", "scheme", "host", "port", "path", "query", "body")
-"""vcrpy's own and the body: without it, any completion is the answer to any prompt."""
+"""vcrpy's defaults and the body: without it, any completion would match any prompt."""
 
 Figures = tuple[float, float, list[float], int]
 Verdict = tuple[str, str, bool]
-"""What was measured, what is promised of it, and whether that is kept."""
+"""What was measured, what is promised, and whether the promise is kept."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is recorded, smallest first, and how many requests vcrpy is asked of each."""
+    """Numbers of recorded exchanges, smallest first, and how many of each are replayed by vcrpy."""
 
     recorded: tuple[int, ...]
     asked: tuple[int, ...]
@@ -56,7 +56,7 @@ QUICK = Sizes((20,), (10,))
 
 @dataclass(frozen=True)
 class Measured:
-    """Processor seconds until the first request can be made, those of a request, and the growth of memory in bytes."""
+    """Processor seconds until the first request can be made and per request, and the growth of memory in bytes."""
 
     load: float
     mean: float
@@ -111,7 +111,7 @@ def compared(sizes: Sizes, folder: Path) -> Iterator[Verdict]:
 
 
 def whole_run(folder: Path) -> Verdict:
-    """A replayed experiment beside the same live, in seconds of a clock: the live one has a process for the models."""
+    """An experiment replayed and live, in wall-clock seconds, because the live one has a process for the models."""
     seconds = {}
     for mode in ("record", "off", "replay"):
         own = (f"cassette.dir={folder / 'deep_drb'}", f"output_dir={folder / 'results'}", "runner.progress=false")
@@ -130,7 +130,7 @@ def in_own_process(what: str, folder: Path, size: int, asked: int) -> Measured:
 
 
 def python(*arguments: str) -> str:
-    """What Python prints in the checkout. Raises SystemExit with what it said where it fails."""
+    """The output of Python run in the checkout. Raises SystemExit with its output if it fails."""
     paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     env = {**os.environ, "PYTHONPATH": paths}
     done = subprocess.run([sys.executable, *arguments], cwd=ROOT, env=env, capture_output=True, text=True)
@@ -143,13 +143,13 @@ def python(*arguments: str) -> str:
 
 
 def prompt(number: int) -> list[Any]:
-    """Messages of 1.5 kB, of which only the number differs, in the middle."""
+    """Messages of 1.5 kB that differ only in a number in the middle."""
     text = "Summarise what the sources say of the tower. " * 16
     return [{"role": "user", "content": f"{text}This is question {number}. {text}"}]
 
 
 def completion(asked: dict[str, Any]) -> dict[str, Any]:
-    """An answer of 5 kB of words that hardly compress, the same for the same prompt."""
+    """An answer of 5 kB of words that hardly compress, determined by the prompt."""
     words = random.Random(json.dumps(asked["messages"]))
     text = " ".join(f"{words.getrandbits(28):07x}" for _ in range(600))
     message = {"role": "assistant", "content": text, "refusal": None}
@@ -160,7 +160,7 @@ def completion(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """One request to the server that is recorded."""
+    """Answer one request to the server that is being recorded."""
     head = await reader.readuntil(b"\r\n\r\n")
     length = next(int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
     body = json.dumps(completion(json.loads(await reader.readexactly(length)))).encode()
@@ -171,7 +171,7 @@ async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
 
 
 async def record(folder: Path, size: int) -> None:
-    """The recording of that many completions, and the port in `port`, which is part of each request."""
+    """Record `size` completions, and write the port, which is part of each request, to `port`."""
     server = await asyncio.start_server(answer, "127.0.0.1")
     port = server.sockets[0].getsockname()[1]
     with recorder(folder, "record") as held, held.lent(ACCOUNT, KEY):
@@ -183,7 +183,7 @@ async def record(folder: Path, size: int) -> None:
 
 
 def write_stock(folder: Path) -> None:
-    """The same exchanges as vcrpy writes them."""
+    """Write the same exchanges in vcrpy's formats."""
     from vcr.request import Request
     from vcr.serialize import serialize
     from vcr.serializers import jsonserializer, yamlserializer
@@ -205,7 +205,7 @@ def write_stock(folder: Path) -> None:
 
 
 def measure(what: str, folder: Path, size: int, asked: int) -> Figures:
-    """The figures of `Measured`, of as many requests as are to be asked, evenly drawn, in their order."""
+    """The figures of `Measured` for `asked` of the requests, evenly spaced, in order."""
     numbers = [place * size // asked for place in range(asked)]
     port = int((folder / "port").read_text(encoding="utf-8"))
     return asyncio.run(replayed(what, folder, port, numbers))
@@ -214,7 +214,7 @@ def measure(what: str, folder: Path, size: int, asked: int) -> Figures:
 async def replayed(what: str, folder: Path, port: int, numbers: Sequence[int]) -> Figures:
     import vcr
 
-    async with client(port, _Canned()) as warm:  # what the client itself loads at its first call is not counted
+    async with client(port, _Canned()) as warm:  # what the client loads in its first call is not counted
         await ask(warm, 0)
     before, start = resident(), time.process_time()
     if what == "aiq":
@@ -235,21 +235,21 @@ async def replayed(what: str, folder: Path, port: int, numbers: Sequence[int]) -
 
 
 class _Canned(AsyncBaseTransport):
-    """Answers by itself."""
+    """A transport with a canned answer."""
 
     async def handle_async_request(self, request: Request) -> Response:
         return Response(200, json=completion(json.loads(await request.aread())))
 
 
 async def timed(asked: AsyncOpenAI, numbers: Sequence[int]) -> list[float]:
-    """Processor seconds of each request. The answers are checked: a wrong one costs nothing and is worth nothing."""
+    """Processor seconds of each request. The answers are checked, because a fast wrong answer is worth nothing."""
     seconds = []
     for number in numbers:
         start = time.process_time()
         told = await ask(asked, number)
         seconds.append(time.process_time() - start)
         if told != completion({"model": "m", "messages": prompt(number)})["choices"][0]["message"]["content"]:
-            raise SystemExit(f"the answer to question {number} is another's")
+            raise SystemExit(f"the answer to question {number} belongs to another question")
     return seconds
 
 
@@ -275,7 +275,7 @@ def recorder(folder: Path, mode: str) -> Iterator[Recorder]:
 
 
 def resident() -> int:
-    """Bytes of memory that this process occupies; at most so far, where the system tells no more."""
+    """Resident memory of this process in bytes; the maximum so far if the system reports only that."""
     try:
         return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:

@@ -1,7 +1,7 @@
 """What citation checks cost, as ratios within one process: python -m benchmarks.performance.citations [--quick].
 
-What is compared takes turns, several times, and the medians count. Exit code 1 where a promise of
-the README beside this file is broken; `--quick` only shows that everything runs.
+Compared code runs in turns, several times, and the medians count. The exit code is 1 if a promise of this folder's
+README is broken; `--quick` only shows that everything runs.
 """
 
 import argparse
@@ -25,14 +25,14 @@ from benchmarks.performance.workload import cited_urls, missing_urls, report, so
 
 @dataclass(frozen=True)
 class Sizes:
-    """How large everything is."""
+    """Sizes of everything measured."""
 
     registries: tuple[int, ...]
-    """Sources, smallest first."""
+    """Numbers of sources, smallest first."""
     characters: int
     citations: int
     compared: int
-    """Sources that the linear implementation has."""
+    """Number of sources for the linear implementation."""
     misses: int
     repeats: int
 
@@ -43,7 +43,7 @@ QUICK = Sizes((100, 300), 20_000, 100, 300, 30, 1)
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table: what was timed, its median in seconds, and the ratio that is promised, if any is."""
+    """One line of the table: what was timed, the median in seconds, and the promised ratio, if any."""
 
     what: str
     seconds: float
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def registry_sizes(sizes: Sizes) -> list[Row]:
-    """One report against registries that hold its sources and ever more others; and what their indexes cost."""
+    """One report against registries with its sources and more and more others; and what their indexes cost."""
     known = [_sources(size) for size in sizes.registries]
     build = _medians([partial(_index, sources) for sources in known], sizes.repeats)
     indexes = [_index(sources) for sources in known]
@@ -85,7 +85,7 @@ def registry_sizes(sizes: Sizes) -> list[Row]:
 
 
 def against_parsing(sizes: Sizes) -> list[Row]:
-    """A large report against the largest registry, beside its plain parsing as Markdown."""
+    """A large report against the largest registry, compared with plainly parsing it as Markdown."""
     most = sizes.registries[-1]
     index = _index(_sources(most))
     plain = MarkdownIt("commonmark").enable("table")
@@ -102,7 +102,7 @@ def against_parsing(sizes: Sizes) -> list[Row]:
 
 
 def against_linear(sizes: Sizes) -> list[Row]:
-    """URLs that no source has, looked up in the index and by going through all sources."""
+    """URLs of no source, looked up in the index and by trying all sources."""
     known = source_urls(sizes.compared)
     index, linear = _index(_sources(sizes.compared)), LinearRegistry(known)
     missing = missing_urls(known, sizes.misses)
@@ -127,14 +127,14 @@ def _sources(size: int) -> list[Source]:
 
 
 def _index(sources: Sequence[Source]) -> SourceIndex:
-    """The index with all its tables: some are made when they are first asked for."""
+    """The index with all its tables, some of which are only built on first use."""
     index = SourceIndex(sources)
     index.match_url("https://nowhere.example/cut-off...")
     return index
 
 
 def _medians(works: Sequence[Callable[[], object]], repeats: int) -> list[float]:
-    """Seconds of each, in turns; nothing remembered from one turn to the next."""
+    """Median seconds of each, run in turns, with caches cleared between them."""
     seconds: list[list[float]] = [[] for _ in works]
     for _ in range(repeats):
         for work, times in zip(works, seconds, strict=True):

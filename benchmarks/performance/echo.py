@@ -1,6 +1,6 @@
 """Runs that cost next to nothing: an agent that repeats the question, a judge that counts letters, and their endpoint.
 
-Agent and judge ask the model where their setting `ask` says so.
+Agent and judge ask the model only if their setting `ask` is true.
 """
 
 import json
@@ -60,7 +60,7 @@ class EchoAgent:
 
 
 class Letters(Judge):
-    """How many letters a report has, and how many of them are vowels."""
+    """The number of letters in a report, and how many of them are vowels."""
 
     Settings = EchoSettings
     metrics = (Metric(name="letters.count"), Metric(name="letters.vowels", estimator="ratio", worst=None))
@@ -77,7 +77,7 @@ class Letters(Judge):
 
 
 class Endpoint:
-    """A model endpoint on loopback that repeats the last message, and counts in `asked` how often it was sent."""
+    """A model endpoint on loopback that repeats the last message, and counts in `asked` how often it was sent each."""
 
     def __init__(self) -> None:
         self.asked, asks = Counter[str](), self.asks
@@ -109,14 +109,14 @@ class Endpoint:
             daemon_threads = True
 
             def handle_error(self, *_: object) -> None:
-                """A client that is gone is nothing to speak of."""
+                """Ignore clients that are gone."""
 
         self._server = Server(("127.0.0.1", 0), Handler)
         self.base_url = f"http://127.0.0.1:{self._server.server_port}/v1"
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def asks(self, text: str) -> None:
-        """A client asks; it is answered when this returns."""
+        """Called when a client asks; it is answered when this returns."""
         self.asked[text] += 1
 
     def close(self) -> None:
@@ -125,7 +125,7 @@ class Endpoint:
 
 
 def make_place(folder: Path, samples: int, base_url: str) -> None:
-    """A folder to type `aiq run experiment=echo` in; all that comes out of it is decided by the number of samples."""
+    """Make a folder in which `aiq run experiment=echo` works; the outcome depends only on the number of samples."""
     files = {
         "conf/experiment/echo.yaml": _EXPERIMENT.format(module=__name__, base_url=base_url),
         "conf/agent/echo.yaml": f"# Repeats the question\ntarget: {__name__}:EchoAgent\nask: false\n",

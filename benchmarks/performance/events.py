@@ -1,8 +1,8 @@
 """What the events server costs at 100,000 events: `python -m benchmarks.performance.events [--quick]`.
 
-Promises are ratios: with ten times the events a count and a scan take at most 25 times as long, a scan keeps nothing,
-and a page with all that a client of ours does to read it takes less than 8 times of finding it: one process reads the
-pages of all samples. Exits with 1 where one is broken. Seconds are of the processor, and for orientation.
+Promises are ratios: with ten times the events, counts and scans take at most 25 times as long; a scan keeps nothing in
+memory; and finding and reading a page takes less than 8 times as long as finding it, as one process reads the pages of
+all samples. The exit code is 1 if one is broken. Seconds are processor time, for orientation.
 """
 
 import argparse
@@ -40,7 +40,7 @@ _CALLS: dict[str, dict[str, Any]] = {
 
 
 def rows(count: int) -> Iterator[Row]:
-    """So many events: those of a small collection again and again, with ids of their own."""
+    """`count` events: those of a small collection again and again, with unique ids."""
     made = [known.event.model_dump() for known in make_events(build_world(0, english=8, chinese=4), min(count, 5000))]
     for number in range(count):
         event = made[number % len(made)]
@@ -48,7 +48,7 @@ def rows(count: int) -> Iterator[Row]:
 
 
 def seconds(run: Callable[[], object], times: int) -> float:
-    """The least processor time of some runs."""
+    """The minimum processor time of several runs."""
     found = []
     for _ in range(times):
         began = process_time()
@@ -62,7 +62,7 @@ def ask(engine: SqliteEvents, **arguments: Any) -> Answer:
 
 
 async def scan(engine: SqliteEvents, peaks: list[int]) -> int:
-    """Pages of 100 to the end; in `peaks` the memory in use, in bytes, after each page."""
+    """Read pages of 100 to the end; adds the memory in use after each page, in bytes, to `peaks`."""
     seen, where = 0, dict[str, Any]()
     while True:
         page = await engine.analyze(query_of(AnalyzeEvents(page_size=100, **where), _FIELDS))
@@ -74,7 +74,7 @@ async def scan(engine: SqliteEvents, peaks: list[int]) -> int:
 
 
 async def read_pages(engine: SqliteEvents, pages: int) -> None:
-    """The first page of 100 so often, as the tools of a run read it: by the official SDK, checked, and its sources."""
+    """Read the first page of 100 `pages` times, like a run's tools: with the official SDK, validation and sources."""
     async with Client(make_server(engine)) as client:
         await client.list_tools()
         for _ in range(pages):
@@ -83,7 +83,7 @@ async def read_pages(engine: SqliteEvents, pages: int) -> None:
 
 
 def measured(count: int, folder: Path, times: int) -> dict[str, float]:
-    """Processor seconds by what was done, and the growth of memory over a scan in MB."""
+    """Processor seconds by operation, and the growth of memory over a scan in MB."""
     events = list(rows(count)) if count <= 10_000 else rows(count)
     engine, found = SqliteEvents(_FIELDS, folder / f"{count}.db"), dict[str, float]()
     found["load"] = seconds(lambda: engine.add(events), times=1)

@@ -1,7 +1,7 @@
 """What is lost when an endpoint fails: .venv/bin/python -m benchmarks.performance.faults [--quick].
 
-Whole runs against an endpoint of its own, a child process that fails on purpose. Exit code 1 where a promise of the
-README beside this file is broken; `--quick` only shows that everything runs.
+Whole runs against an endpoint in a child process that fails on purpose. The exit code is 1 if a promise of this
+folder's README is broken; `--quick` only shows that everything runs.
 """
 
 import argparse
@@ -43,15 +43,15 @@ FAULTS: Mapping[str, str] = {
     "truncated": "closed",
     "malformed": "the answer is not JSON",
 }
-"""What the endpoint does to a call, and what the error of one that meets it again and again says."""
+"""What the endpoint does to a call, and what the error says if it does so every time."""
 
 PER_SECOND, BURST = 10.0, 60
-"""What the limited endpoint answers: 600 requests a minute, of which a tenth may come at once."""
+"""What the limited endpoint answers: 600 requests a minute, a tenth of which may come at once."""
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """How a child answers. `faults`: a share; `limit`: none, by `retry-after` alone, or with `headers` as well."""
+    """How a child answers. `faults`: share of calls; `limit`: none, with `retry-after` only, or also with `headers`."""
 
     port: int = 0
     faults: float = 0.0
@@ -60,19 +60,19 @@ class Endpoint:
 
 
 def says(text: str) -> str:
-    """The model's answer: a number that depends on what it is asked alone."""
+    """The model's answer: a number that depends only on the prompt."""
     return str(derive("answer", text) % 1000)
 
 
 class Server:
-    """The child's side: HTTP/1.1 over kept connections."""
+    """The child's side: HTTP/1.1 with keep-alive."""
 
     def __init__(self, how: Endpoint) -> None:
         self._how = how
         self._free, self._at = float(BURST), time.monotonic()
         self.counts: Counter[str] = Counter()
         self.first = self.last = 0.0
-        """Seconds of the first answer and of the latest."""
+        """Times of the first and the latest answer, in seconds."""
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError, asyncio.IncompleteReadError):
@@ -81,7 +81,7 @@ class Server:
         writer.close()
 
     async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """Answer a request; whether the connection is kept."""
+        """Answer a request; returns whether to keep the connection."""
         first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().strip().split("\r\n")
         headers = {name.lower(): value for name, value in (line.split(": ", 1) for line in lines)}
         body = await reader.readexactly(int(headers.get("content-length", 0)))
@@ -110,7 +110,7 @@ class Server:
         return fault != "truncated"
 
     def _fault(self, text: str, attempt: str) -> str:
-        """What is done to this send: at random, for ever to texts that say so, and by the limit."""
+        """What to do to this request: a random fault, always the one that the text names, or the limit's 429."""
         for name in FAULTS:
             if f"always {name}." in text and not text.startswith("Judge"):
                 return name
@@ -151,7 +151,7 @@ def _completion(text: str) -> dict[str, Any]:
 
 
 async def serve(how: Endpoint) -> None:
-    """Serve until the parent is gone; the port is printed."""
+    """Print the port and serve until the parent is gone."""
     server = await asyncio.start_server(Server(how).serve, "127.0.0.1", how.port)
     print(server.sockets[0].getsockname()[1], flush=True)
     await asyncio.to_thread(sys.stdin.read)
@@ -160,7 +160,7 @@ async def serve(how: Endpoint) -> None:
 
 @contextmanager
 def running(how: Endpoint) -> Iterator[int]:
-    """Its port, while the child lives."""
+    """The port of an endpoint in a child process that lives inside the `with` block."""
     command = [sys.executable, "-m", "benchmarks.performance.faults", "--serve", json.dumps(asdict(how))]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdin is not None
@@ -188,7 +188,7 @@ def prompt(question: str, report: str) -> str:
 
 
 def run(folder: Path, port: int, questions: Sequence[str], *more: str) -> None:
-    """A run of these questions. Raises UserError for one that was stopped."""
+    """Run these questions. Raises UserError if the run was stopped."""
     rows = [{"id": f"s{number}", "question": text} for number, text in enumerate(questions)]
     (folder / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     address = f"http://127.0.0.1:{port}/v1"
@@ -212,16 +212,16 @@ def only_run(folder: Path) -> RunFolder:
 
 
 def scores(run: RunFolder) -> dict[str, float | None]:
-    """By sample that has one."""
+    """The scores by sample, without samples that have none."""
     return {row.sample_id: row.value for row in every_score(run) if row.status == "scored"}
 
 
 Row = tuple[str, str, bool]
-"""What was measured, its figure, and whether that is what was promised."""
+"""What was measured, the figure, and whether it is as promised."""
 
 
 def faulty(samples: int) -> Iterator[Row]:
-    """An endpoint that fails 30 % of the calls, and some for ever."""
+    """An endpoint at which 30 % of the calls fail, some of them always."""
     kinds = [*FAULTS, "unjudged"]
     questions = [f"Question {i}?" for i in range(samples)]
     questions[: len(kinds)] = [f"Question {i} is always {kind}." for i, kind in enumerate(kinds)]
@@ -243,7 +243,7 @@ def faulty(samples: int) -> Iterator[Row]:
     faults, calls = sum(counts[name] for name in FAULTS), sum(counts[name] for name in [*FAULTS, "answered"])
     yield f"{calls} calls, of which failed", f"{faults / calls:.0%}", True
     yield "samples with exactly one row", f"{len(rows)} of {samples}", len(rows) == samples
-    yield "samples failed though an answer was to be had", f"{len(failed.keys() - wanted)}", failed.keys() == {*wanted}
+    yield "samples failed despite an available answer", f"{len(failed.keys() - wanted)}", failed.keys() == {*wanted}
     yield "failures that say what happened", f"{len(classified)} of {len(wanted)}", len(classified) == len(wanted)
     yield "scores as without faults", f"{sum(found[k] == truth.get(k) for k in found)} of {len(truth)}", found == truth
     yield "judge errors, where the judge got no answer", f"{len(errors)} of 1", [*errors] == [f"s{len(wanted)}"]
@@ -263,7 +263,7 @@ def limited(samples: int, limit: str) -> Iterator[Row]:
 
 
 def dying(samples: int) -> Iterator[Row]:
-    """An endpoint that dies in the middle of a run and is there again when that is resumed."""
+    """An endpoint that dies in the middle of a run and is back when the run is resumed."""
     questions = [f"Question {i}?" for i in range(samples)]
     settings = (*JUDGED, "llm.give_up_seconds=3")
     with TemporaryDirectory() as folder, TemporaryDirectory() as undisturbed:
@@ -295,7 +295,7 @@ def _stats(port: int) -> Counter[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Make the runs, print the figures, and say whether the promises hold."""
+    """Make the runs, print the figures, and check the promises."""
     parser = argparse.ArgumentParser(prog="faults", description="What is lost when an endpoint fails.")
     parser.add_argument("--quick", action="store_true", help="small sizes, no promises: does it run?")
     parser.add_argument("--serve", help=argparse.SUPPRESS)

@@ -1,9 +1,9 @@
 """Runs that are killed: python -m benchmarks.performance.kills [--runs N] [--seed N].
 
-Each run gets a `kill -9` at a random moment: after so many bytes that it has written to any file, perhaps in the middle
-of a line, or when it asks the model for the so-manieth time. It is started again until it is finished (sometimes it is
-killed anew). Exit code 1: reports, scores or estimates are not those of an undisturbed run, events lack, or a question
-of a finished attempt or judgement was asked twice.
+Each run gets a `kill -9` at a random moment: after a number of bytes written to any files, perhaps in the middle of a
+line, or at a number of model requests. It is restarted until it is finished (and sometimes killed again). The exit code
+is 1 if reports, scores or estimates differ from those of an undisturbed run, events are missing, or a question of a
+finished attempt or judgement was asked twice.
 """
 
 import io
@@ -31,7 +31,7 @@ from benchmarks.performance.scale import content
 
 SAMPLES: Final = 12
 AGAIN: Final = 0.3
-"""How likely a run is killed once more when it goes on."""
+"""Probability that a restarted run is killed again."""
 WAYS: Final = {
     "agent asks": ("agent.ask=true",),
     "judge asks": ("judge.letters.ask=true",),
@@ -51,7 +51,7 @@ _FORKS.set_forkserver_preload(
 
 
 class Burning(io.FileIO):
-    """A file whose process dies once so many bytes have been written to all such files; the last write is cut."""
+    """A file that kills its process once `left` bytes have been written to all such files; the last write is cut."""
 
     left: int
 
@@ -64,7 +64,7 @@ class Burning(io.FileIO):
 
 
 def burning_open(file: Any, mode: str = "r", buffering: int = -1, *args: Any, **more: Any) -> Any:
-    """As `open`. What has an opener is a temporary file."""
+    """Replaces `open`; leaves alone reading, and temporary files, which have an opener."""
     if not set(mode) & {*"wax"} or isinstance(file, int) or "opener" in more:
         return _OPEN(file, mode, buffering, *args, **more)
     raw = Burning(file, mode.replace("b", "").replace("t", ""))
@@ -78,7 +78,7 @@ _OPEN: Final = io.open
 
 
 def run(place: Path, arguments: Sequence[str], burns_after: int | None) -> None:
-    """`aiq run ARGUMENTS` in a process of its own, which ends with its exit code; what it says goes into `said`."""
+    """Run `aiq run ARGUMENTS` in this child process and exit with its code; its output goes to the file `said`."""
     from aiq.__main__ import main as aiq
 
     os.chdir(place)
@@ -96,7 +96,7 @@ def run(place: Path, arguments: Sequence[str], burns_after: int | None) -> None:
 
 
 class Deadly(Endpoint):
-    """Kills its client when it has been asked so often, before it answers."""
+    """Kills its client after `after` requests, before it answers the next one."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -112,7 +112,7 @@ class Deadly(Endpoint):
 
 
 class Killed:
-    """One run, killed and started again; `wrong`: what is not as it should be."""
+    """One run, killed and restarted; `wrong`: what is not as it should be."""
 
     def __init__(self, place: Path, endpoint: Deadly, random: Random, size: int) -> None:
         self._place, self._endpoint, self._random, self._size = place, endpoint, random, size
@@ -150,7 +150,7 @@ class Killed:
 
 
 def _done(folder: RunFolder) -> set[str]:
-    """The questions that finished attempts and whole judgements have paid for, by the lines alone."""
+    """The questions that finished attempts and complete judgements have paid for, read directly from the journals."""
     rows = [row for path in folder.journals("samples") for row in _lines(path) if row["status"] == "completed"]
     scores = Counter(row["sample_id"] for path in folder.journals("scores") for row in _lines(path))
     judged = {f"judge: {row['report']}" for row in rows if scores[row["sample_id"]] >= 2}
@@ -164,7 +164,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def found_in(folder: RunFolder) -> tuple[Any, ...]:
-    """What must be the same of a killed run and an undisturbed one."""
+    """What must be the same in a killed and an undisturbed run."""
     ends = {}
     with closing(EventReader(folder)) as events:
         for row in every_sample(folder):
@@ -210,7 +210,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for wrong in killed.wrong:
                 print(f"run {number} ({name}, {killed.kills} kills): {wrong}", flush=True)
             broken += bool(killed.wrong)
-    print(f"{args.runs} runs, killed {kills.total()} times ({dict(kills)}): {broken} came to something else")
+    print(f"{args.runs} runs, killed {kills.total()} times ({dict(kills)}): {broken} had a different outcome")
     return 1 if broken else 0
 
 

@@ -1,6 +1,6 @@
-"""The rules of docs/reference/citations.md for URLs, as plainly as they can be said: each look-up tries all sources.
+"""A plain implementation of the rules for URLs in docs/reference/citations.md: each look-up tries all sources.
 
-Tests hold the index of `aiq.citations` against it, and the benchmark says what the index saves.
+Tests compare the index of `aiq.citations` with it, and the benchmark measures what the index saves.
 """
 
 import re
@@ -12,12 +12,12 @@ from itertools import takewhile
 from benchmarks.performance.plain_urls import Address, read_address
 
 _AROUND_A_CUT = "([<)]>*.…‥⋯,;:!?"
-"""What may stand around the `...` of a URL that was cut off."""
+"""Characters that may surround the `...` of a truncated URL."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """Which source, by its position, at which level, and whether the report itself marked the URL as cut off."""
+    """The source, by its position, the level, and whether the report itself marked the URL as truncated."""
 
     position: int
     level: str
@@ -36,7 +36,7 @@ class LinearRegistry:
         self._known = list(first.values())
 
     def find(self, url: str) -> Found | None:
-        """The source that a cited URL means: the first level that gives exactly one."""
+        """The source that a cited URL refers to: the first level with exactly one match decides."""
         whole = read_address(url)
         if whole is not None and (found := self._equal(whole)):
             return _found(found, "exact")
@@ -65,9 +65,9 @@ class LinearRegistry:
         return next((item for item in self._known if item[1].meaning == cited.meaning), None)
 
     def _begun(self, cited: Address, stub: str) -> tuple[int, Address] | None:
-        """The only source that begins like a stub which goes beyond the host, and completes no identifier of it."""
+        """The only source that begins like a stub longer than the host, unless the cut is within an identifier."""
         start = cited.spelling
-        if "%" in stub:  # an encoded letter may have been cut in two
+        if "%" in stub:  # an encoded character may have been cut in two
             start = re.sub(r"(%[0-9A-Fa-f]?|[\ud800-\udfff]+)$", "", start)
         if "/" not in start:
             return None
@@ -82,7 +82,7 @@ class LinearRegistry:
         return None if work and len(cited.path) >= len(path) else found
 
     def _continuing(self, cited: Address) -> list[tuple[int, Address]]:
-        """Sources with more path segments behind these, or with the same path and something more."""
+        """Sources with further path segments, or with the same path and something more."""
         if not cited.bare:
             return []
         depth = len(cited.path)
@@ -95,7 +95,7 @@ class LinearRegistry:
         ]
 
     def _parent(self, cited: Address) -> tuple[int, Address] | None:
-        """The source nearest above, with two segments or more; of several at one path the one without parameters."""
+        """The nearest parent with at least two segments; of several with the same path, the one without parameters."""
         above = [
             item
             for item in self._known
@@ -109,7 +109,7 @@ class LinearRegistry:
         return _only([item for item in there if item[1].bare]) or _only(there)
 
     def _with_more_parameters(self, cited: Address) -> list[tuple[int, Address]]:
-        """Sources at the same path that have all the parameters of the report's URL, as often, and no other route."""
+        """Sources with the same path and route that have all parameters of the report's URL, as many times."""
         there = [item for item in self._known if item[1].site == cited.site and item[1].path == cited.path]
         return [
             item
@@ -127,7 +127,7 @@ def _found(item: tuple[int, Address] | None, level: str, *, marked: bool = False
 
 
 def _completes(start: str, whole: str) -> bool:
-    """Whether the cut goes through an identifier: a word with a digit, or two such words that one mark joins."""
+    """Whether the cut is within an identifier: a word with a digit, or two such words joined by one mark."""
     end = len(start)
     mark = ""
     before = _word(start[::-1])[::-1]
@@ -142,7 +142,7 @@ def _completes(start: str, whole: str) -> bool:
 
 
 def _word(text: str) -> str:
-    """The letters and digits that a text begins with; ideographs and syllables belong to no identifier."""
+    """The letters and digits at the start of a text; CJK characters are never part of an identifier."""
     return "".join(takewhile(lambda letter: letter.isalnum() and not _is_cjk(letter), text))
 
 

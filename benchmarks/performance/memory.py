@@ -1,9 +1,9 @@
 """What a run keeps in memory and on disk: python -m benchmarks.performance.memory [--small].
 
-Echo samples (`benchmarks.performance.echo`) go through the whole harness, the page included, in a process of their own:
-1,000, 10,000 and 100,000 of them. Then the run of 10,000 is resumed, with nothing left to do, and held against a run of
-one of its samples (`limit=1`): what it takes to read the settings and the dataset, to start, and to end. Exit code 1: a
-promise is broken.
+1,000, 10,000 and 100,000 echo samples (`benchmarks.performance.echo`) go through the whole harness, page included, in
+separate processes. Then the run of 10,000 is resumed with nothing left to do, and compared with a run of one of its
+samples (`limit=1`): the cost of reading settings and dataset, starting and ending. The exit code is 1 if a promise is
+broken.
 """
 
 import os
@@ -21,23 +21,23 @@ from typing import Final
 from benchmarks.performance.echo import Endpoint, make_place
 
 ROOT: Final = Path(__file__).parents[2]
-MOST_GROWTH: Final = 1.25  # of peak memory, for ten times the samples
-MOST_RESUME: Final = 1.2  # of the processor time of a run of one sample of the same dataset
+MOST_GROWTH: Final = 1.25  # growth of peak memory, for ten times the samples
+MOST_RESUME: Final = 1.2  # relative to the processor time of a run of one sample of the same dataset
 MOST_FILES: Final = 200
-LINEAR: Final = 1.05  # bytes a sample on disk, for ten times the samples: their numbers have one digit more
-TIMES: Final = 5  # starts whose median counts
+LINEAR: Final = 1.05  # growth of bytes per sample on disk, for ten times the samples, whose numbers have one more digit
+TIMES: Final = 5  # starts, of which the median counts
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Of a process: peak resident memory in MB, processor seconds."""
+    """Cost of a process: peak resident memory in MB, processor seconds."""
 
     megabytes: float
     seconds: float
 
 
 def ran(place: Path, *overrides: str) -> Cost:
-    """What `aiq run` there costs. Raises SystemExit where it fails."""
+    """The cost of `aiq run` in that folder. Raises SystemExit if it fails."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with (place / "said").open("w+") as said:
         process = subprocess.Popen(

@@ -1,7 +1,7 @@
-"""What the offline stack makes a client wait: .venv/bin/python -m benchmarks.performance.offline [--quick].
+"""How long the offline stack makes a client wait: .venv/bin/python -m benchmarks.performance.offline [--quick].
 
-Starts a real stack and times it over loopback. Exit code 1 where a promise of the README beside this
-file is broken; `--quick` only shows that everything runs.
+Starts a real stack and times it over loopback. The exit code is 1 if a promise of this folder's README is broken;
+`--quick` only shows that everything runs.
 """
 
 import argparse
@@ -26,12 +26,12 @@ PAGES = shipped("benchmarks/world") / "pages.jsonl"
 SENTENCE = "The council of Tessmark met in 2024 and elected Oda Prill. "
 QUESTION = "Who is the mayor of Tessmark?"
 PAUSE = 0.02
-"""Seconds between the small requests, so that they meet the long one at every stage."""
+"""Seconds between the small requests, so that they coincide with every stage of the long one."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is measured."""
+    """Numbers and sizes of what is measured."""
 
     prompt_bytes: int
     small_requests: int
@@ -45,7 +45,7 @@ QUICK = Sizes(50_000, 3, 1, 10)
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table; `most` is what was promised, in milliseconds."""
+    """One line of the table; `most` is the promised maximum in milliseconds."""
 
     what: str
     milliseconds: float
@@ -58,7 +58,7 @@ class Row:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print the table, and say whether the promises hold."""
-    parser = argparse.ArgumentParser(prog="offline", description="What the offline stack makes a client wait.")
+    parser = argparse.ArgumentParser(prog="offline", description="How long the offline stack makes a client wait.")
     parser.add_argument("--quick", action="store_true", help="small sizes, no promises: does it run?")
     quick = parser.parse_args(arguments).quick
     rows = asyncio.run(_measure(QUICK if quick else FULL))
@@ -132,7 +132,7 @@ async def _typical(ask: Callable[[], Awaitable[Any]], rounds: int) -> float:
 
 
 async def _longest(client: AsyncClient, ask: Callable[[AsyncClient, int], Awaitable[Any]], sizes: Sizes) -> float:
-    """The longest of some small requests, one after another."""
+    """The longest time of several small requests, one after another."""
     longest = 0.0
     for number in range(sizes.small_requests):
         start = time.perf_counter()
@@ -143,7 +143,7 @@ async def _longest(client: AsyncClient, ask: Callable[[AsyncClient, int], Awaita
 
 
 async def _beside_long(client: AsyncClient, ask: Callable[[AsyncClient, int], Awaitable[Any]], sizes: Sizes) -> float:
-    """The same while a long prompt is sent, worked on and answered."""
+    """The same while a long prompt is sent, processed and answered."""
     text = SENTENCE * (sizes.prompt_bytes // len(SENTENCE)) + QUESTION
     body = json.dumps({"model": "offline-1", "messages": [{"role": "user", "content": text}]}).encode()
     long = asyncio.create_task(client.post("/v1/chat/completions", content=body))

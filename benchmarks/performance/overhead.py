@@ -1,10 +1,10 @@
-"""What the harness costs beside bare libraries and Inspect AI: python -m benchmarks.performance.overhead [--quick].
+"""What the harness costs beyond bare libraries and Inspect AI: python -m benchmarks.performance.overhead [--quick].
 
-Every client asks the same stub endpoint, in a process of its own that has warmed up. Of two that are compared by
-processor seconds one is halted while the other works, turn by turn, so that both meet the machine as it is; a
-promise is the median over rounds of the ratio of one round. Processor seconds are the client's alone, of a run from its
-opening to its last sample in the journal: neither composing its settings nor the page. Exit code 1 where a promise is
-broken. `--inspect PYTHON`: an interpreter that has Inspect AI; without one its rows are left out.
+Every client calls the same stub endpoint, in a separate, warmed-up process. Two that are compared by processor seconds
+run in turns, one halted while the other works, so that both meet the same load; a promise is about the median over
+rounds of one round's ratio. Processor seconds are those of the client only, from opening the run to the last sample in
+the journal, without composing settings or writing the page. The exit code is 1 if a promise is broken.
+`--inspect PYTHON`: an interpreter that has Inspect AI; without one its rows are left out.
 """
 
 import argparse
@@ -32,14 +32,14 @@ Work = Callable[[], object]
 
 
 class Setting(NamedTuple):
-    """What a client does: so many samples, so many at once, of the model at `base_url`."""
+    """What a client does: ask the model at `base_url` for this many samples, this many at once."""
 
     base_url: str
     samples: int
     at_once: int
 
-    def worked_off(self, ask: Callable[[str], Awaitable[object]], close: Callable[[], Awaitable[None]]) -> Work:
-        """Ask every question, in the plain way, then close the client."""
+    def asking_all(self, ask: Callable[[str], Awaitable[object]], close: Callable[[], Awaitable[None]]) -> Work:
+        """The work of asking every question, in the plainest way, and closing the client."""
 
         async def all_of_them() -> None:
             free = asyncio.Semaphore(self.at_once)
@@ -55,7 +55,7 @@ class Setting(NamedTuple):
 
 
 Client = Callable[[Setting], Work]
-"""Gets ready, and returns the work that is measured."""
+"""Prepares, and returns the work to measure."""
 
 
 # Bare libraries
@@ -72,7 +72,7 @@ def loop(setting: Setting) -> Work:
         answer = await client.chat.completions.create(model="m", messages=messages)
         return answer.choices[0].message.content or ""
 
-    return setting.worked_off(ask, client.close)
+    return setting.asking_all(ask, client.close)
 
 
 def search(query: str) -> str:
@@ -81,7 +81,7 @@ def search(query: str) -> str:
 
 
 def chat_model(setting: Setting) -> tuple[Any, Callable[[], Awaitable[None]]]:
-    """LangChain's chat model, and how its client is closed: the one it shares would be bound to the warm-up's loop."""
+    """LangChain's chat model, and how to close its client: its shared one would stay bound to the warm-up's loop."""
     from langchain_openai import ChatOpenAI
     from openai import DefaultAsyncHttpxClient
     from pydantic import SecretStr
@@ -93,7 +93,7 @@ def chat_model(setting: Setting) -> tuple[Any, Callable[[], Awaitable[None]]]:
 
 
 def langgraph(setting: Setting) -> Work:
-    """The shallow researcher's two nodes, by stock libraries."""
+    """The shallow researcher's two nodes, with stock libraries."""
     from langchain_core.messages import HumanMessage, SystemMessage
     from langchain_core.tools import tool
     from langgraph.graph import START, MessagesState, StateGraph
@@ -113,11 +113,11 @@ def langgraph(setting: Setting) -> Work:
     builder.add_conditional_edges("agent", tools_condition)
     builder.add_edge("tools", "agent")
     graph = builder.compile()
-    return setting.worked_off(lambda question: graph.ainvoke({"messages": [HumanMessage(question)]}), close)
+    return setting.asking_all(lambda question: graph.ainvoke({"messages": [HumanMessage(question)]}), close)
 
 
 def deepagents(setting: Setting) -> Work:
-    """An orchestrator with a planner and a researcher, by stock libraries."""
+    """An orchestrator with a planner and a researcher, with stock libraries."""
     from deepagents import create_deep_agent
     from langchain_core.messages import HumanMessage
     from langchain_core.tools import tool
@@ -126,14 +126,14 @@ def deepagents(setting: Setting) -> Work:
     subagents: list[Any] = [{"name": name, **common} for name in SUBAGENTS]
     model, close = chat_model(setting)
     graph = create_deep_agent(model, [], system_prompt=INSTRUCTIONS, subagents=subagents)
-    return setting.worked_off(lambda question: graph.ainvoke({"messages": [HumanMessage(question)]}), close)
+    return setting.asking_all(lambda question: graph.ainvoke({"messages": [HumanMessage(question)]}), close)
 
 
 # Inspect AI
 
 
 def inspect(setting: Setting, solver: Any = None) -> Work:
-    """One-turn samples by Inspect AI, or what this solver makes of them."""
+    """Samples run by Inspect AI, with one turn or with this solver."""
     from inspect_ai import Task
     from inspect_ai import eval as evaluate
     from inspect_ai.dataset import Sample
@@ -176,21 +176,21 @@ def inspect_agent(setting: Setting) -> Work:
 
 
 async def one_turn(question: str, session: Any) -> str:
-    """An agent that asks once, through the harness."""
+    """An agent that asks the model once, through the harness."""
     from aiq.core.models import Message
 
     return str((await session.models.complete("agent", [Message(role="user", content=question)])).text)
 
 
 async def of_a_user(question: str, session: Any) -> str:
-    """An agent of somebody else's, who has the stock client."""
+    """A user's agent, which uses the stock client."""
     messages: list[Any] = [{"role": "user", "content": question}]
     answer = await session.openai("agent").chat.completions.create(model="m", messages=messages)
     return answer.choices[0].message.content or ""
 
 
 def aiq(*overrides: str) -> Client:
-    """A client that is a run with these settings, and its journal."""
+    """A client that is a run with these settings, journal included."""
 
     def client(setting: Setting) -> Work:
         from aiq.core.concurrency import completed
@@ -237,7 +237,7 @@ CLIENTS: Final[dict[str, Client]] = {
 }
 
 
-# Starts: Python code, in a process of its own
+# Starts: Python code, in a separate process
 
 _RUN = ["run", "experiment=shallow_freshqa", "limit=1", "runner.progress=false"]
 STARTS: Final[dict[str, str]] = {
@@ -249,7 +249,7 @@ STARTS: Final[dict[str, str]] = {
 
 
 class Row(NamedTuple):
-    """A promise: the median of `ours` over `bare` is at most `most`; in processor seconds, or on the clock."""
+    """A promise: the median of `ours` / `bare` is at most `most`, in processor or (`clock`) wall-clock seconds."""
 
     what: str
     ours: str
@@ -265,7 +265,7 @@ class Row(NamedTuple):
 ROWS: Final = [
     Row("one turn", "aiq", "loop", 0.75, 1000),
     Row("one turn", "aiq", "inspect", 1 / 8, 1000),
-    Row("an agent of a user's", "aiq_user", "loop", 1.15, 1000),
+    Row("a user's agent", "aiq_user", "loop", 1.15, 1000),
     Row("shallow, five tool calls", "aiq_shallow", "langgraph", 0.75, 200, 5),
     Row("shallow, five tool calls", "aiq_shallow", "inspect_agent", 1 / 3, 200, 5),
     Row("deep", "aiq_deep", "deepagents", 1.0, 100, 2),
@@ -276,13 +276,13 @@ ROWS: Final = [
 
 
 def measured(client: str, setting: Setting) -> None:
-    """Print what a client costs in this process, once it has warmed up and is told to begin."""
+    """Print what a client costs in this process, once it is warmed up and told to begin."""
     CLIENTS[client](setting._replace(samples=min(20, setting.samples)))()
     told_to_begin(CLIENTS[client](setting))
 
 
 def start(client: str, base_url: str) -> Cost:
-    """What a start costs, imports and all."""
+    """What a start costs, including imports."""
     with TemporaryDirectory() as folder:
         begin = f"import sys, json; sys.path[:0] = [{str(ROOT)!r}]; FOLDER, URL = {folder!r}, {base_url!r}"
         end = "import resource; used = resource.getrusage(resource.RUSAGE_SELF)"
@@ -291,7 +291,7 @@ def start(client: str, base_url: str) -> Cost:
 
 
 def costs(row: Row, setting: Setting, inspect_python: str | None) -> list[Cost]:
-    """Of both clients of a row: in turns, or one after the other where they are compared on the clock."""
+    """The costs of both clients of a row: in turns, or one after the other if compared by wall-clock time."""
     pair = row.ours, row.bare
     if row.ours in STARTS:
         return [start(client, setting.base_url) for client in pair]
@@ -307,7 +307,7 @@ def costs(row: Row, setting: Setting, inspect_python: str | None) -> list[Cost]:
 def compared(
     rows: Sequence[Row], port: int, rounds: int, share: float, inspect_python: str | None
 ) -> list[list[float]]:
-    """By row, the ratios of all rounds."""
+    """For each row, the ratios of all rounds."""
     ratios: list[list[float]] = [[] for _ in rows]
     for _ in range(rounds):
         for row, found in zip(rows, ratios, strict=True):
@@ -324,11 +324,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog=f"python -m {HERE}", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="does it run? small sizes, no promises")
     parser.add_argument("--inspect", metavar="PYTHON", help="an interpreter that has Inspect AI")
-    parser.add_argument("--only", metavar="CLIENT", help="the rows of one client of ours")
+    parser.add_argument("--only", metavar="CLIENT", help="only the rows of this client of ours")
     given = parser.parse_args()
     rows = [row for row in ROWS if given.only in (None, row.ours)]
     if given.inspect is None and any(row.bare.startswith("inspect") for row in rows):
-        print("without --inspect PYTHON nothing is compared with Inspect AI")
+        print("without --inspect PYTHON there is no comparison with Inspect AI")
         rows = [row for row in rows if not row.bare.startswith("inspect")]
     print(f"{'ms a sample':<26}{'ours':<13}{'beside':<15}{'ours':>9} {'beside':>9} {'ratio':>7}")
     with running() as port:

@@ -1,6 +1,6 @@
-"""Reads a URL by the rules of equality in docs/reference/citations.md, as plainly as they can be said.
+"""A plain implementation of URL equality by the rules in docs/reference/citations.md.
 
-Written from that page alone; it shares nothing with `aiq.citations` but the lists of `rules.toml`.
+Written only from that page; it shares nothing with `aiq.citations` but the lists of `rules.toml`.
 """
 
 import ipaddress
@@ -24,12 +24,12 @@ _PAPER = re.compile(
 _ARXIV = ("arxiv.org", "export.arxiv.org", "ar5iv.org", "ar5iv.labs.arxiv.org")
 _VERSIONS_OF_ONE_WORK = ("abs", "full", "pdf", "epdf", "pdfplus", "pdfdirect", "epub", "epdfplus", "reader")
 _LONGEST = 8192
-"""Characters of a URL."""
+"""Maximum length of a URL, in characters."""
 
 
 @dataclass(frozen=True)
 class Address:
-    """What two spellings of one URL have in common; `written` and `spelling` are for cut-off ones."""
+    """What two spellings of one URL have in common; `written` and `spelling` are for truncated ones."""
 
     site: tuple[str, int | None]
     path: tuple[str, ...]
@@ -40,17 +40,17 @@ class Address:
 
     @cached_property
     def meaning(self) -> tuple[object, ...]:
-        """What equal URLs have equal."""
+        """The parts in which equal URLs are equal."""
         return self.site, self.path, self.query, self.route
 
     @cached_property
     def bare(self) -> bool:
-        """Whether it is a path and nothing more."""
+        """Whether it has a path and nothing more."""
         return not self.query and not self.route
 
 
 def read_address(url: str) -> Address | None:
-    """The URL in parts that can be compared, or None where it is no well-formed HTTP address."""
+    """The URL in comparable parts, or None if it is not a well-formed HTTP URL."""
     written = url.strip()
     if len(written) > _LONGEST:
         return None
@@ -122,7 +122,7 @@ def _read_path(path: str) -> tuple[str, ...]:
 
 
 def _read_route(fragment: str) -> str:
-    """A fragment that selects a page; an encoded slash in it is no slash."""
+    """A fragment that selects a page; an encoded slash in it does not count as a slash."""
     if fragment[:1] not in ("/", "!"):
         return ""
     return "/".join(_decoded(part).replace("/", "%2F") for part in fragment.split("/"))
@@ -147,7 +147,7 @@ def _is_of(host: str, names: frozenset[str]) -> bool:
 
 
 def _read_work(host: str, path: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
-    """One address for a paper in all its forms, and for a DOI wherever it is resolved or published."""
+    """One URL for all forms of a paper, and for a DOI wherever it is resolved or published."""
     joined = "/".join(path)
     if host in _ARXIV:
         paper = _PAPER.fullmatch(joined)

@@ -1,12 +1,12 @@
-"""Whether a run comes out the same however it is spread: python -m benchmarks.performance.scale [--samples N]
+"""Whether a run has the same outcome however it is distributed: python -m benchmarks.performance.scale [--samples N]
 
-`--stub`: by a model that costs nothing, without judges, so that what is seen is the harness: one process of it takes
-one core, while a run with the offline model, whose workers use all, gains nothing from a second on the same machine.
+`--stub`: use a model that costs nothing, and no judges, to measure the harness itself: one process of it takes one
+core, while a run with the offline model, whose workers use all cores, does not gain from a second process.
 
-Each way of running is one row: seconds on the clock, those in which attempts were made (and how many times as fast as
-one process that is; each process has its model beside it, on the same cores), and whether reports and scores
-are those of one process. Ways that need a package that is not there (`pip install aiq-bench[ray,slurm]`) are left out,
-and it says so. Exit code 1: a way came to something else.
+Each way of running has one row: wall-clock seconds, seconds at work on attempts (and the speed-up over one process;
+each process has its model on the same cores), and whether reports and scores are those of one process. Ways that need
+a package that is not installed (`pip install aiq-bench[ray,slurm]`) are left out with a message. The exit code is 1 if
+the outcome of a way differs.
 """
 
 import json
@@ -31,7 +31,7 @@ from benchmarks.performance.stub import running
 EXPERIMENT: Final = "shallow_freshqa"
 QUIET: Final = ("runner.progress=false",)
 WORKER: Final = b"ray::_work"
-"""The name of a Ray process that does a shard."""
+"""The name of a Ray process that runs a shard."""
 SEARCH: Final = "benchmarks.performance.overhead:search"
 
 
@@ -48,13 +48,13 @@ def ended(*processes: subprocess.Popen[str]) -> None:
 
 
 def content(folder: RunFolder) -> dict[Any, Any]:
-    """Reports and values by key; a key's last row counts."""
+    """Reports and scores by key; the last row of a key counts."""
     reports: dict[Any, Any] = {row.key: (row.status, row.report) for row in every_sample(folder)}
     return reports | {(row.key, row.metric): (row.status, row.parts) for row in every_score(folder)}
 
 
 def seconds_at_work(folder: RunFolder) -> float:
-    """From the start of the first attempt to the end of the last: without the start of processes, and the page."""
+    """From the start of the first attempt to the end of the last: without starting processes and writing the page."""
     rows = [
         (datetime.fromisoformat(row.timing.started).timestamp(), row.timing.seconds) for row in every_sample(folder)
     ]
@@ -62,7 +62,7 @@ def seconds_at_work(folder: RunFolder) -> float:
 
 
 def by_stub(home: Path, samples: int, port: int) -> list[str]:
-    """Settings: so many questions to the stub at this port, five tool calls each."""
+    """Settings for `samples` questions to the stub at this port, with five tool calls each."""
     questions, corpus = home / "questions.jsonl", home / "corpus.jsonl"
     rows = ({"id": str(number), "question": f"Which river is number {number}?"} for number in range(samples))
     questions.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
@@ -75,7 +75,7 @@ def by_stub(home: Path, samples: int, port: int) -> list[str]:
 
 
 class Ways:
-    """Each way leaves a run in `home/results/EXPERIMENT/NAME`."""
+    """The ways of running; each leaves a run in `home/results/EXPERIMENT/NAME`."""
 
     def __init__(self, home: Path, *common: str) -> None:
         self.home, self._common = home, common
@@ -111,7 +111,7 @@ class Ways:
                     os.kill(int(process.name), signal.SIGKILL)
                     break
         else:
-            raise SystemExit("no Ray worker was found to be killed")
+            raise SystemExit("found no Ray worker to kill")
         ended(run)
 
     def ray_driver_killed(self, name: str) -> None:
@@ -125,7 +125,7 @@ class Ways:
         while not any(path.stat().st_size for path in self.folder(name).journals("samples")):
             if run.poll() is not None:
                 ended(run)
-                raise SystemExit(f"{name} ended before anything could be killed; take more --samples")
+                raise SystemExit(f"{name} ended before anything could be killed; use more --samples")
             time.sleep(0.02)
 
 
@@ -143,8 +143,8 @@ NEEDS: Final = {"ray": "ray", "ray_worker_killed": "ray", "ray_driver_killed": "
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=48)
-    parser.add_argument("--stub", action="store_true", help="a model that costs nothing, and no judges")
-    parser.add_argument("--only", nargs="*", metavar="NAME", help="these ways, beside one process")
+    parser.add_argument("--stub", action="store_true", help="use a model that costs nothing, and no judges")
+    parser.add_argument("--only", nargs="*", metavar="NAME", help="only these ways, besides one process")
     args = parser.parse_args(arguments)
     same = True
     with tempfile.TemporaryDirectory() as home, running() if args.stub else nullcontext() as port:

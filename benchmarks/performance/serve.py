@@ -1,8 +1,8 @@
-"""What the HTTP API bears on one machine: `python -m benchmarks.performance.serve [--quick]`.
+"""What load the HTTP API can take on one machine: `python -m benchmarks.performance.serve [--quick]`.
 
-A real server on the offline stack, and clients on loopback: 200 streams of 50 tasks, each to its end without a gap,
-though the server is killed (`kill -9`) in the middle and started again; then 2,000 tasks of an agent that costs
-nothing, during which memory stays flat. Exits with 1 where a promise is broken.
+A real server on the offline stack, and clients on loopback: 200 streams of 50 tasks must each reach the end without a
+gap although the server is killed (`kill -9`) in the middle and restarted; then, during 2,000 tasks of an agent that
+costs nothing, memory must stay flat. The exit code is 1 if a promise is broken.
 """
 
 import argparse
@@ -26,12 +26,12 @@ _FREE = [f"serve.key.{name}=1000000" for name in _LIMITS] + ["serve.queue=100000
 
 
 async def answer(question: str) -> str:
-    """The agent that costs nothing."""
+    """An agent that costs nothing."""
     return f"It says: {question}"
 
 
 class Server:
-    """A server that runs, as its process and a client have it; its results are in a folder."""
+    """A running server: its process and a client; its results are in a folder."""
 
     def __init__(self, results: str, *overrides: str) -> None:
         self._command = [sys.executable, "-m", "aiq", "serve", f"output_dir={results}", *_FREE, *overrides]
@@ -57,13 +57,13 @@ class Server:
 
     @property
     def megabytes(self) -> float:
-        """Resident memory of the process, by Linux."""
+        """Resident memory of the process in MB, as reported by Linux."""
         lines = Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8").splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
 
     @property
     def seconds(self) -> float:
-        """Of the processor, so far, with those of the process that was killed."""
+        """Processor seconds so far, including those of the killed process."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         return self._killed_seconds + (int(fields[11]) + int(fields[12])) / 100
 
@@ -73,9 +73,9 @@ class Server:
         return str(made.json()["task_id"])
 
     async def follow(self, task_id: str, seen: list[str]) -> None:
-        """Add the events of a stream, as JSON, to its end; after a broken connection it goes on after the last one.
+        """Add a stream's events to `seen`, as JSON, until its end; reconnects after the last event if it breaks.
 
-        Raises RuntimeError for an event that is lost or repeated.
+        Raises RuntimeError for a lost or repeated event.
         """
         while not (seen and '"type":"STREAM_END"' in seen[-1]):
             try:
@@ -91,7 +91,7 @@ class Server:
                 if line.startswith("data: "):
                     seen.append(line[6:])
                     if (number := json.loads(line[6:])["seq"]) != len(seen):
-                        raise RuntimeError(f"event {number} came as number {len(seen)}")
+                        raise RuntimeError(f"event {number} arrived as number {len(seen)}")
 
     async def until_done(self, task_id: str) -> str:
         while True:
@@ -103,7 +103,7 @@ class Server:
 
 @contextmanager
 def served(*overrides: str) -> Iterator[Server]:
-    """A server in a process of its own, on a free port."""
+    """A server in a separate process, on a free port."""
     with TemporaryDirectory() as results:
         server = Server(results, *overrides)
         try:
@@ -113,7 +113,7 @@ def served(*overrides: str) -> Iterator[Server]:
 
 
 async def streams(server: Server, tasks: int, each: int) -> bool:
-    """So many streams of each of so many tasks at once; the server is killed in the middle."""
+    """Follow `each` streams of each of `tasks` concurrent tasks; the server is killed in the middle."""
     async with server.client:
         began, size, slowest = time.perf_counter(), 0.0, 0.0
         ids = [await server.ask(f"Which river flows through Drostewick? ({number})") for number in range(tasks)]
@@ -145,7 +145,7 @@ async def streams(server: Server, tasks: int, each: int) -> bool:
 
 
 async def memory(server: Server, first: int, last: int) -> bool:
-    """Memory after so many tasks, and after more."""
+    """Memory after `first` and after `last` tasks."""
     async with server.client:
         done, sizes, began = 0, [], time.perf_counter()
         for end in (first, last):

@@ -1,7 +1,7 @@
-"""What the results site makes a reader wait: python -m benchmarks.performance.site (exit code 1: a promise is broken).
+"""How long the results site makes a reader wait: python -m benchmarks.performance.site (exit code 1: broken promise).
 
-A real browser opens pages from disk. Promises are of the processor time of the page's main thread, in the median of
-several times, which a busy machine changes little; seconds on the clock, the fewest of them, are for orientation.
+A real browser opens pages from disk. Promises are about the median processor time of the page's main thread, which
+hardly depends on the machine's load; the wall-clock seconds (minimum of several times) are for orientation.
 """
 
 import resource
@@ -57,7 +57,7 @@ _PAINTED: Final = "() => new Promise((done) => requestAnimationFrame(() => setTi
 
 
 def made(path: Path, rows: Iterable[SampleRow], events: int) -> RunFolder:
-    """A run with these rows, a score of each, and so many events of each."""
+    """A run with these rows, each with a score and `events` events."""
     folder = RunFolder(path)
     folder.create()
     judge = JudgeSpec(name="fresheval", version="1", hash="h", metrics=(Metric.share(METRIC),))
@@ -129,7 +129,7 @@ def row(number: int, characters: int = 300, sources: int = 2) -> SampleRow:
 
 
 class Stopwatch:
-    """Measures what a page does, several times."""
+    """Measures actions of a page, several times each."""
 
     def __init__(self, page: Any) -> None:
         self._page = page
@@ -137,9 +137,9 @@ class Stopwatch:
         self._devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
 
     def seconds(self, action: Callable[[], object], *, leave: bool = False) -> tuple[float, float]:
-        """Processor time of the page's main thread, and the least time on the clock, until the page is painted.
+        """Median processor time of the page's main thread and minimum wall-clock time, until the page is painted.
 
-        `leave`: the page, before each time.
+        `leave`: leave the page before each time.
         """
         found = [self._once(action, leave) for _ in range(TIMES)]
         return median(processor for processor, _ in found), min(clock for _, clock in found)
@@ -174,7 +174,7 @@ def main() -> int:
     runs, samples = (50, 200) if small else (1000, 10_000)
     begun = time.process_time()
     folder = made(results / "made/many", (row(number) for number in range(samples)), 3)
-    folder.write_summary(summary_of(folder, folder.read_manifest()))  # as a run does at its end
+    folder.write_summary(summary_of(folder, folder.read_manifest()))  # as at the end of a run
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(f"made {samples:,} samples in {time.process_time() - begun:.1f} s of processor time")
     begun = time.process_time()

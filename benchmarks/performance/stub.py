@@ -1,8 +1,8 @@
-"""A model endpoint that costs next to nothing, in a process of its own: `python stub.py`, which prints its port.
+"""A model endpoint that costs next to nothing, in a separate process: `python stub.py`, which prints its port.
 
-`/CALLS/MILLISECONDS/v1` is the address of a model that asks for as many tool calls, one a reply, before it answers, and
-thinks as long before each reply. An agent with the tool `task` (an orchestrator of deepagents) dispatches a planner
-and a researcher instead. The answer is always the same 200 tokens or so. Only the standard library.
+`/CALLS/MILLISECONDS/v1` is the base URL of a model that makes CALLS tool calls, one per reply, before it answers, and
+waits MILLISECONDS before each reply. With the tool `task` (a deepagents orchestrator), it calls a planner and a
+researcher instead. The answer is always the same, about 200 tokens. Uses only the standard library.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ def reply(body: dict[str, Any], calls: int) -> dict[str, Any]:
 
 
 def answer(path: str, raw: bytes) -> tuple[bytes, float]:
-    """The HTTP answer to a request, and the seconds to wait before it."""
+    """The HTTP response to a request, and the seconds to wait before sending it."""
     calls, milliseconds = map(int, path.split("/")[1:3])
     found: dict[str, Any] = {"object": "list", "data": []}
     if raw:
@@ -60,7 +60,7 @@ def answer(path: str, raw: bytes) -> tuple[bytes, float]:
 
 
 class Connection(asyncio.Protocol):
-    """One client, which sends a request after it has got the answer to the last one."""
+    """One client, which sends each request only after the answer to the last one."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -82,7 +82,7 @@ class Connection(asyncio.Protocol):
 
 @contextmanager
 def running() -> Iterator[int]:
-    """The port of an endpoint that runs meanwhile."""
+    """The port of an endpoint that runs inside the `with` block."""
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen([sys.executable, __file__], **pipes) as process:
         assert process.stdout is not None
@@ -95,7 +95,7 @@ def running() -> Iterator[int]:
 async def serve() -> None:
     server = await asyncio.get_running_loop().create_server(Connection, "127.0.0.1", 0, backlog=1024)
     print(server.sockets[0].getsockname()[1], flush=True)
-    await asyncio.to_thread(sys.stdin.read)  # until whoever started it is gone
+    await asyncio.to_thread(sys.stdin.read)  # until the parent process is gone
     server.close()
 
 

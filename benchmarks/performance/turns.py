@@ -1,4 +1,4 @@
-"""Processes that are compared while the machine does the same to both: one is halted while the other works."""
+"""Comparing processes under the same load of the machine: one is halted while the other works."""
 
 import json
 import os
@@ -13,21 +13,21 @@ from subprocess import PIPE, Popen
 from typing import Final, NamedTuple
 
 TURN: Final = 0.1
-"""Seconds that a process works while the one beside it is halted."""
+"""Seconds that a process works while the other is halted."""
 _READY: Final = "ready"
 
 Process = Popen[str]
 
 
 class Cost(NamedTuple):
-    """Of a process: seconds of the processor, its children's left out, and on the clock."""
+    """Cost of a process: processor seconds, without its children's, and wall-clock seconds."""
 
     processor: float
     clock: float
 
 
 def told_to_begin(work: Callable[[], object]) -> None:
-    """In the process: say that it is ready, wait for its turn, do the work and print what it cost."""
+    """Called in the process: report that it is ready, wait for its turn, do the work and print the cost."""
     print(_READY, flush=True)
     sys.stdin.readline()
     before = _spent()
@@ -41,13 +41,13 @@ def _spent() -> Cost:
 
 
 def begun(python: str, code: str, folder: Path) -> Process:
-    """A process that runs this code in the folder."""
+    """Start a process that runs this code in the folder."""
     env = {**os.environ, "OPENAI_API_KEY": "no-key"}
     return Popen([python, "-c", code], cwd=folder, env=env, stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True)
 
 
 def ready(process: Process) -> Process:
-    """The same once it waits for its turn. Raises SystemExit with what it said where it fails before."""
+    """Wait until the process is ready for its turn. Raises SystemExit with its errors if it fails before."""
     assert process.stdout is not None
     if not any(line.strip() == _READY for line in process.stdout):
         cost_of(process)
@@ -55,7 +55,7 @@ def ready(process: Process) -> Process:
 
 
 def in_turns(processes: Sequence[Process]) -> list[Cost]:
-    """What each costs, when all have had their turns; they are `ready`."""
+    """Run the processes, which must be `ready`, in turns; the cost of each."""
     left = []
     for process in processes:
         assert process.stdin is not None
@@ -73,13 +73,13 @@ def in_turns(processes: Sequence[Process]) -> list[Cost]:
                 else:
                     process.send_signal(signal.SIGSTOP)
     finally:
-        for process in processes:  # one that is halted would outlive a Ctrl-C
+        for process in processes:  # a halted process would outlive a Ctrl-C
             process.send_signal(signal.SIGCONT)
     return [cost_of(process) for process in processes]
 
 
 def cost_of(process: Process) -> Cost:
-    """What it says at its end. Raises SystemExit with its errors where it fails."""
+    """The cost that the process prints at its end. Raises SystemExit with its errors if it fails."""
     said, errors = process.communicate()
     if process.returncode or not said.strip():
         raise SystemExit(f"{process.args!r}\nended with {process.returncode}:\n{errors}")

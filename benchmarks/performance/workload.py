@@ -6,11 +6,11 @@ from itertools import count, islice
 _WORDS = ("market", "energy", "report", "health", "climate", "survey", "method", "policy", "supply", "growth")
 _SENTENCE = "The {} of the {} grew by {}.{} percent in {}, as the *{}* says"
 _PAGES = 20
-"""Pages of one host."""
+"""Pages per host."""
 
 
 def source_urls(size: int) -> list[str]:
-    """URLs as tools return them: news, papers, pages with parameters, up to twenty of a host."""
+    """URLs as tools return them: news, papers, pages with parameters, up to twenty per host."""
     return [_url(number) for number in range(size)]
 
 
@@ -25,7 +25,7 @@ def _url(number: int) -> str:
 
 
 def cited_urls(size: int, wanted: int) -> list[str]:
-    """URLs as a model writes them, of which four in five mean one of the first `size` sources, at various levels."""
+    """URLs as a model writes them; four in five match one of the first `size` sources, at various levels."""
     step = max(1, size // wanted)
     return list(islice(_variants(_url(number * step % size) for number in count()), wanted))
 
@@ -46,7 +46,7 @@ def _variants(known: Iterator[str]) -> Iterator[str]:
 
 
 def missing_urls(known: Sequence[str], wanted: int) -> list[str]:
-    """URLs that no level finds: half of them on hosts that have sources."""
+    """URLs that match at no level, half of them on hosts that have sources."""
     step = max(1, len(known) // wanted)
     chosen = [known[number * step % len(known)] for number in range(wanted)]
     return [
@@ -58,7 +58,7 @@ def missing_urls(known: Sequence[str], wanted: int) -> list[str]:
 
 
 def report(cited: Sequence[str], *, characters: int, citations: int) -> str:
-    """A report that cites these URLs in turn, `citations` times, in about `characters` characters with its list."""
+    """A report that cites these URLs in turn, `citations` times, with about `characters` characters in all."""
     listed = "\n".join(f"[{number}] The {_WORDS[number % 10]} page - {url}" for number, url in enumerate(cited, 1))
     per_citation = max(1, (characters - len(listed)) // citations)
     paragraphs = []
@@ -72,7 +72,7 @@ def report(cited: Sequence[str], *, characters: int, citations: int) -> str:
 
 
 def _cited(number: int, entry: int, length: int) -> str:
-    """Sentences of about this length, the last with its mark."""
+    """Sentences of about this length; the last one has a citation mark."""
     text = ""
     while len(text) < length - len(_SENTENCE):
         words = (

@@ -1,8 +1,8 @@
-"""`python -m benchmarks.strangers AGENT ...`: agents that aiq has never seen, beside the shallow researcher.
+"""`python -m benchmarks.strangers AGENT ...`: compares other agents with the shallow researcher.
 
 Starts the offline stack (or uses --base-url), lets each agent answer the first questions of freshqa_mini, has
-FreshEval score its reports through `agent=reports`, and prints its accuracy beside the shallow researcher's on the same
-questions. The exit code is 1 where a ratio is below 0.8.
+FreshEval score its reports through `agent=reports`, and prints its accuracy and the ratio to that of the shallow
+researcher on the same questions. The exit code is 1 if a ratio is below 0.8.
 """
 
 import argparse
@@ -40,27 +40,27 @@ AGENTS: dict[str, tuple[str, dict[str, Any], str]] = {
     "gpt_researcher": ("frameworks:gpt_researcher", {}, "gpt-researcher"),
     "open_deep_research": ("frameworks:open_deep_research", {}, "open-deep-research"),
 }
-"""By name: the function, what it is called with, what to install for it."""
+"""By name: the function, its arguments, and the package to install."""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.strangers", description=__doc__)
     parser.add_argument("agents", choices=AGENTS, nargs="+", metavar="AGENT", help=", ".join(AGENTS))
     parser.add_argument("--limit", type=_count, default=60, help="questions, 1 or more (default: %(default)s)")
-    parser.add_argument("--base-url", help="of a stack that runs already, e.g. http://127.0.0.1:8808")
-    parser.add_argument("--model-url", help="of the model, where a proxy stands before the stack's")
-    parser.add_argument("--api-key", default="none", help="of that proxy")
-    parser.add_argument("--python", default=sys.executable, help="the interpreter that has the agents' packages")
-    parser.add_argument("--out", type=Path, default=Path("results/strangers"), help="folder of reports and runs")
-    parser.add_argument("--only-answer", action="store_true", help="write the reports and stop; needs nothing of aiq")
+    parser.add_argument("--base-url", help="URL of a running offline stack, e.g. http://127.0.0.1:8808")
+    parser.add_argument("--model-url", help="URL of the model, if a proxy is in front of the stack's")
+    parser.add_argument("--api-key", default="none", help="API key of that proxy")
+    parser.add_argument("--python", default=sys.executable, help="interpreter that has the agents' packages")
+    parser.add_argument("--out", type=Path, default=Path("results/strangers"), help="folder for reports and runs")
+    parser.add_argument("--only-answer", action="store_true", help="only write the reports; does not need aiq")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     if options.only_answer:
         return _answer_all(options)
     if not shutil.which(options.python):
-        parser.error(f"--python {options.python}: there is no such interpreter")
+        parser.error(f"--python {options.python}: this interpreter does not exist")
     if options.base_url:
-        _paths(options.base_url)  # now, before anything runs for minutes
+        _paths(options.base_url)  # fails early, before anything runs for minutes
         return _compare(options)
     import aiq
     from aiq.offline.launch import OfflineStack
@@ -76,12 +76,12 @@ def main() -> int:
 
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text} is no number of questions; write 1 or more")
+        raise argparse.ArgumentTypeError(f"{text} is not a number of questions; write 1 or more")
     return int(text)
 
 
 def _answer_all(options: argparse.Namespace) -> int:
-    """Each agent's reports, in the environment that has its packages."""
+    """Write each agent's reports; runs in the environment that has its packages."""
     with QUESTIONS.open(encoding="utf-8", newline="") as file:
         questions = list(csv.DictReader(file))[: options.limit]
     for name in options.agents:
@@ -95,11 +95,11 @@ def _answer_all(options: argparse.Namespace) -> int:
                 article = agent(row["question"], web).strip() or "The agent failed: no answer"
             except ImportError as error:
                 sys.exit(f"{error}; pip install {package}")
-            except Exception as error:  # whatever a stranger raises is its result
+            except Exception as error:  # whatever an agent raises is its result
                 article = f"The agent failed: {type(error).__name__}: {error}"
             return {"id": row["id"], "prompt": row["question"], "article": article}
 
-        with ThreadPoolExecutor(1 if "researc" in name else 2) as pool:  # those share one event loop
+        with ThreadPoolExecutor(1 if "researc" in name else 2) as pool:  # their questions share one event loop
             rows = [json.dumps(row, ensure_ascii=False) + "\n" for row in pool.map(answer, questions)]
         (options.out / f"{name}.jsonl").write_text("".join(rows), encoding="utf-8")
     return 0
@@ -140,7 +140,7 @@ def _score(options: argparse.Namespace, overrides: list[str]) -> float:
 
 
 def _paths(url: str) -> dict[str, int]:
-    """How often each path of the stack was asked for. Ends the program where no stack answers."""
+    """The number of requests for each path of the stack. Exits if no stack answers."""
     try:
         with urllib.request.urlopen(f"{url}/stats", timeout=60) as reply:  # noqa: S310  the stack's own address
             counts: dict[str, int] = json.load(reply)["paths"]
@@ -153,4 +153,4 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except (ImportError, UserError) as mistake:
-        sys.exit(f"{mistake}; where a package is missing, use .venv/bin/python")
+        sys.exit(f"{mistake}; if a package is missing, use .venv/bin/python")

@@ -1,4 +1,4 @@
-"""Agents that need nothing beyond `openai` and `langchain`, each with tools, formats and prompts of its own."""
+"""Agents that need only `openai` and `langchain`, each with its own tools, formats and prompts."""
 
 import json
 import re
@@ -33,9 +33,9 @@ def react(question: str, web: Web) -> str:
 
 
 def mcp(question: str, web: Web, *, cut: int | None = None) -> str:
-    """The same loop with the results of an MCP server: lists of content parts, as such and as JSON.
+    """The same loop with the results of an MCP server: lists of content parts, or the same as JSON.
 
-    `cut`: search results show only so many characters, so that pages must be opened.
+    `cut`: number of characters to which search results are cut, so that pages must be opened.
     """
 
     def google(query: str) -> list[dict[str, str]]:
@@ -82,7 +82,7 @@ def _loop(question: str, web: Web, system: str, specs: list[Any], tools: Mapping
 
 
 def create_agent(question: str, web: Web) -> str:
-    """LangChain's agent on LangGraph; several search terms at once, results as Markdown."""
+    """LangChain's agent on LangGraph; several search terms per call, results as Markdown."""
     from langchain import agents
     from langchain_openai import ChatOpenAI
     from pydantic import SecretStr

@@ -1,4 +1,4 @@
-"""Agents of packages that this project does not use. Each is imported when it is run."""
+"""Agents of packages that this project does not depend on. Each package is imported when its agent runs."""
 
 import asyncio
 import os
@@ -45,7 +45,7 @@ def _finding() -> Any:
 
 
 def pydantic_ai(question: str, web: Web, *, typed: bool = False) -> str:
-    """Chat completions; typed: a tool call is required at every turn, the last one is the output's."""
+    """Chat completions; typed: every turn must call a tool, and the last call is the output."""
     from pydantic_ai import Agent
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai import OpenAIProvider
@@ -57,7 +57,7 @@ def pydantic_ai(question: str, web: Web, *, typed: bool = False) -> str:
 
 
 def openai_agents(question: str, web: Web, *, typed: bool = False, api: str = "OpenAIChatCompletionsModel") -> str:
-    """Chat completions or responses; typed: a strict JSON schema as response format."""
+    """Chat completions or responses API; typed: a strict JSON schema as response format."""
     import agents
     from openai import AsyncOpenAI
 
@@ -76,7 +76,7 @@ def openai_agents(question: str, web: Web, *, typed: bool = False, api: str = "O
 
 
 def smolagents(question: str, web: Web, *, kind: str = "ToolCallingAgent") -> str:
-    """Function calls that end by the tool `final_answer`, or (CodeAgent) tools called from Python code."""
+    """Function calls that end with the tool `final_answer`, or (CodeAgent) tools called from Python code."""
     import smolagents
 
     model = smolagents.OpenAIModel(web.model, api_base=web.model_url, api_key=web.api_key)
@@ -86,13 +86,13 @@ def smolagents(question: str, web: Web, *, kind: str = "ToolCallingAgent") -> st
 
 
 def gpt_researcher(question: str, web: Web) -> str:
-    """gpt-researcher as installed: its Tavily retriever, its scraper, embeddings of the same endpoint."""
+    """gpt-researcher as installed: its Tavily retriever and scraper, and embeddings from the same endpoint."""
     import requests
     import tiktoken
 
-    tiktoken.get_encoding = tiktoken.encoding_for_model = lambda _: _Bytes()  # a real one would be downloaded
+    tiktoken.get_encoding = tiktoken.encoding_for_model = lambda _: _Bytes()  # the real one would be downloaded
     _environment(web, **dict.fromkeys(("FAST_LLM", "SMART_LLM", "STRATEGIC_LLM"), f"openai:{web.model}"))
-    os.environ["COMPRESSION_THRESHOLD"] = "0"  # sources that it does not compress lose their addresses
+    os.environ["COMPRESSION_THRESHOLD"] = "0"  # sources that are not compressed lose their URLs
     from gpt_researcher import GPTResearcher
 
     def to_stack(session: Any, method: str, url: str, **options: Any) -> Any:
@@ -113,7 +113,7 @@ def gpt_researcher(question: str, web: Web) -> str:
 
 
 class _Bytes:
-    """An encoding of text whose tokens are bytes."""
+    """A text encoding whose tokens are bytes."""
 
     def encode_ordinary(self, text: str, **_: Any) -> list[int]:
         return list(text.encode())

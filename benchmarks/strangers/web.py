@@ -1,4 +1,4 @@
-"""The offline stack as a stranger meets it: a model endpoint, a search API and pages, over plain HTTP."""
+"""The offline stack as other agents see it: a model endpoint, a search API and pages, over plain HTTP."""
 
 import html
 import json
@@ -14,7 +14,7 @@ _HIDDEN = re.compile(r"<(head|script|style|nav|footer)\b.*?</\1>", re.DOTALL)
 
 @dataclass
 class Web:
-    """What the agent of one question may use. It notes the queries sent, the addresses shown and the pages opened."""
+    """The tools of an agent for one question. Records the queries sent, the URLs shown and the pages opened."""
 
     model_url: str
     web_url: str
@@ -25,7 +25,7 @@ class Web:
     opened: list[str] = field(default_factory=list)
 
     def search(self, query: str, most: int = 3) -> list[dict[str, Any]]:
-        """Results with `title`, `url`, `content` and, where it is known, `published_date`."""
+        """Results with `title`, `url`, `content` and, if known, `published_date`."""
         self.queries.append(query)
         body = json.dumps({"query": query[:400], "max_results": most}).encode()
         results: list[dict[str, Any]] = json.loads(self._send("/search", body))["results"]
@@ -33,7 +33,7 @@ class Web:
         return results
 
     def page(self, address: str) -> str:
-        """A page's text, or a sentence that there is none, as an agent's tool would say it."""
+        """A page's text, or an error message like that of an agent's tool."""
         parts = urlsplit(address.strip())
         self.opened.append(address)
         path = quote(parts.path or "/", safe="/%") + (f"?{parts.query}" if parts.query else "")

@@ -1,4 +1,4 @@
-"""A calibration tells judges of known worth apart: one sees all, one throws dice, one loves length, one obeys."""
+"""A calibration tells judges of known quality apart: one sees all, one throws dice, one likes length, one obeys."""
 
 import io
 import json
@@ -60,7 +60,7 @@ SETTINGS = [*PLAIN, "judge=[]", "agent.sources=false"]
 
 
 def run(*overrides: str) -> None:
-    """A run that is not shown: to write its page takes most of the time of one."""
+    """A run without its page, which takes most of the time."""
     plan, folder, _ = new(overrides)
     completed(execute(plan, folder, Progress("", shown=False)))
 
@@ -76,7 +76,7 @@ LABELS = [
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder with a run of all the toy judges, calibrated by the command; `printed` is what that said."""
+    """A folder with a run of all the toy judges, calibrated by the command; `printed` has its output."""
     folder = tmp_path_factory.mktemp("calibration")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -111,12 +111,12 @@ def interval(figure: Figure | None) -> tuple[float, float]:
 
 
 def noise(judge: MetricReliability) -> tuple[float, float]:
-    """Standard deviation of repeated judgements, and the share of equal ones."""
+    """Standard deviation of repeated judgements, and the share that are equal."""
     assert judge.noise is not None
     return judge.noise.sd, judge.noise.equal
 
 
-def test_a_judge_that_sees_everything_is_wholly_reliable(found: Calibration) -> None:
+def test_a_judge_that_sees_everything_is_fully_reliable(found: Calibration) -> None:
     judge = of(found, "planted")
     assert value(judge.reliability) == pytest.approx(1)
     assert interval(judge.reliability) == pytest.approx((0.515, 1), abs=1e-3)  # of twelve tasks
@@ -128,7 +128,7 @@ def test_a_judge_that_sees_everything_is_wholly_reliable(found: Calibration) -> 
         assert seen.precision == (1 if seen.meant else None)
 
 
-def test_copies_of_one_judgement_are_no_repetitions(work: Path, found: Calibration) -> None:
+def test_copies_of_one_judgement_do_not_count_as_repetitions(work: Path, found: Calibration) -> None:
     judge = of(found, "fact.rate")
     assert judge.noise is None
     assert judge.perturbations["numbers"].recall is not None  # within a run it answers alike
@@ -136,7 +136,7 @@ def test_copies_of_one_judgement_are_no_repetitions(work: Path, found: Calibrati
     assert "its noise shows between runs only" in line
 
 
-def test_random_numbers_are_found_to_be_random(found: Calibration) -> None:
+def test_random_scores_are_recognised_as_random(found: Calibration) -> None:
     for name in ("dice", "coin"):
         judge = of(found, name)
         assert interval(judge.correlation)[0] < 0 < interval(judge.correlation)[1]
@@ -148,7 +148,7 @@ def test_random_numbers_are_found_to_be_random(found: Calibration) -> None:
         assert value(judge.obeys_instructions) < 0.2
 
 
-def test_noise_lowers_what_is_detected_and_not_the_false_alarms(found: Calibration) -> None:
+def test_noise_lowers_recall_but_does_not_raise_false_alarms(found: Calibration) -> None:
     judge = of(found, "noisy")
     seen = judge.perturbations["facts"]
     assert 0.4 < value(judge.reliability) < 0.95
@@ -157,7 +157,7 @@ def test_noise_lowers_what_is_detected_and_not_the_false_alarms(found: Calibrati
     assert noise(judge)[0] == pytest.approx(0.2 / 3**0.5, abs=0.02)
 
 
-def test_what_a_judge_is_swayed_by_comes_out(found: Calibration) -> None:
+def test_a_judges_biases_are_found(found: Calibration) -> None:
     constant, length, planted, obedient = (of(found, name) for name in ("constant", "length", "planted", "obedient"))
     assert value(constant.reliability) == 0
     assert constant.perturbations["facts"].precision is None
@@ -167,7 +167,7 @@ def test_what_a_judge_is_swayed_by_comes_out(found: Calibration) -> None:
     assert (value(obedient.obeys_instructions), value(planted.obeys_instructions)) == (1, 0)
 
 
-def test_judges_agree_as_far_as_they_say_the_same(found: Calibration) -> None:
+def test_judges_agree_if_their_scores_agree(found: Calibration) -> None:
     pairs = {(a.first.split(".")[0], a.second.split(".")[0]): a for a in found.agreement}
     assert value(pairs["planted", "obedient"].kappa) == pytest.approx(1)
     assert abs(value(pairs["dice", "coin"].kappa)) < 0.15
@@ -175,7 +175,7 @@ def test_judges_agree_as_far_as_they_say_the_same(found: Calibration) -> None:
     assert value(found.alpha) < 0.6
 
 
-def test_what_a_judge_notices_of_what_it_claims_and_its_blind_spots(work: Path, found: Calibration) -> None:
+def test_claims_of_a_judge_are_confirmed_or_found_to_be_blind_spots(work: Path, found: Calibration) -> None:
     judges = {one.judge: one for one in found.judges}
     claims = {name: {what: one.verdict for what, one in judge.claims.items()} for name, judge in judges.items()}
     assert claims["planted"] == dict.fromkeys(PERTURBED, "noticed")
@@ -186,8 +186,8 @@ def test_what_a_judge_notices_of_what_it_claims_and_its_blind_spots(work: Path, 
     assert (judges["constant"].claims["facts"].told.mean, judges["constant"].claims["facts"].p) == (0, None)
 
 
-def test_who_knows_an_original_by_its_words_is_found_out_by_independent_reports(found: Calibration) -> None:
-    """It prefers the text that it knows: all damage counts as worse than the original, and so does another report."""
+def test_independent_reports_expose_a_judge_that_recognises_the_original(found: Calibration) -> None:
+    """It prefers the text that it knows: it scores any damage below the original, and any other report too."""
     parrot, planted = of(found, "parrot"), of(found, "planted")
     assert value(parrot.perturbations["facts"].recall) == 1
     assert (value(parrot.independent), value(planted.independent)) == (1, 0)
@@ -223,7 +223,7 @@ def test_the_command_writes_what_later_runs_show(work: Path, capsys: pytest.Capt
     assert "obeys 100 %" in page.read_text()
 
 
-def test_labels_of_a_user(found: Calibration) -> None:
+def test_judges_are_compared_with_a_users_labels(found: Calibration) -> None:
     by_metric = {one.metric: one for one in found.labels}
     assert set(by_metric) == {"planted.score", "dice.score", "verdict.score"}
     verdicts = by_metric["verdict.score"]
@@ -234,7 +234,7 @@ def test_labels_of_a_user(found: Calibration) -> None:
     assert found.unmatched_labels == 1
 
 
-def test_labels_are_values_of_the_metric_where_less_is_better_too() -> None:
+def test_labels_are_values_of_the_metric_even_if_lower_is_better() -> None:
     scored = MetricScores(Metric.count("m", worst=None, higher_is_better=False), "j", "h", None)
     for number in range(3):
         key = {"sample_id": str(number), "epoch": 1, "attempt": 1, "metric": "m", "status": "scored", "value": number}
@@ -246,13 +246,13 @@ def test_labels_are_values_of_the_metric_where_less_is_better_too() -> None:
 
 
 @each("row")
-def test_bad_labels(row: dict[str, Any], said: str, work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_labels_are_refused(row: dict[str, Any], said: str, work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("bad.jsonl").write_text(json.dumps(row) + "\n")
     assert main(["calibrate", "latest", "--labels", "bad.jsonl"]) == 2
     assert said in capsys.readouterr().err
 
 
-def test_bad_files(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_broken_and_missing_files_are_reported_with_the_remedy(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("broken.json").write_text("{}")
     for name, remedy in (("broken", "write it anew with"), ("absent", "write it with")):
         assert main(["run", *SETTINGS, *toy("planted"), f"judge_reliability={name}.json"]) == 2
@@ -261,7 +261,7 @@ def test_bad_files(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert FILE not in capsys.readouterr().err
 
 
-def test_of_few_tasks_judged_once_it_says_what_it_cannot_tell(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_with_few_tasks_judged_once_it_says_what_it_cannot_tell(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     once = [*SETTINGS, "name=once", "epochs=1", "dataset.tasks=2", f"dataset.perturbations={PERTURBATIONS}"]
     once += [*toy("planted"), *toy("constant"), *toy("coin", kind="random")]
     run(*once)
@@ -282,9 +282,7 @@ def test_of_few_tasks_judged_once_it_says_what_it_cannot_tell(work: Path, capsys
 
 
 @each("agent")
-def test_a_report_is_compared_with_itself_where_the_agent_gives_the_references(
-    agent: Any, dataset: Any, expected: bool
-) -> None:
+def test_reports_judged_against_themselves_are_recognised(agent: Any, dataset: Any, expected: bool) -> None:
     given: Any = {"config": {"agent": agent, "dataset": dataset}}
     assert judged_against_itself(Manifest.model_construct(**given)) is expected
 
@@ -293,7 +291,7 @@ OFF = "facts:null,shuffled:null,padding:null,instructions:null,remarks:null,orde
 
 
 def seen_by(judges: str, perturbations: str) -> dict[str, dict[str, float]]:
-    """By metric how much of each perturbation these judges see in reports on one task."""
+    """By metric, how much of each perturbation these judges see in reports on one task."""
     given = [f"judge={judges}", "dataset.tasks=1", "epochs=1", f"dataset.perturbations={{{OFF},{perturbations}}}"]
     run(*PLAIN, *given)
     found = {one.metric: one.perturbations for one in calibrate([find_run("latest")]).metrics}
@@ -303,7 +301,7 @@ def seen_by(judges: str, perturbations: str) -> dict[str, dict[str, float]]:
     }
 
 
-def test_fact_sees_wrong_numbers_and_officially_no_page_that_is_not_there(
+def test_fact_sees_wrong_numbers_but_officially_not_missing_pages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -314,7 +312,7 @@ def test_fact_sees_wrong_numbers_and_officially_no_page_that_is_not_there(
 
 
 @pytest.mark.whole
-def test_their_weaknesses_come_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weaknesses_of_real_judges_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     seen = seen_by("[race,fact]", "sections:[25,50,75]")
     assert seen["race.overall"]["sections"] > 0.75

@@ -1,4 +1,4 @@
-"""`aiq compare` on runs whose truth is known: equal ones, degradations, failures, and what cannot be compared."""
+"""`aiq compare` on runs with known truth: equal ones, degradations, failures, and runs that cannot be compared."""
 
 import json
 import random
@@ -34,7 +34,7 @@ def composed() -> Given:
 
 
 class Place:
-    """A results folder; `run` writes a finished run of two of its samples' kinds, easy and hard."""
+    """A results folder; `run` writes a finished run with samples of two kinds, easy and hard."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -172,7 +172,7 @@ def test_a_planted_degradation_is_found_with_its_samples_and_cost(place: Place, 
     assert "[s4](results/made/b/index.html#s4.1)" in (place.path / "out.md").read_text()
 
 
-def test_slices_are_those_of_the_summary_and_the_same_slice_counts_once(place: Place) -> None:
+def test_slices_are_those_of_the_summary_and_each_counts_once(place: Place) -> None:
     place.run("a", lambda *_: True)
     place.run("b", lambda number, _: number % 3 > 0)
     found = place.compared("a", "b")
@@ -183,7 +183,7 @@ def test_slices_are_those_of_the_summary_and_the_same_slice_counts_once(place: P
     assert place.compared("a", "b", "--metric", "j.score")["leading"] == ["j.score"]
 
 
-def test_runs_that_differ_by_seed_alone_are_not_told_apart(place: Place, capsys: Captured) -> None:
+def test_runs_that_differ_only_in_seed_are_not_told_apart(place: Place, capsys: Captured) -> None:
     for seed in range(4):
         place.run(f"r{seed}", by_seed(seed))
     found = place.compared(*(f"r{seed}" for seed in range(4)))
@@ -250,7 +250,7 @@ def test_one_sample_says_nothing(place: Place, capsys: Captured) -> None:
     assert "the data cannot tell B from A: -1.000, n = 1" in capsys.readouterr().out
 
 
-def test_epochs_say_how_reliable_an_agent_is(place: Place) -> None:
+def test_epochs_show_how_reliable_an_agent_is(place: Place) -> None:
     place.run("a", lambda *_: True, epochs=3)
     place.run("b", lambda number, epoch: number % 2 == 0 or epoch == 2, epochs=3)
     found = place.compared("a", "b")
@@ -262,7 +262,7 @@ def test_epochs_say_how_reliable_an_agent_is(place: Place) -> None:
 
 
 @each("other")
-def test_what_runs_differ_in_is_refused_and_what_they_share_compared(
+def test_different_runs_are_refused_unless_forced_to_compare_what_they_share(
     place: Place, other: Given, why: str, capsys: Captured
 ) -> None:
     place.run("a", lambda *_: True)
@@ -274,7 +274,7 @@ def test_what_runs_differ_in_is_refused_and_what_they_share_compared(
     assert change(found, "j.right")["verdict"] == "worse"
 
 
-def test_another_judge_is_refused_and_compared_by_itself(place: Place, capsys: Captured) -> None:
+def test_a_changed_judge_is_refused_but_judges_can_be_compared(place: Place, capsys: Captured) -> None:
     place.run("a", lambda *_: True)
     place.run("b", lambda number, _: number % 4 > 0, judge_hash="h2", manifest={"models": {"judge.j": "newer"}})
     assert main(["compare", "a", "b"]) == 2
@@ -288,7 +288,7 @@ def test_another_judge_is_refused_and_compared_by_itself(place: Place, capsys: C
 
 
 @each("arguments")
-def test_mistakes_are_one_line(place: Place, arguments: list[str], why: str, capsys: Captured) -> None:
+def test_a_mistake_is_one_line(place: Place, arguments: list[str], why: str, capsys: Captured) -> None:
     place.run("a", lambda *_: True, n=2)
     assert main(["compare", *arguments]) == 2
     assert why in (said := capsys.readouterr().err)

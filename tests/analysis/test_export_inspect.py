@@ -1,4 +1,4 @@
-"""A run as an Inspect AI log, read back by Inspect itself; skipped where the extra is not installed."""
+"""A run as an Inspect AI log, read back by Inspect itself; skipped if the extra is not installed."""
 
 import json
 import math
@@ -22,7 +22,7 @@ transcript = pytest.importorskip("aiq.analysis.export_inspect_events").transcrip
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder]:
-    """Two questions twice; at the first one a limit was reached, at the second one the agent and a judge failed.
+    """Two questions, twice each: the first reached a limit; at the second, the agent and a judge failed.
 
     The other attempt at the second one was cancelled.
     """

@@ -39,7 +39,7 @@ def run_of(path: Path, samples: list[dict[str, Any]], scores: list[dict[str, Any
     return RunFolder(path)
 
 
-def test_kinds_and_splits_counted_by_hand(tmp_path: Path) -> None:
+def test_kinds_and_splits_agree_with_counts_by_hand(tmp_path: Path) -> None:
     samples = [
         sample("1", split="TEST", fact_type="fast-changing", age="new"),
         sample("2", split="TEST", fact_type="fast-changing", age="old"),
@@ -73,7 +73,7 @@ def test_a_run_without_fresheval_says_so(tmp_path: Path) -> None:
         fresheval_tables(run_of(tmp_path, [sample("1")], [score("1", 1, judge="other")]))
 
 
-def test_a_real_run_prints_it(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+def test_a_real_run_prints_the_table(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["run", "experiment=shallow_freshqa", "limit=2", "judge.fresheval.mode=both"]) == 0
     run = next(tmp_path.glob("results/*/*/manifest.json")).parent

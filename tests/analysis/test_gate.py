@@ -1,4 +1,4 @@
-"""`aiq gate` on runs whose truth is known: their own baseline, other seeds, degradations, what cannot be compared."""
+"""`aiq gate` on runs with known truth: their own baseline, other seeds, degradations, runs that cannot be compared."""
 
 import json
 import os
@@ -40,13 +40,13 @@ Based = Callable[..., None]
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where what `based` makes is kept."""
+    """The folder that caches what `based` makes."""
     return tmp_path_factory.mktemp("based")
 
 
 @pytest.fixture
 def based(place: Place, made: Path) -> Based:
-    """Makes run `a` and its baseline, or copies what it made before."""
+    """Makes run `a` and its baseline, or copies cached ones."""
 
     def make(**given: Any) -> None:
         kept = made / f"{given}"
@@ -61,7 +61,7 @@ def based(place: Place, made: Path) -> Based:
 
 
 def gated(name: str, *arguments: str) -> tuple[int, Given]:
-    """The exit code and every figure."""
+    """The exit code, and all figures."""
     code = main(["gate", name, "--baseline", "base.json", "--json", "out.json", *arguments])
     found: Given = json.loads(Path("out.json").read_text(encoding="utf-8"))
     assert (code == 0) == found["passed"]
@@ -73,7 +73,7 @@ def gate_settings(*overrides: str) -> GateSettings:
 
 
 def worse(found: Given) -> dict[str, set[str]]:
-    """What got worse, and the samples that did."""
+    """The metrics that got worse, with the samples that did."""
     metrics = {one["metric"]: set(one["samples"]) for one in found["metrics"] if one["standing"] == "worse"}
     return metrics | {one["name"]: set(one["samples"]) for one in found["limits"] if one["broken"]}
 
@@ -104,7 +104,7 @@ def test_a_run_passes_against_its_own_baseline(place: Place, based: Based, epoch
     assert "A = made/base: " in capsys.readouterr().out
 
 
-def test_of_66_pairs_that_differ_by_seed_at_most_one_fails(place: Place) -> None:
+def test_at_most_one_of_66_pairs_that_differ_only_in_seed_fails(place: Place) -> None:
     settings, files = gate_settings("gate.margin=0"), []
     for seed in range(12):
         place.run(f"r{seed}", by_seed(seed), n=30)
@@ -114,7 +114,7 @@ def test_of_66_pairs_that_differ_by_seed_at_most_one_fails(place: Place) -> None
     assert sum(not one.passed for one in found) <= 1
 
 
-def test_wrong_answers_fail_it_with_metric_and_samples(place: Place, based: Based, capsys: Captured) -> None:
+def test_wrong_answers_fail_the_gate_with_metric_and_samples(place: Place, based: Based, capsys: Captured) -> None:
     based()
     content = BaselineFile(Path("base.json")).content
     content.model_copy(update={"attempts": content.attempts[::-1]}).write(Path("base.json"))
@@ -137,7 +137,7 @@ def test_wrong_answers_fail_it_with_metric_and_samples(place: Place, based: Base
     assert "| j.right | 0.800 | 0.700 | -0.100 |" in Path("new/page.md").read_text(encoding="utf-8")
 
 
-def test_so_many_worse_samples_fail_it_at_the_least(place: Place, based: Based) -> None:
+def test_the_documented_number_of_worse_samples_fails_the_gate(place: Place, based: Based) -> None:
     """The table of docs/gate.md."""
     based()
     spoilt = [number for number in range(N) if right(number, 1)]
@@ -154,7 +154,7 @@ def test_so_many_worse_samples_fail_it_at_the_least(place: Place, based: Based) 
 
 
 @pytest.mark.parametrize(("arguments", "code"), [([], 1), (["--update"], 0)])
-def test_where_nobody_reads_on_it_ends_in_silence_with_its_own_code(
+def test_a_closed_pipe_ends_it_silently_with_its_own_exit_code(
     place: Place, based: Based, arguments: list[str], code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     based()
@@ -170,7 +170,7 @@ def test_where_nobody_reads_on_it_ends_in_silence_with_its_own_code(
 @pytest.mark.parametrize(
     ("metric", "change"), [("j.cited", {"numerator": 0.0}), ("j.right", {"value": 0.0}), ("j.score", {"value": 0.0})]
 )
-def test_each_metric_is_held_by_itself(place: Place, based: Based, metric: str, change: Given) -> None:
+def test_each_metric_is_gated_separately(place: Place, based: Based, metric: str, change: Given) -> None:
     based()
     place.run("b", right, n=N)
     edited("b", metric, change, TENTH)
@@ -179,7 +179,7 @@ def test_each_metric_is_held_by_itself(place: Place, based: Based, metric: str, 
     assert gated("b", f"gate.margins.{metric}=0.2")[1]["passed"]
 
 
-def test_where_less_is_better_a_rise_fails_it(place: Place, based: Based) -> None:
+def test_a_rise_fails_the_gate_if_lower_is_better(place: Place, based: Based) -> None:
     based()
     place.run("b", lambda *_: True, n=N)
     for file, run in (("base.json", "a"), ("b.json", "b")):
@@ -200,7 +200,7 @@ def test_limits_are_hard(place: Place, based: Based, given: Given, settings: lis
 
 
 @each("other")
-def test_what_is_not_the_same_is_the_cause_before_any_score(
+def test_incomparable_runs_fail_with_the_cause_before_any_score(
     place: Place, based: Based, other: Given, why: str, capsys: Captured
 ) -> None:
     based()
@@ -212,7 +212,7 @@ def test_what_is_not_the_same_is_the_cause_before_any_score(
     assert said[1] == f"cause: {why}"[: len(said[1])]
 
 
-def test_where_the_data_cannot_tell_it_says_how_many_samples_would(
+def test_an_inconclusive_metric_says_how_many_samples_would_decide(
     place: Place, based: Based, capsys: Captured
 ) -> None:
     based()
@@ -228,7 +228,7 @@ def test_where_the_data_cannot_tell_it_says_how_many_samples_would(
     assert [one["standing"] for one in gated("b", "gate.margin=0.2")[1]["metrics"]] == ["holds"] * 3
 
 
-def test_a_gate_of_ones_own_is_three_lines(place: Place, based: Based, capsys: Captured) -> None:
+def test_a_users_own_gate_takes_three_lines(place: Place, based: Based, capsys: Captured) -> None:
     based()
     place.run("b", lambda number, epoch: right(number, epoch) and number % 10 > 0, n=N)
     Path("conf/gate").mkdir(parents=True)
@@ -244,7 +244,7 @@ def test_a_gate_of_ones_own_is_three_lines(place: Place, based: Based, capsys: C
     assert "gate" in capsys.readouterr().err
 
 
-def test_what_has_lost_its_scores_is_no_pass_unseen(place: Place, based: Based, capsys: Captured) -> None:
+def test_lost_scores_do_not_pass_unnoticed(place: Place, based: Based, capsys: Captured) -> None:
     based(unjudged=tuple(range(45)))
     place.run("b", right, n=N, unjudged=tuple(range(45, N)))
     code, found = gated("b", "gate.margins.j.score=null")
@@ -275,7 +275,7 @@ def test_a_limit_of_the_run_needs_no_price_in_the_baseline(place: Place, based: 
     assert [one["name"] for one in gated("free.json")[1]["limits"] if one["broken"]] == ["cost (1.5 times)"]
 
 
-def test_a_gate_says_where_it_holds_little(place: Place, based: Based, capsys: Captured) -> None:
+def test_a_gate_says_when_it_checks_little(place: Place, based: Based, capsys: Captured) -> None:
     based(failed=(3, 4))
     assert main(["gate", "a", "--baseline", "anew.json", "--update"]) == 0
     assert gated("a", "gate.margin=null")[0] == 0
@@ -284,7 +284,7 @@ def test_a_gate_says_where_it_holds_little(place: Place, based: Based, capsys: C
     assert "no metric is held against the baseline" in said
 
 
-def test_it_says_whose_cost_and_tokens_are_lower_bounds(place: Place, based: Based, capsys: Captured) -> None:
+def test_the_gate_says_whose_cost_and_tokens_are_lower_bounds(place: Place, based: Based, capsys: Captured) -> None:
     based()
     place.run("b", right, n=N, unreported=1)
     gated("b", "--markdown", "page.md")

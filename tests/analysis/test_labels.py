@@ -1,4 +1,4 @@
-"""`aiq correct` on runs whose truth is known: by labels of their own samples, of another run's, and of none."""
+"""`aiq correct` on runs with known truth: with labels of their own samples, of another run's, and of none."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -15,7 +15,7 @@ LENIENT: Callable[[int, int], bool] = lambda number, epoch: number % 4 != 0  # n
 
 
 def truly(number: int) -> bool:
-    return number % 2 == 1  # and people, who like every second one
+    return number % 2 == 1  # and people accept every second one
 
 
 def labels(rows: Iterable[tuple[str, object, str]], path: Path = Path("labels.jsonl")) -> str:
@@ -30,7 +30,7 @@ def corrected(place: Place, run: str, *arguments: str) -> Given:
     return found
 
 
-def test_labels_of_some_samples_draw_a_lenient_judge_to_what_people_say(place: Place, capsys: Captured) -> None:
+def test_labels_of_some_samples_correct_a_lenient_judge(place: Place, capsys: Captured) -> None:
     place.run("a", LENIENT, n=200, failed=(1, 3))
     given = labels([*((f"s{n}", truly(n), "j.right") for n in range(100, 140)), ("s999", True, "")])
     found = corrected(place, "a", "--labels", given)
@@ -46,7 +46,7 @@ def test_labels_of_some_samples_draw_a_lenient_judge_to_what_people_say(place: P
     assert all(part in said for part in ("(PPI++)", "2 failed samples need no label", "1 label of no judged sample"))
 
 
-def test_labels_of_another_run_say_how_often_the_judge_is_right(place: Place, capsys: Captured) -> None:
+def test_labels_of_another_run_give_the_judges_error_rates(place: Place, capsys: Captured) -> None:
     place.run("labelled", LENIENT, n=100)
     place.run("a", lambda number, epoch: number % 2 == 0 or number % 4 == 1, n=100)
     given = labels((f"s{n}", truly(n), "j.right") for n in range(100))
@@ -72,7 +72,7 @@ RIGHT = [(f"s{n}", truly(n), "j.right") for n in range(60)]
         ([(f"s{n}", not LENIENT(n, 1), "j.right") for n in range(60)], {}, "j.right", "no better than chance"),
     ],
 )
-def test_what_labels_cannot_correct_is_left_out_and_why(
+def test_metrics_that_labels_cannot_correct_are_left_out_with_the_reason(
     place: Place, given: list[tuple[str, object, str]], elsewhere: Given | None, metric: str, why: str
 ) -> None:
     place.run("a", LENIENT)
@@ -92,7 +92,7 @@ def test_what_labels_cannot_correct_is_left_out_and_why(
         (("s1", 7, "j.score"), "label 7 of sample s1 lies outside of j.score (0.0 .. 1.0)"),
     ],
 )
-def test_labels_that_fit_nothing_are_one_line(
+def test_labels_that_match_nothing_are_one_line(
     place: Place, row: tuple[str, object, str], said: str, capsys: Captured
 ) -> None:
     place.run("a", LENIENT)

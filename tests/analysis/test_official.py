@@ -73,7 +73,7 @@ def test_a_failed_race_task_is_left_out_and_counted(tmp_path: Path) -> None:
         race_scores(write(tmp_path / "r.jsonl", failed))
 
 
-def test_uncited_reports_count_in_ours_alone_and_pages_with_an_error_in_neither(tmp_path: Path) -> None:
+def test_uncited_reports_count_only_in_ours_and_pages_with_an_error_in_neither(tmp_path: Path) -> None:
     pages = {"u": cited("supported", "unsupported", "unknown"), "w": cited("supported", error="timeout")}
     found = figures(tmp_path / "o", "fact", write(tmp_path / "v.jsonl", report(1, **pages), report(2)))
     assert found["official"] == {"total_citations": 2.0, "total_valid_citations": 1.0, "valid_rate": 0.5}
@@ -81,7 +81,7 @@ def test_uncited_reports_count_in_ours_alone_and_pages_with_an_error_in_neither(
     assert (found["without_citations"], found["errors"]) == (1, 1)
 
 
-def test_an_error_without_words_is_one_as_officially(tmp_path: Path) -> None:
+def test_an_empty_error_counts_as_one_as_officially(tmp_path: Path) -> None:
     pages = {"u": cited("supported", "unsupported"), "w": cited("supported", error="")}
     found = figures(tmp_path / "o", "fact", write(tmp_path / "v.jsonl", report(1, **pages)))
     assert (found["errors"], found["official"]["valid_rate"]) == (1, 0.5)
@@ -124,9 +124,7 @@ def test_a_repeated_task_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]\n", "\x1f\x8b broken"])
-def test_a_file_that_is_none_is_one_line_and_exit_2(
-    tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_invalid_file_is_one_line_and_exit_2(tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "f.jsonl"
     file.write_text(text, encoding="latin-1")
     assert main(["score", "race", str(file)]) == 2

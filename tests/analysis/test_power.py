@@ -1,4 +1,4 @@
-"""`aiq power` on runs whose variances are known."""
+"""`aiq power` on runs with known variances."""
 
 import json
 import math
@@ -47,7 +47,7 @@ def test_two_runs_say_how_much_samples_change() -> None:
     assert (other.between or 0) < OWN / 3
 
 
-def test_one_epoch_does_not_tell_chance_from_difficulty() -> None:
+def test_one_epoch_cannot_separate_chance_from_difficulty() -> None:
     once = replace(SCORES, epochs=1)
     (found,) = plan(runs(once, 1)).plans
     assert (found.least, found.within, found.between) == (None, None, None)
@@ -58,7 +58,7 @@ def test_one_epoch_does_not_tell_chance_from_difficulty() -> None:
     assert (found.least.by_epochs[10] or 1) < (found.most.by_epochs[10] or 0) / 3
 
 
-def test_the_level_is_that_of_the_whole_comparison() -> None:
+def test_the_level_holds_for_the_whole_comparison() -> None:
     world = World(("right", "score", "sources"), 60, tags=True)
     found = plan(runs(world, 1))
     assert found.family == 3 + 5  # slices of the first metric: three of hops, two of split
@@ -68,7 +68,7 @@ def test_the_level_is_that_of_the_whole_comparison() -> None:
     assert found.plans[-1].effect == pytest.approx(0.02 * 2.9, rel=0.2)  # a count: a share of its mean
 
 
-def test_the_command_says_it_for_files(
+def test_the_command_works_on_baseline_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -94,7 +94,7 @@ def test_the_command_says_it_for_files(
     assert "there is no metric none in the run; there are right0, score1" in capsys.readouterr().err
 
 
-def test_what_never_varies_is_named_and_what_cannot_be_compared_refused() -> None:
+def test_constant_metrics_are_named_and_incomparable_runs_refused() -> None:
     (run,) = runs(World(("right",), 40), 1)
     same = [one.model_copy(update={"scores": {"right0": 1.0}}) for one in run.content.attempts]
     still = Simulated(run.path, run.content.model_copy(update={"attempts": tuple(same)}))

@@ -1,4 +1,4 @@
-"""Judges of known worth, as config names them: they say by design what a calibration must find out."""
+"""Judges of known quality, as config names them: a calibration must find out what they are designed to do."""
 
 from random import Random
 from typing import Literal
@@ -15,7 +15,7 @@ GOOD = ("padding", "instructions", "remarks", "order", "independent")
 
 
 class ToySettings(Settings):
-    """`kind`: what the score is made of. `noise`: half the width of what is added at random."""
+    """`kind`: what the score depends on. `noise`: half the width of the random noise added."""
 
     name: str
     kind: Literal["planted", "random", "constant", "length", "obedient", "verdict", "parrot"]
@@ -25,7 +25,7 @@ class ToySettings(Settings):
 
 
 class Toy(Judge):
-    """One metric, `<name>.score`, a greater one the better."""
+    """One metric, `<name>.score`; higher is better."""
 
     Settings = ToySettings
 

@@ -1,4 +1,4 @@
-"""The trials of docs/gate.md with one run: what each promises is looked at."""
+"""The trials of docs/gate.md with one run: each promise is checked."""
 
 import pytest
 

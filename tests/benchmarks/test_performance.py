@@ -1,4 +1,4 @@
-"""The benchmarks run; their promises are for a quiet machine."""
+"""The benchmarks run; their promises hold only on a quiet machine."""
 
 import asyncio
 from pathlib import Path
@@ -16,13 +16,13 @@ def test_replays_of_each_kind_are_measured(tmp_path: Path) -> None:
 
 
 @pytest.mark.whole
-def test_replays_are_measured_beside_vcrpy(capsys: pytest.CaptureFixture[str]) -> None:
+def test_replays_are_compared_with_vcrpy(capsys: pytest.CaptureFixture[str]) -> None:
     assert cassettes.main(["--quick"]) == 0
     table = capsys.readouterr().out
     assert all(f"20: {what}" in table for what in ("aiq", *cassettes.STOCK))
 
 
-def test_resamples_are_those_of_a_plain_loop(capsys: pytest.CaptureFixture[str]) -> None:
+def test_resamples_equal_those_of_a_plain_loop(capsys: pytest.CaptureFixture[str]) -> None:
     assert bootstrap.main(["--quick"]) == 0
     assert "times as fast" in capsys.readouterr().out
 
@@ -33,7 +33,7 @@ def test_events_are_counted_and_scanned(capsys: pytest.CaptureFixture[str]) -> N
 
 
 @pytest.mark.whole
-def test_runs_bear_an_endpoint_that_fails(capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_withstand_an_endpoint_that_fails(capsys: pytest.CaptureFixture[str]) -> None:
     assert faults.main(["--quick"]) == 0
     broken = [line for line in capsys.readouterr().out.splitlines() if "BROKEN" in line]
     assert all("used of what it allows" in line for line in broken)  # a minute is too short to measure that

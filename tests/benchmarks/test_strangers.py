@@ -1,4 +1,4 @@
-"""What is wrong with the command is one line, before anything runs."""
+"""A mistake in the command is one line, before anything runs."""
 
 from pathlib import Path
 

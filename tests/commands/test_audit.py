@@ -1,4 +1,4 @@
-"""`aiq audit`, as typed: reports, runs and files of reports in; table, JSON, verified report and page out."""
+"""`aiq audit` as a command: reports, runs and files of reports in; table, JSON, verified report and page out."""
 
 import gzip
 import hashlib
@@ -106,7 +106,7 @@ def test_writes_the_verified_report_which_then_passes(files: tuple[str, str], tm
     assert audit(repaired, "--sources", sources) == 0
 
 
-def test_json_has_what_is_promised(files: tuple[str, str], tmp_path: Path) -> None:
+def test_json_has_the_documented_fields(files: tuple[str, str], tmp_path: Path) -> None:
     report, sources = files
     found = audit_json(tmp_path, report, "--sources", sources)
     cited = [(REPORT[row["start"] : row["end"]], row["form"], row["entry"]) for row in found["citations"]]
@@ -151,7 +151,7 @@ def test_json_has_what_is_promised(files: tuple[str, str], tmp_path: Path) -> No
     assert shared == ["Vell", "Tower", "330", "metres", "tall"]
 
 
-def test_without_sources_entries_that_are_fine_have_no_outcome(files: tuple[str, str], tmp_path: Path) -> None:
+def test_without_sources_valid_entries_have_no_outcome(files: tuple[str, str], tmp_path: Path) -> None:
     found = audit_json(tmp_path, files[0])
     assert [(entry["outcome"], entry["reason"]) for entry in found["entries"]] == [
         (None, "no_sources"),
@@ -210,7 +210,7 @@ def test_a_file_of_reports_has_a_line_each(reports: Path, tmp_path: Path, capsys
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """A run folder: three answered samples, one in two epochs, one of a report from a file; and one that failed."""
+    """A run folder: three answered samples, one in two epochs, one with a report from a file; and a failed one."""
     folder = RunFolder(tmp_path / "run")
     folder.create()
     common = {"sample_hash": "0" * 16, "attempt": 1, "question": "Q?", "timing": Timing(started="2026", seconds=1)}
@@ -232,7 +232,7 @@ def run(tmp_path: Path) -> Path:
     return folder.path
 
 
-def test_a_run_is_audited_as_its_agents_wrote(run: Path, tmp_path: Path, capsys: Captured) -> None:
+def test_a_run_is_audited_by_its_agents_raw_reports(run: Path, tmp_path: Path, capsys: Captured) -> None:
     found = audit_json(tmp_path, run)
     assert [(row["sample_id"], row["epoch"], len(row["valid_citations"])) for row in found["reports"]] == [
         ("9", 1, 0),
@@ -279,7 +279,7 @@ def test_bad_input_is_one_line_and_exit_2(
 
 
 @pytest.mark.parametrize("first", ["# The Vell Tower\n\n", "```\nx = [7]\n```\n", "[5]: https://v.com/5\n\n"])
-def test_a_byte_order_mark_counts_in_offsets_and_means_nothing(
+def test_a_byte_order_mark_counts_in_offsets_but_is_ignored(
     first: str, files: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     report, sources = Path(files[0]), files[1]
@@ -309,7 +309,7 @@ def test_each_report_of_a_file_has_its_own_sources(files: tuple[str, str], repor
     assert "valid" not in found(2)
 
 
-def test_a_torn_last_line_of_a_run_is_said(run: Path, capsys: Captured) -> None:
+def test_a_torn_last_line_of_a_run_is_reported(run: Path, capsys: Captured) -> None:
     with (run / "samples.jsonl").open("a") as file:
         file.write('{"sample_id": "10", "epo')
     audit(run)
@@ -319,7 +319,7 @@ def test_a_torn_last_line_of_a_run_is_said(run: Path, capsys: Captured) -> None:
 
 
 @each("arguments")
-def test_what_does_not_fit_together_is_said_before_any_work(
+def test_incompatible_arguments_are_refused_before_any_work(
     arguments: list[str],
     said: str,
     files: tuple[str, str],
@@ -338,7 +338,7 @@ def test_what_does_not_fit_together_is_said_before_any_work(
     assert printed.out == ""
 
 
-def test_a_row_without_a_report_and_one_of_two_with_an_id_are_named(tmp_path: Path, capsys: Captured) -> None:
+def test_rows_without_a_report_or_with_a_repeated_id_are_named(tmp_path: Path, capsys: Captured) -> None:
     path = tmp_path / "agent.jsonl"
     path.write_text('{"id": 1, "article": "ok"}\n{"id": 2, "prompt": "?"}\n', encoding="utf-8")
     assert audit(path) == 2
@@ -348,7 +348,7 @@ def test_a_row_without_a_report_and_one_of_two_with_an_id_are_named(tmp_path: Pa
     assert "agent.jsonl has 2 reports of sample 1" in capsys.readouterr().err
 
 
-def test_sources_are_merged_as_a_registry_does(tmp_path: Path) -> None:
+def test_sources_are_merged_like_in_a_registry(tmp_path: Path) -> None:
     report, sources = tmp_path / "report.md", tmp_path / "sources.jsonl"
     report.write_text("The Vell Tower is 330 metres tall [1].\n\n## References\n\n[1] https://v.com/1\n", "utf-8")
     rows = [{"url": "https://v.com/1", "kind": "mentioned"}, {"url": "https://v.com/1", "title": "One"}]

@@ -31,7 +31,7 @@ def prompts() -> dict[str, str]:
 
 
 def record(folder: str = FOLDER, account: str = "agent", names: tuple[str, ...] = ("1/1", "2/1"), **about: Any) -> Path:
-    """Cassettes of the run, as it would record them."""
+    """Cassettes as the run would record them."""
     path = Path(folder) / f"{account}.sqlite"
     clock = {"clock": "2026-11-01T09:00:00+00:00", "versions": {"aiq": "0.1.0"}}
     with Store(path, writes=True) as store:
@@ -46,7 +46,7 @@ def record(folder: str = FOLDER, account: str = "agent", names: tuple[str, ...] 
 
 @pytest.fixture
 def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
-    """Carries a command out where a prompt of the agent's has a variant; returns exit code and lines."""
+    """Runs a command with a variant of a prompt of the agent; returns exit code and lines."""
     monkeypatch.chdir(tmp_path)
     Path("variants").mkdir()
     Path("variants", PROMPT).write_text((shipped("benchmarks").parent / "aiq/agents/ai_q/prompts" / PROMPT).read_text())
@@ -59,7 +59,7 @@ def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     return carry_out
 
 
-def test_nothing_wrong(said: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_current_recording_has_no_problems(said: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     record()
     record(account="judge", names=("1/1", SHARED))
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
@@ -80,7 +80,7 @@ def test_nothing_wrong(said: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
     }
 
 
-def test_a_prompt_that_was_changed_by_a_word(said: Callable[..., Any]) -> None:
+def test_a_changed_word_in_a_prompt_is_reported(said: Callable[..., Any]) -> None:
     agent, judge = record(), record(account="judge", prompts={"fresheval": "then", "agent": "then"})
     prompt = Path("variants", PROMPT)
     prompt.write_text(prompt.read_text().replace("precisely", "exactly"))
@@ -110,7 +110,7 @@ def test_the_cassette_of_a_sample_that_is_gone_can_be_forgotten(said: Callable[.
     assert said("verify", FOLDER) == (0, ["1 recording with 2 exchanges: nothing wrong"])
 
 
-def test_a_run_that_cannot_be_composed_and_files_that_are_none(said: Callable[..., Any]) -> None:
+def test_runs_that_cannot_be_composed_and_files_that_are_no_cassettes(said: Callable[..., Any]) -> None:
     path = record(overrides=["experiment=gone"])
     code, (finding, summary) = said("verify", FOLDER)
     assert (code, summary) == (1, "1 recording with 2 exchanges: 1 finding")
@@ -125,7 +125,7 @@ def test_a_run_that_cannot_be_composed_and_files_that_are_none(said: Callable[..
     )
 
 
-def test_an_imported_cassette_is_of_no_run(said: Callable[..., Any]) -> None:
+def test_an_imported_cassette_belongs_to_no_run(said: Callable[..., Any]) -> None:
     record()
     assert said("export", FOLDER, "out", "--sample", "2")[0] == 0
     assert said("import", "theirs", "out/agent/2-1.yaml", "--sample", "x") == (

@@ -1,4 +1,4 @@
-"""`aiq chat` on the real offline stack: piped, typed, interrupted, and gone on with by a second process."""
+"""`aiq chat` on the real offline stack: piped, typed, interrupted, and continued by a second process."""
 
 import io
 import os
@@ -39,7 +39,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def say(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:
-    """What standard input brings, and then its end."""
+    """Make these lines, then the end, of standard input."""
     monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
 
 
@@ -56,7 +56,7 @@ def test_a_conversation_shows_route_citations_and_cost(monkeypatch: pytest.Monke
     assert "· web_search_tool: " in told.err
 
 
-def test_a_plan_is_put_to_whoever_types(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+def test_a_plan_is_shown_for_approval(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     say(monkeypatch, "Write a report on energy.", "no", "", "add a section on prices", "reject", "Hello!")
     assert main(["chat"]) == 0
     out = capsys.readouterr().out
@@ -68,7 +68,7 @@ def test_a_plan_is_put_to_whoever_types(monkeypatch: pytest.MonkeyPatch, capsys:
 
 
 @pytest.mark.parametrize("at", ["question", "plan"])
-def test_exit_leaves_also_where_something_is_asked(at: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+def test_exit_leaves_even_at_a_question(at: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     answers = ["exit"] if at == "question" else ["skip", "EXIT"]
     say(monkeypatch, "Write a report on energy.", *answers, "approve")
     assert main(["chat", "checkpointer=sqlite", "agent.deep.tools=[web_search_tool, fetch_page]"]) == 0
@@ -109,9 +109,7 @@ def test_any_agent_can_be_talked_with(monkeypatch: pytest.MonkeyPatch, capsys: C
     assert "\n[2Jover - " in told.out  # an answer cannot steer the terminal
 
 
-async def test_enter_says_so_where_a_turn_is_over_without_an_answer(
-    monkeypatch: pytest.MonkeyPatch, capsys: Captured
-) -> None:
+async def test_a_turn_that_ended_without_an_answer_says_so(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     say(monkeypatch, "Who?", "")
     async with on_bench(scripted(shallow=" "), checkpointer=InMemorySaver()) as bench:
         with pytest.raises(LeftError):
@@ -134,7 +132,7 @@ def test_a_mistake_is_one_line(given: list[str], says: str, monkeypatch: pytest.
 
 
 def piped(*lines: str, settings: Sequence[str] = (), seconds: float = 120) -> tuple[str, str]:
-    """(stdout, stderr) of a process of its own that goes on with the thread `t`, fed with these lines."""
+    """(stdout, stderr) of a separate process that continues the thread `t`, fed with these lines."""
     with Forked("aiq", "chat", *KEPT, *settings, stdin="".join(f"{line}\n" for line in lines)) as process:
         assert process.wait(seconds) == 0
         return process.out, process.err
@@ -145,7 +143,7 @@ Talk = Callable[..., tuple[str, str]]
 
 @pytest.fixture
 def talked(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> Talk:
-    """As `piped`, in this process, which need not load everything anew."""
+    """Like `piped`, but in this process, which need not load everything again."""
 
     def talk(*lines: str, settings: Sequence[str] = ()) -> tuple[str, str]:
         say(monkeypatch, *lines)
@@ -158,7 +156,7 @@ def talked(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> Talk:
 
 
 @pytest.mark.whole
-def test_a_second_process_goes_on_where_a_plan_waits() -> None:
+def test_a_second_process_continues_at_a_waiting_plan() -> None:
     first, _ = piped("Hello!", TIDES)
     assert first.count("**Research Plan Preview**") == 1
     assert "\nleft; continue with: aiq chat checkpointer=sqlite " in first
@@ -174,7 +172,7 @@ def test_a_second_process_goes_on_where_a_plan_waits() -> None:
 
 
 def killed_in(stage: str, *lines: str) -> None:
-    """Feed a process with these lines and kill it, as only `kill -9` does, once it has entered the stage."""
+    """Feed a process with these lines, and `kill -9` it once it has entered the stage."""
     with Forked("aiq", "chat", *KEPT, stdin="".join(f"{line}\n" for line in lines)) as process:
         while stage not in process.err:
             assert process.returncode is None
@@ -182,9 +180,7 @@ def killed_in(stage: str, *lines: str) -> None:
         process.kill()
 
 
-def test_research_that_was_killed_after_its_plan_was_approved_goes_on_without_asking(
-    talked: Talk, capsys: Captured
-) -> None:
+def test_research_killed_after_plan_approval_continues_without_asking_again(talked: Talk, capsys: Captured) -> None:
     killed_in("· deep research", TIDES, "looks good")
     assert main(["chat", "--list", "checkpointer=sqlite"]) == 0
     assert re.search(
@@ -208,7 +204,7 @@ def test_another_agents_conversation_is_listed_without_warnings(
     assert caplog.records == []
 
 
-def test_an_agent_alone_keeps_its_conversation_too(talked: Talk, capsys: Captured) -> None:
+def test_a_single_agent_keeps_its_conversation_too(talked: Talk, capsys: Captured) -> None:
     alone = ["agent=ai_q_shallow"]
     first, _ = talked("In which country is Drostewick?", settings=alone)
     second, err = talked("exit", settings=alone)
@@ -225,7 +221,7 @@ def test_without_a_conversation_the_list_says_so(capsys: Captured) -> None:
 
 
 def read_until(terminal: int, marker: str, seconds: float = 90) -> str:
-    """What the terminal shows until the marker stands there."""
+    """What the terminal shows until the marker appears."""
     shown, end = "", time.monotonic() + seconds
     while marker not in shown:
         assert time.monotonic() < end, f"{marker!r} never came: {shown}"

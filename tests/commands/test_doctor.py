@@ -1,4 +1,4 @@
-"""`aiq doctor` on endpoints that take everything, refuse what they do not know, or are away."""
+"""`aiq doctor` on endpoints that accept everything, refuse what they do not know, or are down."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -72,7 +72,7 @@ class Model:
 
 @pytest.fixture
 def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Model], list[str]]]:
-    """Starts a model and gives the settings with which it is reached; search is in a file."""
+    """Starts a model and returns the settings to reach it; search uses a file."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pages.jsonl").write_text('{"url": "https://a.example", "title": "Oslo", "text": "weather in Oslo"}\n')
     servers = []
@@ -89,7 +89,7 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
 
 
 def read(text: str) -> tuple[dict[str, str], list[str]]:
-    """The level of each check of a table, and the settings to type."""
+    """The level of each check in the table, and the suggested settings."""
     assert max(map(len, text.splitlines())) <= 80
     levels = {name: line[14:].split()[0] for line in text.splitlines() for name in CHECKS if line.startswith(name)}
     return levels, [line.strip() for line in text.splitlines() if line.startswith("  llm.")]
@@ -110,7 +110,7 @@ def test_an_endpoint_that_takes_everything_needs_no_settings(
     assert list(Path().glob("results*")) == []
 
 
-def test_a_server_that_takes_every_name_is_noticed(serve: Callable[[Model], list[str]], capsys: Captured) -> None:
+def test_a_server_that_accepts_any_model_name_is_noticed(serve: Callable[[Model], list[str]], capsys: Captured) -> None:
     settings = [setting.replace("llm.model=m", "llm.model=misspelt") for setting in serve(Model())]
     assert main(["doctor", *settings]) == 0
     out = capsys.readouterr().out
@@ -119,7 +119,7 @@ def test_a_server_that_takes_every_name_is_noticed(serve: Callable[[Model], list
 
 
 @each("strict")
-def test_the_settings_to_type_mend_what_failed(
+def test_the_suggested_settings_fix_what_failed(
     serve: Callable[[Model], list[str]],
     capsys: Captured,
     model: dict[str, Any],
@@ -137,7 +137,7 @@ def test_the_settings_to_type_mend_what_failed(
     assert read(capsys.readouterr().out) == (dict.fromkeys(CHECKS, "ok"), [])
 
 
-def test_what_a_run_can_do_without_is_a_note(serve: Callable[[Model], list[str]], capsys: Captured) -> None:
+def test_a_missing_optional_feature_is_only_a_note(serve: Callable[[Model], list[str]], capsys: Captured) -> None:
     assert main(["doctor", *serve(Model(usage=False, json=False, limit="none"))]) == 0
     out = capsys.readouterr().out
     levels, typed = read(out)
@@ -148,7 +148,7 @@ def test_what_a_run_can_do_without_is_a_note(serve: Callable[[Model], list[str]]
 
 
 @each("stops")
-def test_what_stops_a_run_is_said_without_a_traceback(
+def test_what_would_stop_a_run_fails_a_check_without_a_traceback(
     serve: Callable[[Model], list[str]],
     capsys: Captured,
     model: dict[str, Any],

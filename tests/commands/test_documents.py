@@ -35,7 +35,7 @@ def test_adding_and_listing(here: Path, capsys: pytest.CaptureFixture[str]) -> N
     ]
 
 
-def test_what_no_search_will_find_is_said(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_that_no_search_will_find_is_reported(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = here / "papers"
     (folder / ".git").mkdir(parents=True)
     (folder / "report.pdf").write_bytes(make_pdf("", "The turnover was 12 million crowns.", ""))

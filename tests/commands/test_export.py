@@ -1,4 +1,4 @@
-"""`aiq export` of a small run of the layout's first version whose questions try to be more than text."""
+"""`aiq export` of a small run in the layout's first version, with hostile questions."""
 
 import importlib.util
 import json
@@ -36,7 +36,7 @@ QUESTIONS = [
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """The run with hostile questions, and with a metric's name and an experiment's that are markup."""
+    """The run with hostile questions, and with markup as the names of a metric and the experiment."""
     folder = tmp_path / "run"
     shutil.copytree(RUN, folder)
     rows = [json.loads(line) for line in (folder / "samples.jsonl").read_text().splitlines()]
@@ -50,7 +50,7 @@ def run(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["at its first start", "when it was resumed"])
 def cut_off(run: Path, request: pytest.FixtureRequest) -> Path:
-    """The run in the layout of today, killed: it has no summary, or one of fewer attempts."""
+    """The run in the current layout, killed: it has no summary, or one of fewer attempts."""
     folder = RunFolder(run)
     manifest = folder.read_manifest()
     metrics = (
@@ -67,7 +67,7 @@ def cut_off(run: Path, request: pytest.FixtureRequest) -> Path:
     return run
 
 
-def test_csv_holds_the_frames_and_no_formula(run: Path, tmp_path: Path, capsys: Captured) -> None:
+def test_csv_has_the_frames_without_formulas(run: Path, tmp_path: Path, capsys: Captured) -> None:
     assert main(["export", str(run), "--format", "csv", "--to", str(tmp_path / "out")]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 4
     written = {path.stem: pd.read_csv(path, keep_default_na=False) for path in (tmp_path / "out").iterdir()}
@@ -83,7 +83,7 @@ def test_csv_holds_the_frames_and_no_formula(run: Path, tmp_path: Path, capsys: 
     assert inert(-1.5) == -1.5
 
 
-def test_parquet_holds_the_frames_as_they_are(run: Path, tmp_path: Path) -> None:
+def test_parquet_has_the_frames_unchanged(run: Path, tmp_path: Path) -> None:
     assert main(["export", str(run), "--format", "parquet", "--to", str(tmp_path)]) == 0
     frames = aiq.load_runs(run)
     for name in ("metrics", "samples", "scores"):
@@ -93,7 +93,7 @@ def test_parquet_holds_the_frames_as_they_are(run: Path, tmp_path: Path) -> None
     assert frames.samples.question.tolist() == QUESTIONS
 
 
-def test_latex_is_escaped_and_ruled(run: Path, capsys: Captured) -> None:
+def test_latex_is_escaped_and_has_rules(run: Path, capsys: Captured) -> None:
     assert main(["export", str(run), "--format", "latex"]) == 0
     text = capsys.readouterr().out
     assert r"50\%\_of\textbar{}\$a\&b" in text
@@ -122,7 +122,7 @@ def test_markdown_has_metrics_intervals_n_and_spend(run: Path, tmp_path: Path) -
     assert "8 attempts" in text
 
 
-def test_trackers_are_told_config_intervals_spend_and_hashes(run: Path) -> None:
+def test_trackers_get_config_intervals_spend_and_hashes(run: Path) -> None:
     told = tracked(RunFolder(run))
     summary, manifest = (json.loads((run / f"{name}.json").read_text()) for name in ("summary", "manifest"))
     assert told.parameters["llm.retry.attempts"] == manifest["config"]["llm"]["retry"]["attempts"]
@@ -134,7 +134,7 @@ def test_trackers_are_told_config_intervals_spend_and_hashes(run: Path) -> None:
     assert {path.name for path in told.files} >= {"summary.json", "manifest.json"}
 
 
-def test_mlflow_holds_the_run_once(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mlflow_has_the_run_once(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     client = pytest.importorskip("mlflow").MlflowClient
     text = (run / "manifest.json").read_text()
     for status in ("finished", "interrupted"):
@@ -172,7 +172,7 @@ def test_wandb_writes_an_offline_run(
 
 
 @pytest.mark.parametrize("extra", ["inspect", "mlflow", "wandb"])
-def test_an_extra_that_is_absent_is_named(
+def test_a_missing_extra_is_named(
     run: Path, tmp_path: Path, extra: str, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = {"inspect": "inspect_ai"}.get(extra, extra)
@@ -184,7 +184,7 @@ def test_an_extra_that_is_absent_is_named(
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
-def test_a_place_that_cannot_be_written_is_one_line(run: Path, tmp_path: Path, capsys: Captured) -> None:
+def test_an_unwritable_path_is_one_line(run: Path, tmp_path: Path, capsys: Captured) -> None:
     (tmp_path / "file").write_text("")
     words = {"csv": "--to", "parquet": "--to", "markdown": "another place"}
     extras = {"inspect": "inspect_ai", "mlflow": "mlflow", "wandb": "wandb"}
@@ -216,7 +216,7 @@ def test_a_run_that_was_cut_off_is_exported_as_such(cut_off: Path, capsys: Captu
     assert [one.summarised for one in listed(str(results))] == [False]
 
 
-def test_what_each_metric_lacks_is_counted_by_metric(cut_off: Path) -> None:
+def test_missing_scores_are_counted_by_metric(cut_off: Path) -> None:
     assert aiq.load_runs(RUN).metrics.unjudged.isna().all()  # an older summary does not say
     metrics = aiq.load_runs(cut_off).metrics
     rows = [json.loads(line) for line in (cut_off / "scores.jsonl").read_text().splitlines()]

@@ -9,7 +9,7 @@ from aiq.__main__ import main
 PAGE = Path(__file__).resolve().parents[2] / "docs/reference/graphs.md"
 
 
-def test_the_page_is_what_the_code_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_has_the_diagrams_of_the_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["graphs", "--out", str(tmp_path / "graphs.md")]) == 0
     assert capsys.readouterr().out == ""
     drawn, page = (tmp_path / "graphs.md").read_text(encoding="utf-8"), PAGE.read_text(encoding="utf-8")

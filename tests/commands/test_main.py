@@ -1,4 +1,4 @@
-"""The `aiq` command itself: quick, helpful, one line for a mistake."""
+"""The `aiq` command itself: fast, helpful, one line for a mistake."""
 
 import subprocess
 import sys
@@ -21,14 +21,14 @@ def test_help_lists_every_command_with_a_line(capsys: Captured) -> None:
         assert len(line.split()) > 3
 
 
-def test_a_wrong_name_gets_the_nearest_one_and_the_version_is_told(capsys: Captured) -> None:
+def test_a_wrong_command_gets_the_nearest_name_and_the_version_is_printed(capsys: Captured) -> None:
     assert main(["shwo"]) == 2
     assert capsys.readouterr().err == "aiq: shwo: there is no such command; did you mean show?\n"
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"aiq-bench {aiq.__version__}\n"
 
 
-def test_help_comes_from_a_fresh_interpreter(tmp_path: Path) -> None:
+def test_help_works_in_a_fresh_interpreter(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "aiq.run", "--help"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=120)
     told = ("shallow_freshqa", "Short answers", "judge=", "fresheval", "exit codes")
@@ -57,7 +57,7 @@ def test_another_distribution_over_ours_is_named(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("port", ["99999", "-1", "eighty"])
-def test_a_port_that_is_none_is_one_line(port: str, capsys: Captured) -> None:
+def test_an_invalid_port_is_one_line(port: str, capsys: Captured) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["offline", f"--port={port}"])
     assert ended.value.code == 2

@@ -1,4 +1,4 @@
-"""A place to run in: a folder with a small dataset, plugins of its own, and an endpoint on loopback that counts."""
+"""A place to run in: a folder with a small dataset and its own plugins, and a counting endpoint on loopback."""
 
 import json
 import shutil
@@ -58,7 +58,7 @@ GROUPS = {
 
 
 class Endpoint:
-    """A model endpoint that answers the last message by `answer` (it repeats it), and counts what it was asked.
+    """A model endpoint that answers the last message with `answer` (by default repeats it), and records all requests.
 
     An answer is a text or a whole chat completion.
     """
@@ -86,13 +86,13 @@ class Endpoint:
 
 @dataclass
 class Workplace:
-    """The folder that commands are typed in, and ways to type them."""
+    """The folder in which commands are run, and ways to run them."""
 
     path: Path
     endpoint: Endpoint
 
     def write_samples(self, questions: dict[str, str], **more: object) -> None:
-        """`more`: what the row of every sample has besides."""
+        """`more`: further fields for the row of every sample."""
         rows = [{"id": key, "question": text, "kind": text.split()[0], **more} for key, text in questions.items()]
         self.path.joinpath("tiny.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
@@ -101,7 +101,7 @@ class Workplace:
 
     @staticmethod
     def wait_for(condition: Callable[[], bool], seconds: float = 30.0) -> None:
-        """Wait until something on the disk is true."""
+        """Wait until a condition on disk is true."""
         end = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < end, "it never happened"
@@ -109,13 +109,13 @@ class Workplace:
 
     @staticmethod
     def lines(path: Path) -> list[dict[str, Any]]:
-        """The rows of a JSONL file; a torn last line and an absent file count as nothing."""
+        """The rows of a JSONL file, without a torn last line; none if the file is missing."""
         whole = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
         return [json.loads(line) for line in whole if line.endswith("\n")]
 
     @classmethod
     def rows(cls, run: Path, name: str) -> list[dict[str, Any]]:
-        """Those of all shards."""
+        """The rows of all shards."""
         return [row for path in RunFolder(run).journals(name) for row in cls.lines(path)]
 
     @staticmethod
@@ -131,7 +131,7 @@ class Workplace:
 
     @classmethod
     def values(cls, run: Path) -> dict[tuple[str, int, str], Any]:
-        """What the design wants identical between runs: report and values of each key."""
+        """What must be identical between runs: report and values of each key."""
         found: dict[tuple[str, int, str], Any] = {}
         for row in cls.rows(run, "samples"):
             found[row["sample_id"], row["epoch"], "report"] = row["report"]
@@ -140,7 +140,7 @@ class Workplace:
         return found
 
     def runs(self) -> list[Path]:
-        """All runs, points of sweeps among them."""
+        """All runs, including points of sweeps."""
         return sorted(path.parent for path in self.path.glob("results/**/manifest.json"))
 
     def only_run(self) -> Path:
@@ -148,7 +148,7 @@ class Workplace:
         return run
 
     def ran(self, *overrides: str) -> Path:
-        """The folder of the only run, made now in this process."""
+        """Run in this process; the folder of the run, which must be the only one."""
         assert main(["run", "experiment=tiny", *overrides]) == 0
         return self.only_run()
 

@@ -1,4 +1,4 @@
-"""A Postgres server of the tests' own, from the binaries of this machine: started, and stopped again."""
+"""A Postgres server for the tests, from this machine's binaries, which is stopped afterwards."""
 
 import os
 import shutil
@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 UNPRIVILEGED = "nobody"
-"""Whom the server runs as where the tests run as root, which Postgres refuses."""
+"""The user that runs the server if the tests run as root, which Postgres refuses."""
 
 
 @pytest.fixture(scope="session")
 def dsn() -> Iterator[str]:
-    """The connection string of a running server; skips with the reason where there can be none."""
+    """The connection string of a running server; skips with the reason if it cannot run."""
     binaries = _binaries()
     if binaries is None:
         pytest.skip("no Postgres here: neither initdb and pg_ctl on PATH nor below /usr/lib/postgresql")
@@ -49,7 +49,7 @@ def _running(binaries: Path, folder: Path) -> Iterator[str]:
 
 
 def _binaries() -> Path | None:
-    """The folder of initdb and pg_ctl, the newest version where there are several."""
+    """The folder of initdb and pg_ctl; the newest version if there are several."""
     found = [Path(path).resolve().parent] if (path := shutil.which("initdb")) and shutil.which("pg_ctl") else []
     versions = Path("/usr/lib/postgresql").glob("*/bin/initdb")
     found += [path.parent for path in sorted(versions, key=lambda path: float(path.parts[-3]), reverse=True)]

@@ -26,7 +26,7 @@ def wrapped(error: BaseException) -> Exception:
 
 
 @pytest.mark.parametrize("inner", [RunAborted("no key"), LimitReached("limits.sample_usd", 1), ModelError("gone")])
-def test_our_error_is_found_in_what_a_library_made_of_it(inner: Exception) -> None:
+def test_our_error_is_found_inside_a_librarys_exception(inner: Exception) -> None:
     assert boundary_error(wrapped(wrapped(inner))) is inner
     assert boundary_error(ExceptionGroup("several", [wrapped(inner)])) is inner
     other = wrapped(KeyError("x"))
@@ -45,7 +45,9 @@ def test_our_error_is_found_in_what_a_library_made_of_it(inner: Exception) -> No
         (KeyboardInterrupt(), "cancelled", True),
     ],
 )
-async def test_how_an_attempt_ends_and_whether_the_run_does(error: BaseException, status: str, fatal: bool) -> None:
+async def test_an_error_decides_the_status_and_whether_the_run_stops(
+    error: BaseException, status: str, fatal: bool
+) -> None:
     assert classify(error) == (status, fatal)
 
 
@@ -56,7 +58,7 @@ def test_an_error_is_one_line_of_bounded_length() -> None:
 
 
 @pytest.mark.parametrize("swallowed", [AgentError("made of a cancellation"), asyncio.CancelledError()])
-async def test_what_an_agent_makes_of_being_cancelled_is_no_failure(swallowed: BaseException) -> None:
+async def test_a_cancelled_attempt_is_not_a_failure_whatever_the_agent_raises(swallowed: BaseException) -> None:
     messages = []
 
     async def attempt() -> tuple[str, bool]:
@@ -75,7 +77,7 @@ async def test_what_an_agent_makes_of_being_cancelled_is_no_failure(swallowed: B
 
 
 class Names:
-    """An agent that retrieves one page which mentions a thousand, and cites it and one of them."""
+    """An agent that retrieves one page with a thousand links, and cites the page and one of the links."""
 
     Settings: ClassVar[type[BaseSettings]] = BaseSettings
 
@@ -87,7 +89,7 @@ class Names:
         return Report(text="It is.", raw_text=raw, route="own")
 
 
-async def test_a_row_keeps_what_was_retrieved_and_what_else_the_report_names() -> None:
+async def test_a_row_keeps_retrieved_sources_and_others_that_the_report_cites() -> None:
     session = make_session(tools=Toolbox([]))
     written: list[SampleRow] = []
     row = await run_attempt(Names(), Sample(id="s1", question=Question(text="q")), session, written.append)
@@ -101,7 +103,7 @@ async def test_a_row_keeps_what_was_retrieved_and_what_else_the_report_names() -
 
 
 class HalfWay:
-    """An agent that says itself that its report is not whole."""
+    """An agent that says that its report is incomplete."""
 
     Settings: ClassVar[type[BaseSettings]] = BaseSettings
 
@@ -109,7 +111,7 @@ class HalfWay:
         return Report(text="It is so", raw_text="It is so", route="own", outcome="partial")
 
 
-async def test_a_report_that_its_agent_calls_partial_is_counted_as_one_that_was_cut_off() -> None:
+async def test_a_report_that_its_agent_calls_partial_counts_as_cut_off() -> None:
     sample = Sample(id="s1", question=Question(text="q"))
     row = await run_attempt(HalfWay(), sample, make_session(), lambda row: None)
     assert (row.status, row.outcome, row.report, row.citation_status) == ("limit", "partial", "It is so", "no_sources")
@@ -119,7 +121,7 @@ async def test_a_report_that_its_agent_calls_partial_is_counted_as_one_that_was_
 
 
 class Notes:
-    """An agent that keeps what it was asked, and drafts and retrieves in each turn; does what words of it say."""
+    """An agent that records its questions, drafts and retrieves in each turn, and obeys certain words in them."""
 
     Settings: ClassVar[type[BaseSettings]] = BaseSettings
 
@@ -149,7 +151,7 @@ async def attempted(sample: Sample, agent: Notes, **given: Any) -> tuple[SampleR
 TURNS = Sample(id="s1", question=Question(text="three", language="en"), turns=("one", "two"))
 
 
-async def test_turns_are_asked_in_order_in_one_attempt_and_each_comes_with_what_was_said() -> None:
+async def test_turns_are_asked_in_order_in_one_attempt_each_with_the_conversation_so_far() -> None:
     agent = Notes()
     row, events = await attempted(TURNS, agent)
     said = [Turn(speaker=speaker, text=text) for speaker, text in (("user", "one"), ("assistant", "About one"))]
@@ -171,7 +173,7 @@ async def test_turns_are_asked_in_order_in_one_attempt_and_each_comes_with_what_
     assert SampleRow.model_validate_json(row.model_dump_json()) == row
 
 
-async def test_a_row_of_its_own_history_and_thread_goes_before_its_turns() -> None:
+async def test_a_samples_own_history_and_thread_id_apply_to_its_turns() -> None:
     before = Turn(speaker="user", text="zero")
     agent = Notes()
     given = Question(text="two", history=(before,), thread_id="mine")
@@ -181,14 +183,14 @@ async def test_a_row_of_its_own_history_and_thread_goes_before_its_turns() -> No
     assert {question.thread_id for question in agent.asked} == {"mine"}
 
 
-async def test_a_sample_without_turns_is_asked_as_it_is() -> None:
+async def test_a_sample_without_turns_is_asked_unchanged() -> None:
     agent = Notes()
     row, events = await attempted(Sample(id="s1", question=Question(text="one")), agent)
     assert (agent.asked, row.turns) == ([Question(text="one")], ())
     assert not any(isinstance(event, StageChanged) for event in events)
 
 
-async def test_a_turn_that_fails_ends_the_attempt_and_the_error_says_which() -> None:
+async def test_a_failed_turn_ends_the_attempt_and_is_named_in_the_error() -> None:
     agent = Notes()
     row, events = await attempted(Sample(id="s1", question=Question(text="three"), turns=("one", "fail")), agent)
     assert len(agent.asked) == 2
@@ -198,15 +200,15 @@ async def test_a_turn_that_fails_ends_the_attempt_and_the_error_says_which() -> 
     assert [event.error for event in events if isinstance(event, RunFinished)] == ["turn 2 of 3: it cannot be done"]
 
 
-async def test_a_time_limit_ends_the_attempt_in_whichever_turn_it_is() -> None:
+async def test_a_time_limit_ends_the_attempt_in_any_turn() -> None:
     limits = configured(Limits, sample_seconds=0.2)
     row, _ = await attempted(TURNS.model_copy(update={"turns": ("one", "hang")}), Notes(), limits=limits)
     assert (row.status, len(row.turns)) == ("limit", 1)
     assert str(row.error).startswith("LimitReached: turn 2 of 3: ")
 
 
-async def test_what_was_cut_off_in_an_earlier_turn_is_no_part_of_the_report() -> None:
-    """Each turn is settled by its own replies."""
+async def test_a_turn_that_was_cut_off_does_not_make_the_final_report_partial() -> None:
+    """The outcome of each turn depends only on its own replies."""
     row, _ = await attempted(Sample(id="s1", question=Question(text="one"), turns=("cut",)), Notes())
     assert (row.status, row.turns[0].outcome) == ("completed", "partial")
     row, _ = await attempted(Sample(id="s1", question=Question(text="cut"), turns=("one",)), Notes())

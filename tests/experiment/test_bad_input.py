@@ -1,4 +1,4 @@
-"""What is wrong with a command, a config or an endpoint is one clear line, at once, and exit code 2."""
+"""A mistake in a command, a config or an endpoint is reported at once, in one clear line with exit code 2."""
 
 import socket
 import sys
@@ -34,7 +34,7 @@ class Broken(Mute):
 
 
 @each("run")
-def test_one_line_and_nothing_left_behind(
+def test_a_mistake_is_one_line_and_leaves_nothing_behind(
     here: Workplace,
     capsys: Captured,
     monkeypatch: pytest.MonkeyPatch,
@@ -86,7 +86,7 @@ def test_a_key_refused_later_stops_the_run_and_not_each_sample(here: Workplace, 
 
 
 @each("no command")
-def test_commands_that_do_not_exist(arguments: list[str], hint: str, capsys: Captured) -> None:
+def test_an_unknown_command_gets_a_hint(arguments: list[str], hint: str, capsys: Captured) -> None:
     try:
         code = main(arguments)
     except SystemExit as ended:

@@ -26,11 +26,11 @@ def test_every_experiment_composes_offline_and_its_plugins_accept_their_settings
 
 
 @pytest.mark.parametrize("group", ["agent", "judge", "llm", "search", "web", "dataset"])
-def test_every_option_says_what_it_is_and_what_is_only_inherited_is_none(group: str) -> None:
+def test_every_option_has_a_description_and_bases_are_not_options(group: str) -> None:
     assert all(len(description(group, name)) > 10 and not name.startswith("_") for name in options(group))
 
 
-def test_settings_need_no_experiment_and_have_those_of_plugins() -> None:
+def test_settings_need_no_experiment_and_include_those_of_plugins() -> None:
     settings = aiq.settings("agent=ai_q_deep", "agent.deep.max_loops=3", "judge=[race]", "judge.race.votes=5")
     assert settings.agent.settings.deep.max_loops == 3
     assert settings.judge["race"].settings.votes == 5
@@ -41,13 +41,13 @@ def test_settings_need_no_experiment_and_have_those_of_plugins() -> None:
 
 
 @each("override")
-def test_a_setting_that_holds_a_secret_is_refused_and_not_repeated(override: str, kind: str) -> None:
+def test_a_secret_in_a_setting_is_refused_and_not_repeated(override: str, kind: str) -> None:
     with pytest.raises(ConfigError, match=rf"^{override.partition('=')[0]}.*: this looks like a {kind}; ") as raised:
         compose(["experiment=shallow_freshqa", override])
     assert not any(char in str(raised.value) for char in "0123456789")
 
 
-def test_options_are_recorded_by_their_place() -> None:
+def test_chosen_options_are_recorded_by_section() -> None:
     _, found = compose_with_options(["experiment=deep_drb", "judge=[race]", "search=tavily", "seed=1"])
     assert found.items() >= {"agent": "ai_q_deep", "judge.race": "race", "search": "tavily"}.items()
     assert "judge.fact" not in found
@@ -61,7 +61,7 @@ def test_the_real_endpoints_compose() -> None:
     assert settings_from(compose(given)).web.kind == "corpus"
 
 
-def test_maps_take_keys_of_the_users_own_with_dots_in_them() -> None:
+def test_maps_take_the_users_own_keys_even_with_dots() -> None:
     given = [
         "llm.roles.judge.model=j",
         "llm.roles.aiq.planner.temperature=0",
@@ -80,7 +80,7 @@ def test_maps_take_keys_of_the_users_own_with_dots_in_them() -> None:
 
 
 @each("given")
-def test_the_extra_body_may_be_any_json(given: list[str], expected: dict[str, Any] | None) -> None:
+def test_the_extra_body_can_be_any_json(given: list[str], expected: dict[str, Any] | None) -> None:
     llm = settings_from(compose(["experiment=shallow_freshqa", *given])).llm
     nested = {"a": {"b": [1, {"c": None, "d": 1.5}], "e": "x y"}, "f": {"g": True}}
     assert llm.extra_body == (nested if expected is None else expected)
@@ -116,7 +116,7 @@ def conf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "conf"
 
 
-def test_what_has_its_default_in_a_class_can_be_set_and_is_shown(
+def test_a_setting_with_its_default_in_a_class_can_be_set_and_is_shown(
     conf: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     given = ["experiment=shallow_freshqa", "agent=mine"]
@@ -150,7 +150,7 @@ LINE = "its first line must be `# @package"
         (b"# @package _global_\ndefaults:\n  - override /agent: nobody\nname: x\n", "Could not find 'agent/nobody'"),
     ],
 )
-def test_what_is_wrong_with_a_config_file_of_the_users_own(conf: Path, text: bytes, message: str) -> None:
+def test_an_error_in_the_users_config_file_is_one_line(conf: Path, text: bytes, message: str) -> None:
     (conf / "experiment/x.yaml").write_bytes(text)
     with pytest.raises(ConfigError) as raised:
         compose(["experiment=x"])
@@ -160,19 +160,19 @@ def test_what_is_wrong_with_a_config_file_of_the_users_own(conf: Path, text: byt
 
 
 @pytest.mark.parametrize("given", ["null", "5", "race"])
-def test_what_is_no_section_is_one_line(conf: Path, given: str) -> None:
+def test_an_unknown_section_is_one_line(conf: Path, given: str) -> None:
     (conf / "experiment/x.yaml").write_text(f"# @package _global_\nname: x\njudge: {given}\n")
     with pytest.raises(ConfigError, match=r"^judge=.*: write judge\.KEY=VALUE"):
         settings_from(compose(["experiment=x"]))
 
 
-def test_a_judge_without_its_place_says_which_line_is_missing(conf: Path) -> None:
+def test_a_judge_without_a_package_line_says_which_line_is_missing(conf: Path) -> None:
     (conf / "judge/mine.yaml").write_text("# Mine\ntarget: own_parts:Judge\nvotes: 3\n")
     with pytest.raises(ConfigError, match=rf"conf/judge/mine\.yaml: {LINE} judge\.mine`"):
         compose(["experiment=shallow_freshqa", "judge=[mine]"])
 
 
-def test_a_conf_folder_where_the_command_is_typed_is_searched_too(
+def test_a_conf_folder_in_the_working_directory_is_searched_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = tmp_path / "it's, a place"
@@ -186,7 +186,7 @@ def test_a_conf_folder_where_the_command_is_typed_is_searched_too(
 
 
 @each("overrides")
-def test_what_is_wrong_is_one_line_with_what_is_near(overrides: list[str], message: str) -> None:
+def test_a_wrong_override_is_one_line_with_the_nearest_match(overrides: list[str], message: str) -> None:
     with pytest.raises(ConfigError, match=message) as raised:
         settings_from(compose(overrides))
     assert "\n" not in str(raised.value)
@@ -214,13 +214,13 @@ def test_a_sweep_is_every_combination_and_knows_its_axes() -> None:
 
 
 @each("axes")
-def test_a_config_names_axes_and_what_is_typed_wins(typed: list[str], axes: dict[str, list[str]]) -> None:
+def test_a_config_can_name_axes_and_the_command_line_wins(typed: list[str], axes: dict[str, list[str]]) -> None:
     grid = split(["experiment=sweep_deep", *typed])
     assert {axis.name: [*axis.values] for axis in grid.axes} == axes
     assert grid.settings.metric == "world.coverage"
 
 
-def test_values_of_axes_are_written_as_overrides_have_them() -> None:
+def test_values_of_axes_are_written_as_valid_overrides() -> None:
     values: list[JsonValue] = [1, 0.5, True, None, "it's, so", ["a", 2], {"k": [False]}]
     for value in values:
         (override,) = parse([f"name={written(value)}"])

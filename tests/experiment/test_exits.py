@@ -1,4 +1,4 @@
-"""Code of the user's own that calls sys.exit, interrupts or cancels itself: it has failed, and no run ends silently."""
+"""A user's code that calls sys.exit, interrupts or cancels itself has failed, and never ends a run silently."""
 
 import sys
 
@@ -107,7 +107,7 @@ def test_a_judge_that_calls_sys_exit_has_failed_on_the_report(exits: Workplace) 
     }
 
 
-def test_an_interruption_from_within_says_how_to_go_on(exits: Workplace, capsys: Captured) -> None:
+def test_an_interruption_from_within_says_how_to_resume(exits: Workplace, capsys: Captured) -> None:
     assert run("interrupted", "runner.concurrency=1") == 130
     folder = exits.only_run()
     assert f"interrupted; finished work is kept, resume with: aiq run resume={folder.relative_to(exits.path)}" in (

@@ -1,4 +1,4 @@
-"""FACT over whole runs on the offline stack: each page and question once a run, the same values in any order."""
+"""FACT over whole runs on the offline stack: each page and question once per run, the same values in any order."""
 
 import json
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ SETTINGS = (*EXPERIMENT, *FAULTS, "runner.progress=false", "runner.max_error_rat
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with four reports on two pages: two say the same of the first, all say the same of the second."""
+    """A folder with four reports on two pages: pairs say the same about the first, all the same about the second."""
     monkeypatch.chdir(tmp_path)
     pages = rows(shipped("benchmarks/world") / "pages.jsonl")
     first, second = [page for page in pages if page["text"].isascii()][:2]
@@ -34,7 +34,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def started(*overrides: str) -> int:
-    """The exit code of a run with these settings in the place of those above."""
+    """The exit code of a run with the settings above, overridden by these."""
     settings = {setting.partition("=")[0]: setting for setting in (*SETTINGS, *overrides)}
     return main(["run", *settings.values()])
 
@@ -53,7 +53,7 @@ def values(run: Path) -> dict[tuple[str, int, str], Any]:
 
 
 def spent(run: Path) -> int:
-    """Model calls in the books of the judge's rows."""
+    """Model calls recorded in the judge's rows."""
     return sum(usage["calls"] for row in rows(run / "scores.jsonl") for usage in (row["usage"] or {}).values())
 
 
@@ -63,7 +63,7 @@ def judged(run: Path) -> Mapping[str, Any]:
 
 
 @pytest.mark.whole
-def test_whoever_comes_first_nothing_is_asked_twice_and_nothing_changes(here: Path) -> None:
+def test_nothing_is_asked_twice_and_values_do_not_depend_on_the_order(here: Path) -> None:
     alone = run("runner.concurrency=1")
     assert len(rows(alone / "pages.jsonl")) == 2
     answers = rows(alone / "answers.jsonl")
@@ -95,7 +95,7 @@ def test_whoever_comes_first_nothing_is_asked_twice_and_nothing_changes(here: Pa
     assert spent(crowd) == calls
 
 
-def test_pages_of_another_web_are_read_anew(here: Path) -> None:
+def test_pages_of_another_web_are_read_again(here: Path) -> None:
     old = run("epochs=1", "limit=1", "offline.faults.empty_content=0")
     page = rows(old / "pages.jsonl")[0]
     corpus = [{"url": page["url"], "title": page["title"], "text": "This is said in report 0 only and stands nowhere."}]
@@ -106,16 +106,16 @@ def test_pages_of_another_web_are_read_anew(here: Path) -> None:
     assert values(new) != values(old)
 
 
-def test_what_agents_may_not_read_is_judged_all_the_same(here: Path) -> None:
+def test_pages_denied_to_agents_are_still_judged(here: Path) -> None:
     denied = run("epochs=1", "limit=1", "offline.faults.empty_content=0", "web.deny=[*]")
     assert len(rows(denied / "pages.jsonl")) == 2
     assert json.loads((denied / "summary.json").read_text())["judge_caveats"] == {}
 
 
-def test_missing_pages_are_named_fail_the_run_and_are_all_that_a_resumed_run_asks_for(
+def test_missing_pages_are_named_fail_the_run_and_alone_are_retried_on_resume(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With one of the two pages, half of what is cited cannot be read; the other one is put there before the resume."""
+    """With only one of the two pages, half of the citations cannot be read; the other page is added for the resume."""
     pages = [row for row in rows(shipped("benchmarks/world") / "pages.jsonl") if row["text"].isascii()][:2]
     corpus, both = Path("corpus.jsonl"), [json.dumps(page) + "\n" for page in pages]
     corpus.write_text(both[1])

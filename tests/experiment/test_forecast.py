@@ -1,4 +1,4 @@
-"""What `aiq run --dry-run` says of a run and of a sweep: at most by limits and prices, likely by an earlier run."""
+"""What `aiq run --dry-run` forecasts for a run or sweep: bounds from limits and prices, expectations from past runs."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ UNBOUNDED = "unbounded"
 
 
 def dry(capsys: Captured, *given: str) -> dict[tuple[str, str], dict[str, str]]:
-    """The table that it prints, by (`at most` or `expected`, account)."""
+    """The printed table, by (`at most` or `expected`, account)."""
     capsys.readouterr()
     assert main(["run", "--dry-run", *given]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -30,12 +30,14 @@ def dry(capsys: Captured, *given: str) -> dict[tuple[str, str], dict[str, str]]:
 
 
 def filled(account: str, cells: list[str]) -> list[str]:
-    """Cells with those that are left empty: an account's share of the wall time is not told."""
+    """The cells, plus an empty one: an account's share of the wall time is not shown."""
     return cells if len(cells) == len(QUANTITIES) else [*cells[:3], "", *cells[3:]]
 
 
 @each("limits")
-def test_what_a_run_uses_at_most(here: Workplace, capsys: Captured, limits: list[str], bounds: dict[str, str]) -> None:
+def test_the_upper_bound_of_a_runs_usage(
+    here: Workplace, capsys: Captured, limits: list[str], bounds: dict[str, str]
+) -> None:
     here.endpoint.close()  # nobody is asked
     before = sorted(here.path.iterdir())
     documents = ("knowledge.collection=mine", "knowledge.documents=[pages.jsonl]")
@@ -45,14 +47,14 @@ def test_what_a_run_uses_at_most(here: Workplace, capsys: Captured, limits: list
     assert [path for path in sorted(here.path.iterdir()) if path.name != "__pycache__"] == before
 
 
-def test_judges_that_ask_a_model_are_bound_by_limits_of_the_run_alone(here: Workplace, capsys: Captured) -> None:
+def test_judges_that_ask_a_model_are_bounded_only_by_limits_of_the_run(here: Workplace, capsys: Captured) -> None:
     found = dry(capsys, *JUDGED, "limits.sample_tokens=5", "limits.run_usd=9")
     assert found["at most", "agent"]["tokens"] == "30"
     for account in ("judges", "run"):
         assert (found["at most", account]["tokens"], found["at most", account]["usd"]) == (UNBOUNDED, "9.00")
 
 
-def test_what_a_run_will_likely_use(here: Workplace, capsys: Captured) -> None:
+def test_the_expected_usage_of_a_run(here: Workplace, capsys: Captured) -> None:
     here.ran(*ASKING[1:], "limit=3")
     told = dry(capsys, *ASKING, "epochs=2", "limits.run_model_calls=11")
     assert told["expected", "agent"] | {"seconds": ""} == {
@@ -70,7 +72,7 @@ def test_what_a_run_will_likely_use(here: Workplace, capsys: Captured) -> None:
     assert dry(capsys, *ASKING, "--like", "single")["expected", "run"]["tokens"] == "2 (of one sample)"
 
 
-def test_of_a_sweep_each_run_and_all_together(here: Workplace, capsys: Captured) -> None:
+def test_a_sweep_shows_each_run_and_the_total(here: Workplace, capsys: Captured) -> None:
     given = ("-m", *ASKING, "epochs=1,2", "limits.sample_model_calls=3")
     found = dry(capsys, *given)
     assert {account: of["model_calls"] for (_, account), of in found.items()} == {
@@ -82,7 +84,7 @@ def test_of_a_sweep_each_run_and_all_together(here: Workplace, capsys: Captured)
 
 
 @each("given")
-def test_what_is_wrong_is_one_line(here: Workplace, capsys: Captured, given: list[str], message: str) -> None:
+def test_a_mistake_is_one_line(here: Workplace, capsys: Captured, given: list[str], message: str) -> None:
     assert main(["run", "experiment=tiny", *given]) == 2
     error = capsys.readouterr().err
     assert message in error
@@ -97,7 +99,7 @@ def test_a_total_is_scaled_by_samples_and_epochs(
     assert (found and [part and round(part, 2) for part in found]) == (expected and [*expected])
 
 
-def test_a_run_of_which_nothing_ended_tells_nothing(here: Workplace, capsys: Captured) -> None:
+def test_a_run_without_finished_attempts_gives_no_expectation(here: Workplace, capsys: Captured) -> None:
     run = here.ran(*ASKING[1:], "limit=1")
     rows: Path = run / "samples.jsonl"
     rows.write_text(json.dumps({**json.loads(rows.read_text()), "status": "cancelled"}) + "\n")

@@ -1,4 +1,4 @@
-"""`aiq.run([...])`: a run from a script or a notebook, its rows, and how it ends that does not come to its end."""
+"""`aiq.run([...])`: a run from a script or a notebook, its rows, and what happens if it is stopped."""
 
 import signal
 from typing import Any
@@ -31,17 +31,17 @@ def test_a_script_gets_the_run_its_rows_and_no_table(here: Workplace, capsys: Ca
     assert (again.folder, again.exit_code, len(here.lines(run.folder / "samples.jsonl"))) == (run.folder, 0, 2)
 
 
-async def test_a_notebook_has_an_event_loop_already(here: Workplace) -> None:
+async def test_it_works_in_a_notebook_whose_event_loop_is_running(here: Workplace) -> None:
     assert aiq.run([*TINY, "agent.ask=true"]).summary.statuses == {"completed": 6}
 
 
 @each("overrides")
-def test_what_is_wrong_is_raised(here: Workplace, overrides: Any, said: str) -> None:
+def test_a_mistake_is_raised_as_an_error(here: Workplace, overrides: Any, said: str) -> None:
     with pytest.raises(UserError, match=said):
         aiq.run(overrides)
 
 
-def test_a_run_that_is_stopped_is_no_finished_run(here: Workplace, endpoint: Endpoint) -> None:
+def test_a_stopped_run_is_not_returned_as_finished(here: Workplace, endpoint: Endpoint) -> None:
     endpoint.refuse_from = 2
     with pytest.raises(UserError, match=r"refuses the key .*; finished work is kept, resume with: aiq run resume=res"):
         aiq.run([*TINY, "agent.ask=true", "runner.concurrency=1"])
@@ -62,7 +62,7 @@ async def cell():
 
 
 @pytest.mark.parametrize("start", ["asyncio.run(cell())", "try: cell().send(None)\nexcept StopIteration: pass"])
-def test_an_interruption_in_a_notebook_or_a_script_can_be_gone_on_with(place: Workplace, start: str) -> None:
+def test_an_interrupted_run_of_a_notebook_or_script_can_be_resumed(place: Workplace, start: str) -> None:
     place.write_samples({"s1": "a question", "s2": "this will hang"})
     place.path.joinpath("cell.py").write_text(SCRIPT.format(start=start))
     with Forked("cell", cwd=place.path) as process:

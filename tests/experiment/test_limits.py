@@ -1,4 +1,4 @@
-"""A sample's limit with `limits.on_limit=synthesize`, for every agent; the run's limits, and what a resume counts."""
+"""A sample's limits with `limits.on_limit=synthesize`, for every agent; the run's limits, and what counts on resume."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -30,7 +30,7 @@ each = table(__file__)
 
 
 async def looping(text: str, session: Session) -> str:
-    """An agent of a user's own: a stock client and a loop of tool calls; it knows nothing of limits."""
+    """A user's agent: a stock client and a loop of tool calls, without any knowledge of limits."""
     said: list[Any] = [{"role": "user", "content": text}]
     tools = session.tools.definitions(("web",))
     while True:
@@ -62,7 +62,9 @@ PRICED = "llm.prices={offline-1: {input: 1, output: 1}}"
         (["agent=python", f"agent.function={__name__}:looping"], {"sample_model_calls": 3}),
     ],
 )
-async def test_every_agent_ends_with_a_report_of_what_it_has(agent: list[str], limits: Mapping[str, Any]) -> None:
+async def test_at_a_limit_every_agent_ends_with_a_report_of_what_it_has(
+    agent: list[str], limits: Mapping[str, Any]
+) -> None:
     given = [f"limits.{name}={value}" for name, value in {"on_limit": "synthesize", **limits}.items()]
     run = settings("experiment=shallow_freshqa", *agent, *given)
     (sample,) = datasets.load(run.dataset, seed=0, limit=1).samples
@@ -80,7 +82,7 @@ async def test_every_agent_ends_with_a_report_of_what_it_has(agent: list[str], l
 
 
 class Drafting:
-    """Writes a draft, and then works on until a limit stops it."""
+    """Writes a draft, then works until a limit stops it."""
 
     Settings: ClassVar = Settings
 
@@ -90,7 +92,7 @@ class Drafting:
 
 
 @pytest.mark.parametrize(("on_limit", "report"), [("synthesize", "A draft [1]."), ("stop", None)])
-async def test_a_draft_is_the_report_at_the_limit_itself(on_limit: str, report: str | None) -> None:
+async def test_at_the_hard_limit_the_draft_becomes_the_report(on_limit: str, report: str | None) -> None:
     session = make_session(limits=configured(Limits, on_limit=on_limit, sample_tokens=5))
     sample = Sample(id="s1", question=Question(text="Why?"))
     row = await run_attempt(Drafting(), sample, session, lambda row: None)
@@ -100,9 +102,7 @@ async def test_a_draft_is_the_report_at_the_limit_itself(on_limit: str, report: 
 
 
 @each("quantity")
-def test_the_research_is_over_where_the_reserve_begins(
-    quantity: Quantity, bound: float, used: float, over: bool
-) -> None:
+def test_research_ends_when_only_the_reserve_is_left(quantity: Quantity, bound: float, used: float, over: bool) -> None:
     ledger = UsageLedger()
     for _ in range(int(used) if quantity == "model_calls" else 10):
         part = used / 10
@@ -116,7 +116,7 @@ def test_the_research_is_over_where_the_reserve_begins(
     assert found is None or found.startswith(f"limits.sample_{quantity}={bound:g} is used up")
 
 
-def test_the_reserve_holds_a_call_as_large_as_the_largest() -> None:
+def test_the_reserve_suffices_for_a_call_as_large_as_the_largest() -> None:
     ledger, limits = UsageLedger(), configured(Limits, sample_tokens=1000)
     ledger.record("a", Usage(calls=1, input_tokens=300, output_tokens=199))
     assert limits.reached(ledger, 0) is None
@@ -125,7 +125,7 @@ def test_the_reserve_holds_a_call_as_large_as_the_largest() -> None:
 
 
 @each("bound")
-def test_a_limit_of_the_run_stops_it_and_a_resume_counts_what_was_used(
+def test_a_limit_of_the_run_stops_it_and_counts_earlier_use_on_resume(
     here: Workplace, capsys: Captured, quantity: str, bound: float, enough: float, agent: str
 ) -> None:
     name = f"limits.run_{quantity}"
@@ -143,7 +143,7 @@ def test_a_limit_of_the_run_stops_it_and_a_resume_counts_what_was_used(
     assert not any(row["status"] == "limit" for row in here.lines(folder / "samples.jsonl"))
 
 
-def test_the_time_of_killed_starts_is_known_by_their_rows(here: Workplace) -> None:
+def test_the_time_of_killed_starts_is_derived_from_their_rows(here: Workplace) -> None:
     folder = RunFolder(here.ran("limit=2"))
     state, start = read_state(folder), datetime(2026, 11, 1, tzinfo=UTC)
     ends = {0: 5.0, 100: 7.5}

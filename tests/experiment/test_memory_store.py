@@ -1,4 +1,4 @@
-"""The store of memories as a run opens it: once, when it is asked for; with and without SQLite's extensions."""
+"""The store of memories as a run opens it: once, on first use; with and without SQLite's extensions."""
 
 import asyncio
 import importlib
@@ -31,16 +31,16 @@ def settings(tmp_path: Path, **given: Any) -> CheckpointerSettings:
     ("one", "other", "distance"),
     [((1, 0), (2, 0), 0), ((1, 0), (0, 1), 1), ((1, 2), (-1, -2), 2), ((3, 4), (4, 3), 1 - 24 / 25)],
 )
-def test_the_distance_is_one_less_the_cosine(one: Any, other: Any, distance: float) -> None:
+def test_the_distance_is_one_minus_the_cosine(one: Any, other: Any, distance: float) -> None:
     assert cosine_distance(packed(*one), packed(*other)) == pytest.approx(distance, abs=1e-12)
 
 
-def test_a_vector_of_zeros_is_at_no_distance() -> None:
+def test_a_vector_of_zeros_has_no_distance() -> None:
     assert cosine_distance(packed(0, 0), packed(1, 0)) is None
 
 
 @pytest.mark.skipif(not LOADS, reason="this Python's SQLite loads no extensions")
-def test_our_distance_is_that_of_the_extension() -> None:
+def test_our_distance_equals_that_of_the_extension() -> None:
     sqlite_vec: Any = importlib.import_module("sqlite_vec")
     with sqlite3.connect(":memory:") as database:
         database.enable_load_extension(True)
@@ -51,7 +51,7 @@ def test_our_distance_is_that_of_the_extension() -> None:
             assert cosine_distance(one, other) == pytest.approx(theirs, abs=1e-6)
 
 
-async def test_nothing_is_opened_until_somebody_remembers_and_then_once(tmp_path: Path) -> None:
+async def test_the_store_is_opened_once_and_only_on_first_use(tmp_path: Path) -> None:
     before = threading.active_count()
     async with lent_store(settings(tmp_path)) as store:
         assert not (tmp_path / "c.db").exists()
@@ -63,7 +63,7 @@ async def test_nothing_is_opened_until_somebody_remembers_and_then_once(tmp_path
     assert (tmp_path / "c.db").exists()
 
 
-async def test_several_processes_may_make_its_tables_at_once(tmp_path: Path) -> None:
+async def test_several_processes_can_create_the_tables_concurrently(tmp_path: Path) -> None:
     async def one(number: int) -> int:
         async with lent_store(settings(tmp_path)) as store:
             await (await store()).aput(("a",), str(number), {"v": number}, index=False)
@@ -74,7 +74,7 @@ async def test_several_processes_may_make_its_tables_at_once(tmp_path: Path) -> 
         assert len(await (await store()).asearch(("a",), limit=10)) == 6
 
 
-async def test_postgres_keeps_no_memories_and_a_run_that_has_some_says_so(
+async def test_postgres_keeps_no_memories_and_a_run_that_needs_them_says_so(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with lent_store(settings(tmp_path, kind="postgres", dsn_env="AIQ_TEST_DSN")) as store:

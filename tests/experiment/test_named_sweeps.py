@@ -1,4 +1,4 @@
-"""The sweeps that come with aiq, small: they recommend what the construction of the closed world says."""
+"""The sweeps that come with aiq, in small: they recommend what the construction of the closed world implies."""
 
 import csv
 from pathlib import Path
@@ -16,8 +16,8 @@ def swept(place: Path, *overrides: str) -> Sweep:
 
 
 @pytest.mark.whole
-def test_chains_take_a_search_for_each_of_their_facts(tmp_path: Path) -> None:
-    """A chain names its second page only on its first, so one search answers one-hop questions and no chain."""
+def test_chains_need_a_search_for_each_of_their_facts(tmp_path: Path) -> None:
+    """A chain's second page is only named on its first, so one search answers one-hop questions but no chain."""
     with shipped("benchmarks/freshqa_mini/freshqa_mini.csv").open(encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["false_premise"] == "FALSE"]
     hops = {kind: [row["id"] for row in rows if row["num_hops"] == kind][:7] for kind in ("one-hop", "multi-hop")}

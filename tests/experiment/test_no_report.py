@@ -1,4 +1,4 @@
-"""What is no report counts as none, whatever agent gave it: runs of a user's own agent that asks an odd endpoint."""
+"""Answers that are not reports count as none, from any agent: runs of a user's agent with an odd endpoint."""
 
 from typing import Any
 
@@ -33,10 +33,10 @@ NO_REPORT = {
     "apart": (completed(None, reasoning_content="I think"), "no answer after its thoughts"),
     "null": (completed(None), "content is null"),
 }
-"""By question what the model answers, and why that is no report."""
+"""By question, what the model answers, and why that is not a report."""
 
 
-def test_no_report_is_a_failed_attempt_that_says_why(here: Workplace) -> None:
+def test_an_answer_that_is_no_report_is_a_failed_attempt_with_the_reason(here: Workplace) -> None:
     here.endpoint.answer = lambda text: NO_REPORT[text][0]
     here.write_samples({name: name for name in NO_REPORT})
     folder = here.ran("agent.ask=true", "agent.plain=true")
@@ -47,7 +47,7 @@ def test_no_report_is_a_failed_attempt_that_says_why(here: Workplace) -> None:
     assert {score["status"] for score in here.lines(folder / "scores.jsonl")} == {"agent_failed"}
 
 
-def test_a_report_that_was_cut_off_is_judged_and_counted_apart(here: Workplace, capsys: Captured) -> None:
+def test_a_report_that_was_cut_off_is_judged_and_counted_separately(here: Workplace, capsys: Captured) -> None:
     row, folder = ran(here, completed(TEXT, finish="length"))
     assert (row["status"], row["outcome"], row["report"]) == ("limit", "partial", TEXT)
     assert row["error"]["type"] == "CutOff"
@@ -66,12 +66,12 @@ def test_a_report_that_was_cut_off_is_judged_and_counted_apart(here: Workplace, 
     assert len(here.lines(folder / "samples.jsonl")) == 1  # what there was stands
 
 
-def test_closed_thoughts_are_no_part_of_a_report(here: Workplace) -> None:
+def test_thoughts_in_tags_are_removed_from_a_report(here: Workplace) -> None:
     row, _ = ran(here, completed("<THINKING>[1] or not?</THINKING>\n\nIt writes `<think>` first."))
     assert (row["status"], row["outcome"], row["report"]) == ("completed", "ok", "It writes `<think>` first.")
 
 
-def test_the_citation_status_is_wherever_the_report_is(here: Workplace, capsys: Captured) -> None:
+def test_the_citation_status_is_shown_wherever_the_report_is(here: Workplace, capsys: Captured) -> None:
     row, folder = ran(here, "Ransen")
     assert row["citation_status"] == "unverified"
     assert here.summary(folder)["citation_statuses"] == {"unverified": 1}

@@ -1,6 +1,6 @@
-"""A run that the first version of the layout wrote (`version_1`) is resumed, shown and scored again like any other.
+"""A run in the first version of the layout (`version_1`) can be resumed, shown and rescored like any other.
 
-Its manifest lacks what the judges declare, and its events are a file for each sample and epoch.
+Its manifest lacks the judges' declarations, and its events are in one file per sample and epoch.
 """
 
 import json
@@ -20,7 +20,7 @@ SAMPLES = {"s1": "red one", "s2": "red fail", "s3": "blue unjudgeable", "s10": "
 
 @pytest.fixture
 def old(here: Workplace) -> Path:
-    """The old run where a run would be; s3 could not be judged, s2 failed, s10 was rejected."""
+    """The old run in a results folder; s3 could not be judged, s2 failed, s10 was rejected."""
     here.write_samples(SAMPLES)
     folder = here.path / "results/tiny/20261122-165638-260feb"
     shutil.copytree(Path(__file__).parent / "version_1", folder)
@@ -28,14 +28,14 @@ def old(here: Workplace) -> Path:
 
 
 def without(path: Path, key: tuple[str, int]) -> None:
-    """Take the rows of a (sample, epoch) out of a file, as if the run had been cut off before."""
+    """Remove the rows of a (sample, epoch) from a file, as if the run had been cut off before them."""
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     kept = [row for row in rows if (row["sample_id"], row["epoch"]) != key]
     path.write_text("".join(json.dumps(row) + "\n" for row in kept))
 
 
 def rounded(value: Any) -> Any:
-    """Numbers to nine digits: a library's quantiles may differ from another's in the last ones."""
+    """Numbers rounded to nine digits, because quantiles of different library versions may differ in the last ones."""
     if isinstance(value, dict):
         return {key: rounded(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -43,7 +43,7 @@ def rounded(value: Any) -> Any:
     return float(f"{value:.9g}") if isinstance(value, float) else value
 
 
-def test_what_was_cut_off_is_made_up_for_and_the_numbers_are_the_same(here: Workplace, old: Path) -> None:
+def test_missing_work_is_made_up_on_resume_and_the_numbers_are_the_same(here: Workplace, old: Path) -> None:
     before, values = here.summary(old), here.values(old)
     for name, key in (("samples", ("s1", 2)), ("scores", ("s1", 2)), ("scores", ("s10", 1))):
         without(old / f"{name}.jsonl", key)
@@ -62,7 +62,7 @@ def test_what_was_cut_off_is_made_up_for_and_the_numbers_are_the_same(here: Work
 
 
 RETRIED = (("s1", 2), ("s3", 1), ("s3", 2))
-"""What the judge is asked for: the missing scores, and those that it failed on."""
+"""What the judge must be asked for: the missing scores, and those that it failed on."""
 
 
 def test_it_is_shown_with_its_events(here: Workplace, old: Path, capsys: Captured) -> None:

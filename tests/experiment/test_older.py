@@ -28,12 +28,12 @@ def manifest(*, without: str = "", options: bool = True, **changes: Any) -> Mani
     )
 
 
-def test_a_config_of_today_stays_as_it_is() -> None:
+def test_a_current_config_stays_as_it_is() -> None:
     given = manifest()
     assert brought_up_to_date(given) == (given, [])
 
 
-def test_what_lacks_comes_from_the_option_with_a_note() -> None:
+def test_a_missing_setting_is_taken_from_the_option_with_a_note() -> None:
     whole = manifest().config
     recorded = ("agent.deep.max_loops", "llm.retry.first_seconds", "papers", "telemetry", "dataset.hub")
     for name, options in [*((name, True) for name in recorded), ("judge.race.tries", False), ("epochs", False)]:
@@ -43,7 +43,7 @@ def test_what_lacks_comes_from_the_option_with_a_note() -> None:
         assert settings_from(found.config) == settings_from(whole)
 
 
-def test_a_class_that_moved_is_the_one_that_the_option_names() -> None:
+def test_a_class_that_moved_is_replaced_by_the_options_class() -> None:
     found, notes = brought_up_to_date(manifest(race="aiq.judges.gone:Race"))
     assert found.config == manifest().config
     assert notes == ["judge.race.target: aiq.judges.gone:Race is now aiq.judges.race:Race, as in judge=race"]

@@ -1,4 +1,4 @@
-"""Which runs a recording is of: its agent's and its judges' may be two."""
+"""Which runs a recording belongs to: the agent's and the judges' parts may be of different runs."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def mode_of(plan: RunPlan) -> object:
     return plan.settings.judge["fresheval"].settings.mode
 
 
-def test_each_part_is_of_the_run_that_it_says() -> None:
+def test_agent_and_judges_of_a_recording_are_planned_from_their_own_runs() -> None:
     strict = {"overrides": [*RUN, "judge.fresheval.mode=strict"]}
     plans = recorded_plans({"agent": strict, "judge": {"overrides": RUN}})
     assert (mode_of(plans["agent"]), mode_of(plans["judge"])) == ("strict", "relaxed")

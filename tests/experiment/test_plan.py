@@ -1,4 +1,4 @@
-"""Runs over users' documents: the shipped experiment, collections by question, and what is wrong with either."""
+"""Runs over users' documents: the shipped experiment, collections per question, and mistakes with either."""
 
 import json
 import re
@@ -74,7 +74,7 @@ def _questions() -> list[str]:
     return shipped("benchmarks/documents_mini/questions.jsonl").read_text(encoding="utf-8").splitlines()
 
 
-def test_documents_are_listed_where_the_question_may_search_them(here: Path) -> None:
+def test_documents_are_listed_if_the_question_may_search_them(here: Path) -> None:
     own = Document(file_name="own.pdf", summary="Mine.")
     listed = with_documents(
         [
@@ -105,7 +105,7 @@ def test_without_collections_nothing_is_opened(here: Path) -> None:
 
 
 @each("changes")
-def test_what_is_wrong_is_one_line(here: Path, changes: dict[str, Any], question: dict[str, Any], said: str) -> None:
+def test_a_mistake_is_one_line(here: Path, changes: dict[str, Any], question: dict[str, Any], said: str) -> None:
     with pytest.raises(UserError, match=said) as caught:
         with_documents([sample(1, **question)], settings(**changes))
     assert "\n" not in str(caught.value)
@@ -114,7 +114,7 @@ def test_what_is_wrong_is_one_line(here: Path, changes: dict[str, Any], question
 @pytest.mark.parametrize(
     ("source", "remedy"), [("papers", "set papers.provider"), ("documents", "set knowledge.collection")]
 )
-def test_a_data_source_that_no_tool_serves_is_told_before_the_run(
+def test_a_data_source_that_no_tool_serves_is_reported_before_the_run(
     here: Path, capsys: pytest.CaptureFixture[str], source: str, remedy: str
 ) -> None:
     check_data_sources([sample(1), sample(2, data_sources=())], Toolbox([Think()]))
@@ -126,7 +126,7 @@ def test_a_data_source_that_no_tool_serves_is_told_before_the_run(
     assert not (here / "results").exists()
 
 
-def test_a_key_that_is_not_there_is_told_before_the_run(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_key_is_reported_before_the_run(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "experiment=documents_qa", "papers.provider=serper", "runner.progress=false"]) == 2
     assert "papers.api_key_env=SERPER_API_KEY" in capsys.readouterr().err
     assert not (here / "results").exists()

@@ -1,4 +1,4 @@
-"""`runner=ray` where every way out of the machine is counted, and without its package."""
+"""`runner=ray` in a network that counts every outgoing packet, and without its package."""
 
 import json
 import shutil
@@ -48,8 +48,8 @@ print(json.dumps({**found, "counts": packets() > found["sent"]}))
 """
 
 
-def test_nothing_leaves_the_machine_and_rays_statistics_are_off(tmp_path: Path) -> None:
-    """In a network of its own, whose default route counts packets and leads nowhere."""
+def test_nothing_leaves_the_machine_and_rays_usage_statistics_are_off(tmp_path: Path) -> None:
+    """In a separate network whose default route counts packets and leads nowhere."""
     pytest.importorskip("ray", reason="the extra ray is not installed")
     if not shutil.which("ip") or subprocess.run([*_ALONE, "true"], capture_output=True, check=False).returncode:
         pytest.skip("this machine allows no network namespace")
@@ -63,9 +63,7 @@ def test_nothing_leaves_the_machine_and_rays_statistics_are_off(tmp_path: Path) 
     assert found["heard"] == ["0100007F"]
 
 
-def test_without_its_package_no_run_is_begun(
-    here: Workplace, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_its_package_no_run_starts(here: Workplace, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     assert main(["run", "experiment=tiny", "runner=ray"]) == 2
     assert "runner=ray needs more packages: pip install 'aiq-bench[ray]'" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`aiq rescore`: the reports of a run judged again, in a folder of their own, and no agent asked."""
+"""`aiq rescore`: the reports of a run are judged again, in a new folder, without running the agent."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ RUN = ("experiment=tiny", "agent.ask=true", "judge.letters.ask=true", "runner.pr
 
 @pytest.fixture
 def run(here: Workplace) -> Path:
-    """A finished run whose agent and judge ask a model; the endpoint has forgotten it."""
+    """A finished run whose agent and judge ask a model; the endpoint's record of requests is empty."""
     (here.path / "conf/judge/words.yaml").write_text("# @package judge.words\n# Words\ntarget: tiny_parts:Words\n")
     assert main(["run", *RUN]) == 0
     here.endpoint.asked.clear()
@@ -55,7 +55,7 @@ def test_a_changed_judge_scores_the_same_reports_and_no_agent_is_asked(here: Wor
     assert hashes["judges"] != old["judges"]
 
 
-def test_a_judge_that_is_added_is_the_only_one_that_works(here: Workplace, run: Path) -> None:
+def test_only_an_added_judge_scores(here: Workplace, run: Path) -> None:
     new = rescore(here, run, "judge=[letters,words]", "judge.letters.ask=true")
     assert len(here.endpoint.asked) == 6
     assert all(text.startswith("words of ") for text in here.endpoint.asked)
@@ -68,7 +68,7 @@ def test_a_judge_that_is_added_is_the_only_one_that_works(here: Workplace, run: 
     assert set(here.summary(alone)["metrics"]) == {"words.count"}
 
 
-def test_a_recording_of_judging_alone_says_what_composes_its_run(here: Workplace, run: Path) -> None:
+def test_a_recording_of_judging_alone_says_how_its_run_is_composed(here: Workplace, run: Path) -> None:
     own = ["cassette=auto", "cassette.dir=judging"]
     for judging in ("judge.letters.minimum=3", "judge.letters.minimum=4"):
         run = rescore(here, run, judging, *own)
@@ -79,7 +79,7 @@ def test_a_recording_of_judging_alone_says_what_composes_its_run(here: Workplace
     assert main(["cassettes", "verify", "judging"]) == 0
 
 
-def test_another_model_or_endpoint_is_another_judge_and_not_another_agent(
+def test_another_model_or_endpoint_changes_the_judges_identity_not_the_agents(
     here: Workplace, run: Path, endpoint: Endpoint
 ) -> None:
     new = rescore(here, run, "llm.model=big-2", "llm.prices.big-2={input: 1, output: 1}", "runner.concurrency=3")
@@ -102,8 +102,8 @@ def test_another_model_or_endpoint_is_another_judge_and_not_another_agent(
     assert rows[0]["judge_model"] == rows[1]["judge_model"]
 
 
-def test_the_endpoint_is_no_part_of_a_judge_that_asks_no_model(here: Workplace) -> None:
-    """Such a judge keeps its hash, wherever models are: its scores stand."""
+def test_the_endpoint_does_not_matter_to_a_judge_without_a_model(here: Workplace) -> None:
+    """Such a judge keeps its hash, whatever the endpoint, so its scores stay valid."""
     chosen = ["experiment=tiny", "judge=[citation_audit,letters]"]
     plans = [make_plan(settings_from(compose([*chosen, *given]))) for given in ([], ["llm.known_as=another"])]
     (audit, letters), (same, other) = (plan.judges for plan in plans)
@@ -113,7 +113,7 @@ def test_the_endpoint_is_no_part_of_a_judge_that_asks_no_model(here: Workplace) 
     assert letters.spec.hash != other.spec.hash
 
 
-def test_an_endpoint_with_a_name_or_that_moved_while_the_run_lasted_is_the_same_judge(
+def test_a_named_endpoint_or_one_that_moved_during_the_run_is_the_same_judge(
     here: Workplace, run: Path, capsys: Captured
 ) -> None:
     assert main(["run", *RUN, "llm.known_as=mine"]) == 0
@@ -127,7 +127,7 @@ def test_an_endpoint_with_a_name_or_that_moved_while_the_run_lasted_is_the_same_
     assert plan.judges[0].spec.hash != here.manifest(run)["hashes"]["judges"]["letters"]
 
 
-def test_a_rescored_run_that_was_cut_off_goes_on_by_itself(here: Workplace, run: Path) -> None:
+def test_a_rescored_run_that_was_cut_off_can_be_resumed_itself(here: Workplace, run: Path) -> None:
     new = rescore(here, run, "judge.letters.minimum=3")
     whole = here.values(new)
     scores = (new / "scores.jsonl").read_text().splitlines(keepends=True)
@@ -149,7 +149,7 @@ def test_no_agent_works_in_a_rescored_run(here: Workplace, capsys: Captured) -> 
     assert f"resume that run: aiq run resume=results/tiny/{run.name}" in capsys.readouterr().err
 
 
-def test_an_unfinished_run_is_finished_first(here: Workplace, run: Path, capsys: Captured) -> None:
+def test_an_unfinished_run_must_be_finished_first(here: Workplace, run: Path, capsys: Captured) -> None:
     rows = (run / "samples.jsonl").read_text().splitlines(keepends=True)
     (run / "samples.jsonl").write_text("".join(rows[:-1]))
     assert main(["rescore", run.name, "judge.letters.minimum=1"]) == 2
@@ -164,7 +164,7 @@ def test_an_unfinished_run_is_finished_first(here: Workplace, run: Path, capsys:
     assert here.runs() == [run]
 
 
-def test_what_cannot_be_is_one_line_and_writes_nothing(here: Workplace, run: Path, capsys: Captured) -> None:
+def test_an_impossible_request_is_one_line_and_writes_nothing(here: Workplace, run: Path, capsys: Captured) -> None:
     for case in group(__file__, "refused"):
         capsys.readouterr()
         assert main(["rescore", run.name, *case["overrides"]]) == 2

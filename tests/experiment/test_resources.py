@@ -27,7 +27,7 @@ class State(TypedDict):
 
 
 def graph(saver: Any) -> Any:
-    """Asks, and keeps the answer."""
+    """A graph that asks a question and keeps the answer."""
     builder = StateGraph(State)
     builder.add_node("ask", lambda state: {"said": [interrupt(f"after {len(state['said'])}?")]})
     builder.add_edge(START, "ask")
@@ -42,7 +42,7 @@ def settings(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest
     return configured(CheckpointerSettings, kind=request.param, path=str(tmp_path / "c.db"), dsn_env=VARIABLE)
 
 
-async def test_what_waits_is_there_when_it_is_opened_again_but_in_memory(settings: CheckpointerSettings) -> None:
+async def test_waiting_threads_survive_reopening_except_in_memory(settings: CheckpointerSettings) -> None:
     config: Any = {"configurable": {"thread_id": f"again, {settings.kind}"}}
     async with open_checkpointer(settings) as saver:
         waiting = await graph(saver).ainvoke({"said": ["hello"]}, config)
@@ -58,7 +58,7 @@ async def test_what_waits_is_there_when_it_is_opened_again_but_in_memory(setting
         assert (await graph(saver).aget_state(config)).values == {}
 
 
-async def test_two_runs_that_open_it_at_the_same_time_keep_all_threads_apart(settings: CheckpointerSettings) -> None:
+async def test_two_runs_that_open_it_concurrently_keep_all_threads_separate(settings: CheckpointerSettings) -> None:
     async def converse(saver: Any, name: str) -> Any:
         config: Any = {"configurable": {"thread_id": name}}
         await graph(saver).ainvoke({"said": [f"hello {name}"]}, config)
@@ -72,7 +72,7 @@ async def test_two_runs_that_open_it_at_the_same_time_keep_all_threads_apart(set
     assert found == [[f"hello {n}.{thread}", f"yes {n}.{thread}"] for n in range(3) for thread in range(5)]
 
 
-def test_a_database_needs_a_place() -> None:
+def test_a_database_needs_a_path_or_connection_string() -> None:
     with pytest.raises(ValidationError, match="kind=sqlite needs path"):
         configured(CheckpointerSettings, kind="sqlite")
     with pytest.raises(ValidationError, match="kind=postgres needs dsn_env"):

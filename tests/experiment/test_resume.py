@@ -1,4 +1,4 @@
-"""Runs that were cut off: killed, interrupted, torn, and gone on with."""
+"""Runs that were killed, interrupted or damaged, and then resumed."""
 
 import json
 import signal
@@ -18,14 +18,14 @@ SLOW = ("agent.ask=true", "judge.letters.ask=true", "agent.seconds=0.2", "runner
 
 
 def start_and_wait_for_rows(place: Workplace, rows: int) -> tuple[Forked, str]:
-    """A run in a process of its own, once so many attempts are on the disk, and its folder."""
+    """A run in a separate process, once this many attempts are on disk, and its folder."""
     place.write_samples({f"s{number:02}": f"question number {number}" for number in range(16)})
     process = place.start("experiment=tiny", *SLOW)
     place.wait_for(lambda: bool(place.runs()) and len(place.lines(place.only_run() / "samples.jsonl")) >= rows)
     return process, str(place.only_run().relative_to(place.path))
 
 
-def test_killed_in_the_middle_and_resumed_it_ends_as_if_nothing_had_been(here: Workplace) -> None:
+def test_a_run_killed_in_the_middle_ends_after_a_resume_like_an_undisturbed_one(here: Workplace) -> None:
     process, folder = start_and_wait_for_rows(here, 5)
     process.kill()
     process.wait()
@@ -50,7 +50,7 @@ def test_killed_in_the_middle_and_resumed_it_ends_as_if_nothing_had_been(here: W
     assert here.summary(killed)["metrics"] == here.summary(undisturbed)["metrics"]
 
 
-def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(here: Workplace) -> None:
+def test_ctrl_c_stops_cleanly_and_says_how_to_resume(here: Workplace) -> None:
     process, folder = start_and_wait_for_rows(here, 3)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
@@ -67,7 +67,7 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(here: Workplace) -> None:
     assert here.summary(run)["metrics"]["letters.count"]["n"] == 16
 
 
-def test_a_damaged_line_is_named_and_what_it_held_is_made_again(here: Workplace, capsys: Captured) -> None:
+def test_a_damaged_line_is_named_and_its_content_made_again(here: Workplace, capsys: Captured) -> None:
     run = here.ran()
     before = here.values(run)
     for file in ("samples", "scores", "event_index", "events-0"):
@@ -84,10 +84,10 @@ def test_a_damaged_line_is_named_and_what_it_held_is_made_again(here: Workplace,
 
 
 @pytest.mark.parametrize(("file", "text"), [("scores", "report"), ("samples", "question")])
-def test_a_torn_row_is_cut_reported_and_its_work_alone_done_again(
+def test_a_torn_row_is_cut_and_reported_and_only_its_work_is_done_again(
     here: Workplace, capsys: Captured, file: str, text: str
 ) -> None:
-    """A judge's by the judge alone, with the sources that the agent had left (`letters.pages`)."""
+    """A judge's work is done by the judge alone, with the sources that the agent left (`letters.pages`)."""
     run = here.ran("agent.ask=true", f"judge.letters.ask={file == 'scores'}")
     before = here.values(run)
     attempt = next(row for row in here.lines(run / "samples.jsonl") if row["sample_id"] == "s3")
@@ -102,8 +102,8 @@ def test_a_torn_row_is_cut_reported_and_its_work_alone_done_again(
     assert here.values(run) == before
 
 
-def test_a_finished_run_resumed_asks_nothing_and_stays_as_it_is(here: Workplace) -> None:
-    """Also when the endpoint has moved: `llm.base_url` is then the same service at another address."""
+def test_resuming_a_finished_run_asks_nothing_and_changes_nothing(here: Workplace) -> None:
+    """Even if the endpoint has moved: `llm.base_url` is then the same service at another address."""
     run = here.ran(*SLOW[:2])
     names = ("samples.jsonl", "scores.jsonl", "summary.json", "index.html", "site/summary.js")
     before = [((run / name).read_bytes(), (run / name).stat().st_mtime_ns) for name in names]
@@ -116,7 +116,7 @@ def test_a_finished_run_resumed_asks_nothing_and_stays_as_it_is(here: Workplace)
     assert here.manifest(run)["config"]["llm"]["known_as"] == here.endpoint.base_url
 
 
-def test_the_latest_run_that_was_cut_off_is_gone_on_with(here: Workplace, capsys: Captured) -> None:
+def test_resume_latest_resumes_the_latest_unfinished_run(here: Workplace, capsys: Captured) -> None:
     done = here.ran("limit=1")
     cut = ("agent.ask=true", "runner.concurrency=1", "limits.run_usd=1")
     assert main(["run", "experiment=tiny", *cut]) == 130
@@ -146,7 +146,7 @@ def test_the_latest_run_that_was_cut_off_is_gone_on_with(here: Workplace, capsys
     assert "; to retry failed attempts: resume=elsewhere/tiny/" in capsys.readouterr().err
 
 
-def test_what_judges_have_left_is_found_and_told_how_to_go_on_with(here: Workplace, capsys: Captured) -> None:
+def test_missing_judgements_are_reported_with_the_command_to_resume(here: Workplace, capsys: Captured) -> None:
     here.write_samples({"a": "unjudgeable words", "b": "good words", "c": "fail"})
     assert main(["run", "experiment=tiny", "runner.max_error_rate=0.3"]) == 3
     folder = here.only_run().relative_to(here.path)
@@ -163,7 +163,7 @@ def test_what_judges_have_left_is_found_and_told_how_to_go_on_with(here: Workpla
     assert here.summary(folder)["judge_errors"] == {}
 
 
-def test_failures_counted_otherwise_are_a_new_summary_and_page(here: Workplace) -> None:
+def test_counting_failures_differently_makes_a_new_summary_and_page(here: Workplace) -> None:
     here.write_samples({"a": "fail", "b": "fine"})
     run = here.ran()
     page = (run / "site/summary.js").read_text()
@@ -172,7 +172,7 @@ def test_failures_counted_otherwise_are_a_new_summary_and_page(here: Workplace) 
     assert (run / "site/summary.js").read_text() != page
 
 
-def test_what_a_judge_spent_before_it_was_stopped_stays_in_the_books(here: Workplace) -> None:
+def test_what_a_judge_spent_before_it_was_stopped_stays_counted(here: Workplace) -> None:
     given = ("experiment=tiny", "judge.letters.target=tiny_parts:Twice", "limit=2", "runner.concurrency=1")
     assert main(["run", *given, "limits.run_usd=3"]) == 130
     run = here.only_run()
@@ -183,7 +183,7 @@ def test_what_a_judge_spent_before_it_was_stopped_stays_in_the_books(here: Workp
     assert here.summary(run)["judge_errors"] == {}
 
 
-def test_judges_events_go_with_the_last_attempt_and_the_rows_tell_what_both_have_cost(here: Workplace) -> None:
+def test_judges_events_belong_to_the_last_attempt_and_rows_have_the_cost_of_both(here: Workplace) -> None:
     here.write_samples({"a": "question"})
     run = here.ran(*SLOW[:2])
     row = json.loads((run / "samples.jsonl").read_text())
@@ -194,7 +194,7 @@ def test_judges_events_go_with_the_last_attempt_and_the_rows_tell_what_both_have
     assert read_state(RunFolder(run)).spent().cost_usd == here.summary(run)["cost_usd"] == len(here.endpoint.asked)
 
 
-def test_failed_attempts_stand_unless_asked_otherwise_and_old_scores_go_with_them(here: Workplace) -> None:
+def test_failed_attempts_are_kept_unless_retried_and_then_lose_their_old_scores(here: Workplace) -> None:
     here.write_samples({"a": "fail first", "b": "fine"})
     run = here.ran()
     assert main(["run", f"resume={run}"]) == 0
@@ -208,7 +208,7 @@ def test_failed_attempts_stand_unless_asked_otherwise_and_old_scores_go_with_the
     assert here.summary(run)["metrics"]["letters.vowels"]["n"] == 2
 
 
-def test_only_what_changes_no_number_may_change_and_is_kept(here: Workplace, capsys: Captured) -> None:
+def test_only_settings_that_change_no_number_may_change_on_resume(here: Workplace, capsys: Captured) -> None:
     run = here.ran("limit=1")
     with RunFolder(run).lock():
         assert main(["run", f"resume={run}"]) == 2
@@ -225,7 +225,7 @@ def test_only_what_changes_no_number_may_change_and_is_kept(here: Workplace, cap
     assert manifest["overrides"] == ["experiment=tiny", "limit=1"]
 
 
-def test_another_dataset_under_a_run_is_refused(here: Workplace, capsys: Captured) -> None:
+def test_a_resume_with_a_changed_dataset_is_refused(here: Workplace, capsys: Captured) -> None:
     run = here.ran()
     here.write_samples({f"s{number}": f"another question {number}" for number in range(6)})
     assert main(["run", f"resume={run}"]) == 2

@@ -21,7 +21,7 @@ def run(*overrides: str) -> int:
     return main(["run", "experiment=tiny", *overrides])
 
 
-def test_a_run_leaves_the_folder_of_the_design(here: Workplace, capsys: Captured) -> None:
+def test_a_run_leaves_the_specified_folder(here: Workplace, capsys: Captured) -> None:
     assert run("agent.ask=true", "judge.letters.ask=true", "limit=2", "seed=5") == 0
     folder = here.only_run()
     names = {path.name for path in folder.iterdir()}
@@ -70,7 +70,7 @@ def test_a_run_leaves_the_folder_of_the_design(here: Workplace, capsys: Captured
     assert str(folder.relative_to(here.path)) in out
 
 
-def test_every_way_an_attempt_can_end_is_a_row_and_failures_score_the_worst(here: Workplace) -> None:
+def test_every_ending_of_an_attempt_is_a_row_and_failures_get_the_worst_score(here: Workplace) -> None:
     here.write_samples(
         {
             "good": "good one",
@@ -119,7 +119,7 @@ def test_every_way_an_attempt_can_end_is_a_row_and_failures_score_the_worst(here
     assert found["metrics"]["letters.vowels"]["n"] == 1
 
 
-def test_reports_and_values_do_not_depend_on_concurrency_but_on_epoch_and_seed(here: Workplace) -> None:
+def test_reports_and_values_depend_on_epoch_and_seed_but_not_on_concurrency(here: Workplace) -> None:
     for concurrency in (1, 8):
         assert run("epochs=3", f"runner.concurrency={concurrency}", "agent.ask=true") == 0
     first, second = (here.values(folder) for folder in here.runs())
@@ -131,7 +131,7 @@ def test_reports_and_values_do_not_depend_on_concurrency_but_on_epoch_and_seed(h
     assert here.values(here.runs()[2])["s0", 1, "report"] != first["s0", 1, "report"]
 
 
-def test_metrics_that_none_can_have_slices_and_the_order_of_the_page(here: Workplace) -> None:
+def test_unavailable_metrics_slices_and_the_order_of_samples(here: Workplace) -> None:
     here.write_samples({"z": "red x", "a": "red fail", "m": "blue z"})
     assert run("+judge.none.target=tiny_parts:Never") == 0
     found = here.summary(here.only_run())
@@ -153,7 +153,7 @@ def test_a_limit_of_model_calls_ends_one_attempt(here: Workplace) -> None:
     assert (row["status"], row["error"]["message"]) == ("limit", "limits.sample_model_calls=1 reached")
 
 
-def test_the_runs_budget_stops_the_run_which_can_be_resumed_with_more(here: Workplace, capsys: Captured) -> None:
+def test_the_budget_stops_the_run_which_can_be_resumed_with_a_larger_one(here: Workplace, capsys: Captured) -> None:
     assert run("agent.ask=true", "limits.run_usd=2.5", "runner.concurrency=1") == 130
     folder = here.only_run()
     assert [row["status"] for row in here.lines(folder / "samples.jsonl")] == ["completed"] * 3 + ["cancelled"]
@@ -168,7 +168,7 @@ def test_the_runs_budget_stops_the_run_which_can_be_resumed_with_more(here: Work
     assert here.summary(folder)["cost_usd"] == 6.0
 
 
-def test_the_key_reaches_no_file_and_only_the_run_folder_is_written(
+def test_the_key_is_in_no_file_and_only_the_run_folder_is_written(
     here: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MY_KEY", "sk-very-secret")
@@ -179,7 +179,7 @@ def test_the_key_reaches_no_file_and_only_the_run_folder_is_written(
         assert file.is_dir() or b"very-secret" not in file.read_bytes()
 
 
-def test_half_a_surrogate_pair_ends_neither_the_run_nor_a_row(here: Workplace) -> None:
+def test_half_a_surrogate_pair_breaks_neither_the_run_nor_a_row(here: Workplace) -> None:
     here.write_samples({"a": "fine", "b": "fail"})
     assert run("agent.target=tiny_parts:Halves", "runner.concurrency=1") == 0
     first, second = here.lines(here.only_run() / "samples.jsonl")
@@ -222,7 +222,7 @@ async def test_the_second_signal_ends_the_process_and_names_the_run(
 ASKING = ("agent.ask=true", "judge.letters.ask=true", "runner.concurrency=1")
 
 
-def test_a_model_that_is_not_there_stops_the_run_at_its_first_call(here: Workplace, capsys: Captured) -> None:
+def test_a_model_that_does_not_exist_stops_the_run_at_its_first_call(here: Workplace, capsys: Captured) -> None:
     here.endpoint.unknown = ("small-1",)
     base = here.endpoint.base_url.removesuffix("/v1")
     assert run(*ASKING, f"llm.base_url={base}") == 2
@@ -236,7 +236,7 @@ def test_a_model_that_is_not_there_stops_the_run_at_its_first_call(here: Workpla
     assert main(["run", f"resume={folder}", f"llm.base_url={here.endpoint.base_url}"]) == 0
 
 
-def test_a_judges_model_that_is_not_there_stops_the_run_and_the_answer_is_kept(
+def test_a_judges_model_that_does_not_exist_stops_the_run_and_the_answer_is_kept(
     here: Workplace, capsys: Captured
 ) -> None:
     here.endpoint.unknown = ("other",)
@@ -265,7 +265,7 @@ def test_a_refused_request_stops_the_run_only_before_any_answer(here: Workplace,
     assert {rows[sample] for sample in ("s1", "s2")} == {"completed"}
 
 
-def test_unreported_usage_is_a_lower_bound_wherever_a_cost_is_shown(here: Workplace, capsys: Captured) -> None:
+def test_with_unreported_usage_costs_are_shown_as_lower_bounds_everywhere(here: Workplace, capsys: Captured) -> None:
     here.endpoint.usage = None
     assert run(*ASKING, "limit=2") == 0
     folder, shown = here.only_run(), capsys.readouterr()
@@ -282,7 +282,7 @@ def test_unreported_usage_is_a_lower_bound_wherever_a_cost_is_shown(here: Workpl
     assert "usage not reported" in shown.out
 
 
-def test_a_limit_in_money_holds_where_no_usage_is_reported(here: Workplace, capsys: Captured) -> None:
+def test_a_limit_in_money_holds_even_if_no_usage_is_reported(here: Workplace, capsys: Captured) -> None:
     here.endpoint.usage = None
     assert run(*ASKING, "limits.run_usd=9") == 130
     assert len(here.endpoint.asked) == 1  # at a dollar a token
@@ -291,7 +291,7 @@ def test_a_limit_in_money_holds_where_no_usage_is_reported(here: Workplace, caps
     assert len(here.endpoint.asked) == 1  # what earlier starts may have spent counts
 
 
-def test_an_agent_that_asks_no_model_is_said_to_be_unmeasured(here: Workplace, capsys: Captured) -> None:
+def test_an_agent_without_model_calls_is_reported_as_unmeasured(here: Workplace, capsys: Captured) -> None:
     assert run("limit=1") == 0
     assert "The agent made no model call through its session;" in capsys.readouterr().out
     assert "The agent made no model call through its session;" in (here.only_run() / "site/summary.js").read_text()

@@ -1,4 +1,4 @@
-"""What a judge gives becomes rows; what it has not declared is a failure of the judge."""
+"""A judge's scores become rows; an undeclared score is a failure of the judge."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ METRICS = (Metric.share("j.share"), Metric.share("j.ratio", estimator="ratio"), 
 
 
 class Given(Judge):
-    """Gives the scores that a test wants; `j.other` is no metric of its samples."""
+    """Returns the scores that a test wants; `j.other` does not apply to its samples."""
 
     metrics = METRICS
 
@@ -70,13 +70,13 @@ async def test_a_score_is_a_row_with_its_numbers_its_reason_or_its_error() -> No
         ([Score(metric="j.share", value=1.5)], "gave j.share=1.5, outside the bounds it declared"),
     ],
 )
-async def test_what_was_not_declared_is_an_error_of_the_judge(scores: list[Score], message: str) -> None:
+async def test_an_undeclared_score_is_an_error_of_the_judge(scores: list[Score], message: str) -> None:
     rows = await rows_of(*scores)
     assert [found.status for found in rows] == ["error"] * 3
     assert all(found.error is not None and message in found.error.message for found in rows)
 
 
-def test_a_failed_attempt_has_the_worst_value_of_each_metric_that_its_sample_has() -> None:
+def test_a_failed_attempt_gets_the_worst_value_of_each_metric_of_its_sample() -> None:
     share, ratio, other = score_failure(planned(), SAMPLE, row(status="failed", report=None))
     assert (share.status, share.value, share.reason) == ("agent_failed", 0, "the attempt ended as failed")
     assert (ratio.status, ratio.numerator, ratio.denominator) == ("agent_failed", 0, 1)

@@ -1,4 +1,4 @@
-"""Search strategies: what is drawn, what Optuna suggests, which points go no further."""
+"""Search strategies: which points are drawn, what Optuna suggests, which points are stopped."""
 
 import sys
 from collections.abc import Callable
@@ -21,7 +21,7 @@ IDS = [f"s{number}" for number in range(120)]
 
 
 def state(right: Callable[[int], bool], tokens: int = 10) -> RunState:
-    """A run over IDS, whose samples are right where the function of their number says so."""
+    """A run over IDS, in which a function of its number says whether a sample is right."""
     keys = tuple(SampleKey(name, 1) for name in IDS)
     judge = JudgeSpec(name="j", version="1", hash="h", metrics=(METRIC,))
     found = RunState(RunSpec(keys, (judge,), configured(FailureSettings)))
@@ -38,7 +38,7 @@ def state(right: Callable[[int], bool], tokens: int = 10) -> RunState:
     return found
 
 
-def test_points_are_drawn_from_the_grid_without_one_twice() -> None:
+def test_points_are_drawn_from_the_grid_without_repetition() -> None:
     found = drawn([3, 4, 1000000], 50, seed=1)
     assert len(set(found)) == 50
     assert found == sorted(found) == drawn([3, 4, 1000000], 50, seed=1)
@@ -53,7 +53,7 @@ def numbers(places: tuple[int, ...]) -> tuple[float, float]:
     return 0.2 * places[0] + 0.1 * (places[1] == 1) + 0.3 * places[2], 1.0 + places[0]
 
 
-def test_optuna_goes_on_from_what_is_tried() -> None:
+def test_optuna_continues_from_the_points_tried() -> None:
     pytest.importorskip("optuna", reason="the extra `optuna` is not installed")
     tried = [Tried(places, numbers(places)) for places in drawn([4, 3, 2], 5, seed=0)]
     tried[0] = Tried(tried[0].places, None)  # a failure
@@ -73,7 +73,7 @@ def test_without_optuna_one_line_says_what_to_install(monkeypatch: pytest.Monkey
         check_optuna()
 
 
-def test_rungs_double_and_leave_out_those_in_which_no_point_can_lose() -> None:
+def test_rungs_double_and_skip_those_in_which_no_point_can_lose() -> None:
     halving = Halving(IDS, points=4, rungs=4, error=0.05, seed=0)
     assert [len(rung) for rung in halving.rungs] == [15, 30, 60, 120]
     assert all(small < large for small, large in zip(halving.rungs, halving.rungs[1:], strict=False))
@@ -83,7 +83,7 @@ def test_rungs_double_and_leave_out_those_in_which_no_point_can_lose() -> None:
     assert Halving(IDS, points=4, rungs=4, error=0.05, seed=1).rungs[0] != halving.rungs[0]
 
 
-def test_who_cannot_win_goes_no_further() -> None:
+def test_a_point_that_cannot_win_is_stopped() -> None:
     best, far = state(lambda n: n % 10 > 0), state(lambda n: n % 2 > 0)
     near = state(lambda n: n % 10 != 1 and n != 5)
     halving = Halving(IDS, points=3, rungs=3, error=0.05, seed=0)
@@ -94,12 +94,12 @@ def test_who_cannot_win_goes_no_further() -> None:
     assert "from point 2 after 60 samples" in str(beaten[0])
     lower = METRIC.model_copy(update={"higher_is_better": False})
     assert list(halving.beaten(1, lower, {0: far, 1: near, 2: best})) == [1, 2]
-    assert halving.beaten(2, METRIC, {0: far, 2: best}) == {}  # the last rung has all samples: nothing is saved
+    assert halving.beaten(2, METRIC, {0: far, 2: best}) == {}  # the last rung has all samples: nothing to save
 
 
-def test_points_that_did_the_same_go_on_as_one() -> None:
-    same, dearer = state(lambda n: n > 9), state(lambda n: n > 9, tokens=11)
+def test_points_with_the_same_results_continue_as_one() -> None:
+    same, costlier = state(lambda n: n > 9), state(lambda n: n > 9, tokens=11)
     halving = Halving(IDS, points=4, rungs=4, error=0.05, seed=0)
-    states = {0: same, 1: dearer, 2: state(lambda n: n > 9), 3: state(lambda n: n > 30)}
+    states = {0: same, 1: costlier, 2: state(lambda n: n > 9), 3: state(lambda n: n > 30)}
     assert halving.alike(1, states) == {2: 0}
-    assert halving.alike(0, states) == {}  # of 15 samples too much can be hidden
+    assert halving.alike(0, states) == {}  # 15 samples can hide too much

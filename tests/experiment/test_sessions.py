@@ -1,4 +1,4 @@
-"""Users of evaluations: what each kind says, what a simulated one is shown, and what a run makes of them."""
+"""Users in evaluations: what each kind says, what a simulated one is shown, and how runs use them."""
 
 import json
 from pathlib import Path
@@ -29,7 +29,7 @@ SAMPLE = Sample(id="1", question=Question(text="Write a report on rivers."), pre
 
 
 def models() -> RunModels:
-    """The run's models; scripted users ask them nothing."""
+    """The run's models, which scripted users do not call."""
     settings = configured(LlmSettings, base_url="http://model.test/v1", model="m")
     return RunModels(settings, open_client(settings, offline_port=None))
 
@@ -54,12 +54,12 @@ async def test_scripted_users(settings: UserSettings, reviews: list[str]) -> Non
 @pytest.mark.parametrize(
     "values", [{"kind": "feedback"}, {"kind": "approve", "feedback": ["a"]}, {"kind": "nobody"}, {"feedback": 3}]
 )
-def test_settings_that_say_nothing_sensible_are_errors(values: dict[str, Any]) -> None:
+def test_senseless_settings_are_errors(values: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         configured(UserSettings, **values)
 
 
-def test_datasets_read_preferences_and_they_are_part_of_a_samples_identity(tmp_path: Path) -> None:
+def test_preferences_are_read_and_are_part_of_a_samples_identity(tmp_path: Path) -> None:
     plain = SAMPLE.model_copy(update={"preferences": None})
     assert plain.hash == Sample(id="1", question=SAMPLE.question).hash != SAMPLE.hash
     row = {"id": "1", "prompt": "P", "question": "P", "preferences": "I care about floods."}
@@ -111,14 +111,14 @@ def reviews_in(events: list[dict[str, Any]]) -> list[str]:
 
 
 @each("given")
-def test_a_user_who_would_never_be_shown_a_plan_is_an_error(
+def test_a_user_who_would_never_see_a_plan_is_an_error(
     user: list[str], given: list[str], says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["run", *given, *user]) == 2
     assert capsys.readouterr().err == f"aiq: {user[0]}: shown no plan, this user has no say; {says}\n"
 
 
-def test_a_run_that_began_with_such_a_user_can_still_be_resumed(tmp_path: Path) -> None:
+def test_an_old_run_with_such_a_user_can_still_be_resumed(tmp_path: Path) -> None:
     settings = [f"output_dir={tmp_path}", "limit=1", "runner.progress=false"]
     assert main(["run", "experiment=shallow_freshqa", "judge=[]", *settings]) == 0
     folder = next(tmp_path.glob("*/*/manifest.json")).parent
@@ -129,7 +129,7 @@ def test_a_run_that_began_with_such_a_user_can_still_be_resumed(tmp_path: Path) 
 
 
 def test_a_run_with_a_simulated_user(tmp_path: Path) -> None:
-    """It knows request, preferences and what was said; the agent knows no preferences, and nobody the judges' texts."""
+    """It knows request, preferences and conversation; the agent knows no preferences, and neither the judges' texts."""
     sample, manifest, events = run_with(tmp_path, "user.kind=simulated")
     assert reviews_in(events) == ["Please also cover this: I care about fishing rights.", "approve"]
     assert sample["usage"][SIMULATED_USER]["calls"] == 2
@@ -146,7 +146,7 @@ def test_a_run_with_a_simulated_user(tmp_path: Path) -> None:
     assert all("fishing" not in json.dumps(call["messages"]) for call in before)
 
 
-def test_an_evaluation_recalls_no_earlier_run_from_a_file_that_both_use(tmp_path: Path) -> None:
+def test_a_run_recalls_no_earlier_run_from_a_shared_memory_file(tmp_path: Path) -> None:
     file, results = tmp_path / "questions.jsonl", tmp_path / "results"
     file.write_text(json.dumps({"question": "Who is the mayor of Brackwater?", "thread_id": "t"}) + "\n")
     kept = ["checkpointer=sqlite", f"checkpointer.path={tmp_path}/c.db", f"output_dir={results}"]

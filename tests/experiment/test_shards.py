@@ -1,4 +1,4 @@
-"""Runs in shards, which know nothing of each other but what is in their folder."""
+"""Runs in shards, which communicate only through their folder."""
 
 import threading
 from pathlib import Path
@@ -26,14 +26,14 @@ def run(*overrides: str) -> int:
 
 
 def made(here: Workplace, *overrides: str) -> Path:
-    """The folder of a run that these settings make, beside others."""
+    """The folder of a new run with these settings; others may exist."""
     before = set(here.runs())
     assert run(*overrides) == 0
     (found,) = set(here.runs()) - before
     return found
 
 
-def test_shards_in_any_order_come_to_what_the_whole_run_comes_to(here: Workplace, capsys: Captured) -> None:
+def test_shards_in_any_order_have_the_outcome_of_the_whole_run(here: Workplace, capsys: Captured) -> None:
     whole = made(here, "epochs=2")
     for number in (3, 1):
         assert run("epochs=2", "run_id=parts", f"shard={number}/3") == 0
@@ -52,7 +52,7 @@ def test_shards_in_any_order_come_to_what_the_whole_run_comes_to(here: Workplace
     assert main(["show", str(parts)]) == 0
 
 
-def test_a_shard_that_was_stopped_goes_on_by_the_same_command(here: Workplace) -> None:
+def test_a_stopped_shard_is_resumed_by_the_same_command(here: Workplace) -> None:
     here.endpoint.refuse_from = 3
     assert run("run_id=parts", "shard=1/2", "runner.concurrency=1") == 2
     asked = list(here.endpoint.asked)
@@ -61,7 +61,7 @@ def test_a_shard_that_was_stopped_goes_on_by_the_same_command(here: Workplace) -
     assert not set(asked[:3]) & set(here.endpoint.asked[len(asked) :]), "something was paid for twice"
 
 
-def test_another_division_goes_on_in_files_that_come_after(here: Workplace) -> None:
+def test_a_resume_with_other_shards_writes_files_that_are_read_after_the_old_ones(here: Workplace) -> None:
     here.write_samples({**QUESTIONS, "s3": "fail"})
     whole = made(here, "runner.max_error_rate=1")
     assert run("run_id=parts", "shard=2/2", "runner.max_error_rate=1") == 0
@@ -75,7 +75,7 @@ def test_another_division_goes_on_in_files_that_come_after(here: Workplace) -> N
     assert here.values(Path(folder)) == here.values(whole)
 
 
-def test_shards_at_work_keep_others_out_of_the_same_work(here: Workplace, capsys: Captured) -> None:
+def test_working_shards_keep_others_out_of_their_work(here: Workplace, capsys: Captured) -> None:
     assert run("run_id=parts", "shard=1/2") == 0
     folder = RunFolder(here.path / "results/tiny/parts")
     with folder.lock(Shard(2, 2)):
@@ -89,7 +89,7 @@ def test_shards_at_work_keep_others_out_of_the_same_work(here: Workplace, capsys
         assert here.manifest(folder.path)["status"] == "running"
 
 
-def test_what_cannot_be_is_said_in_one_line(here: Workplace, capsys: Captured) -> None:
+def test_an_impossible_shard_is_refused_in_one_line(here: Workplace, capsys: Captured) -> None:
     assert run("run_id=parts", "shard=1/2") == 0
     for case in group(__file__, "refused"):
         capsys.readouterr()
@@ -110,7 +110,7 @@ def test_processes_share_a_run_and_one_that_dies_is_replaced(here: Workplace, la
     assert (parts / "index.html").is_file()
 
 
-async def test_a_shards_process_tells_its_exit_code_and_what_it_said_last(tmp_path: Path) -> None:
+async def test_a_shards_process_returns_its_exit_code_and_last_line(tmp_path: Path) -> None:
     end = await Processes(Processes.Settings()).run(tmp_path / "nowhere", Shard(1, 2))
     assert (end.code, end.said.partition(" (")[0]) == (2, f"{tmp_path}/nowhere is not a run folder")
 
@@ -122,8 +122,8 @@ def test_what_stops_a_shard_stops_the_run(codes: list[int], ended: str, said: st
     assert (status, error and str(error).partition(";")[0]) == (ended, said)
 
 
-def test_a_report_is_judged_while_the_next_one_is_made(here: Workplace) -> None:
-    """The first judge call waits for the second agent call, which one worker at both would never make."""
+def test_a_report_is_judged_while_the_next_one_is_written(here: Workplace) -> None:
+    """The first judge call waits for the second agent call, which would never come if one worker did both."""
     second = threading.Event()
 
     def answer(text: str) -> str:

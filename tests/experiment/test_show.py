@@ -10,7 +10,7 @@ from aiq.site.transcript import events_shown, outlined, shortener
 from tests.experiment.conftest import Captured, Workplace
 
 
-def test_an_attempt_is_shown_with_all_that_happened(here: Workplace, capsys: Captured) -> None:
+def test_an_attempt_is_shown_with_everything_that_happened(here: Workplace, capsys: Captured) -> None:
     here.write_samples(
         {"s1": "question with [brackets] and [/markup]", "s2": "fail", "s3": "unjudgeable", "s4": "miscount"},
         answers=["the gold", "another"],
@@ -75,7 +75,7 @@ def test_an_attempt_is_shown_with_all_that_happened(here: Workplace, capsys: Cap
     assert "no longer has a samples.jsonl; restore it from a copy, or" in capsys.readouterr().err
 
 
-def test_earlier_turns_stand_before_the_question(here: Workplace, capsys: Captured) -> None:
+def test_earlier_turns_are_shown_before_the_question(here: Workplace, capsys: Captured) -> None:
     here.write_samples({"s1": "the third"}, turns=["the first", "the second"])
     run = here.ran("agent.words=90", "agent.plain=true")
     capsys.readouterr()

@@ -1,4 +1,4 @@
-"""What the judges of a run share: each page is fetched once, each question asked once, whoever wants it."""
+"""What the judges of a run share: each page is fetched once, and each question asked once."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ from aiq.runs.reader import read_pages
 
 
 class CountingWeb:
-    """A web that knows every page but those with `gone` in their address, and answers when it is told to."""
+    """A web with every page except those with `gone` in their URL; answers when told to."""
 
     def __init__(self) -> None:
         self.fetched: list[str] = []
@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> RunFolder:
     return RunFolder(tmp_path)
 
 
-async def test_a_page_is_fetched_once_told_to_all_who_wait_and_outlives_the_process(folder: RunFolder) -> None:
+async def test_a_page_is_fetched_once_for_all_waiting_and_outlives_the_process(folder: RunFolder) -> None:
     web = CountingWeb()
     web.open.clear()
     store = PageStore(web, folder)
@@ -78,7 +78,7 @@ async def test_a_torn_line_is_cut_and_its_page_fetched_again(folder: RunFolder) 
     assert len([json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]) == 3
 
 
-async def test_a_page_that_fails_is_tried_once_a_process(folder: RunFolder) -> None:
+async def test_a_failing_page_is_tried_once_per_process(folder: RunFolder) -> None:
     web = CountingWeb()
     store = PageStore(web, folder)
     for _ in range(2):
@@ -98,8 +98,8 @@ async def test_a_page_that_fails_is_tried_once_a_process(folder: RunFolder) -> N
 
 
 @pytest.mark.parametrize("cancelled", [0, 1])
-async def test_who_is_cancelled_takes_the_page_from_nobody(folder: RunFolder, cancelled: int) -> None:
-    """Whether it was the one that fetched (then another one does) or one that waited."""
+async def test_cancelling_one_reader_leaves_the_page_to_the_others(folder: RunFolder, cancelled: int) -> None:
+    """Whether the cancelled one was fetching (then another one takes over) or waiting."""
     web = CountingWeb()
     web.open.clear()
     store = PageStore(web, folder)
@@ -116,7 +116,7 @@ async def test_who_is_cancelled_takes_the_page_from_nobody(folder: RunFolder, ca
     assert list(read_pages(folder)) == ["https://a.example/"]
 
 
-async def test_what_a_reader_service_makes_of_a_page_is_another_text(folder: RunFolder) -> None:
+async def test_a_page_read_through_a_reader_service_is_stored_separately(folder: RunFolder) -> None:
     web = CountingWeb()
     store = PageStore(web, folder)
     plain = await store.fetch("https://a.example/")
@@ -139,7 +139,7 @@ class Model:
         return f"answer {self.asked}"
 
 
-async def test_a_question_is_asked_once_whoever_asks(folder: RunFolder) -> None:
+async def test_a_question_is_asked_once_however_many_ask(folder: RunFolder) -> None:
     store, model = AnswerStore(folder), Model()
     judges = [SharedAnswers(store) for _ in range(5)]
     assert await asyncio.gather(*[judge.once("q", model.ask) for judge in judges]) == ["answer 1"] * 5
@@ -156,8 +156,8 @@ async def test_a_question_is_asked_once_whoever_asks(folder: RunFolder) -> None:
     assert await SharedAnswers(store).once("other", model.ask) == "answer 3"
 
 
-async def test_only_what_its_asker_has_booked_outlives_the_process(folder: RunFolder) -> None:
-    """Else a run that is killed would find an answer that stands in no row's usage."""
+async def test_only_answers_whose_cost_is_recorded_outlive_the_process(folder: RunFolder) -> None:
+    """Otherwise a killed run would reuse an answer whose cost is in no row."""
     store, model = AnswerStore(folder), Model()
     booked, killed = SharedAnswers(store), SharedAnswers(store)
     await booked.once("a", model.ask)
@@ -171,7 +171,7 @@ async def test_only_what_its_asker_has_booked_outlives_the_process(folder: RunFo
     assert model.asked == 3
 
 
-async def test_a_failure_leaves_the_question_to_the_next_one(folder: RunFolder) -> None:
+async def test_after_a_failure_the_next_one_asks_the_question(folder: RunFolder) -> None:
     store, model = AnswerStore(folder), Model()
 
     async def fails() -> str:

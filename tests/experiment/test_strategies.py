@@ -1,4 +1,4 @@
-"""Sweeps by other strategies than the grid, as commands."""
+"""Sweeps with strategies other than the grid, as commands."""
 
 import shutil
 
@@ -21,7 +21,7 @@ def latest_sweep(here: Workplace) -> tuple[SweepFolder, Sweep]:
     return folder, folder.read()
 
 
-def test_halving_stops_who_cannot_win_and_pays_nothing_twice(here: Workplace, capsys: Captured) -> None:
+def test_halving_stops_points_that_cannot_win_and_pays_nothing_twice(here: Workplace, capsys: Captured) -> None:
     here.write_samples({f"s{number}": f"question number {number}" for number in range(32)})
     halving = ["sweep.strategy=halving", "sweep.rungs=3", "sweep.metric=letters.count"]
     given = ["experiment=tiny", "agent.ask=true", "agent.plain=true", "agent.words=1,2,3", *halving]
@@ -42,7 +42,7 @@ def test_halving_stops_who_cannot_win_and_pays_nothing_twice(here: Workplace, ca
     assert [point.status for point in folder.read().points] == ["stopped", "stopped", "finished"]
 
 
-def test_random_makes_some_of_the_points(here: Workplace) -> None:
+def test_random_runs_only_some_of_the_points(here: Workplace) -> None:
     given = ["experiment=tiny", "limit=1", "agent.words=range(1,400)", "seed=0,1,2"]
     assert main(["run", "-m", *given, "sweep.strategy=random", "sweep.points=2"]) == 0
     _, found = latest_sweep(here)
@@ -52,14 +52,14 @@ def test_random_makes_some_of_the_points(here: Workplace) -> None:
 
 
 @each("given")
-def test_settings_that_do_nothing_are_refused(here: Workplace, capsys: Captured, given: list[str], said: str) -> None:
+def test_settings_without_effect_are_refused(here: Workplace, capsys: Captured, given: list[str], said: str) -> None:
     assert main(["run", "-m", "experiment=tiny", "seed=0,1,2", *given]) == 2
     assert said in capsys.readouterr().err
     assert not (here.path / "results").exists()
 
 
-def test_decisions_are_made_again_on_recorded_runs(here: Workplace, capsys: Captured) -> None:
-    """What is decided again has the numbers of a run that decided so; a branch that nobody took has no report."""
+def test_deciding_settings_are_swept_on_recorded_runs(here: Workplace, capsys: Captured) -> None:
+    """A redecided point has the numbers of a real run with that decision; a branch that none took has no report."""
     here.write_samples({f"s{number}": "why" + "y" * number for number in range(8)} | {"x": "unknown"})
     for name, longest in (("some", 5), ("long", 0), ("short", 99), ("real", 7)):
         assert main(["run", *CHOOSER, "~agent.plain", f"+agent.longest={longest}", f"name={name}"]) == 0
@@ -101,7 +101,7 @@ def test_decisions_are_made_again_on_recorded_runs(here: Workplace, capsys: Capt
         assert why in capsys.readouterr().err
 
 
-def test_attempts_with_turns_are_not_decided_again(here: Workplace, capsys: Captured) -> None:
+def test_attempts_with_turns_are_not_redecided(here: Workplace, capsys: Captured) -> None:
     here.write_samples({"s1": "why"}, turns=["what"])
     assert main(["run", *CHOOSER, "~agent.plain", "+agent.longest=5", "name=one"]) == 0
     rescore = ["run", "-m", "experiment=tiny", "sweep.strategy=rescore", "sweep.runs=[one]", "+agent.longest=5,7"]
@@ -109,8 +109,8 @@ def test_attempts_with_turns_are_not_decided_again(here: Workplace, capsys: Capt
     assert "an attempt with several turns has decided more than once" in capsys.readouterr().err
 
 
-def test_recordings_of_a_sweep_go_on(here: Workplace, capsys: Captured) -> None:
-    """They are checked before the first one starts, and the sweep is known from then on."""
+def test_recordings_of_a_sweep_can_be_continued(here: Workplace, capsys: Captured) -> None:
+    """Recordings are checked before the first point starts, and know their sweep from then on."""
     (here.path / "conf/judge/routes.yaml").write_text("# @package judge.routes\n# R\ntarget: tiny_parts:Routes\n")
     given = ["run", "-m", *CHOOSER, "~agent.plain", "judge=[letters,routes]", "sweep.strategy=rescore", "name=again"]
     given += ["+agent.longest=5,19,99", "limits.run_usd=1", "runner.concurrency=1"]

@@ -55,8 +55,8 @@ def test_a_sweep_is_a_result_whose_points_are_runs(here: Workplace, capsys: Capt
     assert "no recommendation: neither dollars, tokens nor calls are known of all points and spent" in table
 
 
-def test_points_that_cost_are_weighed_and_the_choice_is_a_config(here: Workplace, capsys: Captured) -> None:
-    """The metric counts words: of three, the point of two words is the best and costs as much as the others."""
+def test_cost_is_weighed_and_the_choice_is_written_as_a_config(here: Workplace, capsys: Captured) -> None:
+    """The metric counts words: of three points, the one with two words is the best and costs as much as the others."""
     here.write_samples({f"s{number}": f"question number {number}" for number in range(8)})
     axes = "sweep.axes={agent.words: [1, 2], agent.ask: [true], agent.plain: [true, false]}"
     assert main(["run", "-m", "experiment=tiny", "limit=6", axes, "sweep.metric=letters.vowels"]) == 0
@@ -106,8 +106,8 @@ def test_a_failing_job_stops_nothing_and_the_worst_code_counts(here: Workplace, 
     assert main(["run", "-m", *given, "runner.max_error_rate=0"]) == 3
 
 
-def test_a_sweep_goes_on_as_a_whole(here: Workplace, capsys: Captured) -> None:
-    """One point is finished, one was cut off, one never began, as a `kill -9` leaves them."""
+def test_a_sweep_is_resumed_as_a_whole(here: Workplace, capsys: Captured) -> None:
+    """One point is finished, one was cut off, one never started, as after a `kill -9`."""
     assert main(["run", "-m", "experiment=tiny", "agent.ask=true", "seed=0,1,2"]) == 0
     whole, runs = sweep_of(here), here.runs()
     values = [here.values(run) for run in runs]
@@ -153,7 +153,7 @@ def test_a_killed_sweep_loses_nothing_finished(here: Workplace, capsys: Captured
 
 
 def test_sigterm_between_runs_is_an_interruption(here: Workplace) -> None:
-    """A run has a handler of its own, after which the sweep's counts again."""
+    """A run has its own handler, after which the sweep's is active again."""
     before = signal.getsignal(signal.SIGTERM)
     with terminated_as_interrupted():
         here.ran("limit=1")
@@ -168,7 +168,7 @@ def test_without_prices_cost_decides_nothing(here: Workplace, capsys: Captured) 
     assert "cost_usd is 0 at every point: no prices are known (llm.prices)" in capsys.readouterr().err
 
 
-def test_runs_and_sweeps_are_told_apart(here: Workplace, capsys: Captured) -> None:
+def test_runs_and_sweeps_are_distinguished(here: Workplace, capsys: Captured) -> None:
     assert main(["run", "experiment=tiny", "name=alone"]) == 0
     assert main(["run", "-m", "experiment=tiny", "seed=0,1"]) == 0
     sweep_id = sweep_of(here).sweep_id

@@ -1,6 +1,6 @@
-"""Telemetry: none without its setting; with it, what a collector on loopback gets of a run.
+"""Telemetry: none without its setting; with it, what a collector on loopback receives from a run.
 
-What needs the extra `otel` is skipped where it is not installed; `make extras` runs it.
+Tests that need the extra `otel` are skipped if it is not installed; `make extras` runs them.
 """
 
 import importlib.util
@@ -38,7 +38,7 @@ ASKING = ("agent.ask=true", "judge.letters.ask=true", "runner.progress=false")
 
 @dataclass
 class Collector:
-    """Takes OTLP over HTTP and keeps it."""
+    """Accepts OTLP over HTTP and keeps it."""
 
     requests: list[tuple[str, Message, bytes]] = field(default_factory=list)
     port: int = 0
@@ -57,12 +57,12 @@ class Collector:
 
     @property
     def nested(self) -> Counter[tuple[str, str]]:
-        """How many spans of each name are below one of which name."""
+        """The number of spans by (name, name of the parent)."""
         names = {span.span_id: span.name for span in self.spans}
         return Counter((span.name, names.get(span.parent_span_id, "")) for span in self.spans)
 
     def named(self, beginning: str) -> list[dict[str, Any]]:
-        """The attributes of spans whose name begins so."""
+        """The attributes of spans whose names begin with this."""
         return [attributes(span) for span in self.spans if span.name.startswith(beginning)]
 
 
@@ -109,7 +109,7 @@ def settings(collector: Collector, **more: Any) -> TelemetrySettings:
 def test_without_the_setting_nothing_is_imported_or_sent(
     here: Workplace, collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever variables of OpenTelemetry there are. MCP and LangSmith import its interface by themselves."""
+    """Even if variables of OpenTelemetry are set. MCP and LangSmith import its API by themselves."""
     told = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.address, "OTEL_TRACES_EXPORTER": "otlp", "OTEL_SDK_DISABLED": ""}
     for name, value in told.items():
         monkeypatch.setenv(name, value)
@@ -140,14 +140,14 @@ def test_a_variable_that_is_not_set_is_one_line(here: Workplace, capsys: Capture
 
 
 def refused(here: Workplace, capsys: Captured, *overrides: str) -> str:
-    """What a run says that is refused before anything is written."""
+    """The message of a run that is refused before anything is written."""
     assert main(["run", "experiment=tiny", "telemetry.otlp_endpoint=http://127.0.0.1:9", *ASKING, *overrides]) == 2
     assert here.runs() == []
     (line,) = capsys.readouterr().err.splitlines()
     return line
 
 
-def test_runs_that_differ_in_telemetry_alone_are_the_same_run(here: Workplace) -> None:
+def test_telemetry_does_not_change_a_runs_identity(here: Workplace) -> None:
     assert main(["run", "experiment=tiny", "run_id=one", "shard=1/2", *ASKING]) == 0
     assert main(["run", "experiment=tiny", "run_id=one", "shard=2/2", *ASKING, "telemetry.content=true"]) == 0
     assert here.manifest(here.only_run())["status"] == "finished"
@@ -191,7 +191,7 @@ def test_a_run_is_a_tree_of_spans_with_its_tokens_and_no_text(
 
 
 def known_names() -> set[str]:
-    """Attributes of the semantic conventions, as their package has them."""
+    """Attributes of the semantic conventions, from their package."""
     from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
     from opentelemetry.semconv.attributes import error_attributes
 
@@ -204,7 +204,7 @@ def known_names() -> set[str]:
 
 
 @needs_extra
-def test_what_was_said_goes_along_where_the_setting_says_so(here: Workplace, collector: Collector) -> None:
+def test_texts_are_sent_only_if_the_setting_says_so(here: Workplace, collector: Collector) -> None:
     here.write_samples({"s1": "question number 1"})
     where = f"telemetry.otlp_endpoint={collector.address}"
     here.ran(*ASKING, where, "telemetry.content=true")
@@ -264,7 +264,7 @@ SUBAGENTS: list[Event] = [
 
 @needs_extra
 @pytest.mark.parametrize("content", [False, True])
-def test_spans_nest_as_calls_do(collector: Collector, content: bool) -> None:
+def test_spans_nest_like_calls(collector: Collector, content: bool) -> None:
     telemetry = Telemetry(settings(collector, content=content))
     run = RunSpan(telemetry, "e", "r")
     with run.session("agent", "A", SampleKey("s", 1), 1) as hear:
@@ -296,7 +296,7 @@ def test_spans_nest_as_calls_do(collector: Collector, content: bool) -> None:
 
 
 @needs_extra
-def test_a_recording_does_not_count_it_and_a_replay_sends_nothing(
+def test_recordings_ignore_telemetry_and_replays_send_nothing(
     here: Workplace, collector: Collector, capsys: Captured
 ) -> None:
     recorded = ("cassette.dir=tape", f"telemetry.otlp_endpoint={collector.address}")
@@ -310,8 +310,8 @@ def test_a_recording_does_not_count_it_and_a_replay_sends_nothing(
 
 @needs_extra
 @pytest.mark.parametrize("silent", [False, True])
-def test_a_collector_that_is_not_there_costs_a_run_one_line(here: Workplace, capsys: Captured, silent: bool) -> None:
-    """Where nobody listens, and where somebody does who says nothing."""
+def test_an_absent_collector_costs_a_run_one_line(here: Workplace, capsys: Captured, silent: bool) -> None:
+    """Whether nothing listens, or something does but never answers."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         if not silent:

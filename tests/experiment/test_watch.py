@@ -1,4 +1,4 @@
-"""`aiq runs` and `aiq watch`: what a results folder tells other processes of its runs."""
+"""`aiq runs` and `aiq watch`: what other processes can see of the runs in a results folder."""
 
 import _thread
 import json
@@ -53,7 +53,7 @@ def test_runs_are_listed_newest_first(here: Workplace, capsys: Captured) -> None
         assert said in capsys.readouterr().err
 
 
-def test_a_run_is_followed_by_what_it_writes(here: Workplace) -> None:
+def test_a_run_is_followed_through_the_files_it_writes(here: Workplace) -> None:
     run = here.ran("epochs=2", "limit=2")
     samples, scores = run / "samples.jsonl", run / "scores.jsonl"
     rows, judged = samples.read_bytes().splitlines(keepends=True), scores.read_bytes().splitlines(keepends=True)
@@ -72,7 +72,7 @@ def test_a_run_is_followed_by_what_it_writes(here: Workplace) -> None:
     assert len(followed.state.attempts) == 4
 
 
-def test_watching_ends_as_the_run_does(here: Workplace, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_watching_ends_with_the_run(here: Workplace, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     run = here.ran()
     monkeypatch.setattr(watch, "_EVERY_SECONDS", 0.02)
     ended = Path(shutil.copytree(run, here.path / "ended"))
@@ -108,7 +108,7 @@ def test_watching_ends_as_the_run_does(here: Workplace, capsys: Captured, monkey
     assert "6 samples, 6 attempts: 6 completed" in captured.out
 
 
-def test_ctrl_c_ends_the_watching_alone(here: Workplace, capsys: Captured) -> None:
+def test_ctrl_c_ends_only_the_watching(here: Workplace, capsys: Captured) -> None:
     folder = RunFolder(here.ran())
     folder.write_manifest(folder.read_manifest().model_copy(update={"status": "running"}))
     with folder.lock():
@@ -119,7 +119,7 @@ def test_ctrl_c_ends_the_watching_alone(here: Workplace, capsys: Captured) -> No
         assert "A is not finished (still running; wait for it)" in capsys.readouterr().err
 
 
-def test_what_has_ended_is_told_at_once(here: Workplace, capsys: Captured) -> None:
+def test_a_finished_run_is_reported_at_once(here: Workplace, capsys: Captured) -> None:
     folder = RunFolder(here.ran())
     for case in group(__file__, "status"):
         folder.write_manifest(folder.read_manifest().model_copy(update={"status": case["status"]}))

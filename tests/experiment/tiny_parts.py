@@ -1,4 +1,4 @@
-"""A small dataset, agent and judge of a user's own, as config names them: real plugins that need no agent of ours."""
+"""A small dataset, agents and judges as a user would write them: real plugins that need no agent of ours."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ from aiq.judges.base import Judge, RouteJudge
 
 
 class TinyDataset:
-    """JSONL of {id, question, kind}, and perhaps turns and answers."""
+    """JSONL of {id, question, kind}, optionally with turns and answers."""
 
     Settings = SourceSettings
 
@@ -48,9 +48,9 @@ def hash_of(text: str) -> int:
 
 
 class EchoSettings(Settings):
-    """`seconds`: how long an answer takes. `ask`: whether the model is asked. `words`: repetitions.
+    """`seconds`: how long an answer takes. `ask`: whether to ask the model. `words`: repetitions.
 
-    `plain`: an answer is given as it is, without a number that tells epochs apart.
+    `plain`: answers have no number that tells epochs apart.
     """
 
     seconds: float = 0.0
@@ -60,7 +60,7 @@ class EchoSettings(Settings):
 
 
 class EchoAgent:
-    """Repeats the question; does what words in it say: fail, reject, hang, break, stop_itself."""
+    """Repeats the question, and obeys words in it: fail, reject, hang, break, stop_itself."""
 
     Settings = EchoSettings
 
@@ -112,7 +112,7 @@ class Searching(EchoAgent):
 
 
 class Halves(EchoAgent):
-    """Leaves half a surrogate pair wherever it writes."""
+    """Writes half a surrogate pair wherever it can."""
 
     async def research(self, question: Question, session: Session) -> Report:
         half = chr(0xD83D)
@@ -122,7 +122,7 @@ class Halves(EchoAgent):
 
 
 class Mortal(EchoAgent):
-    """Its whole process dies over a question that says so, the first time."""
+    """Kills its whole process at a question that says so, the first time."""
 
     async def research(self, question: Question, session: Session) -> Report:
         if "die" in question.text and not os.access("died", os.F_OK):
@@ -132,7 +132,7 @@ class Mortal(EchoAgent):
 
 
 class Forks(Processes):
-    """Shards in processes that need not load everything anew."""
+    """Shards in forked processes, which need not load everything again."""
 
     async def run(self, folder: Path, shard: Shard) -> ShardEnd:
         from tests.forked import Forked
@@ -142,7 +142,7 @@ class Forks(Processes):
 
 
 class Stubborn(EchoAgent):
-    """Answers all the same when it is cancelled, which `abort` in a question brings about."""
+    """Answers even if it is cancelled, which `abort` in a question causes."""
 
     async def research(self, question: Question, session: Session) -> Report:
         if "abort" in question.text:
@@ -154,7 +154,7 @@ class Stubborn(EchoAgent):
 
 
 class LettersSettings(Settings):
-    """`ask`: whether the judge asks the model before it counts. `minimum`: letters a report needs."""
+    """`ask`: whether the judge asks the model before counting. `minimum`: letters that a report needs."""
 
     ask: bool = False
     minimum: int = 0
@@ -203,7 +203,7 @@ class Never(Letters):
 
 
 class Twice(Letters):
-    """Asks the model two questions before it counts."""
+    """Asks the model two questions before counting."""
 
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
         for question in ("one", "two"):
@@ -212,7 +212,7 @@ class Twice(Letters):
 
 
 class Words(Letters):
-    """`words.count`; asks the model before it counts."""
+    """`words.count`; asks the model before counting."""
 
     name = "words"
     metrics = (Metric(name="words.count"),)
@@ -224,19 +224,19 @@ class Words(Letters):
 
 
 class Prompted(Words):
-    """Words, with a prompt."""
+    """`Words` with a prompt."""
 
     prompt_hash = "words of"
 
 
 class ChooserSettings(Settings):
-    """`longest`: letters of a question that is answered in short; a longer one is answered at length."""
+    """`longest`: maximum length of a question that gets a short answer; longer ones are answered at length."""
 
     longest: int
 
 
 class Chooser:
-    """Asks the model for the one answer or the other; which of them is a decision on what every attempt has."""
+    """Asks the model for one answer or the other; the decision depends only on what every attempt has."""
 
     Settings = ChooserSettings
     deciding = ("longest",)
@@ -265,7 +265,7 @@ class Chooser:
 
 
 class Routes(RouteJudge):
-    """`routes.long`: whether the answer was to be at length."""
+    """`routes.long`: whether the long route was chosen."""
 
     metrics = (Metric.share("routes.long"),)
 

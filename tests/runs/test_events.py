@@ -1,4 +1,4 @@
-"""Events of all attempts in few files: each session's are found again by its key, whatever else went on."""
+"""Events of all attempts in few files: each session's events are found by its key, whatever ran beside it."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -26,7 +26,7 @@ def write(files: EventFiles, sample: str, *said: str, attempt: int = 1, account:
             emit(StageChanged(stage=stage))
 
 
-def test_as_many_files_as_sessions_at_once_and_each_finds_its_own(folder: RunFolder) -> None:
+def test_there_are_as_many_files_as_concurrent_sessions_and_each_session_is_found(folder: RunFolder) -> None:
     files = EventFiles(folder)
     for round_ in range(3):
         with ExitStack() as opened:
@@ -41,7 +41,7 @@ def test_as_many_files_as_sessions_at_once_and_each_finds_its_own(folder: RunFol
         assert stages(folder, name) == [f"{name} first", f"{name} second"]
 
 
-def test_the_last_attempt_counts_and_all_judges_of_it(folder: RunFolder) -> None:
+def test_only_the_last_attempt_counts_with_all_its_judges(folder: RunFolder) -> None:
     files = EventFiles(folder)
     write(files, "a", "killed")
     write(files, "a", "again")
@@ -55,7 +55,7 @@ def test_the_last_attempt_counts_and_all_judges_of_it(folder: RunFolder) -> None
     assert stages(folder, "a", 2, "judge") == stages(folder, "b") == []
 
 
-def test_what_is_said_after_the_end_is_dropped_and_a_torn_line_is_cut(folder: RunFolder) -> None:
+def test_events_after_the_end_are_dropped_and_a_torn_line_is_cut(folder: RunFolder) -> None:
     files = EventFiles(folder)
     with files.session(SampleKey("a", 1), 1, "agent") as emit:
         emit(StageChanged(stage="a"))
@@ -70,7 +70,7 @@ def test_what_is_said_after_the_end_is_dropped_and_a_torn_line_is_cut(folder: Ru
     assert (stages(folder, "a"), stages(folder, "b")) == (["a"], ["b"])
 
 
-def test_a_new_run_takes_over_what_the_agents_did_and_not_the_judges(tmp_path: Path) -> None:
+def test_a_rescored_run_copies_the_events_of_agents_but_not_of_judges(tmp_path: Path) -> None:
     old, new = RunFolder(tmp_path / "old"), RunFolder(tmp_path / "new")
     old.create()
     new.create()

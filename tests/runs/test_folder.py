@@ -11,7 +11,7 @@ from aiq.runs.folder import RunFolder, Writer, find_run, in_use, new_run_id, wri
 
 
 @given(st.integers(1, 9), st.integers(0, 40))
-def test_each_key_is_in_one_shard_and_shards_are_alike_in_size(of: int, count: int) -> None:
+def test_each_key_is_in_one_shard_and_shards_have_similar_sizes(of: int, count: int) -> None:
     keys = tuple(SampleKey(str(number), 1) for number in range(count))
     parts = [Shard.parse(f"{number}/{of}").part(keys) for number in range(1, of + 1)]
     assert sorted(key for part in parts for key in part) == sorted(keys)
@@ -19,7 +19,7 @@ def test_each_key_is_in_one_shard_and_shards_are_alike_in_size(of: int, count: i
 
 
 @given(st.integers(0, 20), st.integers(1, 20), st.data())
-def test_a_writer_is_read_from_the_name_of_its_file(turn: int, of: int, data: st.DataObject) -> None:
+def test_a_files_name_says_which_shard_wrote_it(turn: int, of: int, data: st.DataObject) -> None:
     writer = Writer(turn, Shard(data.draw(st.integers(1, of)) if of > 1 else 1, of))
     assert Writer.read(str(writer)) == writer
 
@@ -32,7 +32,7 @@ def test_a_folder_in_use_is_refused_until_it_is_free(tmp_path: Path) -> None:
         pass
 
 
-def test_those_who_look_neither_write_nor_take_each_other_for_a_writer(tmp_path: Path) -> None:
+def test_checking_for_a_writer_needs_no_write_access_and_ignores_other_checks(tmp_path: Path) -> None:
     fcntl = pytest.importorskip("fcntl")
     with RunFolder(tmp_path).lock():
         assert in_use(tmp_path)
@@ -49,7 +49,7 @@ def test_run_ids_sort_by_time_and_differ() -> None:
     assert first < new_run_id()
 
 
-def test_a_reader_never_meets_half_a_file(tmp_path: Path) -> None:
+def test_a_reader_never_sees_half_a_file(tmp_path: Path) -> None:
     path = tmp_path / "summary.json"
     path.write_text("old")
     with path.open() as reader:

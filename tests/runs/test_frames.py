@@ -1,4 +1,4 @@
-"""Frames of finished runs, from runs of the layout's first version."""
+"""Frames of finished runs, from runs in the layout's first version."""
 
 import json
 import math
@@ -63,7 +63,7 @@ def test_runs_and_metrics_are_those_of_the_summaries(tmp_path: Path) -> None:
     assert slices["red", "letters.count"] == summary["slices"]["kind"]["red"]["letters.count"]["mean"]
 
 
-def test_scores_of_a_judge_that_has_changed_are_left_out(tmp_path: Path) -> None:
+def test_scores_of_an_older_version_of_a_judge_are_left_out(tmp_path: Path) -> None:
     run = made(tmp_path / "tiny" / "one")
     manifest = json.loads((run / "manifest.json").read_text())
     manifest["hashes"]["judges"]["letters"] = "changed"
@@ -96,18 +96,18 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("names", "found"), NAMES.values(), ids=NAMES)
-def test_runs_are_found_by(results: Path, names: tuple[str, ...], found: list[str]) -> None:
+def test_load_runs_finds_runs(results: Path, names: tuple[str, ...], found: list[str]) -> None:
     frames = aiq.load_runs(*(name.format(results=results) for name in names), results=results)
     assert [str(folder.path.relative_to(results)) for folder in frames.folders] == found
 
 
 @pytest.mark.parametrize("name", ["absent", "absent/*", "{empty}"])
-def test_a_name_that_means_no_run_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_name_without_a_run_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(UserError, match=r"no runs? "):
         aiq.load_runs(name.format(empty=tmp_path), results=str(tmp_path))
 
 
-def test_the_reference_has_every_column() -> None:
+def test_the_reference_documents_every_column() -> None:
     page = (ROOT / "docs/reference/frames.md").read_text(encoding="utf-8")
     sections = re.findall(r"^## `(\w+)`\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE)
     rows = {name: re.findall(r"^\| (`.*?) \|", text, re.MULTILINE) for name, text in sections}

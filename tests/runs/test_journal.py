@@ -58,7 +58,7 @@ def test_a_damaged_line_is_named_once_and_left_out(
     assert keyed.read("c").number == 3
 
 
-def test_a_row_of_another_version_is_no_damage(tmp_path: Path) -> None:
+def test_a_row_of_another_version_is_not_damage(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"number": 1, "text": "a"}\n{"number": 1, "text": "a", "later": 1}\n')
     with pytest.raises(UserError, match=r"rows\.jsonl, line 2: .*later.*another version"):
@@ -82,6 +82,6 @@ def test_a_full_disk_ends_the_run_and_leaves_whole_lines(tmp_path: Path) -> None
     journal.close()
 
 
-def test_a_journal_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+def test_a_journal_that_cannot_be_created_is_named(tmp_path: Path) -> None:
     with pytest.raises(RunAborted, match=r"rows\.jsonl cannot be written: No such file"):
         Journal(tmp_path / "gone" / "rows.jsonl")

@@ -1,4 +1,4 @@
-"""What a run keeps of its attempts comes back as it was, whatever keys it has."""
+"""What a run keeps of its attempts is restored unchanged, whatever keys it has."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ OTHERS = [SampleKey("c", 1), SampleKey("a", 0), SampleKey("a", 3), SampleKey("",
 @pytest.mark.parametrize(
     "keys", [ALL, ALL[1::3], ALL[2:5], ALL.where(lambda key: key.epoch == 2 and key.sample_id != "a")]
 )
-def test_each_key_is_found_where_it_is_in_any_order(keys: Keys) -> None:
+def test_each_key_is_found_at_its_position_in_any_order(keys: Keys) -> None:
     for order in (list(keys), list(keys)[::-1]):
         assert [keys[place] for key in order if (place := keys.place(key)) is not None] == order
     lacking = [key for key in ALL if key not in [*keys]]
@@ -27,7 +27,7 @@ def test_each_key_is_found_where_it_is_in_any_order(keys: Keys) -> None:
 
 
 @pytest.mark.parametrize("keys", [ALL, tuple(ALL)])
-def test_an_attempt_comes_back_as_it_was(keys: Sequence[SampleKey]) -> None:
+def test_an_attempt_is_restored_unchanged(keys: Sequence[SampleKey]) -> None:
     state, rows = RunState(RunSpec(keys, (), configured(FailureSettings))), {}
     for number, key in enumerate(reversed(ALL[:7])):
         usage = Usage(number, 10**12, 2, 3, 4, None if number % 2 else 0.1 * number, 5, 0.7)
@@ -39,5 +39,5 @@ def test_an_attempt_comes_back_as_it_was(keys: Sequence[SampleKey]) -> None:
     assert (len(state.attempts), state.statuses()) == (7, {"completed": 7})
     assert state.tools() == {"search": {"ok": sum(number % 3 for number in range(7))}}
     assert state.attempts.get(ALL[8]) is None
-    state.add_attempt(row(OTHERS[0]))  # a run that knows its keys lacks it, another one learns of it
+    state.add_attempt(row(OTHERS[0]))  # ignored if the run knows its keys, else added
     assert (OTHERS[0] in state.attempts) is (keys is not ALL)

@@ -1,4 +1,4 @@
-"""What no estimator gives: the state's rules, and numbers of the summary that follow from them."""
+"""The parts of a summary without estimators: the state's rules, and the numbers that follow from them."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ FAILED: Any = {"status": "error", "value": None, "error": {"type": "JudgeError",
 
 
 def state_of(attempts: int = 1, **runner: object) -> RunState:
-    """A state of so many completed attempts and one judge; nothing is scored."""
+    """A state with this many completed attempts and one judge, without any scores."""
     judge = JudgeSpec(name="j", version="1", hash="new", metrics=(Metric(name="j.x"), Metric(name="j.y")))
     keys = tuple(SampleKey(f"s{number}", 1) for number in range(attempts))
     state = RunState(RunSpec(keys, (judge,), configured(FailureSettings, **runner)))
@@ -43,7 +43,7 @@ def test_the_95th_percentile_is_the_nearest_rank(n: int, rank: int) -> None:
     assert _timing([float(value) for value in range(1, n + 1)], 0).attempt_p95 == rank
 
 
-def test_failures_of_one_cause_are_counted_together_in_the_words_of_the_first() -> None:
+def test_failures_with_the_same_cause_are_counted_under_the_first_message() -> None:
     messages = [f"HTTP 429: try again in {wait}, request req_{wait}" for wait in ("3.2s", "20ms", "1.0s")]
     messages[1:1] = ["HTTP 500: try again in 1s, request req_2", "no usable answer", "HTTP 500: try again"]
     assert causes(messages) == {messages[0]: 3, messages[1]: 1, "no usable answer": 1, "HTTP 500: try again": 1}
@@ -58,7 +58,7 @@ def test_failures_of_one_cause_are_counted_together_in_the_words_of_the_first() 
     assert JudgeErrors.model_validate({"n": 2, "first": "no"}) == JudgeErrors(n=2, causes={"no": 2})  # older summaries
 
 
-def test_a_key_is_done_when_its_last_attempt_is_judged_by_the_judge_as_it_is_now() -> None:
+def test_a_key_is_done_when_the_current_judge_has_scored_its_last_attempt() -> None:
     state = state_of()
     (key,) = state.spec.keys
     assert state.left() == [key]
@@ -70,7 +70,7 @@ def test_a_key_is_done_when_its_last_attempt_is_judged_by_the_judge_as_it_is_now
     state.add_attempt(row(key, attempt=2))
     assert (state.left(), state.by_sample("j.x")) == ([key], {})
     state.add_scores([score(key, attempt=2, **FAILED), score(key, "j.y", attempt=2)])
-    assert (state.left(), state.judge_errors()) == ([key], {"j": ["no"]})  # an error is worth another try
+    assert (state.left(), state.judge_errors()) == ([key], {"j": ["no"]})  # an error is tried again
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_what_is_worth_another_attempt(status: str, retry_failed: bool, attempte
     assert state.attempted(key) is attempted
 
 
-def test_the_exit_code_counts_failed_attempts_and_each_judges_failures_apart() -> None:
+def test_the_exit_code_counts_failed_attempts_and_each_judges_failures_separately() -> None:
     state = state_of(4, max_error_rate=0.25)
     first, second, *_ = state.spec.keys
     assert [state.exit_code(status) for status in ("finished", "failed", "interrupted")] == [0, 2, 130]
@@ -102,7 +102,7 @@ def test_the_exit_code_counts_failed_attempts_and_each_judges_failures_apart() -
 
 
 @pytest.mark.parametrize(("retry", "rate", "code"), [(True, 0.25, 0), (True, 0.1, 3), (False, 0.1, 0)])
-def test_what_scores_do_without_is_summed_up_and_may_count_as_a_failure(retry: bool, rate: float, code: int) -> None:
+def test_caveats_of_scores_are_summed_up_and_may_count_as_a_failure(retry: bool, rate: float, code: int) -> None:
     state = state_of(2, max_error_rate=rate)
     for key, reasons in zip(state.spec.keys, ({}, {"http": 2, "timeout": 1}), strict=True):
         caveat = Caveat(what="pages were not read", of=8, reasons=reasons, first="no" if reasons else "", retry=retry)
@@ -115,8 +115,8 @@ def test_what_scores_do_without_is_summed_up_and_may_count_as_a_failure(retry: b
 
 
 @pytest.mark.parametrize("rule", ["worst", "exclude"])
-def test_what_could_not_be_judged_is_counted_and_bounded(rule: str) -> None:
-    """Six attempts: scored 1 and 0.5, failed, not applicable, and two that the judge failed on or never saw."""
+def test_unjudged_attempts_are_counted_and_bound_the_mean(rule: str) -> None:
+    """Six attempts: scored 1 and 0.5, failed, not applicable, one that the judge failed on, one that it never saw."""
     judge = JudgeSpec(name="j", version="1", hash="new", metrics=(Metric.share("j.x"),))
     keys = tuple(SampleKey(f"s{number}", 1) for number in range(6))
     state = RunState(RunSpec(keys, (judge,), configured(FailureSettings, agent_failures=rule)))

@@ -26,14 +26,14 @@ async def rounds(words: str, session: Session) -> str:
 
 
 async def broken_off(words: str, session: Session) -> str:
-    """Gets to its end in no attempt but the second."""
+    """Finishes only in its second attempt."""
     await rounds(words, session)
     await asyncio.sleep(3600 if session.attempt == 1 else 0)
     return words
 
 
 async def flood(words: str, session: Session) -> str:
-    """More than the buffers of a connection hold."""
+    """Emits more than the buffers of a connection can hold."""
     for number in range(int(words)):
         session.events.emit(Round(number=number, queries=("x" * 1_000_000,), new_sources=()))
         await asyncio.sleep(0)
@@ -46,7 +46,7 @@ async def sleep(words: str, session: Session) -> str:
 
 
 async def stubborn(words: str, session: Session) -> str:
-    """Does not want to be cancelled."""
+    """Resists being cancelled."""
     for _ in range(3):
         with suppress(asyncio.CancelledError):
             await asyncio.sleep(30)
@@ -90,7 +90,7 @@ VERBS = {
 
 
 async def answer(question: Question, session: Session) -> str:
-    """`VERB WORDS`: how it is answered, and what with."""
+    """`VERB WORDS`: the function that answers, and its arguments."""
     verb, _, words = question.text.partition(" ")
     session.events.emit(StageChanged(stage=verb))
     return "It says: " + (await VERBS[verb](words, session) if verb in VERBS else words)

@@ -1,4 +1,4 @@
-"""The real server on loopback: in a thread of the test's process, with an agent that does what questions say."""
+"""The real server on loopback, in a thread of the test's process, with an agent that does what questions say."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ ENDED = ("completed", "limit", "failed", "cancelled")
 
 @dataclass
 class Api:
-    """A client of a server that runs."""
+    """A client of a running server."""
 
     address: str
     key: str | None = None
@@ -62,7 +62,7 @@ class Api:
         return self.until(made.json()["task_id"])
 
     def events(self, task_id: str, after: int | None = None, most: int | None = None) -> list[dict[str, Any]]:
-        """The events of a stream until it ends, or so many."""
+        """The events of a stream until it ends, or the first of them."""
         headers = {} if after is None else {"Last-Event-ID": str(after)}
         found: list[dict[str, Any]] = []
         with self.client.stream("GET", f"/api/v1/stream/sse?workflow_id={task_id}", headers=headers) as answer:
@@ -86,7 +86,7 @@ Serve = Callable[..., AbstractContextManager[Api]]
 
 @contextmanager
 def served(folder: Path, *overrides: str, keys: Mapping[str, float | None] | None = None) -> Iterator[Api]:
-    """A server with its results in a folder; `keys`: what keys of these names may spend, the client has the first."""
+    """A server with its results in a folder; `keys`: by name, what a key may spend; the client has the first."""
     stated = {text.partition("=")[0] for text in overrides}
     given = [
         *(

@@ -1,4 +1,4 @@
-"""Who may ask, how much, and that a refusal says nothing of anybody else's."""
+"""Who may ask, how much, and that a refusal reveals nothing of others."""
 
 import http.client
 import json
@@ -24,7 +24,7 @@ BUDGET = ("llm.prices.offline-1={input: 1, output: 1000000}", "serve.key.tasks=3
 
 @pytest.fixture(scope="module")
 def keyed(tmp_path_factory: pytest.TempPathFactory, one_stack: Any) -> Iterator[Api]:
-    """A server of several agents, with keys."""
+    """A server with several agents and keys."""
     keys = {"first": None, "second": None, "stranger": None, "poor": 0.000001}
     with served(
         tmp_path_factory.mktemp("results"), *BUDGET, "serve.agents=[shannon]", "runner.concurrency=1", keys=keys
@@ -33,7 +33,7 @@ def keyed(tmp_path_factory: pytest.TempPathFactory, one_stack: Any) -> Iterator[
 
 
 def refused(answer: Any, status: int, code: str) -> None:
-    """It is an error of this kind, and its words are few and hold nothing of the server's."""
+    """Assert that it is this error, in few words that reveal nothing of the server."""
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, code), answer.text
     assert len(answer.text) < 400
     assert not any(word in answer.text for word in ("Traceback", ".py", "sqlite", "aiq_"))
@@ -41,7 +41,7 @@ def refused(answer: Any, status: int, code: str) -> None:
 
 @pytest.mark.parametrize("key", [None, "", "aiq_wrong", "first", "\x7f", "ü" * 2000])
 @pytest.mark.parametrize("path", ["/api/v1/tasks", "/api/v1/tasks/x", "/api/v1/stream/sse?workflow_id=x", "/api/v2"])
-def test_without_a_valid_key_nothing_is_told(keyed: Api, key: str | None, path: str) -> None:
+def test_without_a_valid_key_nothing_is_revealed(keyed: Api, key: str | None, path: str) -> None:
     headers = {} if key is None else {b"X-API-Key": key.encode()}
     refused(Api(keyed.address).client.get(path, headers=headers), 401, "unauthorized")
 
@@ -55,7 +55,7 @@ def test_health_and_the_page_need_no_key(keyed: Api) -> None:
     assert page.headers["x-content-type-options"] == "nosniff"
 
 
-def test_a_key_sees_its_own_tasks_alone(keyed: Api) -> None:
+def test_a_key_sees_only_its_own_tasks(keyed: Api) -> None:
     task_id = keyed.done("sleep 0")["task_id"]
     other = Api(keyed.address, keyed.keys["stranger"])
     for path in (f"tasks/{task_id}", f"tasks/{task_id}/report", f"stream/sse?workflow_id={task_id}", "tasks/none"):
@@ -86,7 +86,7 @@ def test_a_key_sees_its_own_tasks_alone(keyed: Api) -> None:
     ],
     ids=range(15),
 )
-def test_bodies_that_are_too_much_or_not_as_described(keyed: Api, body: bytes, status: int, code: str) -> None:
+def test_oversized_and_invalid_bodies_are_refused(keyed: Api, body: bytes, status: int, code: str) -> None:
     headers = {"Content-Type": "application/json"}
     refused(keyed.client.post("/api/v1/tasks", content=body, headers=headers), status, code)
 
@@ -103,13 +103,13 @@ def test_a_body_without_a_length_is_cut_at_its_limit(keyed: Api) -> None:
     refused(keyed.client.post("/api/v1/tasks", content=chunks, headers=headers), 413, "too_large")
 
 
-def test_a_body_that_is_no_json_by_its_type(keyed: Api) -> None:
+def test_a_body_without_the_json_content_type_is_refused(keyed: Api) -> None:
     refused(keyed.client.post("/api/v1/tasks", content=b'{"query": "x"}'), 415, "not_json")
 
 
 @each("path")
 def test_tricks_with_paths_find_nothing(keyed: Api, path: str) -> None:
-    """Sent as it stands; a client would resolve the dots."""
+    """The path is sent as it is; an HTTP client would resolve the dots."""
     parts = urlsplit(keyed.address)
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=30)
     connection.request("GET", path, headers={"X-API-Key": keyed.key or ""})
@@ -118,7 +118,7 @@ def test_tricks_with_paths_find_nothing(keyed: Api, path: str) -> None:
     connection.close()
 
 
-def test_a_key_has_so_many_tasks_and_the_queue_so_many(keyed: Api) -> None:
+def test_tasks_are_limited_per_key_and_in_the_queue(keyed: Api) -> None:
     busy = keyed.ask("sleep 30").json()["task_id"]
     keyed.until(busy, "running")
     waiting = [keyed.ask("sleep 0").json()["task_id"] for _ in range(2)]
@@ -142,7 +142,7 @@ def test_a_key_whose_budget_is_used_up_is_not_served(keyed: Api) -> None:
         refused(poor.ask("sleep 0"), 402, "budget_used_up")
 
 
-def test_a_key_makes_so_many_requests_a_minute(tmp_path: Path) -> None:
+def test_a_keys_requests_and_streams_are_limited(tmp_path: Path) -> None:
     with served(tmp_path, "serve.key.requests_per_minute=3", "serve.key.streams=1", keys={"one": None}) as api:
         task_id = api.ask("sleep 30").json()["task_id"]
         with api.client.stream("GET", f"/api/v1/stream/sse?workflow_id={task_id}"):
@@ -153,7 +153,7 @@ def test_a_key_makes_so_many_requests_a_minute(tmp_path: Path) -> None:
         assert api.client.get("/health").status_code == 200
 
 
-def test_a_reader_that_takes_nothing_is_cut_and_the_task_goes_on(tmp_path: Path) -> None:
+def test_a_stalled_reader_is_disconnected_and_the_task_goes_on(tmp_path: Path) -> None:
     with served(tmp_path, "serve.stall_seconds=2", "serve.key.streams=1") as api:
         task_id = api.ask("flood 15").json()["task_id"]
         parts = urlsplit(api.address)
@@ -168,7 +168,7 @@ def test_a_reader_that_takes_nothing_is_cut_and_the_task_goes_on(tmp_path: Path)
         assert len(api.events(task_id)) == 20
 
 
-def test_a_connection_that_asks_nothing_is_closed(tmp_path: Path) -> None:
+def test_idle_and_slow_connections_are_closed(tmp_path: Path) -> None:
     with served(tmp_path, "serve.body_seconds=0.5") as api, ExitStack() as opened:
         parts = urlsplit(api.address)
         idle, slow, kept = (
@@ -182,7 +182,7 @@ def test_a_connection_that_asks_nothing_is_closed(tmp_path: Path) -> None:
 
 
 @each("headers")
-def test_without_keys_only_this_machine_is_answered(api: Api, headers: dict[str, str], code: str) -> None:
+def test_without_keys_only_this_machine_is_served(api: Api, headers: dict[str, str], code: str) -> None:
     refused(api.client.get("/api/v1/tasks", headers=headers), 403, code)
     assert "access-control-allow-origin" not in api.client.get("/", headers={"Origin": api.address}).headers
 

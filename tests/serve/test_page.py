@@ -1,4 +1,4 @@
-"""The page in a real browser: ask, approve a plan, read the report; and a report that would like to do more."""
+"""The page in a real browser: ask, approve a plan, read the report; and a hostile report."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ playwright = pytest.importorskip("playwright.sync_api")
 
 @pytest.fixture(scope="module")
 def opened(window: Any, api: Api) -> tuple[Any, list[str]]:
-    """The page, opened once, and what its scripts failed of."""
+    """The page, opened once, and the errors of its scripts."""
     page, failures = window.new_page(), list[str]()
     page.on("pageerror", lambda error: failures.append(str(error)))
     page.goto(api.address)
@@ -22,7 +22,7 @@ def opened(window: Any, api: Api) -> tuple[Any, list[str]]:
 
 @pytest.fixture
 def page(opened: tuple[Any, list[str]]) -> Iterator[Any]:
-    """The page, in whose scripts nothing may fail."""
+    """The page, whose scripts must not fail."""
     yield opened[0]
     assert opened[1] == []
 
@@ -33,7 +33,7 @@ def ask(page: Any, query: str) -> None:
 
 
 def shows(page: Any, place: str, text: str) -> None:
-    """Wait until it does; the page's policy lets no test evaluate a condition there."""
+    """Wait until the page shows it; the page's policy does not allow evaluating a condition there."""
     playwright.expect(page.locator(place)).to_contain_text(text)
 
 
@@ -91,7 +91,7 @@ def test_a_hostile_agent_executes_nothing(page: Any, api: Api) -> None:
 
 
 def test_a_stock_event_source_follows_a_task_to_its_end(page: Any, api: Api) -> None:
-    """It is closed by the last event, or it would come again and be told that there is no more (204)."""
+    """The last event closes it; otherwise it would reconnect and be told that there is no more (204)."""
     task_id = api.ask("rounds 5").json()["task_id"]
     found = page.evaluate(
         """id => new Promise(done => {

@@ -50,7 +50,7 @@ def start(folder: Path, port: int, checkpointer: str) -> tuple[Forked, Api]:
 
 
 def follow(api: Api, task_id: str, found: list[dict[str, Any]]) -> None:
-    """As a browser does it: again and again, each time after the last event that came."""
+    """Follow a stream like a browser: reconnect again and again, each time after the last event received."""
     while not found or found[-1]["type"] != "STREAM_END":
         headers = {"Last-Event-ID": str(found[-1]["seq"])} if found else {}
         url = f"/api/v1/stream/sse?workflow_id={task_id}"
@@ -62,7 +62,7 @@ def follow(api: Api, task_id: str, found: list[dict[str, Any]]) -> None:
 
 
 @pytest.mark.parametrize("checkpointer", ["sqlite", pytest.param("postgres", marks=pytest.mark.whole)])
-def test_nothing_is_lost_or_repeated(
+def test_after_a_kill_nothing_is_lost_or_repeated(
     folder: Path, port: int, checkpointer: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if checkpointer == "postgres":

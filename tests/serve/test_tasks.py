@@ -1,4 +1,4 @@
-"""A task from its request to its row: the same rows and events as in evaluations, over real HTTP."""
+"""A task from request to row: the same rows and events as in evaluations, over real HTTP."""
 
 import json
 import time
@@ -36,7 +36,7 @@ def test_a_task_is_asked_followed_and_read(api: Api) -> None:
 
 
 @each("query")
-def test_a_failure_is_told_without_what_is_the_servers(
+def test_a_failure_is_reported_without_internals_of_the_server(
     api: Api, query: str, status: str, code: str, message: str
 ) -> None:
     found = api.done(query)
@@ -53,7 +53,7 @@ def test_turns_are_asked_before_the_query(api: Api) -> None:
     assert stages == ["turn", "rounds", "turn", "rounds", "turn", "sleep"]
 
 
-def test_a_stream_goes_on_after_the_last_event_that_was_received(api: Api) -> None:
+def test_a_stream_continues_after_the_last_event_received(api: Api) -> None:
     task_id = api.ask("rounds 20").json()["task_id"]
     first = api.events(task_id, most=5)
     rest = api.events(task_id, after=first[-1]["seq"])
@@ -75,7 +75,7 @@ def test_a_cancelled_task_ends_at_once(api: Api, query: str) -> None:
     assert api.client.delete(f"/api/v1/tasks/{task_id}").json() == found
 
 
-def test_a_task_that_waits_in_the_queue_is_cancelled_without_being_begun(api: Api) -> None:
+def test_a_queued_task_is_cancelled_without_starting(api: Api) -> None:
     busy = [api.ask("sleep 30").json()["task_id"] for _ in range(4)]
     waits = api.ask("sleep 0").json()["task_id"]
     assert api.client.delete(f"/api/v1/tasks/{waits}").json()["started_at"] is None
@@ -100,7 +100,7 @@ def test_plans_and_questions_wait_for_a_decision(
     assert told.count("APPROVAL_REQUESTED") == told.count("APPROVAL_DECISION") == len(decisions)
 
 
-def test_the_same_idempotency_key_is_one_task(api: Api) -> None:
+def test_requests_with_the_same_idempotency_key_are_one_task(api: Api) -> None:
     key = {"Idempotency-Key": "once"}
     first, again = api.ask("sleep 0", headers=key), api.ask("sleep 0", headers=key)
     assert (first.status_code, again.status_code) == (202, 200)
@@ -118,7 +118,7 @@ def test_tasks_are_listed_page_by_page(api: Api) -> None:
     assert {task["status"] for task in completed} == {"completed"}
 
 
-def test_the_attempts_are_a_run_that_can_be_shown_and_scored(
+def test_the_attempts_form_a_run_that_can_be_shown_and_scored(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

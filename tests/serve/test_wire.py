@@ -1,4 +1,4 @@
-"""Bodies of new tasks, as the agents that are served let one choose."""
+"""Bodies of new tasks, with the choices that the served agents offer."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -46,14 +46,14 @@ def test_each_agent_has_the_choices_of_its_settings(body: Mapping[str, Any], age
 
 
 @each("place")
-def test_what_another_agent_has_is_refused(body: Mapping[str, Any], place: list[str], message: str) -> None:
+def test_settings_of_another_agent_are_refused(body: Mapping[str, Any], place: list[str], message: str) -> None:
     with pytest.raises(ValidationError) as refused:
         adapter(*CHOICES).validate_python({"query": "x", **body})
     (error,) = refused.value.errors()
     assert (error["loc"], error["msg"]) == (tuple(place), message)
 
 
-def test_the_first_agent_alone_may_be_left_out() -> None:
+def test_only_the_first_agent_may_be_left_out() -> None:
     described = adapter(*CHOICES).json_schema()
     bodies = [described["$defs"][one["$ref"].removeprefix("#/$defs/")] for one in described["oneOf"]]
     found = {body["properties"]["agent"]["const"]: "agent" in body["required"] for body in bodies}
@@ -62,18 +62,18 @@ def test_the_first_agent_alone_may_be_left_out() -> None:
 
 
 @each("given")
-def test_an_experiment_takes_the_place_of_the_defaults(given: list[str], agent: str, live: bool) -> None:
+def test_an_experiment_replaces_the_defaults(given: list[str], agent: str, live: bool) -> None:
     setup = setup_of(given)
     assert ([*setup.agents], setup.live) == ([agent], live)
 
 
-def test_an_agent_that_is_named_twice_is_the_one_with_settings() -> None:
+def test_an_agent_named_twice_keeps_its_settings() -> None:
     agents = setup_of(["agent=shannon", "agent.force_research=false", "serve.agents=[planner,shannon]"]).agents
     assert list(agents) == ["shannon", "planner"]
     assert agents["shannon"].given["force_research"] is False
 
 
-def test_an_agent_that_lists_a_setting_which_it_does_not_have_is_told_so() -> None:
+def test_an_agent_that_lists_a_setting_it_does_not_have_is_an_error() -> None:
     plugin = Plugin(target=f"{__name__}:Mistaken", searches=3)
     with pytest.raises(ConfigError, match=r"^adjustable: Searches has no setting rounds$"):
         _ = Agents({"mine": plugin}).choices

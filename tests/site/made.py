@@ -1,4 +1,4 @@
-"""A results folder as runs leave it, small, with a hostile report in it: two runs to compare, a failed one, a sweep."""
+"""A small results folder, as left by runs, with a hostile report: two runs to compare, a failed one, a sweep."""
 
 import json
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from aiq.runs.sweeps import SweepFolder
 from tests.site.seen import EVIL
 
 RUN: dict[str, Any] = json.loads(Path(__file__).with_name("run.json").read_text(encoding="utf-8"))
-"""A manifest, a row that is completed and one that failed."""
+"""A manifest, a completed row and a failed one."""
 CONFIG: dict[str, Any] = {
     "epochs": 1,
     "agent": {"target": "a.b:Agent"},

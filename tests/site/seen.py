@@ -1,4 +1,4 @@
-"""What a reader of a page sees of it, and what a hostile text would like to get into it."""
+"""What a reader of a page sees, and what a hostile text would like to get into it."""
 
 import re
 from html.parser import HTMLParser
@@ -9,7 +9,7 @@ EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 
 
 class Seen(HTMLParser):
-    """A page taken apart: its tags with their attributes, and its text."""
+    """A parsed page: its tags with their attributes, and its text."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class Seen(HTMLParser):
 
     @property
     def words(self) -> str:
-        """The text with single blanks."""
+        """The text with whitespace collapsed."""
         return " ".join(self.text.split())
 
     def links(self) -> list[str]:
@@ -39,7 +39,7 @@ class Seen(HTMLParser):
         return sum(tag == "script" for tag, _ in self.tags)
 
     def is_harmless(self) -> bool:
-        """Whether nothing but our own scripts can run or load, and every link leads to the web or into the page."""
+        """Whether only our own scripts can run or load, and every link leads to the web or into the page."""
         attributes = [item for _, attrs in self.tags for item in attrs.items()]
         return (
             _ACTIVE.isdisjoint(tag for tag, _ in self.tags)

@@ -1,4 +1,4 @@
-"""The page of an audit: every citation in its colour with a card, safe whatever the report says."""
+"""The page of an audit: every citation has its colour and a card; safe whatever the report says."""
 
 import pytest
 
@@ -89,7 +89,7 @@ def test_a_passage_of_a_hostile_source_is_text_and_a_missing_one_is_explained() 
     assert "<script" not in page
 
 
-def test_entries_counts_and_what_is_missing_are_told(page: str) -> None:
+def test_entries_counts_and_missing_parts_are_shown(page: str) -> None:
     seen = Seen(page)
     assert [attrs["id"] for attrs in seen.classed("entry")] == ["e0", "e1", "e2", "e3"]
     for told in (

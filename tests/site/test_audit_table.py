@@ -1,4 +1,4 @@
-"""The table on the terminal: whole, never wider than it, and obeying nothing that a report says."""
+"""The table on the terminal: complete, never wider than it, and without control codes from a report."""
 
 import pytest
 from rich.cells import cell_len
@@ -20,7 +20,7 @@ REPORT = """One [1], two [2], three [3][4].
 
 
 @pytest.mark.parametrize("width", [60, 200])
-def test_the_table_is_whole_no_wider_than_the_terminal_and_steers_nothing(
+def test_the_table_is_complete_fits_the_terminal_and_has_no_control_codes(
     width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))

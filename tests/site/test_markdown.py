@@ -1,4 +1,4 @@
-"""Markdown of others becomes HTML that is safe to open, whatever it says and wherever pieces are put into it."""
+"""Foreign Markdown becomes HTML that is safe to open, whatever it says and wherever pieces are inserted."""
 
 import time
 
@@ -10,7 +10,7 @@ from tests.site.seen import Seen
 
 
 @given(st.text(alphabet=st.sampled_from(list("<>&\"'`[]()!#*_|\\ \nahtp:/.javscriptonerimg=")), max_size=80))
-def test_no_markdown_makes_anything_but_text_and_web_links(text: str) -> None:
+def test_markdown_only_becomes_text_and_web_links(text: str) -> None:
     seen = Seen(render(text))
     assert seen.is_harmless()
     assert not [tag for tag, _ in seen.tags if tag in ("script", "style")]
@@ -23,7 +23,7 @@ def test_many_pieces_of_text_are_rendered_in_time() -> None:
     assert time.process_time() - start < 4
 
 
-def test_pieces_are_put_only_into_text() -> None:
+def test_pieces_are_inserted_only_into_text() -> None:
     html = annotated("```[1]\nx\n```\n\na [1] b\n", [Piece(3, 6, "<b>1</b>"), Piece(17, 20, "<i>2</i>")])
     assert "<i>2</i>" in html
     assert 'class="language-<b>' not in html

@@ -1,4 +1,4 @@
-"""The pages of results as they are written: streamed, safe, only where something has changed, and for older runs."""
+"""Writing the results pages: streamed, safe, only if something has changed, and also for older runs."""
 
 import json
 import shutil
@@ -32,7 +32,7 @@ def records(path: Path) -> list[Any]:
     return list(data_records(path))
 
 
-def test_a_run_is_a_small_page_and_data_that_are_read_as_needed(results: Path) -> None:
+def test_a_run_is_a_small_page_with_data_loaded_on_demand(results: Path) -> None:
     run = results / "made/a"
     assert (run / "index.html").stat().st_size < 2000
     (summary,) = records(run / "site/summary.js")
@@ -43,7 +43,7 @@ def test_a_run_is_a_small_page_and_data_that_are_read_as_needed(results: Path) -
     assert {path.name for path in (run / "site").iterdir()} == {"summary.js", "plots.js", "samples-0.js", "events-0.js"}
 
 
-def test_a_sample_has_all_that_a_person_asks(results: Path) -> None:
+def test_a_sample_has_everything_that_a_reader_needs(results: Path) -> None:
     first = records(results / "made/a/site/samples-0.js")[0]
     assert [(one["shown"], one["outcome"]) for one in first["cited"][:2]] == [("[1]", "valid"), ("[2]", "invalid")]
     passage = first["cited"][0]["passages"][0]["found"]
@@ -65,7 +65,7 @@ def test_reports_are_safe_html_before_they_reach_a_page(results: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["</script><script>", "<!--", "a\u2028b\u2029c", "\ud83d", "'\"\\\n"])
-def test_no_text_leaves_its_line_of_data(text: str, tmp_path: Path) -> None:
+def test_no_text_breaks_out_of_its_line_of_data(text: str, tmp_path: Path) -> None:
     line = data_line({"text": text})
     assert line.count("\n") == 1
     assert not {"<", "\u2028", "\u2029"} & {*line}
@@ -73,7 +73,7 @@ def test_no_text_leaves_its_line_of_data(text: str, tmp_path: Path) -> None:
     assert records(tmp_path / "data.js")[0]["text"] == text.encode("utf-8", "replace").decode()
 
 
-def test_what_has_not_changed_is_not_written_again_and_what_is_gone_leaves_the_index(tmp_path: Path) -> None:
+def test_unchanged_pages_are_not_rewritten_and_deleted_runs_leave_the_index(tmp_path: Path) -> None:
     write_results(tmp_path)
     assert write_site(tmp_path)[0] == 4
     assert write_site(tmp_path) == (0, [])
@@ -85,7 +85,7 @@ def test_what_has_not_changed_is_not_written_again_and_what_is_gone_leaves_the_i
     assert records(tmp_path / "made/a/site/summary.js")[0]["columns"]["id"][-1] == "s4"
 
 
-def test_long_runs_are_split_and_leave_nothing_of_an_earlier_time(tmp_path: Path) -> None:
+def test_long_runs_are_split_and_stale_files_are_removed(tmp_path: Path) -> None:
     rows = [row(number).model_copy(update={"raw_report": "word " * 2000}) for number in range(1, 80)]
     folder = write_made_run(tmp_path / "e/r", rows, set())
     write_run(folder)
@@ -101,7 +101,7 @@ def test_long_runs_are_split_and_leave_nothing_of_an_earlier_time(tmp_path: Path
     assert sorted(path.name for path in (folder.path / "site").glob("*-*.js")) == ["events-0.js", "samples-0.js"]
 
 
-def test_samples_stand_in_the_order_of_the_dataset_with_their_gold_answers(tmp_path: Path) -> None:
+def test_samples_are_in_the_order_of_the_dataset_with_their_gold_answers(tmp_path: Path) -> None:
     folder = write_made_run(tmp_path / "e/r", [row(1), row(2)], set())
     samples = [Sample(id=f"s{n}", question=Question(text="?"), answers=(f"{EVIL}{n}",)) for n in (2, 1)]
     write_run(folder, Samples(samples))
@@ -120,7 +120,7 @@ def test_a_run_of_the_first_version_has_a_page_too(tmp_path: Path, capsys: pytes
     assert records(tmp_path / "tiny/old/site/events-0.js")[0]["agent"]["events"]
 
 
-def test_a_broken_run_is_named_and_stops_no_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_broken_run_is_named_and_does_not_stop_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_results(tmp_path)
     row = json.dumps({**json.loads((tmp_path / "made/b/samples.jsonl").read_bytes().splitlines()[0]), "later": 1})
     (tmp_path / "made/b/samples.jsonl").write_text(row + "\n", encoding="utf-8")  # of another version
@@ -162,7 +162,7 @@ def test_a_timeline_has_results_in_their_calls_and_each_text_once() -> None:
     assert writer_of("nobody wrote this", found) is None
 
 
-def test_a_run_that_is_still_going_on_has_a_page(tmp_path: Path) -> None:
+def test_an_unfinished_run_has_a_page(tmp_path: Path) -> None:
     folder = write_made_run(tmp_path / "e/r", [row(1)], set(), status="running")
     write_run(RunFolder(folder.path))
     assert records(tmp_path / "site/runs.js")[0]["status"] == "running"

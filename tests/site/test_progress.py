@@ -1,4 +1,4 @@
-"""The bar of a terminal and the lines elsewhere say the same."""
+"""The progress bar on a terminal and the lines elsewhere say the same."""
 
 import io
 import os
@@ -19,7 +19,7 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize("stream", [Terminal(), io.StringIO()])
-def test_a_long_wait_is_said_at_once_and_once(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_wait_is_shown_at_once_and_only_once(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", stream)
     progress = Progress("run", shown=True)
     progress.started(state_of(attempts=2))
@@ -58,7 +58,7 @@ def test_the_running_score_cost_and_trouble_are_shown(
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 @pytest.mark.parametrize("name", ["run", "an_experiment_with_a_rather_long_name"])
-def test_the_bar_fits_and_lacks_nothing(width: int, name: str) -> None:
+def test_the_bar_fits_and_is_complete(width: int, name: str) -> None:
     state = state_of(attempts=4)
     for key in state.spec.keys[:3]:
         state.add_scores([score(key, value=0.25), score(key, "j.y", value=1)])
@@ -80,8 +80,8 @@ def test_times_are_short() -> None:
     assert [_clock(seconds) for seconds in (0.4, 65, 3700, 90_000)] == ["0:00", "1:05", "1:01:40", "1 day, 1:00:00"]
 
 
-def test_lines_that_nobody_reads_stop_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As of `aiq run ... 2>&1 | head -1`."""
+def test_a_closed_pipe_does_not_stop_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in `aiq run ... 2>&1 | head -1`."""
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "w", buffering=1) as stream:

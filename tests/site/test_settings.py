@@ -1,4 +1,4 @@
-"""The resolved config with its meanings."""
+"""The resolved config, explained."""
 
 import pytest
 import yaml
@@ -9,11 +9,11 @@ from aiq.site.settings import explained
 from tests.settings import places
 
 MAPS = ("roles", "fallbacks", "prices", "perturbations", "faults")
-"""Settings whose keys are names: what is below them has no meaning of its own."""
+"""Settings whose keys are names: what is below them has no description of its own."""
 
 
 @pytest.mark.parametrize("experiment", ["judge_calibration", "planner_events"])
-def test_every_line_is_explained_and_the_config_is_the_same(experiment: str) -> None:
+def test_every_line_is_explained_and_the_config_is_unchanged(experiment: str) -> None:
     remarks = 'user.feedback=["a # b: c","it is \\"so\\"","年"]'
     settings = aiq.settings(f"experiment={experiment}", "user.kind=feedback", remarks, "offline.faults.http_500=0.1")
     text = explained(settings)
@@ -28,14 +28,14 @@ def test_every_line_is_explained_and_the_config_is_the_same(experiment: str) -> 
         assert "  # " in line or name in settings.judge, line
 
 
-def test_every_setting_has_a_meaning() -> None:
-    """Of runs and of all the agents, judges and datasets that config files name."""
+def test_every_setting_has_a_description() -> None:
+    """Settings of runs, and of all agents, judges and datasets that config files name."""
     fields = [(kind.__name__, name, field) for kind in places() for name, field in kind.model_fields.items()]
     without = [(kind, name) for kind, name, field in fields if not field.description]
     assert [one for one in without if one[1] not in DatasetSettings.model_fields] == []  # which tells what these mean
 
 
-def test_a_class_that_is_not_there_leaves_its_settings_without_a_meaning() -> None:
+def test_a_missing_class_leaves_its_settings_without_descriptions() -> None:
     settings = aiq.settings("experiment=deep_drb")
     gone = settings.agent.model_copy(update={"target": "nowhere:Nobody"})
     text = explained(settings.model_copy(update={"agent": gone}))

@@ -1,4 +1,4 @@
-"""The results site in a real browser, from disk: by mouse and by keyboard, accessible, and deaf to hostile reports."""
+"""The results site in a real browser, from disk: by mouse and keyboard, accessible, and safe from hostile reports."""
 
 import shlex
 import shutil
@@ -22,7 +22,7 @@ axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe i
 
 expect = playwright.expect
 Page = Any
-"""A page of Playwright's, which collects what goes wrong in it."""
+"""Opens a Playwright page that collects its errors."""
 Opened = Callable[..., Page]
 
 SIZES = {"wide": {"width": 1400, "height": 900}, "phone": {"width": 390, "height": 800}}
@@ -38,7 +38,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def opened(window: Any, results: Path) -> Iterator[Opened]:
-    """Opens a page; in the end nothing was logged or asked of any network, and no script of a report has run."""
+    """Opens a page; checks at the end that nothing was logged or requested, and no script of a report has run."""
     wrong: list[str] = []
     pages = []
 
@@ -186,7 +186,7 @@ def test_two_runs_are_compared(opened: Opened) -> None:
     assert page.locator(".side section").count() == 2
 
 
-def test_each_of_three_runs_is_held_against_the_first(opened: Opened) -> None:
+def test_each_of_three_runs_is_compared_with_the_first(opened: Opened) -> None:
     page = opened("compare.html#made/a,made/b,made/a")
     page.wait_for_selector(".sortable")
     means = page.get_by_role("region", name="means").inner_text()
@@ -221,7 +221,7 @@ def test_a_sweep_is_opened_and_its_plots_are_drawn_and_saved(opened: Opened) -> 
         assert download.value.suggested_filename == f"plot-1.{kind.lower()}"
 
 
-def test_plots_of_a_run_are_drawn_when_they_are_seen_and_have_their_data(opened: Opened) -> None:
+def test_plots_of_a_run_are_drawn_when_visible_and_offer_their_data(opened: Opened) -> None:
     page = opened("made/a/index.html")
     figure = page.locator("figure#flow")
     figure.scroll_into_view_if_needed()
@@ -264,7 +264,7 @@ PLACES = {
 
 
 @pytest.mark.parametrize("name", PLACES)
-def test_everybody_can_use_the_pages(name: str, opened: Opened) -> None:
+def test_the_pages_are_accessible(name: str, opened: Opened) -> None:
     page = opened(PLACES[name])
     of_looks = {"runOnly": ["color-contrast", "scrollable-region-focusable", "target-size"]}  # the others see the same
     for size, colours, rules in (("wide", "light", {}), ("phone", "dark", of_looks)):
@@ -332,7 +332,7 @@ def test_cards_of_an_audit_open_on_focus_and_stay_on_the_screen(opened: Opened, 
     assert page.locator("script").count() == 0
 
 
-def test_nothing_is_lost_on_paper(opened: Opened) -> None:
+def test_printed_pages_are_complete(opened: Opened) -> None:
     page = opened("made/a/index.html")
     page.locator(".plot svg").first.wait_for(state="attached")
     assert page.locator(".plot svg").count() < page.locator(".plot").count()  # some were not seen
@@ -346,7 +346,7 @@ def test_nothing_is_lost_on_paper(opened: Opened) -> None:
     assert not page.locator("nav.top").is_visible()
 
 
-def test_a_page_without_what_all_share_says_what_is_missing(window: Any, results: Path, tmp_path: Path) -> None:
+def test_a_page_without_its_shared_files_says_what_is_missing(window: Any, results: Path, tmp_path: Path) -> None:
     shutil.copytree(results / "made/a", tmp_path / "a")
     page = window.new_page()
     for folder, is_said in ((results / "made/a", False), (tmp_path / "a", True)):

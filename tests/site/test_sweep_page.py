@@ -19,7 +19,7 @@ AXES = {"agent.a.max_loops": ("1", "2", "400"), "agent.b.policy": ("never", EVIL
 
 
 def sweep_of(axes: int, **changed: Any) -> Sweep:
-    """Points that get better and dearer with their number; the last is the best, the one before it recommended."""
+    """Points that get better and costlier with their number; the last is the best, the one before it recommended."""
     names = [*AXES][:axes]
     values = [dict(zip(names, found, strict=True)) for found in product(*(AXES[name] for name in names))]
     last = len(values) - 1
@@ -77,7 +77,7 @@ def written(sweep: Sweep, results: Path) -> str:
     return write_sweep_page(folder, sweep).read_text(encoding="utf-8")
 
 
-def test_the_page_says_what_to_take_and_why(tmp_path: Path) -> None:
+def test_the_page_says_what_is_recommended_and_why(tmp_path: Path) -> None:
     seen = Seen(written(sweep_of(1), tmp_path))
     assert "recommended: max_loops=2 (point 1): it is within one standard error of the best" in seen.words
     assert "others: 20.0% point 2 (max_loops=400)" in seen.words
@@ -88,7 +88,7 @@ def test_the_page_says_what_to_take_and_why(tmp_path: Path) -> None:
     assert "cost_usd" not in seen.text  # nothing costs anything
 
 
-def test_a_table_has_what_the_first_plot_is_checked_by(tmp_path: Path) -> None:
+def test_a_table_has_the_numbers_of_the_first_plot(tmp_path: Path) -> None:
     """From the cheapest point: the difference from the best and its standard error, 0.2 / sqrt(40)."""
     words = Seen(written(sweep_of(1), tmp_path)).words
     rows = ("-0.05 0.03162 -0.15 to 0.05 40 other", "-0.025 0.03162 -0.125 to 0.075 40 recommended", "0 0 - - best")
@@ -109,7 +109,7 @@ def test_a_sweep_without_recommendation_says_why(changed: dict[str, Any], told: 
     assert ("figure" in dict(seen.tags)) == ("undecided" in changed)
 
 
-def test_a_stopped_point_says_why_and_was_no_candidate(tmp_path: Path) -> None:
+def test_a_stopped_point_says_why_and_is_not_a_candidate(tmp_path: Path) -> None:
     whole = sweep_of(1)
     why = {"status": "stopped", "same_as": 1, "note": "as point 1 on all of 20 samples"}
     stopped = whole.points[0].model_copy(update=why)
@@ -122,7 +122,7 @@ def test_a_stopped_point_says_why_and_was_no_candidate(tmp_path: Path) -> None:
     ("recommended", "higher", "said"),
     [(1, True, "best less one"), (1, False, "best plus one"), (2, True, None)],
 )
-def test_a_threshold_is_drawn_where_another_point_than_the_best_is_taken(
+def test_a_threshold_is_drawn_if_the_recommended_point_is_not_the_best(
     recommended: int, higher: bool, said: str | None, tmp_path: Path
 ) -> None:
     whole = sweep_of(1, higher_is_better={METRIC: higher})
@@ -160,7 +160,9 @@ def test_names_stay_text_and_the_policy_forbids_inline_scripts(tmp_path: Path) -
     assert not [tag for tag, _ in seen.tags if tag in ("img", "iframe", "svg")]
 
 
-def test_long_values_are_cut_in_tables_and_written_out_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_long_values_are_cut_in_tables_and_written_in_full_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     long = [f"['could not find anything', {number}]" for number in range(2)]
     points = [Point(number=number, axes={"agent.phrases": value}, overrides=()) for number, value in enumerate(long)]
     axes = (Axis(name="agent.phrases", values=tuple(long)),)

@@ -1,4 +1,4 @@
-"""What numbers and gaps look like where people read them; files have every digit."""
+"""How numbers and gaps are shown to people; files have every digit."""
 
 import io
 import json
@@ -57,11 +57,11 @@ def test_a_score_is_short(found: dict[str, Any], shown: str) -> None:
         (None, 1200, "cost unknown (no price, 1,200 calls unreported)"),
     ],
 )
-def test_a_cost_says_what_it_lacks(cost: float | None, unreported: int, shown: str) -> None:
+def test_a_cost_says_what_is_missing(cost: float | None, unreported: int, shown: str) -> None:
     assert dollars(Usage(calls=2000, cost_usd=cost, unreported_calls=unreported)) == shown
 
 
-def test_metrics_without_a_number_are_a_line_a_reason() -> None:
+def test_metrics_without_a_number_have_a_line_per_reason() -> None:
     why = "the attempt ended as limit"
     lacking = ["race.overall", "race.insight", "fact.a", "fact.b", "world.coverage", "citations.valid_rate"]
     unavailable = {**dict.fromkeys(lacking, why), "citations.kept": "there are no sources"}
@@ -92,7 +92,7 @@ def test_the_table_of_a_run_fits_any_terminal(
     assert max(len(line) for line in out.splitlines() if str(tmp_path) not in line) <= width
 
 
-def test_nothing_that_is_printed_steers_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_printed_text_cannot_control_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     hostile = "\x1b]8;;http://evil.example\x07here\x1b]8;;\x07 \x1b[2J \x9b31m\rred"
     show(hostile, Text(hostile), Panel(hostile, title=hostile))
     say(f"aiq: there is no run {hostile}")
@@ -102,7 +102,9 @@ def test_nothing_that_is_printed_steers_a_terminal(capsys: pytest.CaptureFixture
         assert text == printable(text)
 
 
-def test_so_does_a_list_of_conversations(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_of_conversations_fits_the_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     asked = Turn(speaker="user", text="Write a report on tidal energy: companies, founders and outlook.")
     show_threads([Thread("chat-0123abcd", (asked,), "2026-11-01T09:00:00", "deep_research")])
@@ -135,7 +137,7 @@ CJK = (("a", "b"), [["a long \x1bcell of text", "中文字 中文字"]], "title"
         (Sheet(("a", "b"), []), 2, ["a", "b"]),
     ],
 )  # fmt: skip
-def test_a_table_that_is_too_wide_turns(sheet: Sheet, width: int, shown: list[str]) -> None:
+def test_a_table_that_is_too_wide_is_transposed(sheet: Sheet, width: int, shown: list[str]) -> None:
     console = Console(width=width, file=io.StringIO())
     with console.capture() as capture:
         console.print(sheet)

@@ -1,1 +1,1 @@
-"""Agents that are anything else: here, reports that already exist."""
+"""External agents: existing reports in files, an HTTP endpoint, or a Python function."""

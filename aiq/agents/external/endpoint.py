@@ -1,4 +1,4 @@
-"""An agent behind a URL that speaks OpenAI's chat completions: the question goes there, the answer is the report."""
+"""An agent behind an OpenAI-compatible chat completions API: it is sent the question, and its answer is the report."""
 
 from typing import Any, ClassVar
 
@@ -18,16 +18,16 @@ ROUTE = "endpoint"
 
 
 class EndpointSettings(Settings):
-    base_url: Endpoint = Field(description="address of its API, with its path: http://127.0.0.1:9000/v1")
+    base_url: Endpoint = Field(description="base URL of its API, such as http://127.0.0.1:9000/v1")
     model: str = Field(description="the model's name in requests; its price is llm.prices.MODEL")
     api_key_env: str | None = Field(description="the environment variable that holds the key; null: send none")
-    timeout_seconds: Positive = Field(description="of one answer, which comes whole")
+    timeout_seconds: Positive = Field(description="timeout of one answer, which is not streamed")
 
 
 class EndpointAgent:
-    """Sends the question's history and text, nothing else; counted, limited, seeded and retried as any model call.
+    """Sends only the question's history and text; counted, limited, seeded and retried like any model call.
 
-    What it has retrieved nobody knows, so its citations are not verified. Raises ConfigError where the key is missing.
+    What it has retrieved is unknown, so its citations are not verified. Raises ConfigError if the key is missing.
     """
 
     Settings: ClassVar[type[EndpointSettings]] = EndpointSettings
@@ -41,7 +41,7 @@ class EndpointAgent:
         }
 
     async def research(self, question: Question, session: Session) -> Report:
-        """Its answer. Raises AgentError where that is none."""
+        """The endpoint's answer. Raises AgentError if it is no report."""
         messages: Any = [{"role": turn.speaker, "content": turn.text} for turn in question.history]
         client = session.openai(ROLE).with_options(**self._place)
         answer = await client.chat.completions.create(

@@ -1,8 +1,8 @@
-"""Perturbations: known damage to a report's content and citations, and what is added without making it better.
+"""Perturbations: known damage to a report's content and citations, and additions that do not improve it.
 
-Each is a function `(text, share, random) -> edits` that needs no knowledge of what the report says. `share` is 0 to 1
-of what there is (of the length added, where it may be more). The random numbers are those of (report, perturbation),
-so that a greater severity changes all that a smaller one does, and more.
+Each is a function `(text, share, random) -> edits` that does not need to understand the report. `share` is 0 to 1 of
+the parts that can be changed (for padding, the added length, which may exceed 1). The random numbers depend only on
+(report, perturbation), so that a higher severity changes everything that a lower one does, and more.
 """
 
 import re
@@ -42,7 +42,7 @@ _INVENTED: Final = ("annual-review", "field-study", "special-report", "long-read
 
 @dataclass(frozen=True)
 class ReportText:
-    """A report, and the parts of it that can be perturbed."""
+    """A report, and those of its parts that can be perturbed."""
 
     report: ParsedReport
 
@@ -66,7 +66,7 @@ class ReportText:
 
     @cached_property
     def sections(self) -> list[Place]:
-        """The sections below a heading, heading included, as far as they hold paragraphs and no reference list."""
+        """The sections with a heading, heading included, that have paragraphs and no reference list."""
         report = self.report
         starts = [match.start() for match in _HEADING.finditer(report.text)]
         return [
@@ -84,7 +84,7 @@ class ReportText:
 
     @cached_property
     def names(self) -> list[str]:
-        """Names that the report uses: phrases in capitals, and titles of its references; in the order of the text."""
+        """Names in the report, in the order of the text: capitalised phrases, and titles of references."""
         body = "\n".join(map(self.__getitem__, self.report.paragraphs))
         phrases = [_OPENERS.sub("", match.group()) for match in _PHRASE.finditer(body)]
         titles = [found[1].strip() for entry in self.report.entries if (found := _TITLE.match(entry.text))]
@@ -95,7 +95,7 @@ class ReportText:
         return [name for name in self.names if name in self[place]]
 
     def drawn(self, share: float, random: Random, parts: Callable[[Place], Sequence[T]]) -> list[Drawn[T]]:
-        """A share of the sentences that have such parts, each with a number that is the same whatever the share is."""
+        """A share of the sentences that have such parts, each with a random number independent of the share."""
         found = ((place, parts(place)) for place in self.sentences)
         return chosen([(place, random.randrange(1 << 30), inside) for place, inside in found if inside], share, random)
 
@@ -104,14 +104,14 @@ Perturbation = Callable[[ReportText, float, Random], Iterator[Edit]]
 
 
 def perturbed(name: str, report: str, share: float, random: Random) -> str:
-    """The report with a perturbation, one of `PERTURBATIONS`."""
+    """The report with one of `PERTURBATIONS` applied."""
     for start, end, new in sorted(PERTURBATIONS[name](ReportText(parse_report(report)), share, random), reverse=True):
         report = report[:start] + new + report[end:]
     return report
 
 
 def chosen(items: Sequence[T], share: float, random: Random) -> list[T]:
-    """So many of them, in their order; at least one where there are any and the share is not 0."""
+    """A random share of the items, in their order; at least one unless there are none or the share is 0."""
     order = list(range(len(items)))
     random.shuffle(order)
     taken = set(order[: ceil(share * len(items) - 1e-9)])
@@ -122,13 +122,13 @@ def chosen(items: Sequence[T], share: float, random: Random) -> list[T]:
 
 
 def dropped(text: ReportText, share: float, random: Random) -> Iterator[Edit]:
-    """A share of the sections left out, heading and all; of the paragraphs in a report with fewer than three."""
+    """Remove a share of the sections with their headings; in a report with fewer than three, of the paragraphs."""
     parts = text.sections if len(text.sections) > 2 else list(text.report.paragraphs)
     yield from ((*place, "") for place in chosen(parts, share, random))
 
 
 def swapped(text: ReportText, share: float, random: Random) -> Iterator[Edit]:
-    """In a share of the sentences that name something, one name replaced by another of the report."""
+    """In a share of the sentences with names, replace one name by another one from the report."""
     for place, draw, names in text.drawn(share, random, text.names_in):
         said = text[place]
         name = max(names, key=lambda one: (said.rfind(one), len(one)))
@@ -138,10 +138,10 @@ def swapped(text: ReportText, share: float, random: Random) -> Iterator[Edit]:
 
 
 def exchanged(text: ReportText, share: float, random: Random) -> Iterator[Edit]:
-    """In a share of the sentences with two names, the first and the last change places: who did what to whom."""
+    """In a share of the sentences with two names, swap the first and the last: who did what to whom."""
 
     def ends(place: Place) -> list[tuple[int, str, str]]:
-        """The first and the last name: where each is, and what takes its place; none where they are one or overlap."""
+        """Position, name and replacement of the first and the last name; empty if they are the same or overlap."""
         said, names = text[place], text.names_in(place)
         if len(names) < 2:
             return []
@@ -155,7 +155,7 @@ def exchanged(text: ReportText, share: float, random: Random) -> Iterator[Edit]:
 
 
 def renumbered(text: ReportText, share: float, random: Random) -> Iterator[Edit]:
-    """In a share of the sentences with numbers, every number changed: years by 3 to 17, others by half or more."""
+    """In a share of the sentences with numbers, change every number: years by 3 to 17, others by half or more."""
     marks = [(mark.start, mark.end) for mark in text.report.marks]
     for place, draw, _ in text.drawn(share, random, lambda place: _NUMBER.findall(_MARKS.sub("", text[place]))):
         for found in _NUMBER.finditer(text.report.text, *place):
@@ -172,7 +172,7 @@ def _changed(number: str, draw: int) -> str:
 
 
 def garbled(text: ReportText, share: float, random: Random) -> Iterator[Edit]:
-    """A share of the sentences replaced by fluent ones that say nothing; names and citation marks stay."""
+    """Replace a share of the sentences by fluent nonsense; names and citation marks stay."""
     known, forms, stop = text.names, _wordings("nonsense", text.language), "。" if text.language == "zh" else "."
     for place, draw, _ in text.drawn(share, random, lambda place: [place]):
         named = [*text.names_in(place), known[draw % len(known)] if known else "X"]
@@ -185,7 +185,7 @@ def garbled(text: ReportText, share: float, random: Random) -> Iterator[Edit]:
 
 
 def fabricated(text: ReportText, share: float, random: Random) -> Iterator[Edit]:
-    """A share of the cited URLs replaced by invented ones on the same hosts."""
+    """Replace a share of the cited URLs by invented ones on the same hosts."""
     uses = [use for entry in text.report.entries for use in entry.urls]
     places = [(use.url_start, use.url_end) for use in uses] + text.links
     urls = list(dict.fromkeys(map(text.__getitem__, places)))
@@ -197,7 +197,7 @@ def fabricated(text: ReportText, share: float, random: Random) -> Iterator[Edit]
 
 
 def shuffled(text: ReportText, share: float, random: Random) -> Iterator[Edit]:
-    """A share of the citation marks made to point to another reference of the report, inline links to another URL."""
+    """Make a share of the citation marks point to another of the report's references, inline links to another URL."""
     report = text.report
     numbers = [str(number) for number in dict.fromkeys(entry.number for entry in report.entries)]
     targets = list(dict.fromkeys(map(text.__getitem__, sorted(text.links))))
@@ -210,11 +210,11 @@ def shuffled(text: ReportText, share: float, random: Random) -> Iterator[Edit]:
             yield *place, wrong[draw % len(wrong)]
 
 
-# Additions and controls, which leave what is said as good as it was.
+# Additions and controls, which leave the content as good as it was.
 
 
 def padded(text: ReportText, share: float, random: Random) -> Iterator[Edit]:
-    """Paragraphs that say nothing, between those that do; together `share` of the length of all paragraphs."""
+    """Insert paragraphs without content between the others; together they have `share` of the length of all."""
     paragraphs = text.report.paragraphs
     wanted = share * sum(end - start for start, end in paragraphs)
     filler, space = list(_wordings("filler", text.language)), "" if text.language == "zh" else " "
@@ -230,7 +230,7 @@ def padded(text: ReportText, share: float, random: Random) -> Iterator[Edit]:
 
 
 def noted(text: ReportText, share: float, random: Random, kind: str) -> Iterator[Edit]:
-    """One to three notes at the body's end: `instructions` to the judge; `remarks`, a control, ask for nothing."""
+    """Add one to three notes at the body's end: `instructions` to the judge; `remarks`, a control, ask for nothing."""
     notes = _wordings(kind, text.language)
     given = notes[: max(1, round(min(1.0, share) * len(notes)))]
     end = text.report.paragraphs[-1][1] if text.report.paragraphs else len(text.report.text)
@@ -238,7 +238,7 @@ def noted(text: ReportText, share: float, random: Random, kind: str) -> Iterator
 
 
 def reordered(text: ReportText, share: float, random: Random) -> Iterator[Edit]:
-    """A control: in a share of the sections the paragraphs in another order. Nothing that is said changes."""
+    """A control: reorder the paragraphs in a share of the sections. The content does not change."""
     inside = [[at for at in text.report.paragraphs if start <= at[0] < end] for start, end in text.sections]
     for places in chosen([places for places in inside if len(places) > 1], share, random):
         for place, other in pairwise([*places, places[0]]):

@@ -1,6 +1,6 @@
-"""Reports that already exist, perturbed at a known severity, as an agent: what judges are measured with.
+"""An agent that returns existing reports, perturbed at a known severity, to measure judges.
 
-And undamaged ones that others wrote on the same tasks, which tell what is no damage.
+As a control, it also returns undamaged reports that other agents wrote on the same tasks.
 """
 
 from random import Random
@@ -22,25 +22,25 @@ from aiq.core.sources import Source
 
 ROUTE = "perturbed"
 INDEPENDENT = "independent"
-"""Names no change but another report, undamaged; the severity is the place of its file."""
+"""Not a perturbation but another, undamaged report; the severity is the position of its file."""
 
 
 class PerturbedReportsSettings(ReportsSettings):
     independent: tuple[str, ...] = Field(
-        description="files as `path`, for the control `independent`: undamaged reports of other agents or seeds"
+        description="files like `path` for the control `independent`: undamaged reports of other agents or seeds"
     )
-    seed: int = Field(description="which parts of a report are changed")
+    seed: int = Field(description="seed that decides which parts of a report are changed")
     sources: bool = Field(
-        description="the pages that the unchanged report cites count as retrieved, so that citations can be audited"
+        description="count the pages that the unchanged report cites as retrieved, so that citations can be audited"
     )
 
 
 class PerturbedReports(Reports):
-    """Gives the same perturbed report at every epoch, unverified: judges must see the damage; the audit is there.
+    """Returns the same perturbed report in every epoch, audited but not repaired: judges must see the damage.
 
-    A sample's id names report, perturbation and severity in percent: `7.numbers.50`, `7.none.0` for the report as it
-    is, `7.independent.1` for that of the first independent file. Raises AgentError for an id that names none of these,
-    or a report that the perturbation cannot change.
+    A sample's id names report, perturbation and severity in percent: `7.numbers.50`, `7.none.0` for the unchanged
+    report, `7.independent.1` for that of the first independent file. Raises AgentError for any other id, and for a
+    report that the perturbation cannot change.
     """
 
     Settings: ClassVar[type[PerturbedReportsSettings]] = PerturbedReportsSettings
@@ -60,7 +60,7 @@ class PerturbedReports(Reports):
         if name in PERTURBATIONS:
             text = perturbed(name, given, int(severity) / 100, Random(derive(self._seed, base, name)))
             if text == given:
-                raise AgentError(f"sample {sample}: there is nothing in the report that {name} could change")
+                raise AgentError(f"sample {sample}: the report has nothing that the perturbation {name} could change")
         audit = None
         if self._sources:
             await _retrieve(given, session)
@@ -71,19 +71,19 @@ class PerturbedReports(Reports):
     def _others(self, number: int) -> Reports:
         if not 1 <= number <= len(self._independent):
             raise AgentError(
-                f"agent.independent names {len(self._independent)} files, and none has place {number}; "
-                "name as many there as dataset.perturbations.independent lists"
+                f"agent.independent names {len(self._independent)} files, so there is no number {number}; "
+                "name as many files as dataset.perturbations.independent lists"
             )
         return self._independent[number - 1]
 
 
 async def _retrieve(report: str, session: Session) -> None:
-    """Register the pages that the report's references name, as far as the run's web has them."""
+    """Register the pages in the report's references as sources, if the run's web has them."""
     entries = parse_report(report).entries
     for position, url in enumerate(dict.fromkeys(use.url for entry in entries for use in entry.urls)):
         try:
             page = await session.web.fetch(url)
         except ToolError:
-            continue  # a page that is not there cannot have been retrieved; the audit says so of its citation
+            continue  # a page that does not exist cannot have been retrieved; the audit marks its citation
         source = Source(url=url, title=page.title, text=page.text, published=page.published, tool="fetch_page")
         session.sources.add(source, (position,))

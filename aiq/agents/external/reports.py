@@ -1,4 +1,4 @@
-"""Reports that already exist, as an agent: each sample gets the article that a file has for it, word for word."""
+"""Existing reports as an agent: each sample gets the article that a file has for it, verbatim."""
 
 from typing import ClassVar
 
@@ -18,14 +18,14 @@ ROUTE = "file"
 class ReportsSettings(Settings):
     path: str = Field(
         description="rows of id, prompt, article, as in Deep Research Bench's raw_data/<model>.jsonl; "
-        "JSONL, JSON or CSV, gzipped or not"
+        "JSONL, JSON or CSV, optionally gzipped"
     )
 
 
 class Reports:
-    """Gives every epoch of a sample the same report; asks no model, retrieves nothing, repairs nothing.
+    """Returns the same report in every epoch of a sample; calls no model, retrieves nothing, repairs nothing.
 
-    Raises DatasetError, when the run is planned, for a file that is absent or malformed.
+    Raises DatasetError, when the run is planned, for a missing or malformed file.
     """
 
     Settings: ClassVar[type[ReportsSettings]] = ReportsSettings
@@ -36,18 +36,18 @@ class Reports:
         self._rows = {row.required("id"): row for row in rows}
 
     async def research(self, question: Question, session: Session) -> Report:
-        """The file's report. Raises AgentError where it has none, or one to another task."""
+        """The file's report for the sample. Raises AgentError if it has none, or one for another task."""
         article = self.article(session.key.sample_id, question)
         session.events.emit(ReportWritten(text=article, raw_text=article, route=ROUTE))
         return Report(text=article, raw_text=article, route=ROUTE)
 
     def article(self, key: str, question: Question) -> str:
-        """The report with this id. Raises AgentError where there is none, or one to another task."""
+        """The report with this id. Raises AgentError if there is none, or if it is for another task."""
         row = self._rows.get(key)
         if row is None:
             raise AgentError(f"{self._path} has no report with id {key}; choose samples with dataset.ids")
         if not row.is_of(question.text):
-            raise AgentError(f"{row.where}: this report answers another task than sample {key}; check agent.path")
+            raise AgentError(f"{row.where}: this report answers a different task from sample {key}; check agent.path")
         article = row.values.get("article")
         if not isinstance(article, str) or not article.strip():
             raise AgentError(f"{row.where}: the article is empty")

@@ -1,4 +1,4 @@
-"""Accumulation: what outcomes of sub-agents and tools change in the state, each document and each claim once."""
+"""Accumulation: merges outcomes of sub-agents and tools into the state, without duplicate documents and claims."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ def accumulated(state: PlannerState, outcomes: Sequence[Outcome], registry: "Reg
 
 
 def settled(before: PlannerState, after: PlannerState, registry: "Registry") -> PlannerState:
-    """`after` with what is counted over a whole iteration: quiet batches, and the confidence where none is stated."""
+    """`after` with what is computed per iteration: quiet batches, and the confidence unless a validator states it."""
     data = [o for o in after.outcomes if not o.failed and (o.is_tool or registry.get(o.name).brings_data)]
     quiet = after.quiet if not data else 0 if len(after.findings) > len(before.findings) else after.quiet + 1
     confidence = after.confidence if after.validation_status else automatic_confidence(after)
@@ -32,7 +32,7 @@ def settled(before: PlannerState, after: PlannerState, registry: "Registry") -> 
 
 
 def of_tool(state: PlannerState, outcome: Outcome) -> dict[str, Any]:
-    """A direct call: its buckets and documents, its arguments for a later scan, and whether a scan is needed."""
+    """Changes by a direct call: its buckets and documents, its arguments for a later scan, whether a scan is needed."""
     page: DataPage = outcome.output
     documents = merged(state.documents, page.documents)
     brings = page.documents or page.aggregations or page.total is not None
@@ -46,9 +46,9 @@ def of_tool(state: PlannerState, outcome: Outcome) -> dict[str, Any]:
 
 
 def with_total(state: PlannerState, documents: tuple[DataDocument, ...], total: int) -> dict[str, Any]:
-    """Documents and the largest total so far; a scan is needed where some are fetched and others are not.
+    """Changes to documents and the largest total so far; a scan is needed if some but not all are fetched.
 
-    What says nothing new asks for no further scan: a scan may have ended at its ceiling.
+    An outcome with nothing new does not call for another scan: the last one may have ended at its ceiling.
     """
     total = max(state.total_docs, total)
     is_new = total > state.total_docs or len(documents) > state.docs_fetched
@@ -57,7 +57,7 @@ def with_total(state: PlannerState, documents: tuple[DataDocument, ...], total: 
 
 
 def added_findings(state: PlannerState, new: Sequence[ResearchFinding]) -> tuple[ResearchFinding, ...]:
-    """The findings with those whose claims are new, whatever their case; ids count through."""
+    """The findings, with the new ones whose claims are not known yet (ignoring case); ids are consecutive."""
     by_claim = {finding.claim.casefold().strip(): finding for finding in state.findings}
     for finding in new:
         if claim := finding.claim.casefold().strip():
@@ -66,7 +66,7 @@ def added_findings(state: PlannerState, new: Sequence[ResearchFinding]) -> tuple
 
 
 def automatic_confidence(state: PlannerState) -> float:
-    """How far a research is without a validator's word, 0 to 1 (specification 4.7)."""
+    """The confidence of a research that no validator has judged, 0 to 1 (specification 4.7)."""
     share = min(1.0, state.docs_fetched / state.total_docs) if state.total_docs else 0.0
     parts = (
         0.3 * bool(state.aggregations),

@@ -1,4 +1,4 @@
-"""The planner as an agent: a question goes through its graph, the report through the project's verification."""
+"""The planner as an agent: runs the graph on a question, and citation verification on its report."""
 
 import json
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ ROUTE = "deep"
 
 
 class PlannerAgent:
-    """Made once per run, serves all samples at once, keeps its compiled graph only."""
+    """Created once per run, serves all samples at once, keeps no state but its compiled graph."""
 
     Settings: ClassVar[type[PlannerSettings]] = PlannerSettings
 
@@ -33,11 +33,11 @@ class PlannerAgent:
         self._graph = PlannerGraph(settings, prompts)
 
     def check(self, tools: Toolbox) -> None:
-        """Raises ConfigError where a setting names a data source that the run does not have."""
+        """Raises ConfigError if a setting names a data source that the run does not have."""
         check_tools(tools, "agent.data_sources", data_sources=self._settings.data_sources)
 
     def graphs(self, models: Models) -> Sequence[Drawing]:
-        """The one graph; sub-agents are classes that its nodes call."""
+        """The only graph; sub-agents are classes that its nodes call."""
         return (Drawing("planner", "In `graph.py`; sub-agents are in `subagents/`.", self._graph.graph),)
 
     async def research(self, question: Question, session: Session) -> Report:
@@ -51,11 +51,11 @@ class PlannerAgent:
         )
         state = await self._graph.run(state)
         session.keep_draft(state.report)
-        return finish(state.report, ROUTE, self._leaks, session, extras=told(state))
+        return finish(state.report, ROUTE, self._leaks, session, extras=extras_of(state))
 
 
-def told(state: PlannerState) -> dict[str, JsonValue]:
-    """What the row keeps of a research beside its report."""
+def extras_of(state: PlannerState) -> dict[str, JsonValue]:
+    """What the row keeps beside the report."""
     return {
         "iterations": state.iteration,
         "why": state.why,

@@ -6,11 +6,11 @@ from aiq.agents.planner.settings import PlannerSettings
 from aiq.agents.planner.state import PlannerState
 
 Route = Literal["planning", "synthesis", "__end__"]
-"""The last is LangGraph's `END`."""
+"""The last one is LangGraph's `END`."""
 
 
 def after_accumulation(state: PlannerState, settings: PlannerSettings) -> tuple[Route, str]:
-    """Where to go after an iteration's results, and why; the first criterion that is met counts."""
+    """Where to go after an iteration's results, and why; the first criterion met counts."""
     fetched, total = state.docs_fetched, state.total_docs
     if state.report:
         return "__end__", "the report is written"

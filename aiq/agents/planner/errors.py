@@ -1,4 +1,4 @@
-"""Why a call failed, as one of nine categories; which of them may pass; trying again with smaller arguments."""
+"""Why a call failed, as one of nine categories; which of them are transient; retries with smaller arguments."""
 
 import asyncio
 import re
@@ -15,11 +15,11 @@ from aiq.core.session import current
 
 T = TypeVar("T")
 Floors = Mapping[str, Any]
-"""The least value of each argument that can be made smaller; a mapping for arguments within one."""
+"""The minimum of each argument that can be reduced; a mapping for nested arguments."""
 
 
 class Category(StrEnum):
-    """In the order in which texts are compared; the first that fits counts."""
+    """In the order in which texts are matched; the first match counts."""
 
     TOKEN_LIMIT = "token_limit"  # noqa: S105  of a model
     RATE_LIMIT = "rate_limit"
@@ -38,11 +38,11 @@ class Category(StrEnum):
 
 
 class UnknownSubAgent(AgentError):
-    """A plan names a sub-agent that there is not."""
+    """A plan names a sub-agent that does not exist."""
 
 
 _STATUS = r"\b(?:http|status|code|error|response)\b\D{0,12}\b"
-"""What makes a bare number a status: "found 5000 documents" and "doc 14291" are none."""
+"""What must precede a number that is a status: "found 5000 documents" and "doc 14291" have none."""
 _AGENTS = (
     "decomposer|perspective|aggregator|scanner|extractor|validator|gap.?analyzer|synthesizer|sub-?agent|agent execution"
 )
@@ -66,7 +66,7 @@ _TEXTS: Mapping[Category, re.Pattern[str]] = {
         Category.SUB_AGENT_ERROR: rf"\b(?:{_AGENTS}) (?:error|failed)",
     }.items()
 }
-"""Specification 4.11. What is not a status in a context, a hyphen, or an agent that its list leaves out is handled."""
+"""Specification 4.11, with stricter matching of statuses, and with hyphens and sub-agents that its list leaves out."""
 
 _TOOLS = {
     ToolErrorKind.TIMEOUT: Category.TIMEOUT,
@@ -75,11 +75,11 @@ _TOOLS = {
     ToolErrorKind.QUOTA: Category.RATE_LIMIT,
 }
 _SAYING = frozenset({ToolErrorKind.HTTP, ToolErrorKind.FAILED})
-"""Kinds of which the text says more."""
+"""Kinds whose text decides on the category."""
 
 
 def categorise(error: BaseException) -> Category:
-    """By the error's type, and by its text where that leaves it open."""
+    """The category, by the error's type and, if that is ambiguous, by its text."""
     match error:
         case UnknownSubAgent():
             return Category.UNKNOWN
@@ -101,19 +101,19 @@ def categorise(error: BaseException) -> Category:
 
 
 def categorise_text(text: str) -> Category:
-    """The first category whose words a text has."""
+    """The first category whose pattern matches the text."""
     return next((category for category, words in _TEXTS.items() if words.search(text)), Category.UNKNOWN)
 
 
 def _of_status(status: int) -> Category | None:
-    """The category of an HTTP status; None for one that is about what the request said."""
+    """The category of an HTTP status; None for one that concerns the content of the request."""
     if status in (401, 403):
         return Category.AUTHENTICATION
     return Category.RATE_LIMIT if status == 429 else Category.SERVER_ERROR if status >= 500 else None
 
 
 def reduced(arguments: Mapping[str, Any], floors: Floors) -> Arguments:
-    """The arguments with each that has a floor halved, not below it; only whole numbers above it."""
+    """The arguments with each positive whole number that has a floor halved, but not below the floor."""
     smaller = dict(arguments)
     for name, floor in floors.items():
         value = arguments.get(name)
@@ -127,11 +127,10 @@ def reduced(arguments: Mapping[str, Any], floors: Floors) -> Arguments:
 async def with_retries(
     name: str, call: Callable[[Arguments], Awaitable[T]], arguments: Arguments, floors: Floors, settings: CallSettings
 ) -> T:
-    """What the call gives; one that failed in a way that may pass is made again, after a token limit with less.
+    """The result of the call, retried after a transient failure; after a token limit, with reduced arguments.
 
-    A model call is sent again by the run's transport, as often as these settings say, and not here once more, but for
-    a stream that broke off. Raises the last error; a limit, the run's end, and a set-up that has never worked pass at
-    once.
+    Model calls are resent by the run's transport, as often as these settings say, and not retried here, except after a
+    token limit or a stream that broke off. Raises the last error; LimitReached and RunAborted are raised at once.
     """
     for attempt in range(settings.retries + 1):
         try:

@@ -1,4 +1,4 @@
-"""The planner's graph: initialization, then planning, execute, accumulate and the completion check until the report."""
+"""The planner's graph: initialization, then planning, execution, accumulation and completion check until the report."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -39,7 +39,7 @@ Changes = dict[str, Any]
 
 
 class PlannerGraph:
-    """Its graph is compiled once and serves all samples at once."""
+    """The graph, compiled once for all samples."""
 
     def __init__(self, settings: PlannerSettings, prompts: Prompts) -> None:
         self._settings, self._registry = settings, Registry(settings, prompts)
@@ -76,13 +76,13 @@ class PlannerGraph:
     # the stages
 
     async def initialization(self, state: PlannerState) -> Changes:
-        """Which data tools the question has: those of MCP servers and others that page, else a pool of web pages."""
+        """Determine the question's data tools: those that page, such as those of MCP servers, else a pool of pages."""
         tools = DataTools.discover(self._settings, state.data_sources)
         current().events.emit(Decision(name="tools", value=list(tools.names), cause="pool" if tools.pool else ""))
         return {"tools": tools}
 
     async def planning(self, state: PlannerState) -> Changes:
-        """The next plan as the policy lets it through; where the model fails, the report of what there is."""
+        """The next plan, corrected by the policy; if the model fails, a report on what was found so far."""
         state = state.model_copy(update={"iteration": state.iteration + 1})
         error = ""
         try:
@@ -108,7 +108,7 @@ class PlannerGraph:
         }
 
     async def execute(self, state: PlannerState) -> Changes:
-        """Sub-agents and tools at once, as many as may run; then calls that depend on others, in their order."""
+        """Run sub-agents and tools concurrently, within the limit; then calls that depend on others, in order."""
         turn, decision = state.iteration, state.decision
         agents = list(enumerate(decision.sub_agent_calls))
         later = [(place, call) for place, call in agents if _waits(place, call, len(agents))]
@@ -127,7 +127,7 @@ class PlannerGraph:
         return {"outcomes": tuple(outcomes[place] for place in sorted(outcomes))}
 
     async def accumulate(self, state: PlannerState) -> Changes:
-        """All results of both paths, each document and each claim once."""
+        """Merge the results of sub-agents and tools, without duplicate documents and claims."""
         after = accumulated(state, state.outcomes, self._registry)
         if state.tools.pool is not None:
             size = await state.tools.pool.grow(look_up(after))
@@ -146,7 +146,7 @@ class PlannerGraph:
         return {name: getattr(after, name) for name in PlannerState.model_fields if name != "outcomes"}
 
     async def check_completion(self, state: PlannerState) -> Changes:
-        """Whether the report is due, after results or after a plan without calls."""
+        """Decide whether the report is due, after results or after a plan without calls."""
         rule = after_empty_plan if state.decision.is_empty else after_accumulation
         route, cause = rule(state, self._settings)
         if route == "planning" and (spent := current().spent()):
@@ -155,9 +155,9 @@ class PlannerGraph:
         return {"route": route, "why": cause}
 
     async def synthesis(self, state: PlannerState) -> Changes:
-        """The report. Where the completion check leads here, that is an iteration whose plan is the synthesizer.
+        """Write the report. After the completion check, this counts as an iteration, planned as the synthesizer alone.
 
-        Raises AgentError where there are tools and nothing is known from any, unless a limit is why.
+        Raises AgentError if there are tools but none has found anything, unless a limit cut the research short.
         """
         if state.tools.names and not state.has_material and not current().cut_short:
             why = next((outcome.error for outcome in state.outcomes if outcome.failed), state.why)
@@ -169,10 +169,10 @@ class PlannerGraph:
         out = await self._worked(agent.name, agent.completed(planned, state), state)
         return {"iteration": state.iteration, **agent.accumulate(state, out, {})}
 
-    # their parts
+    # parts of the stages
 
     async def _decided(self, state: PlannerState) -> PlannerDecision:
-        """What the model plans. Raises AgentError, ModelError, LimitReached."""
+        """The model's plan. Raises AgentError, ModelError, LimitReached."""
         form = plan_form(
             FirstPlan if state.iteration == 1 else PlannerDecision, self._registry.names, state.tools.names
         )
@@ -191,14 +191,14 @@ class PlannerGraph:
         return PlannerDecision.model_validate({"reasoning": said.get("strategy", "")} | said)
 
     def _plain(self, decision: PlannerDecision) -> PlannerDecision:
-        """The plan with the arguments that sub-agents have, the same call of a sub-agent or a tool once."""
+        """The plan with only the arguments that sub-agents accept, and without duplicate calls."""
         calls = [
             call.model_copy(update={"arguments": self._registry.get(call.agent_name).own(call.arguments)})
             for call in decision.sub_agent_calls
         ]
         texts = [json.dumps([call.agent_name, call.arguments], sort_keys=True) for call in calls]
         places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-        agents = dict(zip(reversed(texts), reversed(calls), strict=True))  # of equal ones the first
+        agents = dict(zip(reversed(texts), reversed(calls), strict=True))  # keeps the first of equal calls
         for text, call in agents.items():
             needs = tuple(places[texts[n]] for n in call.depends_on if 0 <= n < len(texts))
             agents[text] = call.model_copy(update={"depends_on": needs})
@@ -207,7 +207,7 @@ class PlannerGraph:
         return decision.model_copy(update=update)
 
     def _first_step(self, state: PlannerState) -> PlannerDecision:
-        """The decomposer alongside a first call of the first tool; a pool is asked the question."""
+        """The decomposer, and a first call of the first tool; a pool searches for the question."""
         arguments = {"query": state.query} if state.tools.pool is not None else {}
         calls = tuple(DataCall(tool=name, arguments=arguments) for name in state.tools.names[:1])
         return PlannerDecision(sub_agent_calls=(SubAgentCall(agent_name="decomposer"),), tool_calls=calls)
@@ -224,7 +224,7 @@ class PlannerGraph:
         return await _or_failed(call.agent_name, work())
 
     async def _worked(self, name: str, arguments: Arguments, state: PlannerState) -> Any:
-        """The sub-agent's output, tried again where that may help, between its events."""
+        """The sub-agent's output, with retries, between the events of its start and end."""
         agent, research = self._registry.get(name), Research(state.tools, state)
 
         async def once(given: Arguments) -> Any:
@@ -242,27 +242,27 @@ class PlannerGraph:
 
 
 def after_planning(state: PlannerState) -> str:
-    """A plan of the synthesizer alone writes the report; an empty one asks whether that is the end."""
+    """A plan of the synthesizer alone leads to the report, an empty one to the completion check."""
     if state.decision.agents == (SYNTHESIZER,) and not state.decision.tool_calls:
         return "synthesis"
     return "check_completion" if state.decision.is_empty else "execute"
 
 
 def look_up(state: PlannerState) -> list[str]:
-    """What a pool is to search for: the sub-questions, then what is missing for the report."""
+    """Queries for the pool: the sub-questions, then gaps of high importance."""
     gaps = [gap for gap in state.gaps if gap.importance == "high"]
     asked = [str(gap.suggested_params.get("query") or gap.gap_description) for gap in gaps]
     return [*(question.question for question in state.sub_questions), *asked]
 
 
 def _waits(place: int, call: SubAgentCall, calls: int) -> bool:
-    """Whether a call runs after the others: it depends on one of the list, or it writes the report."""
+    """Whether a call must run after the others: it depends on one of them, or it writes the report."""
     depends = any(0 <= other < calls and other != place for other in call.depends_on)
     return depends or call.agent_name == SYNTHESIZER
 
 
 async def _or_failed(name: str, work: Awaitable[Outcome], *, is_tool: bool = False) -> Outcome:
-    """The outcome of a call; one that failed is logged by its category and changes nothing."""
+    """The outcome of a call; a failure is logged with its category and changes nothing."""
     try:
         return await work
     except (LimitReached, UserError):
@@ -276,7 +276,7 @@ async def _or_failed(name: str, work: Awaitable[Outcome], *, is_tool: bool = Fal
 
 
 def _as_node(place: int, stage: Callable[[PlannerState], Awaitable[Changes]]) -> Any:
-    """A stage with its event; sources are numbered in the order of iterations and stages."""
+    """A stage as a node that emits its event; sources are numbered in the order of iterations and stages."""
 
     async def node(state: PlannerState) -> Changes:
         current().events.emit(StageChanged(stage=stage.__name__))

@@ -1,4 +1,4 @@
-"""Planning policies: what becomes of a plan before it is carried out (specification 4.6)."""
+"""Planning policies: how a plan is corrected before it is executed (specification 4.6)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
@@ -12,7 +12,7 @@ _FORCED_BATCHES = 10
 
 
 class Settled(NamedTuple):
-    """The plan that is carried out, and why; `scans`: the policy has seen to what is unfetched."""
+    """The plan to execute, and why; `scans`: the plan scans the unfetched documents."""
 
     decision: PlannerDecision
     cause: str
@@ -23,23 +23,23 @@ Rule = Callable[[PlannerDecision, PlannerState], Settled | None]
 
 
 class DocumentPolicy:
-    """Ends by the document's rules only; validators and gap analyzers may run before the report. The first plan has a
-    decomposer alongside a first call of a tool."""
+    """The rules of the design document: validators and gap analyzers may run before the report. The first plan always
+    has a decomposer and a first tool call."""
 
     def __init__(self, settings: PlannerSettings) -> None:
         self._settings = settings
         self.rules: Sequence[Rule] = (self.last_iteration, self.unfetched, self.no_material, self.ends)
 
     def settle(self, decision: PlannerDecision, state: PlannerState, first: PlannerDecision) -> Settled:
-        """The first rule that applies decides. `first`: the document's first step, which a first plan takes, too."""
+        """The first rule that applies decides. `first`: the document's first step, which a first plan must include."""
         found = next(filter(None, (rule(decision, state) for rule in self.rules)), None)
         found = found or Settled(decision, decision.reasoning or "as planned")
         return found._replace(decision=self.begun(found.decision, first)) if state.iteration == 1 else found
 
     def begun(self, decision: PlannerDecision, first: PlannerDecision) -> PlannerDecision:
-        """The first plan with a decomposer, and with a tool call where it brings no data by itself."""
+        """The first plan with a decomposer, and with a tool call if it would fetch no data otherwise."""
         missing = tuple(call for call in first.sub_agent_calls if call.agent_name not in decision.agents)
-        agents = (*decision.sub_agent_calls, *missing)  # behind the others, whose positions `depends_on` counts
+        agents = (*decision.sub_agent_calls, *missing)  # at the end, because `depends_on` counts positions
         brings = decision.tool_calls or {SCANNER, AGGREGATOR} & {*decision.agents}
         tools = decision.tool_calls if brings else first.tool_calls
         return decision.model_copy(update={"sub_agent_calls": agents, "tool_calls": tools})
@@ -49,7 +49,7 @@ class DocumentPolicy:
         return Settled(synthesis(), "Max iterations reached") if over else None
 
     def unfetched(self, decision: PlannerDecision, state: PlannerState) -> Settled | None:
-        """There are documents that nobody has fetched: a scan is made, planned or not."""
+        """If some documents are not fetched, there must be a scan, planned or not."""
         if not state.needs_full_scan:
             return None
         if SCANNER in decision.agents:
@@ -60,12 +60,12 @@ class DocumentPolicy:
         return Settled(forced, f"{state.unfetched} documents are not fetched, and no scan is planned", scans=True)
 
     def after_scan(self, decision: PlannerDecision) -> tuple[SubAgentCall, ...]:
-        """Planned calls that stay when a scan is put in front of them: what they judge is what it brings."""
+        """Planned calls to keep after a forced scan, since they work on what it finds."""
         stays = (call for call in decision.sub_agent_calls if call.agent_name != SYNTHESIZER)
         return tuple(call.model_copy(update={"depends_on": (0,)}) for call in stays)
 
     def no_material(self, decision: PlannerDecision, state: PlannerState) -> Settled | None:
-        """There is nothing yet that a report could be written from."""
+        """If there is nothing to write a report from yet, do not end."""
         if state.has_material or not (decision.next_action in _ENDS or decision.agents == (SYNTHESIZER,)):
             return None
         kept = tuple(call for call in decision.sub_agent_calls if call.agent_name != SYNTHESIZER)
@@ -73,7 +73,7 @@ class DocumentPolicy:
         return Settled(rest, "nothing was found yet that a report could be written from")
 
     def ends(self, decision: PlannerDecision, state: PlannerState) -> Settled | None:
-        """To end is to write the report and nothing else."""
+        """A plan that ends the research only writes the report."""
         alone = decision.agents == (SYNTHESIZER,) and not decision.tool_calls
         if decision.next_action in _ENDS or alone:
             return Settled(synthesis(), decision.reasoning or "the planner ends the research")
@@ -81,8 +81,8 @@ class DocumentPolicy:
 
 
 class StrictSourcePolicy(DocumentPolicy):
-    """The safeguards of the source: the report is written as soon as there are statistics and nothing is to be scanned,
-    whatever was planned, and a forced scan takes the place of the plan."""
+    """The safeguards of the original source code: the report is written as soon as there are statistics and nothing is
+    left to scan, whatever was planned, and a forced scan replaces the plan."""
 
     def __init__(self, settings: PlannerSettings) -> None:
         super().__init__(settings)
@@ -108,5 +108,5 @@ POLICIES: Mapping[str, type[DocumentPolicy]] = {"document": DocumentPolicy, "str
 
 
 def synthesis() -> PlannerDecision:
-    """The plan that is exactly one call of the synthesizer."""
+    """The plan that consists of one call of the synthesizer."""
     return PlannerDecision(next_action="synthesize", sub_agent_calls=(SubAgentCall(agent_name=SYNTHESIZER),))

@@ -1,8 +1,8 @@
 """A pool of the web pages that one research has found, with the paging and grouping of a data tool.
 
-Where no tool of a question pages through documents, the pool stands between the planner and the tools that search: a
-query adds what they find, a scan reads page by page through all of it, each page opened. So "documents fetched" means
-the same as with a collection behind an MCP server.
+If none of a question's tools pages through documents, the pool sits between the planner and the search tools: a query
+adds what they find, and a scan reads all of it page by page, opening each web page. So "documents fetched" means the
+same as with a collection behind an MCP server.
 """
 
 import json
@@ -36,9 +36,9 @@ class PoolArguments(BaseModel):
 
 
 class Pool:
-    """A tool of one research. A call sees what earlier iterations have found, and its own query's results.
+    """A tool of one research. A call sees what earlier iterations found, and the results of its own query.
 
-    So what a call gives does not depend on which of several calls at once ends first.
+    So its result does not depend on which of several concurrent calls ends first.
     """
 
     name = "search_pool"
@@ -59,9 +59,9 @@ class Pool:
         self._texts: dict[str, str] = {}
 
     async def grow(self, queries: Sequence[str]) -> int:
-        """End an iteration: the pool holds what it has found, and what these queries find (nothing, where they fail).
+        """End an iteration: add what it found, and the results of these queries (none if a query fails).
 
-        Returns how many documents there are now.
+        Returns the number of documents now in the pool.
         """
         left = max(0, self._settings.max_queries - len(self._asked))
         new = [query for query in dict.fromkeys(queries) if query not in self._asked][:left]
@@ -77,7 +77,7 @@ class Pool:
         return min(len(self._seen), self._settings.max_documents)
 
     async def run(self, given: Any) -> ToolResult:
-        """Counts, and a page of documents, as JSON. Raises ToolError where the search fails."""
+        """Counts and a page of documents, as JSON. Raises ToolError if the search fails."""
         if given.query.strip() and given.query not in self._asked and len(self._asked) < self._settings.max_queries:
             await self._search(given.query)
         own = {source.address: source for source in self._found.get(given.query, ())}
@@ -99,7 +99,7 @@ class Pool:
         return ToolResult(content=json.dumps(answer, ensure_ascii=False))
 
     async def _search(self, query: str) -> None:
-        """Ask every tool that searches. Raises the last ToolError where none has found anything."""
+        """Ask every search tool. Raises the last ToolError if none has found anything."""
         self._asked[query] = call_path.get()
         found: list[Source] = []
         failure: ToolError | None = None
@@ -128,7 +128,7 @@ class Pool:
         }
 
     async def _opened(self, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The rows with the texts of their pages; one that cannot be opened keeps what the search said."""
+        """The rows with the texts of their pages; one that cannot be opened keeps the search result's text."""
 
         async def open_page(row: dict[str, Any]) -> None:
             with suppress(ToolError):
@@ -143,7 +143,7 @@ class Pool:
 
 
 def _place(search_after: str) -> int:
-    """Where the page before ended. Raises ToolError (invalid_arguments) for what no page has said."""
+    """Where the previous page ended. Raises ToolError (invalid_arguments) for a value that no page returns."""
     if not search_after:
         return 0
     if found := re.fullmatch(r'\[?"?(\d+)"?\]?', search_after.strip()):
@@ -153,6 +153,6 @@ def _place(search_after: str) -> int:
 
 
 def _buckets(rows: Sequence[Mapping[str, Any]], field: str) -> list[dict[str, JsonValue]]:
-    """How many documents have each value of a field, most first, then by value."""
+    """The number of documents with each value of a field, most frequent first, then by value."""
     counted = Counter(str(row["metadata"].get(field, "unknown")) for row in rows)
     return [{"key": key, "count": count} for key, count in sorted(counted.items(), key=lambda kv: (-kv[1], kv[0]))]

@@ -1,4 +1,4 @@
-"""Reading what data tools give: documents, totals, pages and buckets of any of the shapes that servers use."""
+"""Parsing results of data tools: documents, totals, pages and buckets, in any of the shapes that servers use."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from aiq.core.tools import ToolResult
 
 _NOTE = 4000  # characters
 _OF_GROUPS_AND_PAGES = re.compile(r"group|histogram|top_n|samples|page|size|offset|search_after|pit_id")
-"""Arguments that say how to count and to page, and not of what."""
+"""Arguments that say how to group and page, not which documents to select."""
 _CUT = re.compile(r"\[cut: the first \d+ of \d+ characters\]\s*\Z")
 _TYPES: Mapping[str, Literal["terms", "date_histogram", "numeric_histogram", "stats"]] = {
     "date": "date_histogram",
@@ -25,13 +25,13 @@ _TYPES: Mapping[str, Literal["terms", "date_histogram", "numeric_histogram", "st
     "numeric": "numeric_histogram",
     "stats": "stats",
 }
-"""The type of an aggregation by a word of its name; any other is of terms."""
+"""The type of an aggregation, by a word in its name; otherwise it is `terms`."""
 
 
 class DataPage(Record):
-    """One answer of a data tool. `total`: distinct documents that match, None where it does not say; `following`: what
-    the call of the next page adds to its arguments, None where there is no other page; `note`: the beginning of an
-    answer that has neither documents nor counts."""
+    """One answer of a data tool. `total`: the number of distinct matching documents, None if unknown; `following`:
+    arguments to add to get the next page, None if there is none; `note`: the beginning of an answer with neither
+    documents nor counts."""
 
     documents: tuple[DataDocument, ...] = ()
     total: int | None = None
@@ -41,21 +41,21 @@ class DataPage(Record):
 
     @property
     def size(self) -> int:
-        """Documents that match, as far as anybody knows."""
+        """The number of matching documents, as far as known."""
         return len(self.documents) if self.total is None else self.total
 
 
 class ResponseReader:
-    """Reads the answers of any tool, with documents' fields found as config names them."""
+    """Parses the answers of any tool; config names the documents' fields."""
 
     def __init__(self, fields: FieldSettings) -> None:
         self._fields = fields
 
     def read(self, tool: str, result: ToolResult, arguments: Mapping[str, Any], page: int = 0) -> DataPage:
-        """The answer to a call. `page`: which page of a scan it is; documents without an id are named by it.
+        """The answer to a call. `page`: the page of a scan, used to name documents without an id.
 
-        Text that is no JSON has the documents that the tool declares as sources. Raises ToolError (too_large) for JSON
-        that was cut off.
+        If the text is not JSON, the documents are the sources that the tool declares. Raises ToolError (too_large) for
+        JSON that was cut off.
         """
         data = _data(result.content)
         if data is None:
@@ -84,7 +84,7 @@ class ResponseReader:
         return DataPage(documents=tuple(found.values()), note="" if found else result.content[:_NOTE])
 
     def _document(self, tool: str, row: Mapping[str, Any], number: int, page: int) -> DataDocument:
-        """A row as a document: what else it has is told after its text."""
+        """A row as a document; other fields of the row are appended to its text."""
         row = {**row, **row["_source"]} if isinstance(row.get("_source"), Mapping) else row
         known = {part: self._first(row, getattr(self._fields, part)) for part in ("id", "title", "url", "date", "text")}
         said = {name: value for name, (name_of, value) in known.items() if name_of}
@@ -100,13 +100,13 @@ class ResponseReader:
         return DataDocument(key=f"{tool}:{key}", text=text, **shown)
 
     def _first(self, row: Mapping[str, Any], names: Sequence[str]) -> tuple[str, str]:
-        """The first of these fields that the row has, and its value."""
+        """The first of these fields that the row has, and its value; empty if it has none."""
         return next(((name, str(row[name])) for name in names if row.get(name) not in (None, "")), ("", ""))
 
     def _aggregations(
         self, tool: str, data: Mapping[str, Any], arguments: Mapping[str, Any]
     ) -> Iterator[AggregationResult]:
-        """Groupings with buckets; their field is what the call grouped by."""
+        """Groupings with buckets; if they name no field, it is the one that the call grouped by."""
         of = {key: _json(said) or said for key, said in arguments.items() if not _OF_GROUPS_AND_PAGES.search(key)}
         for name, found in _groupings(data):
             kind = next((kind for word, kind in _TYPES.items() if word in name), "terms")
@@ -117,7 +117,7 @@ class ResponseReader:
 
 
 def merged(known: Sequence[DataDocument], new: Sequence[DataDocument]) -> tuple[DataDocument, ...]:
-    """Every document once, in the order of coming; one that was read in either place was read."""
+    """All documents without duplicates, in order of arrival; one that was read in either counts as read."""
     by_key = {document.key: document for document in known}
     for document in new:
         before = by_key.get(document.key)
@@ -128,7 +128,7 @@ def merged(known: Sequence[DataDocument], new: Sequence[DataDocument]) -> tuple[
 
 
 def _data(content: str) -> dict[str, Any] | None:
-    """The object that a result is, or the last one that it has beside other text; None for a text without."""
+    """The JSON object that a result is, or that follows other text in it; None if there is none."""
     value = _json(content)
     if value is None and (opening := re.search(r"(?m)^\{", content)):
         value = _json(content[opening.start() :])
@@ -145,12 +145,12 @@ def _json(text: Any) -> Any:
 
 
 def _object(value: Any) -> Mapping[str, Any]:
-    """The value, or an empty object where a server or a model has put anything else."""
+    """The value if it is an object, else an empty one."""
     return value if isinstance(value, Mapping) else {}
 
 
 def _rows(data: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """documents, results, samples of buckets, or hits.hits: the first of them that has any."""
+    """The rows of `documents`, `results`, samples of buckets, or `hits.hits`: the first of these with any."""
     samples = [row for _, found in _groupings(data) for bucket in _below(found["buckets"]) for row in _samples(bucket)]
     places = (
         data.get("documents"),
@@ -163,7 +163,7 @@ def _rows(data: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _groupings(data: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Aggregations by name; a list of buckets at the top is one without a name."""
+    """Aggregations with their names; a top-level list of buckets is called `group_by`."""
     for name, found in _object(data.get("aggregations")).items():
         found = {"buckets": found} if isinstance(found, list) else found
         if isinstance(found, Mapping) and isinstance(found.get("buckets"), list):
@@ -189,7 +189,7 @@ def _samples(bucket: Mapping[str, Any]) -> list[Any]:
 
 
 def _bucket(bucket: Mapping[str, Any]) -> dict[str, JsonValue]:
-    """Key and count of a bucket, and its other figures: `count` counts distinct documents, `doc_count` raw ones."""
+    """Key, count and other numbers of a bucket. `count` is of distinct documents and preferred to `doc_count`."""
     key = bucket.get("key_as_string") or bucket.get("key")
     key = (
         " / ".join(map(str, key.values() if isinstance(key, Mapping) else key)) if isinstance(key, list | dict) else key
@@ -201,7 +201,7 @@ def _bucket(bucket: Mapping[str, Any]) -> dict[str, JsonValue]:
 
 
 def _total(data: Mapping[str, Any]) -> int | None:
-    """Distinct documents that match, by what the server says best."""
+    """The number of distinct matching documents, from the most reliable field that the server has."""
     context, hits, pagination = (_object(data.get(name)) for name in ("data_context", "hits", "pagination"))
     found = hits.get("total")
     stated = (
@@ -214,7 +214,7 @@ def _total(data: Mapping[str, Any]) -> int | None:
 
 
 def _following(data: Mapping[str, Any]) -> Arguments | None:
-    """`search_after` as JSON text, and the point in time, where the server says that there is more."""
+    """`search_after` as JSON text, and the point in time, if the server says that there are more pages."""
     pagination = _object(data.get("pagination"))
     after = pagination.get("search_after")
     if not pagination.get("has_more") or after is None:

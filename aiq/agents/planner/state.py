@@ -1,4 +1,4 @@
-"""What the planner and its sub-agents hand to each other: the state of the graph and the records in it."""
+"""The state of the planner's graph, and the records that the planner and its sub-agents exchange in it."""
 
 import hashlib
 from functools import cache
@@ -41,8 +41,8 @@ class Perspective(LenientRecord):
 
 
 class AggregationResult(Record):
-    """Buckets of one grouping; each has a `key` and a `count` of distinct documents. `of`: the filters of the call, by
-    its arguments."""
+    """Buckets of one grouping; each has a `key` and a `count` of distinct documents. `of`: the call's arguments that
+    select documents."""
 
     aggregation_type: Literal["terms", "date_histogram", "numeric_histogram", "stats", "results"]
     field: str
@@ -52,13 +52,13 @@ class AggregationResult(Record):
     source_tool: str | None = None
 
     def lines(self, most: int) -> list[str]:
-        """The first buckets as `key: count`; of periods all, since the first are not the greatest."""
+        """The first buckets as `key: count`; all periods of a histogram, because the first are not the largest."""
         shown = self.buckets if self.aggregation_type == "date_histogram" else self.buckets[:most]
         return [f"{bucket['key']}: {bucket['count']}" for bucket in shown]
 
 
 class ResearchFinding(Record):
-    """A claim that documents bear out. `doc_ids`: their keys; `relevant_questions`: ids of sub-questions."""
+    """A claim supported by documents. `doc_ids`: their keys; `relevant_questions`: ids of sub-questions."""
 
     id: str
     claim: str
@@ -70,7 +70,7 @@ class ResearchFinding(Record):
 
     @property
     def evidence_count(self) -> int:
-        """How many documents state it, whoever extracted it."""
+        """The number of documents that state it, whichever sub-agent extracted it."""
         return len(self.doc_ids)
 
 
@@ -138,7 +138,7 @@ class PlannerDecision(LenientRecord):
 def plan_form(
     kind: type[FirstPlan | PlannerDecision], agents: tuple[str, ...], tools: tuple[str, ...]
 ) -> type[LenientRecord]:
-    """The form of a plan that can name only these sub-agents and tools."""
+    """The model of a plan that can name only these sub-agents and tools."""
 
     def calls(of: type[LenientRecord], field: str, names: tuple[str, ...]) -> Any:
         about = of.model_fields[field].description
@@ -154,9 +154,9 @@ def plan_form(
 
 
 class DataDocument(Record):
-    """A document that a tool gave. `key` is its id with the tool in front: two tools may use the same ids.
+    """A document that a tool returned. `key` is its id, prefixed by the tool because two tools may use the same ids.
 
-    `text`: what it says, for extraction; `read`: whether findings were looked for in it.
+    `text`: its content, for extraction; `read`: whether it was searched for findings.
     """
 
     key: str
@@ -172,7 +172,7 @@ class DataDocument(Record):
 
 
 class Outcome(Record):
-    """How a call of the plan ended: what it gave, or the error, with its category."""
+    """How a call of the plan ended: its output, or its error with the category."""
 
     name: str
     is_tool: bool = False
@@ -186,13 +186,12 @@ class Outcome(Record):
 
 
 class PlannerState(BaseModel):
-    """One research. `tools`: its `DataTools`. `documents` are all that tools gave, each once; `total_docs` is how many
-    there are by the tools; `notes`: what tools said that have no documents; `calls`: those of tools that succeeded, as
-    tool, arguments and how many documents match.
+    """The state of one research. `tools`: its `DataTools`. `documents`: all that tools returned, without duplicates;
+    `total_docs`: how many there are, according to the tools; `notes`: tool answers without documents; `calls`:
+    successful tool calls, as tool, arguments and number of matching documents.
 
-    `confidence` is 0 to 1; after a validator has run (`validation_status`) it is the validator's. `quiet`:
-    iterations in a row that brought data and no new finding. `why`: what ended the research; `error`: of what the
-    planner failed.
+    `confidence` is 0 to 1; once a validator has run (`validation_status`), it is the validator's. `quiet`: consecutive
+    iterations with data but no new finding. `why`: what ended the research; `error`: why the planner failed.
     """
 
     query: str
@@ -230,12 +229,12 @@ class PlannerState(BaseModel):
 
     @property
     def conversation(self) -> str:
-        """What was said before the question, as prompts show it."""
+        """The conversation before the question, as prompts show it."""
         return "\n".join(f"{turn.speaker}: {turn.text}" for turn in self.history)
 
     @property
     def docs_fetched(self) -> int:
-        """Distinct documents: those of an aggregation's samples and those of a scan count once."""
+        """The number of distinct documents, whether from samples of an aggregation, a scan, or both."""
         return len(self.documents)
 
     @property

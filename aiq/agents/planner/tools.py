@@ -1,4 +1,4 @@
-"""The data tools of one research: which there are, and calls of them, fitted, timed, repeated and read."""
+"""The data tools of one research: discovery, and calls with fitted arguments, timeouts, retries and parsing."""
 
 import asyncio
 import json
@@ -35,7 +35,7 @@ class ToolChoice(BaseModel):
 
 
 class DataTools:
-    """By name. `pool` is the one of them that is no tool of the session, if there is one."""
+    """The data tools by name. `pool`: the one that is not a tool of the session, if there is a pool."""
 
     def __init__(self, settings: PlannerSettings, tools: Sequence[Tool], pool: Pool | None) -> None:
         self._settings, self._reader, self.pool = settings, ResponseReader(settings.fields), pool
@@ -43,7 +43,7 @@ class DataTools:
 
     @classmethod
     def discover(cls, settings: PlannerSettings, data_sources: Sequence[str] | None) -> "DataTools":
-        """The tools of these data sources where any of them pages; else a pool over what they find."""
+        """The tools of these data sources if any supports paging, else a pool of what they find."""
         found = research_tools(data_sources)
         if not found or any(parameter_schemas(tool.parameters).keys() >= _PAGING for tool in found):
             return cls(settings, found, None)
@@ -55,21 +55,21 @@ class DataTools:
         return tuple(self._tools)
 
     def listing(self) -> list[dict[str, JsonValue]]:
-        """The tools as prompts list them."""
+        """The tools, in the form in which prompts list them."""
         return [
             {"name": tool.name, "description": tool.description, "parameters": tool.parameters.model_json_schema()}
             for tool in self._tools.values()
         ]
 
     def chosen(self, choice: ToolChoice) -> tuple[str, ...]:
-        """The names of those chosen that there are, else of the first tool (specification 4.5)."""
+        """The names of the chosen tools that exist, else of the first tool (specification 4.5)."""
         wanted = self.names if choice.use_all_enabled else choice.tool_names or (choice.tool_name,)
         return tuple(name for name in wanted if name in self._tools) or self.names[:1]
 
     async def call(self, name: str, arguments: Arguments, page: int = 0) -> DataPage:
-        """The answer to a call, repeated where that may help. `page`: see `ResponseReader.read`. Raises ToolError.
+        """The answer to a call, with retries. `page`: see `ResponseReader.read`. Raises ToolError.
 
-        Where only a smaller page came whole, the pages that follow are of its size.
+        If only a smaller page was not cut off, the following pages have its size.
         """
 
         async def once(given: Arguments) -> DataPage:
@@ -85,7 +85,7 @@ class DataTools:
         return await with_retries(name, once, arguments, _FLOORS, self._settings.calls)
 
     async def call_each(self, calls: Mapping[str, Arguments], page: int = 0) -> dict[str, DataPage | ToolError]:
-        """The answer of each tool to its arguments, or its error, which is logged; all are asked at once."""
+        """The answer of each tool to its arguments, or its error, which is logged; calls run concurrently."""
 
         async def one(name: str) -> DataPage | ToolError:
             try:
@@ -98,7 +98,7 @@ class DataTools:
         return dict(zip(calls, await gather_ordered(works, self._settings.calls.at_once, page), strict=True))
 
     def _declare(self, name: str, documents: Sequence[DataDocument]) -> None:
-        """Make documents sources that have an id and no address: of these the tool has declared none."""
+        """Add documents without a URL as sources, because the tool has not declared these."""
         for rank, document in enumerate(documents):
             if not document.url:
                 about = {"title": document.title, "text": document.text, "published": document.date or None}
@@ -106,7 +106,7 @@ class DataTools:
                 current().sources.add(source, (*call_path.get(), rank))
 
     async def call_matching(self, name: str, arguments: Arguments) -> tuple[DataPage, Arguments]:
-        """The answer to a planned call, and its arguments: without the full-text query where nothing has its words."""
+        """The answer to a planned call, and its arguments: without the full-text query if that matches nothing."""
         page = await self.call(name, arguments)
         if page.size or self.pool is not None or not arguments.get("query"):
             return page, arguments
@@ -123,7 +123,7 @@ class DataTools:
         return await current().call_tool(name, arguments)
 
     def _fitted(self, name: str, arguments: Arguments) -> Arguments:
-        """The arguments that the tool has, objects as JSON where it wants text, pages of a size that servers give."""
+        """The arguments that the tool accepts, objects as JSON text if it wants text, the page size within limits."""
         if name not in self._tools:
             return arguments
         parameters = parameter_schemas(self._tools[name].parameters)
@@ -140,7 +140,7 @@ class DataTools:
 
 
 def _types(schema: Mapping[str, Any]) -> set[str]:
-    """The JSON types that a parameter may have; any where it states none."""
+    """The JSON types that a parameter may have; object and array if it states none."""
     forms = [schema, *schema.get("anyOf", ())]
     kinds = [kind for form in forms for kind in _listed(form.get("type"))]
     return set(kinds) or {"object", "array"}

@@ -1,1 +1,1 @@
-"""Shannon, the staged research workflow. `workflow.py` has the order of its stages, each of which is one file."""
+"""Shannon, the staged research workflow. `workflow.py` has the order of the stages; each stage is one file."""

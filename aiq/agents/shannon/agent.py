@@ -1,4 +1,4 @@
-"""Shannon as an agent: a question goes through the workflow, its report through the project's verification."""
+"""Shannon as an agent: runs the workflow on a question, and citation verification on its report."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -23,7 +23,7 @@ ROUTE = "deep"
 
 
 class ShannonAgent:
-    """Made once per run, serves all samples at once, keeps its compiled workflow only."""
+    """Created once per run, serves all samples at once, keeps no state but its compiled workflow."""
 
     Settings: ClassVar[type[ShannonSettings]] = ShannonSettings
     adjustable: ClassVar[Sequence[str]] = REQUESTED
@@ -34,7 +34,7 @@ class ShannonAgent:
         self._workflow = Workflow(settings, prompts)
 
     def check(self, tools: Toolbox) -> None:
-        """Raises ConfigError where a setting names a data source that the run does not have."""
+        """Raises ConfigError if a setting names a data source that the run does not have."""
         check_tools(tools, "agent.data_sources", data_sources=self._settings.data_sources)
 
     def graphs(self, models: Models) -> Sequence[Drawing]:
@@ -51,17 +51,17 @@ class ShannonAgent:
             user_info=question.user_info,
         )
         books = Books(session, self._settings.budget_agent_max, zero_tokens=self._settings.record_zero_token)
-        with bookkeeping(books), self._workflow.memory.lent(session):
+        with bookkeeping(books), self._workflow.memory.shared(session):
             state = ResearchState.model_validate(await self._workflow.graph.ainvoke(given))
             text = format_report(state.written, state.citations)
             outcome = "partial" if state.cut_off else "ok"
             report = finish(text, ROUTE, self._leaks, session, outcome=outcome)
             await self._workflow.memory.keep(given, report.text)
-        extras = {"usage": books.summary(), **self._told(report, state)}
+        extras = {"usage": books.summary(), **self._extras(report, state)}
         return report.model_copy(update={"extras": extras})
 
-    def _told(self, report: Report, state: ResearchState) -> dict[str, JsonValue]:
-        """What the row keeps of a research beside its report: the guarantees that do not hold among it, and why."""
+    def _extras(self, report: Report, state: ResearchState) -> dict[str, JsonValue]:
+        """What the row keeps beside the report: among it the areas that are not covered, and why."""
         return {
             "research_areas": list(state.refined.research_areas),
             "not_covered": dict(self._workflow.synthesize.uncovered(report.text, state)),

@@ -1,28 +1,28 @@
-"""What fits: tokens of calls and budgets, context windows and compression, memories (specification 1.13, 1.16)."""
+"""Rules on budgets: tokens, context windows, compression and merged memories (specification 1.13, 1.16)."""
 
 from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
 WINDOWS: Mapping[str, int] = {"small": 8000, "medium": 32000, "large": 128000, "xlarge": 200000}
-"""Tokens that a model of each tier takes."""
+"""Context window of each tier's models, in tokens."""
 
 
 def split_tokens(total: int) -> tuple[int, int]:
-    """Input and output tokens of a call of which only the sum is known: 60 %, rounded down, and the rest (1.13)."""
+    """Input and output tokens of a call if only their sum is known: 60 %, rounded down, and the rest (1.13)."""
     sent = int(total * 0.6)
     return sent, total - sent
 
 
 def estimate_tokens(messages: str | Sequence[str | Mapping[str, str]]) -> int:
-    """A quarter of the bytes, and 5 for each message, which is `role: content` or has these keys (1.16)."""
+    """A quarter of the bytes, plus 5 for each message; a message is `role: content` or a mapping of the two (1.16)."""
     listed = [messages] if isinstance(messages, str) else messages
     texts = [one if isinstance(one, str) else f"{one['role']}: {one['content']}" for one in listed]
     return sum(len(text.encode()) for text in texts) // 4 + 5 * len(texts)
 
 
 def window_share(tier: str, share: float) -> int:
-    """Tokens in this share of what a model of the tier takes; of 8000 for an unknown one (1.16)."""
+    """Tokens in this share of the tier's context window; an unknown tier has 8000 (1.16)."""
     return int(WINDOWS.get(tier, 8000) * share)
 
 
@@ -41,7 +41,7 @@ def needs_compression(
     """Whether to compress a conversation, and why not (1.16).
 
     It needs a session, more messages than `above`, at least the `share` of the tier's window in tokens and, if it was
-    compressed before (`minutes` ago, else None), so many new messages and minutes since.
+    compressed before (`minutes` ago, else None), at least `pause_messages` and `pause_minutes` since then.
     """
     if not session_id or messages <= above:
         return False, "Too few messages"
@@ -58,10 +58,10 @@ def merge_memory(
     summaries: Sequence[Mapping[str, JsonValue]],
     maximum: int = 10,
 ) -> tuple[list[dict[str, JsonValue]], dict[str, int]]:
-    """Memories of each kind in this order, without duplicates, cut to `maximum`; and how many were of each kind (1.16).
+    """Memories of all kinds, in this order, without duplicates, cut to `maximum`; and a count of each kind (1.16).
 
-    Each gets its kind as `_source`. Equal are those with the same `point_id`, else `id`, else first 100 characters of
-    `answer`; they count as `duplicate`.
+    Each gets its kind as `_source`. Those with the same `point_id`, else `id`, else first 100 characters of `answer`,
+    are duplicates, counted as `duplicate`.
     """
     counts = dict.fromkeys(("recent", "semantic", "summary", "duplicate"), 0)
     merged: dict[str, dict[str, JsonValue]] = {}

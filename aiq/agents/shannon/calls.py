@@ -1,6 +1,6 @@
-"""Model calls of the stages and their books: a record for each exchange with a model, under its agent's name.
+"""Model calls of the stages, and their accounting: a record for each exchange with a model, under its agent's name.
 
-Exchanges are recorded where the run books them, so that neither repairs nor failed sends nor embeddings are missed;
+Exchanges are recorded where the run accounts for them, so that repairs, failed sends and embeddings are included;
 totals are sums of the records.
 """
 
@@ -26,11 +26,11 @@ T = TypeVar("T")
 
 
 class BudgetSpent(AgentError):
-    """An agent has used the tokens of `budget_agent_max`: it ends with what it has."""
+    """An agent has used up `budget_agent_max`: it ends with what it has."""
 
 
 class CallRecord(Record):
-    """One exchange with a model, or one tool call that no model was asked for (`tool`): step `step` of its agent."""
+    """One exchange with a model, or one tool call without a model (`tool`): step `step` of its agent."""
 
     agent_id: str
     step: int
@@ -46,7 +46,7 @@ class CallRecord(Record):
 
 
 class Books:
-    """The records of one research. `budget`: tokens that each agent may use; `zero_tokens`: tool calls are recorded."""
+    """The records of one research. `budget`: tokens per agent; `zero_tokens`: record tool calls without a model too."""
 
     def __init__(self, session: Session, budget: int | None = None, *, zero_tokens: bool = False) -> None:
         self._session, self._budget, self._zero_tokens = session, budget, zero_tokens
@@ -55,13 +55,13 @@ class Books:
         self.records: list[CallRecord] = []
 
     def record(self, role: str, usage: Usage) -> None:
-        """Of an exchange; one that was refused before the model saw it is none."""
+        """Record an exchange, unless it was refused before the model saw it."""
         if usage.total_tokens or usage.unreported_calls:
             tokens = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
             self._add(role=role, **tokens, cost_usd=usage.cost_usd)
 
     def record_tool(self, tool: str) -> None:
-        """Of a tool call that no model was asked for, at no token; left out where the setting says so."""
+        """Record a tool call without a model, with no tokens; only with `zero_tokens`."""
         if self._zero_tokens:
             self._add(tool=tool)
 
@@ -71,7 +71,7 @@ class Books:
         self.records.append(CallRecord(agent_id=agent, step=self._steps[agent], **what))
 
     def left(self, messages: Sequence[Message], tools: Sequence[Any] = ()) -> int | None:
-        """Tokens that the working agent's next reply may have, None for any number. Raises BudgetSpent if none."""
+        """Token limit of the working agent's next reply; None if there is none. Raises BudgetSpent if none are left."""
         if self._budget is None:
             return None
         used = sum(record.tokens for record in self.records if record.agent_id == _agent.get())
@@ -87,13 +87,13 @@ class Books:
         return sum(record.tokens for record in self.records)
 
     def close(self) -> None:
-        """Logs whether the tokens of the records equal what the session has booked."""
+        """Log whether the tokens of the records equal the session's own count."""
         recorded, booked = self.tokens, self._session.usage.total().total_tokens - self._before
         cause = "" if recorded == booked else f"{recorded} tokens are recorded, {booked} booked"
         self._session.events.emit(Decision(name="tokens_add_up", value=recorded == booked, cause=cause))
 
     def summary(self) -> dict[str, JsonValue]:
-        """The records by agent and step, and their tokens."""
+        """The records by agent and step, and the total of their tokens."""
         in_order = sorted(self.records, key=lambda record: (record.agent_id, record.step))
         return {
             "records": [record.model_dump(mode="json", exclude_defaults=True) for record in in_order],
@@ -107,23 +107,23 @@ _books: ContextVar[Books] = ContextVar("shannon_books")
 
 @contextmanager
 def bookkeeping(books: Books) -> Iterator[Books]:
-    """What models are asked inside is entered in these books, which are closed in the end, however it ends."""
+    """Enter all model calls made inside in these books, and close them at the end, also after an exception."""
     with holding(_books, books), holding(account, books), closing(books):
         yield books
 
 
 def books() -> Books:
-    """Those of the running research."""
+    """The books of the running research."""
     return _books.get()
 
 
 def working_as(agent_id: str) -> AbstractContextManager[str]:
-    """Model calls made inside are this agent's."""
+    """Attribute model calls made inside to this agent."""
     return holding(_agent, agent_id)
 
 
 async def ask(role: str, messages: Sequence[Message], **options: Any) -> Reply:
-    """As `Models.complete`, within the limits of role and agent. Raises BudgetSpent beside its errors."""
+    """Like `Models.complete`, within the limits of role and agent. Also raises BudgetSpent."""
     left = books().left(messages, options.get("tools", ()))
     wanted = options.pop("max_tokens", None) or left
     if wanted:
@@ -132,26 +132,26 @@ async def ask(role: str, messages: Sequence[Message], **options: Any) -> Reply:
 
 
 def effective_limit(role: str, max_tokens: int) -> int:
-    """Tokens that a reply may really have: those asked for, or fewer where config limits the role."""
+    """The token limit of a reply: `max_tokens`, or less if the role's configured limit is lower."""
     configured = current().models.setup(role).get("max_tokens")
     return min(max_tokens, configured) if isinstance(configured, int) else max_tokens
 
 
 async def or_none(work: Awaitable[T], what: str, agent_id: str = "") -> T | None:
-    """The result, or None where an agent or the endpoint failed at it: then the stage goes on without, and says so.
+    """The result, or None if an agent or the endpoint failed: the failure is logged, and the stage goes on without it.
 
-    The work is `agent_id`'s, or that of whoever is working.
+    Model calls are attributed to `agent_id`, or else to the agent already at work.
     """
     try:
         with working_as(agent_id or _agent.get()):
             return await work
     except (AgentError, ModelError) as error:
-        bear(error, what)
+        tolerate(error, what)
         return None
 
 
-def bear(error: AgentError | ModelError, what: str) -> None:
-    """Log a failure after which the stage goes on. Raises that of a set-up which has never worked: it ends the run."""
+def tolerate(error: AgentError | ModelError, what: str) -> None:
+    """Log a failure, after which the stage goes on. Raises it if the endpoint has never answered, to end the run."""
     if isinstance(error, ModelError) and error.never_answered:
         raise error
     current().events.emit(Recovery(what=what, detail=str(error)))

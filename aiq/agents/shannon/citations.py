@@ -1,6 +1,6 @@
-"""Citations of what agents found: extraction, scores, duplicates, diversity and ranks (specification 1.9).
+"""Rules on citations of what agents found: extraction, scores, duplicates, diversity and ranks (specification 1.9).
 
-Every order is stable: what is equal keeps the order in which it was found.
+Sorting is stable: equal citations keep the order in which they were found.
 """
 
 import json
@@ -32,8 +32,8 @@ def _credibility() -> dict[str, Any]:
 
 
 def credibility_score(domain: str) -> float:
-    """By `credibility.toml`, of a domain or of a URL's: the first suffix that fits, else the first group that lists it
-    or a domain above it, else 0.6 (1.9)."""
+    """The credibility of a domain or URL, by `credibility.toml`: the first matching suffix, else the first group that
+    lists the domain or a parent of it, else 0.6 (1.9)."""
     table, domain = _credibility(), extract_domain(domain) or domain.lower()
     for suffix, score in table["suffixes"].items():
         if domain.endswith(suffix):
@@ -48,8 +48,8 @@ def credibility_score(domain: str) -> float:
 def quality_score(relevance: float, published: Moment | None, has_title: bool, has_snippet: bool, now: Moment) -> float:
     """min(1, 0.7 relevance + 0.3 recency + completeness); date, title and snippet add 0.033, 0.033 and 0.034 (1.9).
 
-    Recency is 1 below 7 days, 0.7 below 30, 0.4 below 90, else 0.2, as of a page without a date; a date to come counts
-    as recent.
+    Recency is 1 below 7 days, 0.7 below 30, 0.4 below 90, else 0.2, also for a page without a date; a future date
+    counts as recent.
     """
     age = inf if published is None else (now - published) / timedelta(days=1)
     recency = next((score for limit, score in _RECENCY if age < limit), _OLD)
@@ -58,12 +58,12 @@ def quality_score(relevance: float, published: Moment | None, has_title: bool, h
 
 
 def clip(text: str, limit: int) -> str:
-    """The first `limit` characters, with `...` where that is not all (1.9, 1.10)."""
+    """The first `limit` characters, followed by `...` if the text is longer (1.9, 1.10)."""
     return text if len(text) <= limit else text[:limit] + "..."
 
 
 def clean_title(title: str, url: str, source: str) -> str:
-    """Without surrounding space; of arxiv.org pages without a title, or asking for a captcha, the paper's id (1.9)."""
+    """The stripped title; for arxiv.org pages without one, or with a captcha's, the paper's id (1.9)."""
     title = title.strip()
     if source != "arxiv.org" or (title and "recaptcha" not in title.lower()):
         return title
@@ -73,7 +73,7 @@ def clean_title(title: str, url: str, source: str) -> str:
 
 @validate_call
 def extract_citations(results: Sequence[AgentResult], now: Moment) -> list[Citation]:
-    """One for each page that a tool brought or, where tools brought none, that a response names."""
+    """A citation for each page that a result's tools returned or, if they returned none, that its response names."""
     return [citation for result in results for citation in _of_tools(result, now) or _of_response(result, now)]
 
 
@@ -91,7 +91,7 @@ def _of_tools(result: AgentResult, now: datetime) -> list[Citation]:
 
 
 def _of_response(result: AgentResult, now: datetime) -> list[Citation]:
-    """Of a JSON list as of a search; else each URL of the text once, with up to 220 characters around it."""
+    """A JSON list is read like a search result; else each URL of the text once, with up to 220 characters around it."""
     items = _decoded(result.response)
     if isinstance(items, list) and (found := _of_items(_items(items), result.agent_id, "response", now)):
         return found
@@ -104,7 +104,7 @@ def _of_response(result: AgentResult, now: datetime) -> list[Citation]:
 
 
 def _of_items(items: Sequence[Mapping[str, JsonValue]], agent: str, tool: str, now: datetime) -> list[Citation]:
-    """Citations of search results as search APIs give them; those without a URL are left out."""
+    """Citations of search results, in the shape of search APIs; those without a URL are left out."""
     return [_of_item(item, agent, tool, now) for item in items if _text(item, "url")]
 
 
@@ -135,7 +135,7 @@ def _items(output: JsonValue) -> list[Mapping[str, JsonValue]]:
 
 
 def _decoded(output: JsonValue) -> JsonValue:
-    """The value that a string spells as JSON; None where it spells none."""
+    """The value of a string that is JSON, else None; other values are returned as they are."""
     if not isinstance(output, str):
         return output
     try:
@@ -161,10 +161,10 @@ def _date(text: str) -> datetime | None:
 
 @validate_call
 def deduplicate(citations: Sequence[Citation], *, prefer_fetched: bool = False) -> list[Citation]:
-    """One for each DOI, in any case, or normalised URL where there is none, in the order of the first of each (1.9).
+    """One citation for each DOI (ignoring case) or else normalised URL, in the order of first occurrence (1.9).
 
-    The first keeps its URL, source and agent; it gets the best scores of all, and of the later ones what it lacks of
-    title, snippet and date. `prefer_fetched`: title and snippet of a page that was opened count before a search's.
+    The first keeps its URL, source and agent, gets the best scores of all, and takes a missing title, snippet or date
+    from later ones. `prefer_fetched`: title and snippet of a fetched page take precedence over those of a search.
     """
     merged: dict[str, Citation] = {}
     for new in citations:
@@ -184,7 +184,7 @@ _DEBRIS = re.compile(r"(?:</|%3c/|&lt;/)url.*$", re.IGNORECASE)
 
 @validate_call
 def clean_citations(citations: Sequence[Citation], least_text: int) -> list[Citation]:
-    """Those of http(s) pages with a host and at least so much text; addresses lose the debris of tags."""
+    """Citations of http(s) pages with at least `least_text` characters; remains of tags are cut off their URLs."""
     cleaned = [one.model_copy(update={"url": _DEBRIS.sub("", one.url)}) for one in citations]
     return [
         one
@@ -195,13 +195,13 @@ def clean_citations(citations: Sequence[Citation], least_text: int) -> list[Cita
 
 @validate_call
 def rank_citations(citations: Sequence[Citation]) -> list[Citation]:
-    """By quality times credibility, the best first (1.9)."""
+    """Citations by quality times credibility, best first (1.9)."""
     return sorted(citations, key=lambda one: -one.quality * one.credibility)
 
 
 @validate_call
 def enforce_diversity(citations: Sequence[Citation], per_domain: int = 3) -> list[Citation]:
-    """The first `per_domain` of each source, in their order; a sub-domain is a source of its own (1.9)."""
+    """The first `per_domain` citations of each source, in order; a subdomain is a source of its own (1.9)."""
     seen: Counter[str] = Counter()
     kept = []
     for citation in citations:
@@ -213,7 +213,7 @@ def enforce_diversity(citations: Sequence[Citation], per_domain: int = 3) -> lis
 
 @validate_call
 def citation_stats(citations: Sequence[Citation]) -> CitationStats:
-    """Totals and means; diversity is the number of domains by the number of citations (1.9)."""
+    """Totals and means; diversity is the number of domains divided by the number of citations (1.9)."""
     total, unique = len(citations), len({citation.source for citation in citations})
     if not total:
         return CitationStats()
@@ -236,10 +236,10 @@ def collect_citations(
     least_text: int = 0,
     prefer_fetched: bool = False,
 ) -> tuple[list[Citation], CitationStats]:
-    """The best citations of the results, at most `maximum` (15 where it is not positive), and their statistics: each
-    extracted and scored, duplicates merged, ranked, at most `per_domain` of one source (1.9).
+    """The best `maximum` citations of the results (15 if that is not positive), and their statistics (1.9).
 
-    `least_text`: see `clean_citations`, which 0 leaves out.
+    They are extracted and scored, deduplicated, ranked, and limited to `per_domain` from one source.
+    `least_text`: see `clean_citations`, which is skipped if it is 0.
     """
     found = extract_citations(results, now)
     found = clean_citations(found, least_text) if least_text else found
@@ -250,12 +250,12 @@ def collect_citations(
 
 @validate_call
 def citation_line(number: int, citation: Citation) -> str:
-    """`[n] title-or-source (url) - source, YYYY-MM-DD`, without the date where none is known (1.9)."""
+    """`[n] title-or-source (url) - source, YYYY-MM-DD`, without the date if it is unknown (1.9)."""
     date = f", {citation.published:%Y-%m-%d}" if citation.published else ""
     return f"[{number}] {citation.title or citation.source} ({citation.url}) - {citation.source}{date}"
 
 
 @validate_call
 def citation_lines(citations: Sequence[Citation]) -> list[str]:
-    """A line for each, numbered from 1."""
+    """A line for each citation, numbered from 1."""
     return [citation_line(number, citation) for number, citation in enumerate(citations, start=1)]

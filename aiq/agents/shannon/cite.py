@@ -1,4 +1,4 @@
-"""Stage 3, cite: citations of all tool outputs, without duplicates, ranked, from different domains, on the entity."""
+"""Stage 3, cite: the citations of all tool outputs, deduplicated, ranked, diverse in domain and about the entity."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ class Cite:
         self._settings = settings
 
     async def run(self, state: ResearchState) -> dict[str, Any]:
-        """The citations, and their statistics; after gaps were filled, of those results too."""
+        """The citations of all results, including those that fill gaps, and their statistics."""
         settings, refined, session = self._settings, state.refined, current()
         found, _ = collect_citations(
             [*state.filled, *state.results],

@@ -1,4 +1,4 @@
-"""Stage -0.5, compress: a long conversation becomes a summary, so that prompts stay within the model's window."""
+"""Stage -0.5, compress: summarises a long conversation, so that prompts stay within the model's context window."""
 
 from datetime import datetime
 
@@ -16,7 +16,7 @@ AGENT = "compressor"
 
 
 class Compression(Record):
-    """The last one of a conversation: what it gave, of how many messages, and when."""
+    """The last compression of a conversation: its summary, of how many messages, and when."""
 
     summary: str
     messages: int
@@ -28,7 +28,7 @@ class Compress:
         self._settings, self._prompts = settings, prompts
 
     async def run(self, state: ResearchState) -> dict[str, str]:
-        """The summary of the conversation, where it is long enough to need one; else the last one that was made."""
+        """A new summary of the conversation if it is long enough to need one, else the last summary."""
         messages = [f"{turn.speaker}: {turn.text}" for turn in state.history]
         if not self._settings.enabled or not messages:
             return {}
@@ -59,7 +59,7 @@ class Compress:
         return needed
 
     async def _summary(self, messages: list[str]) -> str:
-        """Empty where the model gives none."""
+        """A new summary; empty if the model gives none."""
         target = window_share(self._settings.tier, self._settings.target_share)
         request = self._prompts.render("compressor.j2", conversation="\n\n".join(messages), tokens=target)
         role = f"shannon.{self._settings.tier}.compressor"
@@ -73,5 +73,5 @@ class Compress:
 
 
 def place(thread: str) -> tuple[str, ...]:
-    """Where the store has it; names take no full stop."""
+    """The namespace in the store; its parts must not contain a full stop."""
     return ("compression", current().thread(thread).replace(".", "%2E"))

@@ -1,4 +1,4 @@
-"""The text of a report: sections, gaps, completeness, continuation, sources (specification 1.10, 1.11, 1.15)."""
+"""Rules on the report's text: sections, gaps, completeness, continuation, sources (specification 1.10, 1.11, 1.15)."""
 
 import re
 from collections.abc import Sequence
@@ -13,13 +13,13 @@ GAP_PHRASES = (
     "data unavailable", "no information found",
     "未找到足够信息", "数据不足", "信息不足", "情報不足", "情報が不足", "정보가 부족",
 )  # fmt: skip
-"""What a section says that found too little."""
+"""Phrases of a section that found too little."""
 
 DANGLING = frozenset((
     "and", "or", "but", "however", "therefore", "thus",
     "additionally", "moreover", "furthermore", "meanwhile", "consequently", "subsequently"
 ))  # fmt: skip
-"""Words that no complete text ends in."""
+"""A text that ends with one of these words is incomplete."""
 
 _CITATION = re.compile(r"\[[0-9]+\]")
 _CLOSING = re.compile(r"""(?:\[[0-9]+\]|[\s"'“”‘’«»()\[\]{}（）【】「」『』《》〉])+\Z""")
@@ -28,9 +28,9 @@ _LONE_URL = re.compile(r"(?:[-*+•]\s*)?https?://\S+|\[[0-9]+\]\s*https?://.*",
 
 
 def section_body(text: str, area: str) -> str | None:
-    """What stands below the heading `### area`, up to the next `### ` or `## `; None where there is no such heading.
+    """The text below the heading `### area`, up to the next `### ` or `## `; None if there is no such heading.
 
-    The heading is a whole line of level 3, in any case (specification 1.18, rows 8 and 9).
+    The heading is a whole line of level 3; its case does not matter (specification 1.18, rows 8 and 9).
     """
     heading = re.search(rf"^###[ \t]+{re.escape(area.strip())}[ \t\r]*$", text, re.MULTILINE | re.IGNORECASE)
     if heading is None:
@@ -39,15 +39,15 @@ def section_body(text: str, area: str) -> str | None:
 
 
 def count_inline_citations(text: str) -> int:
-    """How many different `[n]` there are (1.10)."""
+    """The number of distinct `[n]` (1.10)."""
     return len(set(_CITATION.findall(text)))
 
 
 def looks_complete(text: str, areas: Sequence[str] = (), min_characters: int = 600, min_citations: int = 2) -> bool:
-    """Whether a report, without its list of sources, ends as a text does and covers every area (1.18, rows 5 to 9).
+    """Whether a report, without its list of sources, ends properly and covers every area (1.18, rows 5 to 9).
 
-    It ends in . ! ? 。！ or ？, whatever citations, quotes and brackets follow, and not in a dangling word. An area is
-    covered by a section of the length in characters with so many different citations.
+    It must end with . ! ? 。！ or ？, which citations, quotes and brackets may follow, and not with a dangling word. An
+    area is covered by a section with at least `min_characters` and `min_citations` distinct citations.
     """
     end = _CLOSING.sub("", text.rstrip()[-1000:])
     if not end.endswith((".", "!", "?", "。", "！", "？")):
@@ -59,7 +59,7 @@ def looks_complete(text: str, areas: Sequence[str] = (), min_characters: int = 6
 
 
 def shortfalls(text: str, areas: Sequence[str], min_characters: int, min_citations: int) -> dict[str, str]:
-    """The areas whose sections, or the lack of one, fall short of characters or different citations, and in what."""
+    """By area, what its section lacks in characters or distinct citations; no section counts as an empty one."""
     short = {}
     for area in areas:
         body = section_body(text, area) or ""
@@ -78,8 +78,8 @@ def detect_gaps(
 ) -> list[str]:
     """The first `max_gaps` areas, in their order, that the report does not cover (1.11; 1.18, rows 1, 8 and 9).
 
-    An area is a gap if it has no section, if its section says that it found too little, or, where citations are
-    checked, if that has fewer different ones than it should.
+    An area is a gap if it has no section, if its section says that too little was found, or, with `check_citations`,
+    if the section has fewer distinct citations than `min_citations_per_section`.
     """
 
     def is_gap(area: str) -> bool:
@@ -94,35 +94,35 @@ def detect_gaps(
 def needs_more_research(
     coverage: float, critical: bool, confidence: float, iteration: int, report: str, enough: float = 0.85
 ) -> bool:
-    """Whether to search for gaps once more, by what a model says of a report's coverage (later improvements).
+    """Whether to search again, given a model's view of the report's coverage (specification, later improvements).
 
-    Little coverage at first, critical gaps, and hardly any coverage ask for it, and so does a confidence below
-    `enough`; that in a high coverage of a report below 500 bytes is not believed.
+    True for coverage below 0.5 in the first iteration or below 0.3 in any, critical gaps, confidence below `enough`,
+    or coverage above 0.7 of a report of less than 500 bytes, which is not credible.
     """
     unbelievable = len(report.encode()) < 500 and coverage > 0.7
     return (iteration <= 1 and coverage < 0.5) or critical or coverage < 0.3 or unbelievable or confidence < enough
 
 
 def gap_queries(areas: Sequence[str], original_query: str) -> list[str]:
-    """What to search for, for each area (1.11)."""
+    """A search query for each area (1.11)."""
     return [f"Find detailed information about: {area} (related to: {original_query})" for area in areas]
 
 
 def minimum_citations(available: int, wanted: int = 6) -> int:
-    """Inline citations to ask for: `wanted`, or as many as there are (1.10; 1.18, row 13)."""
+    """The number of inline citations to ask for: `wanted`, but no more than are available (1.10; 1.18, row 13)."""
     return min(wanted, available)
 
 
 @validate_call
 def select_evidence(results: Sequence[AgentResult], maximum: int = 6, characters: int = 4000) -> list[AgentResult]:
-    """The first successful results that say anything, each cut to so many characters (1.10)."""
+    """The first `maximum` successful, non-blank results, each cut to `characters` (1.10)."""
     usable = [result for result in results if result.success and result.response.strip()]
     return [one.model_copy(update={"response": clip(one.response, characters)}) for one in usable[:maximum]]
 
 
 @validate_call
 def distinct(results: Sequence[AgentResult], same_above: float) -> list[AgentResult]:
-    """The first of results that say the same: equal texts, or a share of common words (Jaccard) above the limit."""
+    """The results without near-duplicates of earlier ones: equal texts, or a Jaccard index of words above the limit."""
     kept: list[tuple[AgentResult, frozenset[str]]] = []
     for result in results:
         words = frozenset(result.response.lower().split())
@@ -133,7 +133,7 @@ def distinct(results: Sequence[AgentResult], same_above: float) -> list[AgentRes
 
 
 def sanitize_output(text: str) -> str:
-    """An agent's answer without lone URLs and Sources sections, which end before the next line in `##` (1.10)."""
+    """An agent's answer without lines that are only a URL, and without Sources sections, up to the next `##` (1.10)."""
     kept, in_sources = [], False
     for line in text.split("\n"):
         stripped = line.strip()
@@ -148,10 +148,10 @@ def sanitize_output(text: str) -> str:
 
 @validate_call
 def format_report(report: str, citations: str | Sequence[str | Citation]) -> str:
-    """The report with a new list of its sources; a blank one stays as it is, without citations it gets none (1.10).
+    """The report with a new list of sources, or none without citations; a blank report stays as it is (1.10).
 
-    Lines (see `citation_line`) or citations, here sorted by number, are marked as cited or not. What follows the last
-    `## Sources`, in any case, is cut off first; numbers in it count as cited. They have at most three digits.
+    Entries, given as lines (see `citation_line`) or citations, are sorted by number and marked as cited or not. The old
+    text from the last `## Sources` (in any case) on is dropped, but `[n]` of one to three digits in it count as cited.
     """
     if not report.strip():
         return report
@@ -170,7 +170,7 @@ def format_report(report: str, citations: str | Sequence[str | Citation]) -> str
 
 
 def continuation_margin(effective_max: int, share: float = 0.25, tokens: int = 300) -> int:
-    """min(effective_max x share, tokens): a reply that stopped for lack of room has left less of its limit (1.10)."""
+    """min(effective_max x share, tokens): a reply that ends closer to its limit than this ran out of room (1.10)."""
     return min(int(effective_max * share), tokens)
 
 
@@ -182,8 +182,8 @@ def needs_continuation(
     continue_on_length: bool = False,
     margin: int | None = None,
 ) -> bool:
-    """Whether to ask for the rest of an incomplete report: it stopped by itself, less than the margin from the limit
-    (1.10). `continue_on_length`: also if the limit cut it off (1.18, row 24)."""
+    """Whether to ask for the rest of an incomplete report: if it stopped by itself within `margin` of the limit (1.10)
+    or, with `continue_on_length`, was cut off by the limit (1.18, row 24)."""
     if complete:
         return False
     if finish_reason == "length":
@@ -193,10 +193,10 @@ def needs_continuation(
 
 
 def reflection_score(text: str) -> float:
-    """The original's constant evaluator: 0.3 for a report of less than 8 bytes, else 0.85 (1.15)."""
+    """The original Shannon's constant evaluator: 0.3 for a report of less than 8 bytes, else 0.85 (1.15)."""
     return 0.3 if len(text.strip().encode()) < 8 else 0.85
 
 
 def reflects_again(score: float, retries: int, threshold: float = 0.8, max_retries: int = 2) -> bool:
-    """Whether a report of this score is written again, after `retries` that were: `max_retries` - 1 are (1.15)."""
+    """Whether to rewrite a report with this score after `retries` rewrites, of at most `max_retries` - 1 (1.15)."""
     return score < threshold and retries + 1 < max_retries

@@ -1,4 +1,4 @@
-"""Stage 1, decompose: subtasks with their dependencies, and how complex the question is."""
+"""Stage 1, decompose: plan subtasks with their dependencies, and rate the question's complexity."""
 
 from typing import Any
 
@@ -75,7 +75,7 @@ class Decompose:
         self._call: StructuredCall[Decomposition] = StructuredCall(role, answer, prompts, "decomposer", options, ask)
 
     async def run(self, state: ResearchState) -> dict[str, Plan]:
-        """The plan. Raises AgentError where none can be read: without one there is no research; ModelError."""
+        """The plan. Raises ModelError, and AgentError if no reply can be read: there is no research without a plan."""
         query, areas = state.refined.refined_query, state.refined.research_areas
         tools = listing(research_tools(state.data_sources))
         with working_as(AGENT):

@@ -10,7 +10,7 @@ from aiq.agents.shannon.urls import GoUrl, extract_domain, parse, registrable_do
 
 
 def entity_matches(text: str, aliases: Sequence[str], domains: Sequence[str] = ()) -> bool:
-    """Whether the text contains, in any case, one of the names (their quotes apart) or domains of an entity (1.8)."""
+    """Whether the text contains, ignoring case, one of an entity's names (without quotes) or domains (1.8)."""
     text = text.lower()
     return any(name in text for name in [*_names(aliases), *map(_bare_domain, domains)] if name)
 
@@ -19,7 +19,7 @@ def entity_matches(text: str, aliases: Sequence[str], domains: Sequence[str] = (
 def filter_results(
     results: Sequence[AgentResult], canonical_name: str, exact_queries: Sequence[str], official_domains: Sequence[str]
 ) -> list[AgentResult]:
-    """The results that name the entity or used no tools; all of them where that leaves none or there is no entity."""
+    """The results that name the entity or used no tools; all of them if none would be left or there is no entity."""
     if not canonical_name.strip():
         return list(results)
     aliases = [canonical_name, *exact_queries]
@@ -40,15 +40,15 @@ def filter_by_entity(
     least_left: int = 0,
     least_share: float = 0.0,
 ) -> list[Citation]:
-    """Pages of official domains, then the others whose score reaches the threshold, both in their order; if these are
-    fewer than `min_keep`, then also the best of the rest by quality times credibility plus score.
+    """Pages of official domains, then others whose score reaches the threshold, each in their order; if there are fewer
+    than `min_keep`, also the best of the rest, by quality times credibility plus score.
 
-    An official domain scores 0.6, else a name in the URL 0.4; a name in title, snippet or source 0.4 more. Without a
-    canonical name nothing changes. A domain is official by what its owner registers, so that x.com is not netflix.com;
-    if it is stated with a path (github.com/acme), the page has to lie below that.
+    An official domain scores 0.6, else a name in the URL 0.4; a name in title, snippet or source adds 0.4. Without a
+    canonical name nothing changes. Official domains are compared as registered, so that x.com does not match
+    netflix.com; if one is given with a path (github.com/acme), the page must be below that path.
 
-    Names of fewer than `short_alias` characters have to be whole words. Where fewer than `least_left` citations, or
-    less than `least_share` of them, would be left, nothing is filtered.
+    Names shorter than `short_alias` characters must be whole words. If fewer than `least_left` citations, or less than
+    `least_share` of them, would be left, nothing is filtered.
     """
     if not canonical_name.strip():
         return list(citations)
@@ -80,7 +80,7 @@ def _entity_score(
 
 
 def _lies_below(url: str, domain: str) -> bool:
-    """Whether a page's owner is a domain's and, where the domain has a path, the page is in that folder."""
+    """Whether page and domain have the same owner and, if the domain has a path, the page is below it."""
     host, _, path = domain.partition("/")
     if registrable_domain(extract_domain(url)) != registrable_domain(host):
         return False
@@ -89,12 +89,12 @@ def _lies_below(url: str, domain: str) -> bool:
 
 
 def _names(aliases: Sequence[str]) -> list[str]:
-    """In lower case, without the quotes around them and without those that are blank."""
+    """The non-blank aliases, in lower case and without surrounding quotes."""
     return [name for alias in aliases if (name := alias.lower().strip().strip("\"'").strip())]
 
 
 def _bare_domain(domain: str) -> str:
-    """In lower case, without scheme and `www.`; a path stays."""
+    """The domain in lower case, without scheme and `www.`; a path stays."""
     domain = domain.lower().strip()
     for prefix in ("https://", "http://", "www."):
         domain = domain.removeprefix(prefix)

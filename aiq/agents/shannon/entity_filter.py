@@ -1,4 +1,4 @@
-"""Stage 2.5, entity filter: results that used tools and do not name the entity of the question are left out."""
+"""Stage 2.5, entity filter: leaves out results that used tools but do not name the question's entity."""
 
 from aiq.agents.shannon.records import AgentResult, ResearchState
 from aiq.agents.shannon.rules import filter_results
@@ -12,7 +12,7 @@ class EntityFilter:
         self._settings = settings
 
     async def run(self, state: ResearchState) -> dict[str, tuple[AgentResult, ...]]:
-        """The results that synthesis reads; citations are collected from all of them (`cite.py`)."""
+        """The results for synthesis to read; citations are still collected from all results (`cite.py`)."""
         refined, every = state.refined, state.results
         if not self._settings.entity_filter or not refined.canonical_name.strip():
             return {"kept": every}

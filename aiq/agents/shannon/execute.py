@@ -1,4 +1,4 @@
-"""Stage 2, execute: subtasks by one ReAct loop, or by agents in parallel, by dependencies, or one after the other."""
+"""Stage 2, execute: run the subtasks in one ReAct loop, or by agents: in parallel, by dependencies, or one by one."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ class Execute:
         self._react = React(settings.execution, prompts, self._worker)
 
     async def run(self, state: ResearchState) -> dict[str, tuple[AgentResult, ...]]:
-        """A result for each task, in the order of the plan. Raises AgentError for a plan that has no order."""
+        """A result for each task, in the order of the plan. Raises AgentError if dependencies are unknown or cyclic."""
         pattern = self._pattern(state)
         current().events.emit(Decision(name="pattern", value=pattern, cause=f"complexity {state.plan.complexity:g}"))
         whole = Subtask(id="whole", description=state.refined.refined_query)
@@ -44,7 +44,7 @@ class Execute:
         return await as_reported(self._react.work, replace(self._task(state, subtask), max_iterations=iterations))
 
     def _pattern(self, state: ResearchState) -> Pattern:
-        """How this plan is worked off: as config says, or by complexity, dependencies and strategy."""
+        """How to run this plan: as configured, or by complexity, dependencies and strategy."""
         settings = self._settings.execution
         if settings.pattern != "auto":
             return settings.pattern
@@ -58,13 +58,13 @@ class Execute:
         )
 
     async def _scheduled(self, state: ResearchState, pattern: Pattern, plan: Sequence[Subtask]) -> list[AgentResult]:
-        """All subtasks: each starts when its dependencies have ended, and as many at once as the pattern allows."""
+        """Run all subtasks: each starts once its dependencies have ended; the pattern limits how many run at once."""
         if pattern == "parallel":
             plan = [task.model_copy(update={"dependencies": ()}) for task in plan]
         try:
             order = topological_order(plan)
         except ValueError as error:
-            raise AgentError(f"the plan cannot be worked off: {error}") from None
+            raise AgentError(f"the plan cannot be executed: {error}") from None
         needs, per_task = {task.id: task.dependencies for task in plan}, pattern == "react_per_task"
         one_by_one = pattern == "sequential" or (per_task and any(needs.values()))
         if pattern == "sequential":
@@ -79,8 +79,8 @@ class Execute:
     def _task(
         self, state: ResearchState, subtask: Subtask, persona: str = "researcher", *, simple: bool = False
     ) -> Task:
-        """A subtask with what its agent may use. A loop has all research tools; a `simple` one those that the plan
-        suggests, or all where research is forced, and is forced itself where a search is planned that does it."""
+        """A subtask with its agent's tools. Loops have all research tools. A `simple` task has those that the plan
+        suggests, or all with `force_research`; if the plan has a search for it, that is run instead of a model."""
         tools, refined = research_tools(state.data_sources), state.refined
         if simple and not self._settings.force_research:
             tools = tuple(tool for tool in tools if tool.name in subtask.suggested_tools)
@@ -102,7 +102,7 @@ class Execute:
         )
 
     async def _forced_search(self, state: ResearchState, whole: Subtask) -> list[AgentResult]:
-        """One search for the question, where no agent has found anything."""
+        """One search for the question, because no agent has found anything."""
         search = next(filter(searches, research_tools(state.data_sources)), None)
         if search is None:
             return []
@@ -113,12 +113,12 @@ class Execute:
 
 
 async def as_reported(work: Work, task: Task) -> AgentResult:
-    """The agent's work between its events."""
+    """Work on a task, between the events of its start and end."""
     return await as_agent(task.agent_id, task.description, work(task), lambda result: result.response)
 
 
 def searches(tool: Tool) -> bool:
-    """Whether a query is all that the tool needs."""
+    """Whether `query` is the tool's only required argument."""
     needed = [name for name, field in tool.parameters.model_fields.items() if field.is_required()]
     return needed == ["query"]
 
@@ -130,10 +130,10 @@ async def scheduled(
     at_once: int,
     order: Sequence[str],
 ) -> list[AgentResult]:
-    """Results in the order of `tasks`, which start in `order`.
+    """Run tasks, which start in `order`; their results, in the order of `tasks`.
 
-    A task waits for those that it needs, and takes one of `at_once` places only then. It is told what they answered;
-    one that failed holds nothing up. `needs` has no cycle, and `order` keeps to it. The first error ends the rest.
+    A task waits for those it needs before it takes one of the `at_once` places, and is given their answers; a failed
+    one blocks nothing. `needs` must have no cycle, and `order` must respect it. The first exception cancels the rest.
     """
     places = asyncio.Semaphore(at_once)
     by_id = {task.agent_id: (place, task) for place, task in enumerate(tasks)}

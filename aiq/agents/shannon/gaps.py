@@ -1,4 +1,4 @@
-"""Stage 3.5, gaps: areas that the report does not cover are found, searched for again, and the report rewritten."""
+"""Stage 3.5, gaps: find areas that the report does not cover, search for them, and rewrite the report."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from aiq.core.session import current
 AGENT = "coverage-evaluator"
 
 UNREAD = 0.6
-"""Coverage and confidence that a reply which cannot be read stands for (specification, later improvements)."""
+"""Coverage and confidence assumed if the reply cannot be read (specification, later improvements)."""
 
 
 class Coverage(LenientRecord):
@@ -42,7 +42,7 @@ class Gaps:
         self._by_model = settings.gaps.evaluator == "model"
 
     async def find(self, state: ResearchState) -> dict[str, tuple[str, ...]]:
-        """What to search for now, areas or (of a model) queries: nothing once the passes are used up, or where off."""
+        """The gaps to fill: areas or, from a model, queries; none if gap filling is off or its passes are used up."""
         settings = self._settings
         if not settings.of("gap_filling_enabled") or state.gap_iteration >= settings.of("gap_filling_max_iterations"):
             return {"gaps": ()}
@@ -56,7 +56,7 @@ class Gaps:
         return {"gaps": tuple(found)}
 
     async def _asked(self, state: ResearchState) -> list[str]:
-        """What a model says to search for in the next pass; nothing where the report is good enough."""
+        """The queries that a model asks for in the next pass; empty if the report is good enough."""
         settings, done = self._settings.gaps, state.gap_iteration
         urls = {citation.url for citation in state.citations} - set(state.first_urls)
         domains = {extract_domain(url) for url in urls} - {extract_domain(url) for url in state.first_urls}
@@ -71,7 +71,7 @@ class Gaps:
         return [query for query in dict.fromkeys(map(str.strip, found.queries)) if query][: settings.queries]
 
     async def fill(self, state: ResearchState) -> dict[str, Any]:
-        """One pass over the gaps found: searched, cited, written again; a report that cannot be rewritten stays."""
+        """One pass over the gaps: search, cite, rewrite the report; it stays as it is if rewriting fails."""
         number, known = state.gap_iteration + 1, [citation.url for citation in state.citations]
         queries = list(state.gaps) if self._by_model else gap_queries(state.gaps, state.query)
         found = await self._searched(state, queries, number)
@@ -99,6 +99,6 @@ class Gaps:
         return await gather_ordered(works, self._settings.gaps.at_once, number)
 
     def _worth_it(self, new: tuple[str, ...], known: list[str]) -> bool:
-        """Whether a pass has brought so many new pages, or one of a new domain."""
+        """Whether a pass found enough new pages, or one from a new domain."""
         domains = {extract_domain(url) for url in new} - {extract_domain(url) for url in known}
         return len(new) >= self._settings.gaps.new_urls or bool(domains)

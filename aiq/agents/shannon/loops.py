@@ -1,4 +1,4 @@
-"""When a ReAct loop stops, and what it keeps (specification 1.5)."""
+"""Rules on when a ReAct loop stops, and what it keeps (specification 1.5)."""
 
 from collections.abc import Sequence
 
@@ -10,25 +10,25 @@ COMPLETE_PHRASES = (
     "task complete", "problem solved", "found the answer", "successfully completed", "objective achieved",
     "goal reached", "finished", "done",
 )  # fmt: skip
-"""In a thought after which nothing is left to do."""
+"""Phrases of a thought that says nothing is left to do."""
 
 SUCCESS_PHRASES = ("success", "correct", "solved", "answer is", "found", "comprehensive")
-"""In an observation after which nothing is left to do."""
+"""Phrases of an observation that says nothing is left to do."""
 
 
 def is_task_complete(text: str) -> bool:
-    """Whether a thought says that the task is done; parts of words count, so "not finished" does (1.5)."""
+    """Whether a thought says that the task is done; any substring counts, even that of "not finished" (1.5)."""
     return any(phrase in text.lower() for phrase in COMPLETE_PHRASES)
 
 
 def _length_ratio(first: str, second: str) -> float:
-    """Of the lengths in bytes; infinite for an empty second."""
+    """The ratio of the lengths in bytes; infinite if `second` is empty."""
     length = len(second.encode())
     return len(first.encode()) / length if length else float("inf")
 
 
 def observations_similar(first: str, second: str) -> bool:
-    """Equal, or neither twice as long in bytes as the other and over 70 % of the second's words in the first (1.5).
+    """Equal, or neither over twice as long in bytes as the other and over 70 % of `second`'s words in `first` (1.5).
 
     Words of up to 3 bytes count as not found.
     """
@@ -46,8 +46,8 @@ def react_should_stop(
 ) -> bool:
     """Whether a loop stops after `iteration` rounds, from the second on (1.5).
 
-    That is if, after a thought, one of the last 3 observations tells success; if the last two are similar; or if the
-    last two searches brought as many URLs and observations of about the same length (0.8 to 1.2).
+    It stops if there is a thought and one of the last 3 observations reports success; if the last two are similar; or
+    if the last two results found equally many URLs and the last two observations are about as long (0.8 to 1.2).
     """
     if iteration < 2:
         return False
@@ -68,7 +68,7 @@ def _found_urls(result: AgentResult) -> int:
 
 
 def truncate_observations(observations: Sequence[str], maximum: int = 20) -> list[str]:
-    """The last ones, at most `maximum` with the note that takes the place of the others (1.5)."""
+    """The last observations, at most `maximum` including a note that replaces the dropped ones (1.5)."""
     dropped = len(observations) - maximum + 1
     if dropped <= 1:
         return list(observations)

@@ -1,4 +1,4 @@
-"""Stage -1, memory: earlier turns of the conversation, the latest ones and those most like the question."""
+"""Stage -1, memory: recalls the latest turns of the conversation and those most similar to the question."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -18,7 +18,7 @@ from aiq.core.session import Session, current
 AGENT = "memory"
 
 ROLE = "shannon.memory"
-"""Of the embedding model, where config names one."""
+"""Role of the embedding model, if one is configured."""
 
 
 _memory: ContextVar[Memory] = ContextVar("shannon_memory")
@@ -28,12 +28,12 @@ class Recall:
     def __init__(self, settings: MemorySettings) -> None:
         self._settings = settings
 
-    def lent(self, session: Session) -> AbstractContextManager[Memory]:
-        """One memory for a whole research, so that its question is embedded once."""
+    def shared(self, session: Session) -> AbstractContextManager[Memory]:
+        """Share one memory in a whole research, so that its question is embedded only once."""
         return holding(_memory, Memory(session, ROLE, self._settings.embedding_model))
 
     async def run(self, state: ResearchState) -> dict[str, Any]:
-        """What prompts may show of the conversation; where nothing is remembered, the end of the history."""
+        """What prompts may show of the conversation: recalled turns or, if there are none, the end of the history."""
         if not self._settings.enabled:
             return {}
         found = None
@@ -42,11 +42,11 @@ class Recall:
         return {"memory": tuple(found or self._of_session(state.history))}
 
     async def _hierarchical(self, thread: str, query: str) -> list[Remembered]:
-        """The latest interactions and those most like the query, each once."""
+        """The latest interactions and those most similar to the query, without duplicates."""
         settings, memory = self._settings, _memory.get()
         recent = await memory.recent(thread, settings.recent)
         similar = await memory.similar(thread, query, settings.similar, settings.threshold)
-        merged, counts = merge_memory(told(recent), told(similar), (), settings.most)
+        merged, counts = merge_memory(as_memories(recent), as_memories(similar), (), settings.most)
         if merged:
             decision = Decision(name="memory", value=len(merged), cause="hierarchical", detail=dict(counts))
             current().events.emit(decision)
@@ -59,27 +59,25 @@ class Recall:
         return found
 
     async def keep(self, state: ResearchState, answer: str) -> None:
-        """Remember this turn for the next ones, where the conversation has a name."""
+        """Remember this turn for later ones, if the conversation has an id."""
         if self._settings.enabled and state.thread:
             await or_none(self._kept(state, answer), "memory_not_kept", AGENT)
 
     async def _kept(self, state: ResearchState, answer: str) -> None:
         memory, turns = _memory.get(), [(state.query, answer)]
-        if not await memory.recent(
-            state.thread, 1
-        ):  # the first turn: what was said before it would be lost to the next
+        if not await memory.recent(state.thread, 1):  # in the first turn, also keep what was said before it
             before = in_pairs(state.history[-self._settings.history :])
             turns = [*((one.query, one.answer) for one in before if one.query), *turns]
         for query, said in turns:
             await memory.remember(state.thread, query, said, current().now)
 
 
-def told(turns: Sequence[Interaction]) -> list[dict[str, str]]:
+def as_memories(turns: Sequence[Interaction]) -> list[dict[str, str]]:
     return [turn.model_dump(include={"id", "query", "answer"}) for turn in turns]
 
 
 def in_pairs(history: Sequence[Turn]) -> list[Remembered]:
-    """A history as interactions: each question with the answer that follows it; a side that is missing is empty."""
+    """A history as interactions: each question with the answer that follows it; a missing side is empty."""
     found: list[Remembered] = []
     for turn in history:
         if turn.speaker == "user" or not found or found[-1].answer:

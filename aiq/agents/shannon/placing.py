@@ -1,4 +1,4 @@
-"""Citations after writing: once the report is finished, an agent says which sentence each citation supports."""
+"""Citations placed after writing: once the report is finished, an agent says which sentences each one supports."""
 
 import hashlib
 import re
@@ -19,7 +19,7 @@ from aiq.core.session import current
 AGENT = "citation-agent"
 
 MOST_CHANGED = 0.15
-"""Share of a report's text that may differ where the model marks it itself (specification, later improvements)."""
+"""Share of a report's text that a model may change when it adds marks itself (specification, later improvements)."""
 
 _SENTENCE = re.compile(r"(?<=[.!?。！？])(?:\s+|(?<=[。！？]))")
 _MARK = re.compile(r"[ \t]*\[\d{1,3}\]")
@@ -39,12 +39,12 @@ class Marks(LenientRecord):
 
 class Place:
     def __init__(self, tier: str, prompts: Prompts, *, strict: bool) -> None:
-        """`strict`: a mark's hash must be that of its sentence or of a neighbour; else the number alone counts."""
+        """`strict`: a mark's hash must be that of its sentence or of a neighbour; otherwise only the number counts."""
         self._strict, self._prompts = strict, prompts
         self._call = StructuredCall(f"shannon.{tier}.citer", Marks, prompts, "citer", complete=ask)
 
     async def run(self, state: ResearchState) -> dict[str, str]:
-        """The report with these marks in place of its own; as it was where none could be placed."""
+        """The report with new marks instead of its own; unchanged if none could be placed."""
         if not state.citations:
             return {}
         bare = _MARK.sub("", state.written)
@@ -61,7 +61,7 @@ class Place:
         return {"written": written}
 
     async def _inline(self, report: str, citations: Sequence[str]) -> str:
-        """The report as the model repeats it with marks, if it repeats it."""
+        """The report as marked by the model itself; unchanged if the model's text differs otherwise."""
         request = self._prompts.render("citer_inline.j2", report=report, citations=citations)
         asked = ask(self._call.role, [Message(role="user", content=request)])
         reply = await or_none(asked, "citations_not_placed", AGENT)
@@ -75,22 +75,22 @@ def numbered(text: str) -> list[str]:
 
 
 def digest(sentence: str) -> str:
-    """Six hex digits of a sentence's MD5, by which a plan that counts wrongly is noticed."""
+    """Six hex digits of a sentence's MD5, which reveal that a plan miscounted the sentences."""
     return hashlib.md5(sentence.encode(), usedforsecurity=False).hexdigest()[:6]
 
 
 def placed_marks(
     text: str, marks: Sequence[tuple[int, int, str]], citations: int, *, strict: bool = False
 ) -> tuple[str, int]:
-    """The text with `[n]` after the sentences that marks (sentence, citation, hash) name, and how many were placed.
+    """The text with `[n]` after the sentences named by marks (sentence, citation, hash), and how many were placed.
 
-    Numbers count from 1; those out of range are left out. `strict`: see `Place`; the neighbour whose hash fits counts.
+    Numbers count from 1; those out of range are ignored. `strict`: see `Place`; a neighbour with the hash is marked.
     """
     sentences = numbered(text)
     chosen: dict[int, list[int]] = {}
-    for sentence, citation, told in marks:
+    for sentence, citation, stated in marks:
         near = [n for n in (sentence, sentence - 1, sentence + 1) if 1 <= n <= len(sentences)]
-        fits = [n for n in near if digest(sentences[n - 1]) == told] if strict else near[: sentence in near]
+        fits = [n for n in near if digest(sentences[n - 1]) == stated] if strict else near[: sentence in near]
         if fits and 1 <= citation <= citations and citation not in chosen.setdefault(fits[0], []):
             chosen[fits[0]].append(citation)
     position, out = 0, []
@@ -102,6 +102,6 @@ def placed_marks(
 
 
 def same_text(before: str, after: str) -> bool:
-    """Whether two reports say the same but for their marks: less than `MOST_CHANGED` of the text differs."""
+    """Whether two reports are the same apart from their marks: less than `MOST_CHANGED` of the text differs."""
     first, second = (_MARK.sub("", text).split() for text in (before, after))
     return 1 - SequenceMatcher(a=first, b=second, autojunk=False).ratio() < MOST_CHANGED

@@ -1,5 +1,5 @@
-"""Before agents work: the language, what refinement and decomposition mean, the order and the pattern of the work,
-models and strategies (specification 1.2 to 1.5, 1.7, 1.12, 1.17)."""
+"""Rules for planning: language, repair of the decomposition, order and pattern of the work, model tiers and strategies
+(specification 1.2 to 1.5, 1.7, 1.12, 1.17)."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -33,10 +33,10 @@ STRATEGIES: Mapping[str, Mapping[str, bool | int]] = {
     "deep": {**_DEEP, "max_concurrent_agents": 6, "react_max_iterations": 4, "gap_filling_max_gaps": 5},
     "academic": {**_DEEP, "max_concurrent_agents": 8, "react_max_iterations": 5, "gap_filling_max_gaps": 10},
 }
-"""Keys of the context that a strategy presets (specification 1.12)."""
+"""Context keys that each strategy presets (specification 1.12)."""
 
 SYNTHESIS_WORDS = ("synthesize", "synthesis", "summarize", "summary", "combine", "aggregate")
-"""In the description of a task that is a synthesis."""
+"""A task whose description contains one of these is a synthesis."""
 
 _SCRIPTS = {
     "han": r"\u2e80-\u2fd5\u3005\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufad9"
@@ -50,7 +50,7 @@ _SCRIPTS = {
     r"\u0671-\u06dc\u06de-\u06ff\u0750-\u077f\u0870-\u08e1\u08e3-\u08ff\ufb50-\ufdff\ufe70-\ufefc",
     "latin": "A-Za-z",
 }
-"""Character ranges of the scripts of Unicode; marks that several scripts share belong to none."""
+"""Character ranges of Unicode scripts; characters that several scripts share are in none."""
 
 _LETTERS = {"Spanish": "ñ¿¡", "French": "çàè", "German": "äöüß"}
 
@@ -58,11 +58,11 @@ _LETTERS = {"Spanish": "ñ¿¡", "French": "çàè", "German": "äöüß"}
 def detect_language(
     text: str, cjk_threshold: float = 0.3, *, ignore_urls: bool = False, han_by_kana: float | None = None
 ) -> str:
-    """The English name of a text's language, by the shares of scripts among its letters, else English (1.17).
+    """The English name of a text's language, by the share of each script among its letters; English by default (1.17).
 
-    Chinese, Japanese and Korean letters count together, of Latin ones only ASCII; then single letters tell Spanish,
-    French and German.
-    `han_by_kana`: Chinese characters for each kana, above which a text with kana is Chinese; None: it never is.
+    Chinese, Japanese and Korean letters count together, Latin ones only if ASCII; Spanish, French and German are then
+    recognised by single letters.
+    `han_by_kana`: Chinese characters per kana above which a text with kana is Chinese; None: it never is.
     """
     text = re.sub(r"https?://\S+", "", text) if ignore_urls else text
     counts = {name: len(re.findall(f"[{ranges}]", text)) for name, ranges in _SCRIPTS.items()}
@@ -80,7 +80,7 @@ def detect_language(
 
 
 def peel_quotes(text: str) -> str:
-    """Without the pairs of equal quotes around it, however many (1.2)."""
+    """The text without any pairs of equal quotes around it (1.2)."""
     text = text.strip()
     while len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
         text = text[1:-1].strip()
@@ -90,7 +90,7 @@ def peel_quotes(text: str) -> str:
 def search_line(
     exact_queries: Sequence[str], official_domains: Sequence[str], disambiguation_terms: Sequence[str]
 ) -> str:
-    """What to search an entity with; the parts that there are (1.5)."""
+    """A hint on how to search for an entity, made of the parts that are not empty (1.5)."""
     sites = " OR ".join(f"site:{domain}" for domain in official_domains)
     parts = [
         " OR ".join(exact_queries),
@@ -104,11 +104,11 @@ def search_line(
 def repair_subtasks(
     subtasks: Sequence[Subtask], query: str, complexity: float, needed_from: float = 0.3
 ) -> list[Subtask]:
-    """A decomposition with what models leave out of it (1.3).
+    """A decomposition, completed where the model left something out (1.3).
 
-    Without subtasks a query of at least the complexity `needed_from` is one itself, cut to 200 characters. A task
-    gets an id and, by its description, the type of a synthesis. With tools suggested, one without dependencies gets
-    the first as the tool of its parameters; one with dependencies has none, because they say what to ask for.
+    Without subtasks, a query with at least the complexity `needed_from` is itself the only one, cut to 200 characters.
+    Missing ids are added, and the type of a synthesis by its description. If tools are suggested, a task without
+    dependencies gets the first as its tool; parameters of one with dependencies are dropped, as results determine them.
     """
     if not subtasks:
         return [Subtask(id="task-1", description=query[:200])] if complexity >= needed_from else []
@@ -131,15 +131,15 @@ def _repaired(task: Subtask, number: int) -> Subtask:
 
 
 def agent_role(agent_types: Sequence[str], index: int) -> str:
-    """Of the task at a position, from 0; researcher where none is named (1.4)."""
+    """The role for the task at `index`, from 0; `researcher` if none is named (1.4)."""
     return (agent_types[index] if index < len(agent_types) else "") or "researcher"
 
 
 @validate_call
 def topological_order(tasks: Mapping[str, Sequence[str]] | Sequence[Subtask]) -> list[str]:
-    """The ids of tasks, each after those that it depends on, else in their order (Kahn's algorithm, 1.7).
+    """The ids of tasks, each after those it depends on, otherwise in their given order (Kahn's algorithm, 1.7).
 
-    `tasks`: dependencies by id, or subtasks. Raises ValueError that names an unknown or repeated id, or a cycle
+    `tasks`: dependencies by id, or subtasks. Raises ValueError, naming an unknown or repeated id or a cycle
     (1.18, row 25).
     """
     if not isinstance(tasks, Mapping):
@@ -150,13 +150,13 @@ def topological_order(tasks: Mapping[str, Sequence[str]] | Sequence[Subtask]) ->
     unknown = [f"{task} needs {need}" for task, needs in tasks.items() for need in needs if need not in tasks]
     if unknown:
         raise ValueError(f"dependencies on tasks that do not exist: {', '.join(unknown)}")
-    sorter = TopologicalSorter(dict.fromkeys(tasks, ()))  # whose order counts among those that may start
+    sorter = TopologicalSorter(dict.fromkeys(tasks, ()))  # tasks that may start at the same time keep this order
     for task, needs in tasks.items():
         sorter.add(task, *needs)
     try:
         return list(sorter.static_order())
     except CycleError as error:
-        raise ValueError(f"dependencies in a circle: {' -> '.join(reversed(error.args[1]))}") from None
+        raise ValueError(f"cyclic dependencies: {' -> '.join(reversed(error.args[1]))}") from None
 
 
 @validate_call
@@ -169,10 +169,10 @@ def route_pattern(
     react_below: float = 0.5,
     per_task_above: float = 0.7,
 ) -> Literal["react", "react_per_task", "hybrid", "parallel"]:
-    """How a plan is worked off (1.4), of subtasks or of their number and whether any has `dependencies`.
+    """How to run a plan (1.4), given its subtasks, or their number and whether any has `dependencies`.
 
-    One loop does a plan below `react_below` or of a single task. `react_per_task` comes of itself above
-    `per_task_above` with deep or academic research; its loops keep the order of dependencies, where there are any.
+    One loop runs a plan with complexity below `react_below` or a single task. Without the setting, `react_per_task` is
+    chosen above `per_task_above` for deep and academic research; its loops respect dependencies, if there are any.
     """
     if isinstance(subtasks, int):
         number = subtasks
@@ -186,14 +186,14 @@ def route_pattern(
 
 
 def model_tier(tier: str | None = None, complexity: float | None = None) -> str:
-    """The explicit tier, else small below a complexity of 0.3, medium below 0.5 or without one, else large (1.4)."""
+    """The given tier, else small for a complexity below 0.3, medium below 0.5 or without one, else large (1.4)."""
     if tier or complexity is None:
         return tier or "medium"
     return "small" if complexity < 0.3 else "medium" if complexity < 0.5 else "large"
 
 
 def strategy_preset(name: str | None) -> dict[str, bool | int]:
-    """What a strategy sets of the context, nothing without one (1.12). Raises ValueError for an unknown one."""
+    """The context keys that a strategy sets; none without a strategy (1.12). Raises ValueError for an unknown one."""
     name = (name or "").strip().lower()
     if name and name not in STRATEGIES:
         raise ValueError(f"research_strategy={name}: one of {', '.join(STRATEGIES)}")

@@ -1,4 +1,4 @@
-"""The ReAct loop: reason about the next action, act, observe, until the task is done; then sum up."""
+"""The ReAct loop: reason about the next action, act, observe, until the task is done; then summarise."""
 
 from dataclasses import dataclass, field, replace
 
@@ -16,7 +16,7 @@ from aiq.core.session import current, nested_call
 
 @dataclass
 class Loop:
-    """What one loop has thought, done, seen and brought so far."""
+    """The thoughts, actions, observations and results of one loop so far."""
 
     thoughts: list[str] = field(default_factory=list)
     actions: list[str] = field(default_factory=list)
@@ -31,7 +31,7 @@ class React:
         self._settings, self._prompts, self._worker = settings, prompts, worker
 
     async def work(self, task: Task) -> AgentResult:
-        """What came of the task, with the outputs of all actions; where nobody can sum up, what the actions brought."""
+        """The task's result, with the outputs of all actions; without a summary, it has the answers of the actions."""
         loop = Loop()
         with working_as(task.agent_id):
             for number in range(task.max_iterations):
@@ -73,14 +73,14 @@ class React:
         return iterations >= self._settings.min_iterations and (brought or not self._settings.needs_evidence)
 
     def _action(self, task: Task, thought: str, loop: Loop) -> str:
-        """The task of one action, where it is set with the advice to open pages."""
+        """The task of one action, with advice to open pages if few have been opened."""
         made = [output.tool for result in loop.results for output in result.tool_outputs if output.success]
         searches, fetches = made.count("web_search"), made.count("web_fetch")
         few = searches >= 3 and fetches < self._settings.fetch_share * searches
         return self._prompts.render("action.j2", task=task, thought=thought, open_pages=few)
 
     async def _say(self, part: str, task: Task, loop: Loop) -> str | None:
-        """A reasoning step, or the summary at the end; None where the model failed or the budget is spent."""
+        """A reasoning step, or the final summary; None if the model failed or the budget is spent."""
         shown = loop.observations[-self._settings.observation_window :] if part == "reasoner" else loop.observations
         request = self._prompts.render(
             f"{part}_request.j2",

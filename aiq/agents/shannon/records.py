@@ -1,4 +1,4 @@
-"""What the stages of Shannon hand to each other, and the rules read; at the end the state of the graph."""
+"""The records that Shannon's stages exchange and its rules read, and the state of the graph."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
@@ -10,7 +10,7 @@ from aiq.core.base import Record
 from aiq.core.samples import DataSources, Turn
 
 Moment = Annotated[datetime, AfterValidator(lambda time: time if time.tzinfo else time.replace(tzinfo=UTC))]
-"""A time, in UTC where it states no zone."""
+"""A time; UTC if it has no time zone."""
 
 
 class Refinement(LenientRecord):
@@ -38,7 +38,7 @@ class Subtask(LenientRecord):
 
 
 class ToolOutput(LenientRecord):
-    """What one tool call of an agent brought: JSON, or text that may be JSON."""
+    """What one tool call of an agent returned: JSON, or text that may be JSON."""
 
     tool: str
     success: bool = True
@@ -46,9 +46,9 @@ class ToolOutput(LenientRecord):
 
 
 class AgentResult(LenientRecord):
-    """What one agent brought: its answer, and what its tools did; `area` is the research area of its subtask.
+    """What one agent found: its answer and its tools' outputs; `area` is the research area of its subtask.
 
-    `steps` are the answers of a loop's actions, which its own answer sums up.
+    `steps` are the answers of a loop's actions, which `response` sums up.
     """
 
     agent_id: str = ""
@@ -63,10 +63,10 @@ class AgentResult(LenientRecord):
 
 
 class Citation(LenientRecord):
-    """A page that an agent result brought, with its scores (each 0 to 1).
+    """A page from an agent's result, with its scores (each 0 to 1).
 
-    `source` is the domain, `tool_source` the tool that brought the page (`response` where the answer names it),
-    `source_type` the category that the search states.
+    `source` is the domain, `tool_source` the tool that returned the page (`response` if only the answer names it),
+    `source_type` the category stated by the search.
     """
 
     url: str = ""
@@ -83,7 +83,7 @@ class Citation(LenientRecord):
 
 
 class CitationStats(Record):
-    """What a list of citations is like; all zero where there are none (specification 1.9)."""
+    """Statistics of a list of citations; all zero if it is empty (specification 1.9)."""
 
     total: int = 0
     unique_domains: int = 0
@@ -102,7 +102,7 @@ class VerificationSummary(Record):
 
 
 class Plan(Record):
-    """The decomposition of a query. `complexity` is 0 to 1; `agent_types` are by subtask, where a model names them."""
+    """The decomposition of a query. `complexity` is 0 to 1; `agent_types` has a role for each subtask, or fewer."""
 
     complexity: float
     subtasks: tuple[Subtask, ...]
@@ -118,7 +118,7 @@ class Remembered(Record):
 
 
 class Claim(Record):
-    """A statement of the report, and how far the citations bear it out (`confidence`, 0 to 1)."""
+    """A statement of the report, and how well the citations support it (`confidence`, 0 to 1)."""
 
     text: str
     supporting: tuple[int, ...] = ()
@@ -127,7 +127,7 @@ class Claim(Record):
 
 
 class Verification(Record):
-    """Claims by confidence; `overall` is 0 to 1."""
+    """The claims with their confidence; `overall` is 0 to 1."""
 
     overall: float
     supported: int
@@ -137,12 +137,11 @@ class Verification(Record):
 
 
 class ResearchState(BaseModel):
-    """One research, from the question to its report.
+    """The state of one research, from the question to the report.
 
-    `sections` are the areas that the report must have one of, none for a concise one. `results` are all that agents
-    have found, `kept` those about the entity, `filled` those that gaps were searched for with; `first_urls` are the
-    pages cited before any was. `written` is the report without its list of sources, `cut_off` where the
-    token limit ended it.
+    `sections` are the areas that need a section each; a concise report has none. `results` are all results of agents,
+    `kept` those about the entity, `filled` those of searches that fill gaps; `first_urls` are the pages cited before
+    gaps were filled. `written` is the report without its list of sources; `cut_off` says that the token limit ended it.
     """
 
     query: str
@@ -171,5 +170,5 @@ class ResearchState(BaseModel):
 
     @property
     def context(self) -> dict[str, Any]:
-        """What every prompt may show of the conversation and its user."""
+        """What every prompt may show about the conversation and its user."""
         return {"memory": self.memory, "summary": self.summary, "user_info": self.user_info}

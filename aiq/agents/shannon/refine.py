@@ -1,4 +1,4 @@
-"""Stage 0, refine: the query, the areas of the report, and the entity that the question is about."""
+"""Stage 0, refine: determine the query, the areas of the report, and the entity that the question is about."""
 
 from typing import Any
 
@@ -21,10 +21,10 @@ class Refine:
         self._call = StructuredCall(f"shannon.{settings.tier}.refiner", Refinement, prompts, "refiner", options, ask)
 
     async def run(self, state: ResearchState) -> dict[str, Any]:
-        """What was understood of the question.
+        """The refined question, its language and the report's sections.
 
-        A reply that cannot be read leaves the question as it is, and as its only area; where nobody was asked, or
-        nobody replied, it has no areas either.
+        If the reply cannot be read, the question stays as it is and is its own only area; if refining is off or the
+        call failed, it has no areas.
         """
         settings, query = self._settings, state.query
         language = detect_language(
@@ -37,7 +37,7 @@ class Refine:
         return {"refined": refined, "language": language, "sections": sections}
 
     async def _refined(self, state: ResearchState, language: str) -> Refinement:
-        """A reply within its bounds; of an entity without a name the first exact query is the name."""
+        """The model's reply, cut to the limits; an entity without a name is called by its first exact query."""
         query, settings = state.query, self._settings
         found = await self._call.ask(query=query, limits=settings, language=language, **state.context)
         if found is None or not found.refined_query.strip():
@@ -53,5 +53,5 @@ class Refine:
 
 
 def one_line(text: str) -> str:
-    """As a heading has it."""
+    """The text on one line, as in a heading."""
     return " ".join(text.split())

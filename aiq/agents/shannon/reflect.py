@@ -1,4 +1,4 @@
-"""Stage 5, reflect: the report's quality; below the threshold it is written again with what it lacks."""
+"""Stage 5, reflect: evaluate the report's quality; below the threshold, rewrite it with feedback on what it lacks."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from aiq.core.session import current
 AGENT = "evaluator"
 
 UNKNOWN = 0.5
-"""Quality of a report that nobody could evaluate (specification 1.15)."""
+"""Quality of a report whose evaluation failed (specification 1.15)."""
 
 
 class Evaluation(LenientRecord):
@@ -29,7 +29,7 @@ class Evaluation(LenientRecord):
 
 
 class Reflect:
-    """The evaluator is a setting: `constant` is the original's, `coverage` counts covered areas, `model` is asked."""
+    """The evaluator is a setting: `constant` is the original's, `coverage` counts covered areas, `model` asks one."""
 
     def __init__(self, settings: ShannonSettings, prompts: Prompts, synthesize: Synthesize) -> None:
         self._settings, self._synthesize = settings.reflection, synthesize
@@ -39,9 +39,9 @@ class Reflect:
         self._evaluate = evaluators[settings.reflection.evaluator]
 
     async def run(self, state: ResearchState) -> dict[str, Any]:
-        """The report, written again for as long as its quality and the retries say so, and its last quality.
+        """The report, rewritten while its quality is too low and retries are left, and its last quality.
 
-        Where evaluation or writing fails, report and quality stay as they are.
+        If evaluating or rewriting fails, report and quality stay as they are.
         """
         settings, quality, retries = self._settings, UNKNOWN, 0
         while (found := await self._evaluated(state, retries)) is not None:
@@ -72,7 +72,7 @@ class Reflect:
         return Evaluation(score=1 - len(short) / max(1, len(state.sections)), feedback=lacks)
 
     async def _model(self, state: ResearchState) -> Evaluation:
-        """The model's own score. Raises AgentError where it gives none that can be read."""
+        """The score that a model gives. Raises AgentError if no reply can be read."""
         found = await self._call.ask(query=state.query, report=state.written, areas=state.refined.research_areas)
         if found is None:
             raise AgentError("no reply, repaired or not, was an evaluation")

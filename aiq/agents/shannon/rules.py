@@ -1,7 +1,7 @@
 """The deterministic rules of Shannon in one place.
 
 They are pure: no clock, no model, no settings. Numbers that a setting may change are parameters. Texts are measured in
-characters where nothing else is said. Numbers in brackets are sections of the specification. Records, such as citations
+characters unless stated otherwise. Numbers in brackets are sections of the specification. Records, such as citations
 and results of agents, may be given as mappings of their fields.
 """
 

@@ -1,4 +1,4 @@
-"""Stage 4, synthesize: the report from results and citations, continued where the reply ended too early."""
+"""Stage 4, synthesize: write the report from results and citations, and continue it if the reply ended too early."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -34,9 +34,9 @@ class Synthesize:
         self._comprehensive = settings.synthesis_style == "comprehensive"
 
     async def run(self, state: ResearchState) -> dict[str, Any]:
-        """The first report; where the model gives none, the results themselves, cleaned, one after the other.
+        """The first report; if the model gives none, the cleaned results one after the other.
 
-        Raises AgentError where there are no results, unless a limit is why.
+        Raises AgentError if there are no results, unless a limit cut the research short.
         """
         evidence = self._evidence(state)
         if not evidence and not current().cut_short:
@@ -51,8 +51,8 @@ class Synthesize:
     async def write(self, state: ResearchState, feedback: str = "", tier: Tier | None = None) -> dict[str, Any]:
         """A report without its list of sources, and whether it was cut off.
 
-        Nothing where the model gives none, or one that is cut off while there is a whole one. `feedback`: what the
-        one before lacks.
+        Empty if the model gives none, or one that is cut off although a complete one exists. `feedback`: what the
+        previous report lacks.
         """
         messages = [
             Message(role="system", content=self._prompts.render("synthesizer.j2")),
@@ -77,15 +77,15 @@ class Synthesize:
         return {"written": text, "cut_off": cut is not None}
 
     def uncovered(self, text: str, state: ResearchState) -> dict[str, str]:
-        """The sections of a report that fall short of the promised length and citations, and in what.
+        """By section, what a report lacks of the promised length and citations.
 
-        There need be no more citations than there are sources.
+        No more citations are required than there are sources.
         """
         cited = minimum_citations(len(state.citations), self._settings.area_citations)
         return shortfalls(text, state.sections, self._settings.area_chars, cited)
 
     def _evidence(self, state: ResearchState) -> list[AgentResult]:
-        """What the prompt shows: results that fill gaps, which come on top, and the first of the others."""
+        """The results that the prompt shows: all that fill gaps, and the first of the others."""
         settings, found = self._settings, distinct([*state.filled, *state.kept], self._settings.same_above)
         return select_evidence(found, len(state.filled) + settings.max_results, settings.result_chars)
 
@@ -113,13 +113,13 @@ class Synthesize:
         )
 
     def _limit(self, results: int) -> int:
-        """Tokens that the report may have (specification 1.10)."""
+        """The report's token limit (specification 1.10)."""
         settings = self._settings
         limit = settings.max_tokens + settings.tokens_per_result * results
         return max(limit, settings.comprehensive_tokens) if self._comprehensive else limit
 
     async def _reply(self, role: str, messages: Sequence[Message], max_tokens: int) -> Reply:
-        """Raises AgentError for a reply that is no text."""
+        """Ask for a reply. Raises AgentError if it is no report."""
         reply = await ask(role, messages, max_tokens=max_tokens, seconds=self._settings.timeout_seconds)
         if why := why_no_answer(reply.text, current().replies):
             raise AgentError(f"the synthesizer gave no report: {why}")
@@ -138,7 +138,7 @@ class Synthesize:
         )
 
     async def _rest(self, role: str, messages: Sequence[Message], text: str, limit: int) -> Reply:
-        """The one continuation of a report, with all that the report was written from."""
+        """The one continuation of a report, asked for with everything that the report was written from."""
         end = text[-self._settings.continuation_chars :]
         request = Message(role="user", content=self._prompts.render("continuation.j2", end=end))
         budget = min(limit // 2, self._settings.continuation_tokens)

@@ -1,8 +1,8 @@
 """URLs as Shannon compares them: canonical form, domain and DOI (specification 1.9).
 
-A URL is parsed and written as Go's `net/url` does it, with its peculiarities, because duplicates and ranks follow from
-them. They serve ranking alone: whether a report cites a real source is for `aiq.citations`, whose rules are stricter.
-In path and query percent escapes that are no UTF-8 survive as surrogates.
+URLs are parsed and written exactly as by Go's `net/url`, because duplicates and ranks depend on its peculiarities. This
+serves ranking only: whether a report cites a real source is decided by `aiq.citations`, whose rules are stricter.
+Percent escapes in path and query that are not valid UTF-8 survive as surrogates.
 """
 
 import re
@@ -13,7 +13,7 @@ from tld import get_fld
 
 _UTM = ("source", "medium", "campaign", "term", "content")
 TRACKERS = frozenset(f"utm_{part}" for part in _UTM) | {"fbclid", "gclid", "msclkid", "ref", "source"}
-"""Query parameters that select no page, in exactly this case."""
+"""Query parameters that do not identify a page; case-sensitive."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -29,8 +29,8 @@ _AS_BYTES = "surrogateescape"
 class GoUrl(NamedTuple):
     """A URL as Go parses it: `path` is decoded, `raw_path` and `query` are as written.
 
-    `user` is None without `@`; `authority` tells `s:///p` from `s:/p`; `opaque` is what follows the scheme of a URL
-    without a slash there (`mailto:`); `bare_query`: it ends in its only `?`.
+    `user` is None without `@`; `authority` tells `s:///p` from `s:/p`; `opaque` is what follows the scheme if no slash
+    does (`mailto:`); `bare_query`: the URL ends with its only `?`.
     """
 
     scheme: str = ""
@@ -45,7 +45,7 @@ class GoUrl(NamedTuple):
 
 
 def parse(url: str) -> GoUrl | None:
-    """The URL in parts, None where Go refuses it: control characters, broken escapes, host or port, no scheme."""
+    """The parts of a URL; None if Go rejects it: control characters, bad escape, host or port, `:` without a scheme."""
     rest, _, fragment = url.partition("#")
     if _CONTROL.search(rest) or _BAD_ESCAPE.search(fragment):
         return None
@@ -71,18 +71,18 @@ def parse(url: str) -> GoUrl | None:
 
 
 def _is_host(text: str) -> bool:
-    """Whether it is made of what a host may hold, and what follows the brackets of IPv6 or the last colon is a port."""
+    """Whether all characters are allowed in a host, and a port follows the brackets of IPv6 or the last colon."""
     port = r"\[.*\](?::[0-9]*)?" if text.startswith("[") else r"[^:]*|.*:[0-9]*"
     return _HOST.fullmatch(text) is not None and re.fullmatch(port, text) is not None
 
 
 def normalize_url(url: str) -> str:
-    """The form that equal pages share; what Go cannot parse stays as it is.
+    """The canonical form that URLs of the same page share; a URL that Go cannot parse is unchanged.
 
-    Lower case are scheme and host; `www.` (once), fragment, trackers and one closing slash are dropped; the query is
-    sorted by key and encoded anew, so that `k` becomes `k=` and a part of it with `;` is lost. Everything else stays:
-    scheme, port, user, the case of the path. Where a closing slash is dropped the path is encoded anew, so that `%2F`
-    in it becomes a slash.
+    Scheme and host are lower-cased; `www.` (once), fragment, trackers and one trailing slash are dropped; the query is
+    sorted by key and re-encoded, so that `k` becomes `k=` and parts with `;` are lost. Everything else stays: scheme,
+    port, user, the case of the path. If a trailing slash is dropped, the path is re-encoded, and `%2F` in it becomes a
+    slash.
     """
     parts = parse(url)
     if parts is None:
@@ -99,7 +99,7 @@ def _sorted_query(query: str) -> str:
 
 
 def _parameters(query: str) -> dict[str, list[str]]:
-    """The values of each key in their order, without the parts that hold a `;` or a broken escape."""
+    """The values of each key, in order; parts with a `;` or a bad escape are left out."""
     values: dict[str, list[str]] = {}
     for part in query.split("&"):
         if part and ";" not in part and not _BAD_ESCAPE.search(part):
@@ -124,7 +124,7 @@ def _written(parts: GoUrl) -> str:
 
 
 def _written_path(parts: GoUrl) -> str:
-    """As it was written, if that is well-formed and still says the same."""
+    """The path as originally written, if that is well-formed and still decodes to the same; else encoded anew."""
     if _PATH.fullmatch(parts.raw_path) and unquote(parts.raw_path, errors=_AS_BYTES) == parts.path:
         return parts.raw_path
     return _encoded(parts.path, "$&+,/:;=@")
@@ -135,14 +135,13 @@ def _encoded(text: str, safe: str) -> str:
 
 
 def extract_domain(url: str) -> str:
-    """The host in lower case, cut at the first colon, without `www.`; "" where there is none."""
+    """The host in lower case, cut at the first colon, without `www.`; "" if there is none."""
     parts = parse(url)
     return parts.host.lower().partition(":")[0].removeprefix("www.") if parts else ""
 
 
 def extract_doi(url: str) -> str:
-    """The DOI that a URL names, as written there: of a doi.org host the path, else the query's `doi`, else one in the
-    path; "" where it names none."""
+    """The DOI in a URL as written: the path of a doi.org URL, else the query's `doi`, else one in the path; else ""."""
     parts = parse(url)
     if parts is None:
         return ""
@@ -155,5 +154,5 @@ def extract_doi(url: str) -> str:
 
 
 def registrable_domain(host: str) -> str:
-    """What an owner registers: `stripe.com` of `docs.stripe.com`, `a.github.io` of itself; else the host as it is."""
+    """The registered domain: `stripe.com` for `docs.stripe.com`, `a.github.io` for itself; else the host as it is."""
     return get_fld(f"https://{host}", fail_silently=True, search_private=True) or host

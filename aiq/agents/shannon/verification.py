@@ -1,4 +1,4 @@
-"""Claims of a report, and how far citations support them (specification 1.14)."""
+"""Rules on the claims of a report, and how well citations support them (specification 1.14)."""
 
 import re
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from aiq.tools.ranking import PassageIndex
 
 
 def parse_claims(text: str, maximum: int = 10) -> list[str]:
-    """The claims of a numbered list: what follows `. `, else `) `, else `: ` in lines that start in a digit (1.14)."""
+    """The claims of a numbered list: what follows `. `, else `) `, else `: `, in lines starting with a digit (1.14)."""
     claims = []
     for line in map(str.strip, text.splitlines()):
         separator = next((one for one in (". ", ") ", ": ") if one in line), None)
@@ -24,11 +24,11 @@ def parse_claims(text: str, maximum: int = 10) -> list[str]:
 def verify_claim(
     supporting: Sequence[int], conflicting: Sequence[int], confidence: float, citations: Sequence[float | Citation]
 ) -> float:
-    """How sure it is that a claim holds, 0 to 1, of what a model finds in the citations or their credibilities (1.14).
+    """How certain a claim is, 0 to 1, given a model's finding and the citations or their credibilities (1.14).
 
     `supporting` and `conflicting` are positions of citations, from 0; those out of range do not count.
-    `confidence` x mean credibility x (1 + min(0.25, 0.2 log2(n))) for n that support, or `confidence` / 2 if all of
-    them are out of range, and 0 without any; less up to 30 % by the credibility of those that conflict.
+    `confidence` x mean credibility x (1 + min(0.25, 0.2 log2(n))) for n supporting citations, `confidence` / 2 if all
+    are out of range, 0 if there are none; minus up to 30 %, by the credibility of the conflicting ones.
     """
     if not citations or not supporting:
         return 0.0
@@ -47,13 +47,13 @@ def verify_claim(
 
 
 def evidence_per_claim(claims: int, least: int = 3, most: int = 10, evaluations: int = 100) -> int:
-    """How many citations each claim is checked against, so that all claims take at most so many evaluations."""
+    """Citations to check each claim against, `least` to `most`, so that all claims together take `evaluations`."""
     return max(least, min(most, evaluations // max(1, claims)))
 
 
 @validate_call
 def nearest(claim: str, citations: Sequence[Citation], k: int) -> list[int]:
-    """The places of the k citations nearest to a claim, by BM25 (k1 1.5, b 0.75) times credibility."""
+    """Positions of the k citations nearest to a claim, by BM25 (k1 1.5, b 0.75) times credibility."""
     index = PassageIndex([(one.title, one.snippet) for one in citations])
     scores = {place: score for place, score, _ in index.search(claim, len(citations), 0)}
     weighed = [scores.get(place, 0.0) * one.credibility for place, one in enumerate(citations)]
@@ -61,7 +61,7 @@ def nearest(claim: str, citations: Sequence[Citation], k: int) -> list[int]:
 
 
 def cited_first(report: str, citations: int, most: int) -> list[int]:
-    """Places of citations: those that the report cites, by number, then the others; at most so many."""
+    """Positions of at most `most` citations: first those that the report cites, by number, then the others."""
     cited = sorted({int(number) - 1 for number in re.findall(r"\[([0-9]{1,3})\]", report)})
     order = [place for place in cited if 0 <= place < citations]
     return [*order, *(place for place in range(citations) if place not in order)][:most]
@@ -71,7 +71,7 @@ def cited_first(report: str, citations: int, most: int) -> list[int]:
 def aggregate_verification(
     confidences: Sequence[float], supported_from: float = 0.7, unsupported_below: float = 0.5
 ) -> VerificationSummary:
-    """The claims together: overall is sqrt(mean confidence x share of supported claims), 1 without claims (1.14)."""
+    """The summary of all claims; `overall` is sqrt(mean confidence x share of supported), 1 without claims (1.14)."""
     claims, supported = len(confidences), sum(one >= supported_from for one in confidences)
     return VerificationSummary(
         claims=claims,

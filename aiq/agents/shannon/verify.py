@@ -1,4 +1,4 @@
-"""Stage 6, verify: claims of the report against what the citations say."""
+"""Stage 6, verify: check claims of the report against what the citations say."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -29,7 +29,7 @@ AT_ONCE = 5
 """Claims that are checked at the same time."""
 
 UNKNOWN = 0.5
-"""Confidence of a claim, and of a report, whose check failed or could not be read (specification 1.14)."""
+"""Confidence of a claim or a report whose check failed or could not be read (specification 1.14)."""
 
 
 class Support(LenientRecord):
@@ -40,7 +40,7 @@ class Support(LenientRecord):
     confidence: float = Field(UNKNOWN, ge=0, le=1)
 
     def weighed(self, credibilities: Sequence[float]) -> float:
-        """The claim's confidence, by the credibilities of all citations that were shown."""
+        """The claim's confidence, given the credibilities of all citations shown."""
         supporting, conflicting = ([number - 1 for number in side] for side in (self.supporting, self.conflicting))
         return verify_claim(supporting, conflicting, self.confidence, credibilities)
 
@@ -53,7 +53,7 @@ class Verdict(LenientRecord):
     conflicting: tuple[int, ...] = ()
 
     def weighed(self, credibilities: Sequence[float]) -> float:
-        """The claim's confidence: what the verdict stands for."""
+        """The claim's confidence: a number for each verdict."""
         return {"supported": 1.0, "insufficient": UNKNOWN, "unsupported": 0.0}[self.verdict]
 
 
@@ -65,7 +65,7 @@ class Verify:
         self._verdict = StructuredCall(f"shannon.{tier}.verdict", Verdict, prompts, "verdict", options, ask)
 
     async def run(self, state: ResearchState) -> dict[str, Verification | None]:
-        """Each claim with its confidence, and the whole; nothing where there are no citations."""
+        """The confidence of each claim and of the whole report; None if there are no citations."""
         if not state.citations:
             return {"verification": None}
         texts = await or_none(self._claims(state.written), "verification_skipped", AGENT)
@@ -93,7 +93,7 @@ class Verify:
         return parse_claims(reply.text, settings.max_claims)
 
     async def _checked(self, number: int, text: str, claims: int, state: ResearchState) -> Claim:
-        """A claim with its confidence. Each is an agent of its own, so that none waits for another's budget."""
+        """A claim with its confidence. Each check is an agent of its own, so that they do not share a token budget."""
         settings, call = self._settings, self._verdict if self._settings.verdicts else self._support
         shown = [
             {"number": place + 1, "title": one.title or one.source, "text": one.snippet[: settings.snippet_chars]}
@@ -107,7 +107,7 @@ class Verify:
         return Claim(text=text, supporting=found.supporting, conflicting=found.conflicting, confidence=confidence)
 
     def _places(self, claim: str, claims: int, state: ResearchState) -> list[int]:
-        """Of the citations that a claim is checked against: the first, or for a verdict, the nearest of those cited."""
+        """Positions of the citations to check a claim against: the first or, for verdicts, the nearest cited ones."""
         every, most = len(state.citations), self._settings.max_citations
         if not self._settings.verdicts:
             return list(range(every))[:most]

@@ -1,4 +1,4 @@
-"""An agent of the workflow: answers one task with the help of tools, or runs the one search that was planned for it."""
+"""An agent of the workflow: answers one task with the help of tools, or runs the one search planned for it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from aiq.agents.shannon.calls import ask, bear, books, working_as
+from aiq.agents.shannon.calls import ask, books, tolerate, working_as
 from aiq.agents.shannon.records import AgentResult, ToolOutput
 from aiq.core.errors import AgentError, ModelError, ToolError
 from aiq.core.events import Recovery
@@ -21,8 +21,8 @@ from aiq.core.tools import FETCH, Tool, ToolResult, definition
 
 @dataclass(frozen=True)
 class Task:
-    """What an agent is to do. `known`: results of tasks that it builds on, by their ids. `forced`: the search that does
-    it, a tool and its query; None: a model decides. `context` is what prompts show beside the task."""
+    """What an agent is to do. `known`: results of the tasks it depends on, by id. `forced`: a tool and a query to run
+    instead of asking a model. `context`: what prompts show beside the task."""
 
     agent_id: str
     description: str
@@ -38,7 +38,7 @@ class Task:
     def result(
         self, response: str, outputs: Sequence[ToolOutput], error: str | None = None, steps: Sequence[str] = ()
     ) -> AgentResult:
-        """What came of it. An agent that failed still has a result, where its tools brought what to go on with."""
+        """The agent's result. One with an error is still a success if its tools returned something to go on with."""
         return AgentResult(
             agent_id=self.agent_id,
             area=self.area,
@@ -52,15 +52,15 @@ class Task:
 
 
 class Worker:
-    """Serves all tasks of all samples at once. `rounds`: replies with tool calls, before an agent has to answer."""
+    """Serves all tasks of all samples at once. `rounds`: replies with tool calls before an agent has to answer."""
 
     def __init__(self, prompts: Prompts, rounds: int) -> None:
         self._prompts, self._rounds = prompts, rounds
 
     async def work(self, task: Task) -> AgentResult:
-        """What came of the task; a failure is a result with its `error`. Raises LimitReached, RunAborted.
+        """The task's result; a failure is a result with its `error`. Raises LimitReached, RunAborted.
 
-        Once the sample's budget is spent, no task is begun.
+        No task starts once the sample's budget is spent.
         """
         if spent := current().spent():
             return task.result("", [], spent)
@@ -68,7 +68,7 @@ class Worker:
             return await (self._asked(task) if task.forced is None else self._forced(task, *task.forced))
 
     async def _forced(self, task: Task, tool: Tool, query: str) -> AgentResult:
-        """The planned search, at no token: its content is the response."""
+        """Run the planned search, without a model: its content is the response."""
         books().record_tool(tool.name)
         output, content = await call(tool, {"query": query})
         return task.result(content, [output]) if output.success else task.result("", [output], content)
@@ -79,12 +79,12 @@ class Worker:
         try:
             text = await self._conversation(task, outputs, brought)
         except (AgentError, ModelError) as error:
-            bear(error, "agent_cut_short")
+            tolerate(error, "agent_cut_short")
             return task.result("\n\n".join(brought), outputs, str(error))
         return task.result("\n\n".join(brought) if why_no_answer(text, current().replies) else text, outputs)
 
     async def _conversation(self, task: Task, outputs: list[ToolOutput], brought: list[str]) -> str:
-        """The agent's answer; what its tools did goes into `outputs`, their content into `brought`."""
+        """The agent's answer; adds the tools' outputs to `outputs` and the content of successful ones to `brought`."""
         messages = [
             Message(
                 role="system", content=self._prompts.render("researcher.j2", persona=task.persona, rounds=self._rounds)
@@ -94,7 +94,7 @@ class Worker:
         role, offered = f"shannon.{task.tier}.researcher", [definition(tool) for tool in task.tools]
         for turn in range(self._rounds):
             if turn and current().spent():
-                return ""  # what its tools brought is for the report
+                return ""  # the report is written from what the tools returned
             reply = await ask(role, messages, tools=offered)
             if not reply.tool_calls:
                 return reply.text
@@ -120,7 +120,7 @@ class Worker:
 
 
 async def call(tool: Tool, arguments: Mapping[str, Any] | str, call_id: str | None = None) -> tuple[ToolOutput, str]:
-    """A tool call as a record for the citations, and its content for the model; a ToolError is the content."""
+    """Call a tool: its output as a record for the citations, and its content (or ToolError) for the model."""
     kind = kind_of(tool.name)
     try:
         result = await current().call_tool(tool.name, arguments, call_id)
@@ -131,16 +131,16 @@ async def call(tool: Tool, arguments: Mapping[str, Any] | str, call_id: str | No
 
 
 def kind_of(name: str) -> str:
-    """The specification's name of a tool: every tool that finds sources is a search, but the one that opens a page."""
+    """The specification's name for a tool: all that find sources are searches, except the one that opens a page."""
     return "web_fetch" if name == FETCH else "web_search"
 
 
 def found_in(name: str, result: ToolResult) -> JsonValue:
-    """The sources of a result in the shape that the specification's tools give them."""
+    """The sources of a result, in the shape that the specification's tools return."""
     if name == FETCH:
         if not result.sources:
             return None
-        page = result.sources[-1]  # after a redirect, the address that was asked for
+        page = result.sources[-1]  # after a redirect, the last one has the requested address
         return {"url": page.address, "title": page.title, "content": page.text, "published_date": dated(page)}
     return [
         {
@@ -156,7 +156,7 @@ def found_in(name: str, result: ToolResult) -> JsonValue:
 
 
 def dated(source: Source) -> str:
-    """The source's date as RFC 3339, which has a time; empty where none is known."""
+    """The source's date as an RFC 3339 timestamp; empty if it is unknown."""
     day = source.published or ""
     return f"{day}T00:00:00Z" if len(day) == len("2026-01-31") else day
 

@@ -1,5 +1,5 @@
-"""The order of the stages: memory, compress, refine, decompose, execute, entity filter, cite, synthesize, gaps (for as
-long as there are any), reflect, and by config: place citations, verify."""
+"""The order of the stages: memory, compress, refine, decompose, execute, entity filter, cite, synthesize, gaps (while
+there are any), reflect and, if configured, place citations and verify."""
 
 from collections.abc import Awaitable, Callable
 from itertools import pairwise
@@ -30,7 +30,7 @@ Graph = CompiledStateGraph[ResearchState, Any, Any, Any]
 Stage = Callable[[ResearchState], Awaitable[Any]]
 
 SPARED = ("find_gaps", "fill_gaps", "reflect", "verify")
-"""Stages that a report can do without, once the sample's budget is spent."""
+"""Stages that are skipped once the sample's budget is spent."""
 
 
 class Workflow:
@@ -70,12 +70,12 @@ class Workflow:
 
 
 def _if_gaps(stage: str) -> Callable[[ResearchState], str]:
-    """On to this stage as long as there are gaps to fill, else to reflection."""
+    """Route to this stage while there are gaps to fill, then to reflection."""
     return lambda state: stage if state.gaps else "reflect"
 
 
 def _as_node(name: str, place: int, stage: Stage) -> Any:
-    """A stage with its event; its sources are numbered in the order of the stages."""
+    """A stage as a node that emits its event; sources are numbered in the order of the stages."""
 
     async def node(state: ResearchState) -> Any:
         session = current()

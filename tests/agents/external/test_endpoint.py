@@ -1,4 +1,4 @@
-"""An agent behind a URL: what it is sent, what its answer becomes, and that its calls are counted as any call."""
+"""An agent behind a URL: what it is sent, what its answer becomes, and that its calls count like any other."""
 
 from contextlib import AbstractAsyncContextManager
 from typing import Any
@@ -27,14 +27,14 @@ QUESTION = Question(
 
 
 def elsewhere(bench: Any, *script: bytes, **given: Any) -> AbstractAsyncContextManager[Bench]:
-    """A run whose `llm` has a model and options that are none of the agent's."""
+    """A run whose `llm` has a model and options other than the agent's."""
     llm = {"model": "judge", "temperature": 0.5, "extra_body": {"top_k": 1}}
     made: AbstractAsyncContextManager[Bench] = bench(list(script), **llm, **given)
     return made
 
 
 async def answer(b: Bench, **settings: Any) -> Report:
-    """The agent's report, from the bench's endpoint under another address than the run's."""
+    """The agent's report, from the bench's endpoint at a different address from the run's."""
     base_url = b.endpoint.base_url.replace("127.0.0.1", "localhost")
     agent = EndpointAgent(configured(EndpointSettings, base_url=base_url, model="researcher", **settings))
     return await agent.research(QUESTION, b.session)
@@ -71,14 +71,14 @@ async def test_its_calls_are_limited(bench: Any) -> None:
             await answer(b)
 
 
-async def test_it_has_the_time_of_its_own_setting(bench: Any) -> None:
+async def test_it_has_its_own_timeout(bench: Any) -> None:
     async with elsewhere(bench, http(200, completed(CITES)), delay=0.4, retry={"attempts": 1}) as b:
         assert (await answer(b, timeout_seconds=5)).text == CITES
         with pytest.raises(ModelError, match="no answer in time"):
             await answer(b, timeout_seconds=0.1)
 
 
-async def test_an_answer_that_is_none_fails(bench: Any) -> None:
+async def test_an_empty_answer_fails(bench: Any) -> None:
     async with elsewhere(bench, http(200, completed(None, refusal="I may not."))) as b:
         with pytest.raises(AgentError, match=r"route gave no answer: the text is empty .*refused: 'I may not\.'"):
             await answer(b)
@@ -93,7 +93,7 @@ async def test_an_answer_that_is_none_fails(bench: Any) -> None:
         (307, "set agent.base_url to where it answers"),
     ],
 )
-async def test_what_is_wrong_is_said_of_its_own_settings(bench: Any, status: int, said: str) -> None:
+async def test_errors_name_its_own_settings(bench: Any, status: int, said: str) -> None:
     async with elsewhere(bench, error(status)) as b:
         with pytest.raises(AiqError) as caught:
             await answer(b)
@@ -101,7 +101,7 @@ async def test_what_is_wrong_is_said_of_its_own_settings(bench: Any, status: int
         assert "llm" not in str(caught.value)
 
 
-def test_nobody_at_its_address_stops_the_run_at_the_first_question(
+def test_an_unreachable_endpoint_stops_the_run_at_the_first_question(
     here: Workplace, capsys: pytest.CaptureFixture[str]
 ) -> None:
     nobody = ["agent.base_url=http://127.0.0.1:9/v1", "agent.model=researcher", "llm.retry.attempts=2"]
@@ -128,6 +128,6 @@ def test_a_whole_run_of_it_says_which_model_answered(here: Workplace) -> None:
     assert here.manifest(run)["elsewhere"] == here.summary(run)["elsewhere"] == ["endpoint.agent"]
 
 
-def test_a_key_that_is_not_set_is_said_before_the_run() -> None:
+def test_a_missing_key_is_reported_before_the_run() -> None:
     with pytest.raises(ConfigError, match=r"^agent\.api_key_env=NOT_SET: this environment variable is not set"):
         EndpointAgent(configured(EndpointSettings, base_url="http://a/v1", model="m", api_key_env="NOT_SET"))

@@ -1,4 +1,4 @@
-"""Perturbations change what they say they change, more of it by severity, and nothing else."""
+"""Perturbations change what they claim to change, more with higher severity, and nothing else."""
 
 import json
 import re
@@ -35,7 +35,7 @@ def body(report: str) -> str:
 
 @pytest.mark.parametrize("name", sorted(PERTURBATIONS))
 @pytest.mark.parametrize("report", [ENGLISH, CHINESE], ids=["en", "zh"])
-def test_a_greater_severity_changes_all_that_a_smaller_one_does_and_more(name: str, report: str) -> None:
+def test_a_higher_severity_changes_all_that_a_lower_one_does_and_more(name: str, report: str) -> None:
     few, many = perturb(name, report, 0.25), perturb(name, report, 1.0)
     assert few == perturb(name, report, 0.25)
     assert few != report
@@ -67,7 +67,7 @@ def test_roles_keep_every_word() -> None:
     assert "Ashena University studied at Fenden Melheim" in changed
 
 
-def test_facts_put_other_names_of_the_report() -> None:
+def test_facts_are_swapped_with_other_names_of_the_report() -> None:
     changed = perturb("facts", ENGLISH, 1.0)
     known = set(re.findall(r"[A-Z][a-z]+", ENGLISH))
     assert set(re.findall(r"[A-Z][a-z]+", changed)) <= known
@@ -98,7 +98,7 @@ def test_inline_links_are_shuffled_and_fabricated_too() -> None:
     assert "a.example/1" not in perturb("fabricated", report, 1.0)
 
 
-def test_controls_say_nothing_less() -> None:
+def test_controls_keep_the_content() -> None:
     for report in (ENGLISH, CHINESE):
         said = {report[slice(*place)] for place in parse_report(report).paragraphs}
         for name in ("padding", "instructions", "remarks", "order"):

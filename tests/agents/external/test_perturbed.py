@@ -1,4 +1,4 @@
-"""The agent of perturbed reports: which report, how perturbed, and an audit of what that did to its citations."""
+"""The agent of perturbed reports: which report, how it is perturbed, and the audit of its citations."""
 
 import json
 from pathlib import Path
@@ -44,7 +44,7 @@ async def test_the_id_says_what_is_changed(agent: PerturbedReports) -> None:
     assert texts[1] == texts[2]
 
 
-async def test_the_damage_stays_and_the_audit_tells_of_it(agent: PerturbedReports) -> None:
+async def test_the_damage_stays_and_the_audit_shows_it(agent: PerturbedReports) -> None:
     session = make_session(key=SampleKey("a.b.fabricated.100", 1), web=TwoPages())
     report = await agent.research(Question(text="?"), session)
     assert report.audit is not None
@@ -59,7 +59,7 @@ async def test_the_damage_stays_and_the_audit_tells_of_it(agent: PerturbedReport
     [
         *((bad, "names no perturbation; use dataset=drb_perturbed") for bad in ("a.b", "a.b.typos.50", "numbers.50")),
         ("a.b.numbers.much", "names no perturbation"),
-        ("a.b.order.50", "nothing in the report that order could change"),
+        ("a.b.order.50", "the report has nothing that the perturbation order could change"),
     ],
 )
 async def test_what_cannot_be_perturbed_fails(agent: PerturbedReports, sample_id: str, message: str) -> None:

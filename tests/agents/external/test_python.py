@@ -1,4 +1,4 @@
-"""A function as an agent: what it is called with, what becomes of its answer, and which functions cannot be one."""
+"""A function as an agent: what it is called with, how its answer is used, and which functions are refused."""
 
 import threading
 from functools import partial
@@ -89,12 +89,12 @@ async def asked(name: str) -> Report:
         ("called", "WHICH?"),
     ],
 )
-async def test_whatever_can_be_called_gets_the_question(name: str, answer: str) -> None:
+async def test_any_callable_gets_the_question(name: str, answer: str) -> None:
     given = await asked(name)
     assert given == Report(text=answer, raw_text=answer, route="python", citation_status="unverified")
 
 
-async def test_what_is_written_with_the_session_is_verified_and_nothing_else() -> None:
+async def test_only_reports_written_with_the_session_are_verified() -> None:
     verified = await asked("researched")
     assert MADE_UP not in verified.text
     assert (verified.raw_text, verified.citation_status) == (CITES, "partial")
@@ -104,8 +104,8 @@ async def test_what_is_written_with_the_session_is_verified_and_nothing_else() -
     assert await asked("report") == Report(text=CITES, raw_text="raw", route="mine of s1")
 
 
-@pytest.mark.parametrize(("name", "said"), [("number", "returned int, neither text nor a Report"), ("blank", "empty")])
-async def test_what_is_no_report_fails(name: str, said: str) -> None:
+@pytest.mark.parametrize(("name", "said"), [("number", "returned int; return text or a Report"), ("blank", "empty")])
+async def test_anything_but_a_report_fails(name: str, said: str) -> None:
     with pytest.raises(AgentError, match=said):
         await asked(name)
 
@@ -115,12 +115,12 @@ async def test_what_is_no_report_fails(name: str, said: str) -> None:
     [
         ("nothing", "cannot be called with a question .*: too many positional arguments"),
         ("demanding", "cannot be called with a question .*: missing a required argument: 'model'"),
-        ("text", "is no function but str"),
+        ("text", "is not a function but str"),
         ("sync", "takes the session, so it must be `async def`"),
         ("Callable", r"is a class; write conf/agent/NAME\.yaml"),
         ("absent", "has no 'absent'"),
     ],
 )
-async def test_what_cannot_be_called_is_said_before_the_run(name: str, said: str) -> None:
+async def test_an_unusable_function_is_reported_before_the_run(name: str, said: str) -> None:
     with pytest.raises(ConfigError, match=rf"^agent\.function.*{said}"):
         await asked(name)

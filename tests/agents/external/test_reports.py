@@ -1,4 +1,4 @@
-"""Reports that already exist: word for word, by id, never another task's."""
+"""Existing reports: verbatim, by id, never another task's."""
 
 import json
 from pathlib import Path
@@ -31,7 +31,7 @@ async def test_the_article_is_given_word_for_word(tmp_path: Path) -> None:
     ("row", "message"),
     [
         ({"id": 8, "article": ARTICLE}, r"has no report with id 7; choose samples with dataset\.ids"),
-        ({"id": 7, "prompt": "Which ferries?", "article": ARTICLE}, "answers another task than sample 7"),
+        ({"id": 7, "prompt": "Which ferries?", "article": ARTICLE}, "answers a different task from sample 7"),
         *(({"id": 7, "article": blank}, "line 1: the article is empty") for blank in (None, "", "  \n", 5)),
     ],
 )

@@ -36,7 +36,7 @@ REPORT = "# India events by theme\n\n- AI leads with 50 of 165 events [1].\n- Cl
 
 @dataclass
 class EventsTool:
-    """`analyze_events` as the events server has it, in this process: its arguments, engine and answers."""
+    """`analyze_events` of the events server, in this process: the same arguments, engine and answers."""
 
     engine: SqliteEvents = field(default_factory=cache(shipped_engine))  # it is only read
     name: str = "analyze_events"
@@ -60,7 +60,7 @@ class PagesArguments(BaseModel):
 
 @dataclass
 class Pages:
-    """A tool that gives the answers that a test writes, by page: objects, texts, or errors to raise."""
+    """A tool with scripted answers by page: objects, texts, or errors to raise."""
 
     answers: Sequence[Any]
     name: str = "pages"
@@ -78,7 +78,7 @@ class Pages:
 
 
 def plan(*agents: Any, tools: Sequence[tuple[str, Mapping[str, Any]]] = (), **more: Any) -> dict[str, Any]:
-    """A plan of sub-agents (a name, or a name with arguments, or with `depends_on` too) and tools."""
+    """A plan of sub-agents (a name, optionally with arguments and `depends_on`) and tools."""
     calls = [(agent,) if isinstance(agent, str) else agent for agent in agents]
     return {
         "sub_agent_calls": [dict(zip(("agent_name", "arguments", "depends_on"), call, strict=False)) for call in calls],
@@ -93,17 +93,17 @@ DECOMPOSED = {"sub_questions": [{"id": f"sq_{n}", "question": q} for n, q in enu
 
 
 def found(request: ChatRequest) -> dict[str, Any]:
-    """Three findings on each batch, on its first three documents."""
+    """Three findings in each batch, from its first three documents."""
     claims = [f"Document {n} of batch {request.last_user.count('<document>')} is an event." for n in (1, 2, 3)]
     return {"findings": [{"claim": c, "sources": [n], "themes": ["AI"]} for n, c in enumerate(claims, 1)]}
 
 
 Said = Any
-"""A text, an object as JSON, the number of an HTTP status, or a function of the request that gives one of these."""
+"""A text, an object to send as JSON, an HTTP status, or a function of the request that returns one of these."""
 
 
 def roles(plans: Sequence[Said], **said: Said) -> Callable[[ChatRequest], ChatReply | int]:
-    """One plan an iteration, the last one again and again; the other roles say what is given, or the plainest."""
+    """One plan per iteration, the last one repeating; the other roles say what is given, or by default the simplest."""
     left = list(plans)
     plain: dict[str, Said] = {
         "decomposer": DECOMPOSED,
@@ -132,7 +132,7 @@ def roles(plans: Sequence[Said], **said: Said) -> Callable[[ChatRequest], ChatRe
 
 
 def planner(**changes: Any) -> PlannerAgent:
-    """An agent that does not wait before it tries again."""
+    """An agent that does not wait before retries."""
     calls = {"first_seconds": 0, **changes.pop("calls", {})}
     return shared(PlannerAgent, configured(PlannerSettings, calls=calls, **changes))
 
@@ -141,9 +141,9 @@ def planner(**changes: Any) -> PlannerAgent:
 async def planned(
     script: Any, *tools: Tool, asked: Mapping[str, Any] | None = None, limits: Limits | None = None, **settings: Any
 ) -> AsyncIterator[tuple[Report, Bench]]:
-    """A research with these tools (that over the shipped events without any), and the bench that it ran on.
+    """A research with these tools (by default the one over the shipped events), and the bench that it ran on.
 
-    `asked`: other fields of the question.
+    `asked`: further fields of the question.
     """
     box = Toolbox([*(tools or (EventsTool(),)), Think()])
     async with on_bench(script, tools=box, limits=limits or configured(Limits)) as bench:

@@ -1,4 +1,4 @@
-"""What each kind of outcome changes in the state, and what is counted over an iteration."""
+"""What each kind of outcome changes in the state, and what is computed per iteration."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ def test_sub_questions_and_perspectives_are_replaced() -> None:
     assert [view.name for view in found.perspectives] == ["B"]
 
 
-def test_an_aggregator_adds_its_results_and_tells_the_total() -> None:
+def test_an_aggregator_adds_its_results_and_updates_the_total() -> None:
     out = AggregatorOutput(results=(COUNTS,), insights=("AI leads.",), total_dataset_size=165, sources=TEN)
     found = after(state(aggregations=(COUNTS,), total_docs=20), "aggregator", out)
     assert (len(found.aggregations), found.insights, found.total_docs) == (2, ("AI leads.",), 165)
@@ -64,18 +64,18 @@ def test_documents_of_two_tools_with_the_same_ids_are_different() -> None:
     assert found.docs_fetched == 4
 
 
-def test_a_scan_is_over_even_if_it_brought_nothing() -> None:
+def test_a_scan_is_done_even_if_it_found_nothing() -> None:
     assert not after(state(needs_full_scan=True, total_docs=9), "scanner", ScannerOutput()).needs_full_scan
 
 
 @pytest.mark.parametrize(("name", "kind"), [("scanner", ScannerOutput), ("extractor", ExtractorOutput)])
-def test_claims_are_added_once_whatever_their_case(name: str, kind: Any) -> None:
+def test_claims_are_added_once_ignoring_case(name: str, kind: Any) -> None:
     new = (finding("AI leads."), finding("Cloud follows."), finding("cloud follows. "), finding(" "))
     found = after(state(findings=(finding("ai LEADS."),)), name, kind(findings=new))
     assert [(one.id, one.claim) for one in found.findings] == [("f_1", "ai LEADS."), ("f_2", "Cloud follows.")]
 
 
-def test_what_was_extracted_from_is_read() -> None:
+def test_documents_of_an_extraction_count_as_read() -> None:
     given = state(documents=TEN)
     found = after(given, "extractor", ExtractorOutput(sources=(document("t:3", read=True),)))
     assert [d.key for d in found.documents if d.read] == ["t:3"]
@@ -115,17 +115,17 @@ def test_a_tool_call_keeps_its_arguments_for_a_scan() -> None:
 @pytest.mark.parametrize(
     ("fetched", "total", "needed"), [(10, 165, True), (0, 165, False), (10, 10, False), (10, None, False)]
 )
-def test_a_scan_is_needed_where_some_are_fetched_and_others_are_not(fetched: int, total: Any, needed: bool) -> None:
+def test_a_scan_is_needed_if_some_but_not_all_documents_are_fetched(fetched: int, total: Any, needed: bool) -> None:
     assert called(state(), DataPage(documents=TEN[:fetched], total=total)).needs_full_scan is needed
 
 
-def test_what_says_nothing_new_asks_for_no_further_scan() -> None:
+def test_an_outcome_with_nothing_new_does_not_call_for_another_scan() -> None:
     done = state(documents=ALL, total_docs=600)
     assert not called(done, DataPage(documents=TEN, total=600)).needs_full_scan
     assert called(done, DataPage(documents=TEN, total=700)).needs_full_scan
 
 
-def test_what_a_tool_says_beside_documents_is_a_note() -> None:
+def test_a_tools_answer_without_documents_is_a_note() -> None:
     assert called(state(), DataPage(note="Fields: theme")).notes == ("t: Fields: theme",)
 
 

@@ -1,4 +1,4 @@
-"""Nine categories, by type first and text second; what is tried again, and with what."""
+"""Nine categories, by type first and text second; which are retried, and with which arguments."""
 
 from typing import Any
 
@@ -48,7 +48,7 @@ TEXTS = {
 
 
 @pytest.mark.parametrize(("category", "text"), [(name, text) for name, texts in TEXTS.items() for text in texts])
-def test_a_text_has_the_first_category_whose_words_it_has(category: str, text: str) -> None:
+def test_a_text_has_the_first_category_whose_pattern_matches(category: str, text: str) -> None:
     found = categorise_text(text)
     if text.startswith("504"):  # a gateway's timeout is a timeout: that category comes first
         assert found is Category.TIMEOUT
@@ -91,7 +91,7 @@ PASSING = {"token_limit", "rate_limit", "connection", "timeout", "server_error"}
 
 
 @pytest.mark.parametrize("category", Category)
-def test_five_categories_may_pass(category: Category) -> None:
+def test_five_categories_are_transient(category: Category) -> None:
     assert category.may_pass == (category in PASSING)
 
 
@@ -119,7 +119,7 @@ def test_arguments_are_halved_down_to_their_floors(agent: Any, arguments: Any, s
 
 
 async def tried(failures: list[Exception], arguments: Any = None, retries: int = 2) -> tuple[list[Any], list[Event]]:
-    """The arguments of each try of a call that fails so often; raises what the call raises in the end."""
+    """The arguments of each attempt of a call that fails this often; raises what the last attempt raises."""
     seen: list[Any] = []
     events: list[Event] = []
 
@@ -143,7 +143,7 @@ BUSY = ToolError(ToolErrorKind.HTTP, "HTTP 503")
 BROKE_OFF = ModelError("broke off its stream: it ended in the middle", status=200, broke_off=True)
 
 
-async def test_what_may_pass_is_tried_twice_more() -> None:
+async def test_transient_failures_are_retried_twice() -> None:
     assert (await tried([BUSY, BROKE_OFF]))[0] == [{}, {}, {}]
     assert (await tried([BUSY, BUSY, BUSY]))[0] == [{}, {}, {}, BUSY]
 
@@ -158,7 +158,7 @@ async def test_what_may_pass_is_tried_twice_more() -> None:
         RunAborted("HTTP 503"),
     ],
 )
-async def test_what_may_not_pass_ends_at_once(error: Exception) -> None:
+async def test_permanent_failures_are_not_retried(error: Exception) -> None:
     assert (await tried([error]))[0] == [{}, error]
 
 

@@ -1,4 +1,4 @@
-"""The graph: calls of both paths at once and none dropped, what fails, how a research ends."""
+"""The graph: concurrent calls of sub-agents and tools without losing any, failures, how a research ends."""
 
 import asyncio
 from typing import Any
@@ -39,7 +39,7 @@ def recovered(bench: Bench) -> dict[str, str]:
 
 
 class Gate(Pages):
-    """A tool whose calls wait until as many are under way as a test wants, and that counts them."""
+    """A tool whose calls wait until as many are running as a test wants; counts them."""
 
     def __init__(self, together: int) -> None:
         super().__init__([{"documents": []}])
@@ -73,7 +73,7 @@ async def test_seven_sub_agents_all_run() -> None:
         assert sorted(event.agent for event in bench.logged(AgentFinished)) == sorted(started)
 
 
-async def test_the_same_call_is_made_once() -> None:
+async def test_duplicate_calls_are_made_once() -> None:
     tool = EventsTool()
     call = ("analyze_events", {"filters": INDIA})
     twice = plan("decomposer", ("validator", {"query": "a"}), ("validator", {"query": "b"}), tools=[call, call])
@@ -93,15 +93,15 @@ async def test_calls_that_depend_on_others_run_after_them_and_know_what_they_fou
         assert "Documents fetched: 165 of 165" in bench.endpoint.of("planner.gap_analyzer")[0].last_user
 
 
-async def test_a_report_in_a_plan_with_others_is_written_after_them_and_ends_the_research() -> None:
+async def test_a_synthesizer_in_a_plan_runs_after_the_others_and_ends_the_research() -> None:
     async with planned(roles([FIRST, plan("synthesizer", "scanner")])) as (report, bench):
         assert [event.agent for event in bench.logged(AgentStarted)] == ["decomposer", "scanner", "synthesizer"]
         assert decisions(bench, "completion")[-1].value == "__end__"
         assert report.extras["iterations"] == 2
 
 
-async def test_the_validator_is_reached_by_the_document_and_not_by_the_source() -> None:
-    """Statistics alone: in the source the next plan becomes the report, whatever it was."""
+async def test_the_validator_runs_under_the_document_policy_but_not_under_strict_source() -> None:
+    """With only statistics, strict_source turns the next plan into the report, whatever it was."""
     plans = [plan("decomposer", "aggregator"), plan("validator", next_action="validate"), plan(next_action="complete")]
     tool = Pages([{"buckets": [{"key": "AI", "count": 9}], "data_context": {"unique_ids_matched": 9}}])
     for policy, agents in (("document", ["validator", "synthesizer"]), ("strict_source", ["synthesizer"])):
@@ -125,13 +125,13 @@ async def test_a_failed_call_is_skipped_and_logged_by_its_category() -> None:
         (["no plan"], "the planner failed: no reply, repaired or not, is a plan"),
     ],
 )
-async def test_no_report_is_made_of_nothing(plans: list[Any], why: str) -> None:
+async def test_without_any_results_there_is_no_report(plans: list[Any], why: str) -> None:
     with pytest.raises(AgentError, match=f"nothing was found that a report could be written from: {why}"):
         async with planned(roles(plans), Pages([BROKEN]), max_iterations=2 if len(plans) == 1 else 10):
             pass
 
 
-async def test_what_may_pass_is_tried_again() -> None:
+async def test_transient_failures_are_retried() -> None:
     busy = ToolError(ToolErrorKind.HTTP, "HTTP 503")
     tool = Pages([busy, busy, {"documents": [{"id": "a"}]}])
     async with planned(roles([plan("decomposer", tools=[("pages", {})])]), tool) as (report, bench):
@@ -139,7 +139,7 @@ async def test_what_may_pass_is_tried_again() -> None:
         assert "server_error" in recovered(bench)["call_retried"]
 
 
-async def test_after_a_prompt_that_was_too_long_a_scan_begins_again_with_smaller_batches() -> None:
+async def test_after_a_too_long_prompt_a_scan_restarts_with_smaller_batches() -> None:
     tool = EventsTool()
 
     def scanned(request: Any) -> Any:
@@ -159,7 +159,7 @@ async def test_a_sub_agent_that_cannot_be_read_fails_alone() -> None:
 
 
 @pytest.mark.parametrize("said", ["no plan", 500])
-async def test_a_planner_that_fails_leaves_the_report_to_what_there_is(said: Any) -> None:
+async def test_if_the_planner_fails_the_report_is_written_from_what_was_found(said: Any) -> None:
     async with planned(roles([FIRST, said], scanner=lambda _: {"findings": []})) as (report, bench):
         assert decisions(bench, "plan")[-1].cause.startswith("the planner failed")
         assert report.extras["iterations"] == 2
@@ -169,7 +169,7 @@ async def test_a_planner_that_fails_leaves_the_report_to_what_there_is(said: Any
 
 
 @pytest.mark.parametrize(("status", "raised"), [(404, RunAborted), (400, ModelError)])
-async def test_a_set_up_that_has_never_worked_ends_the_research(status: int, raised: type[Exception]) -> None:
+async def test_an_endpoint_that_has_never_answered_ends_the_research(status: int, raised: type[Exception]) -> None:
     with pytest.raises(raised):
         async with planned(lambda request: status):
             pass
@@ -182,7 +182,7 @@ async def test_limits_pass_through(calls: int) -> None:
             pass
 
 
-async def test_what_is_kept_for_the_report_is_not_spent_on_the_batches_of_a_scan() -> None:
+async def test_the_reports_reserve_is_not_spent_on_the_batches_of_a_scan() -> None:
     limits = configured(Limits, sample_model_calls=6, on_limit="synthesize")
     async with planned(roles([FIRST, plan("scanner")]), limits=limits) as (report, bench):
         assert report.extras["documents"] == 165
@@ -239,7 +239,7 @@ async def test_arguments_that_a_tool_does_not_have_are_dropped() -> None:
         assert recovered(bench)["arguments_dropped"] == "pages has no colour"
 
 
-def test_a_plan_can_name_only_what_there_is() -> None:
+def test_a_plan_can_name_only_existing_sub_agents_and_tools() -> None:
     form = plan_form(FirstPlan, ("scanner", "validator"), ("analyze_events",))
     schema: Any = schema_of(form)
     assert schema["strict"] is False  # arguments are any
@@ -270,7 +270,7 @@ async def test_the_graph_reads_like_the_documents_diagram() -> None:
     }
 
 
-async def test_what_reads_and_writes_sees_the_conversation_that_the_question_goes_on() -> None:
+async def test_sub_agents_that_read_or_write_see_the_earlier_conversation() -> None:
     history = [{"speaker": "user", "text": "Which robots are built in Pune?"}]
     async with planned(roles([FIRST, plan("scanner")]), asked={"history": history}) as (_, bench):
         for role in ("planner", "decomposer", "scanner", "synthesizer"):

@@ -1,4 +1,4 @@
-"""What becomes of a plan: the document's rules, and the source's safeguards."""
+"""How plans are corrected: by the document's rules, and by the safeguards of the original source code."""
 
 from typing import Any
 
@@ -34,8 +34,8 @@ def test_after_the_last_iteration_only_the_report_is_written(policy: str) -> Non
     assert (called(found), found.cause) == (["synthesizer"], "Max iterations reached")
 
 
-def test_validator_and_gap_analyzer_are_reached_before_the_report() -> None:
-    """In the source they are not: with statistics and no scan to be made, every other plan becomes the report."""
+def test_validator_and_gap_analyzer_can_run_before_the_report() -> None:
+    """Not with strict_source: with statistics and nothing left to scan, any other plan becomes the report."""
     given = state(iteration=2, aggregations=COUNTS)
     for planned in (plan("validator", next_action="validate"), plan("gap_analyzer", next_action="analyze_gaps")):
         assert called(settle("document", planned, given)) == [planned["sub_agent_calls"][0]["agent_name"]]
@@ -43,7 +43,7 @@ def test_validator_and_gap_analyzer_are_reached_before_the_report() -> None:
 
 
 @BOTH
-def test_a_scan_is_added_where_documents_are_unfetched(policy: str) -> None:
+def test_a_scan_is_added_if_documents_are_unfetched(policy: str) -> None:
     found = settle(policy, plan("validator", tools=[("t", {})]), unfetched())
     (scan,) = [call for call in found.decision.sub_agent_calls if call.agent_name == "scanner"]
     assert scan.arguments == {"batch_size": 100, "max_batches": 10}
@@ -51,7 +51,7 @@ def test_a_scan_is_added_where_documents_are_unfetched(policy: str) -> None:
     assert not found.decision.tool_calls
 
 
-def test_what_the_model_planned_beside_waits_for_the_added_scan() -> None:
+def test_other_planned_calls_wait_for_the_added_scan() -> None:
     found = settle("document", plan("gap_analyzer", "synthesizer"), unfetched())
     assert [(call.agent_name, call.depends_on) for call in found.decision.sub_agent_calls] == [
         ("scanner", ()),
@@ -70,7 +70,7 @@ def test_a_planned_scan_is_kept_as_it_is(policy: str) -> None:
 
 
 @BOTH
-def test_to_synthesize_while_documents_are_unfetched_is_to_scan(policy: str) -> None:
+def test_a_synthesis_with_unfetched_documents_becomes_a_scan(policy: str) -> None:
     assert called(settle(policy, plan(next_action="synthesize"), unfetched())) == ["scanner"]
 
 
@@ -81,7 +81,7 @@ def test_without_statistics_only_the_document_scans() -> None:
 
 @BOTH
 @pytest.mark.parametrize("action", ["complete", "synthesize"])
-def test_to_end_is_one_call_of_the_synthesizer(policy: str, action: str) -> None:
+def test_ending_the_research_is_one_call_of_the_synthesizer(policy: str, action: str) -> None:
     planned = plan("scanner", "aggregator", tools=[("t", {})], next_action=action)
     found = settle(policy, planned, state(iteration=2, findings=(finding(),)))
     assert called(found) == ["synthesizer"]
@@ -115,7 +115,7 @@ def test_the_first_plan_has_a_decomposer_alongside_data(planned: Any, becomes: l
     assert called(settle("strict_source", plan(), state(iteration=1))) == []
 
 
-def test_as_planned_is_as_planned() -> None:
+def test_a_plan_that_no_rule_concerns_is_unchanged() -> None:
     given = state(iteration=2, documents=(document("t:a"),), total_docs=1)
     planned = plan("aggregator", tools=[("t", {})], next_action="call_tools", reasoning="more counts")
     found = settle("document", planned, given)

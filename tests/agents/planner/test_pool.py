@@ -23,7 +23,7 @@ from tests.settings import configured
 
 @dataclass
 class Search:
-    """Finds the pages that a test has for each word of a query."""
+    """Finds the test's pages for each word of a query."""
 
     pages: dict[str, list[Source]]
     name: str = "web_search_tool"
@@ -106,7 +106,7 @@ async def test_a_query_adds_to_the_pool_and_counts() -> None:
         assert [one.url for one in bench.session.sources.all()] == [s.url for s in [*AB, BC[1]]]
 
 
-async def test_pages_follow_each_other_and_are_opened_once() -> None:
+async def test_pages_are_consecutive_and_opened_once() -> None:
     fetch = Fetch()
     pool, tools = made(Search({"x": [*AB, source("closed")]}), fetch)
     async with on_bench(roles([{}]), tools=tools):
@@ -139,7 +139,7 @@ async def test_a_pool_has_ceilings() -> None:
         assert search.queries == ["x"]
 
 
-async def test_a_call_sees_its_own_query_and_no_other_of_the_same_iteration() -> None:
+async def test_a_call_sees_its_own_query_but_no_other_of_the_same_iteration() -> None:
     pool, tools = made(Search({"x": AB, "y": BC}), None)
     async with on_bench(roles([{}]), tools=tools):
         with nested_call(0, 1, None):
@@ -151,7 +151,7 @@ async def test_a_call_sees_its_own_query_and_no_other_of_the_same_iteration() ->
         assert ids == ["a", "b", "c"]  # in the order of the calls, whichever was answered first
 
 
-async def test_a_search_that_fails_is_a_failed_call_and_no_obstacle_to_growing() -> None:
+async def test_a_failing_search_is_a_failed_call_but_does_not_stop_growing() -> None:
     pool, tools = made(Search({"x": AB}), None)
     async with on_bench(roles([{}]), tools=tools):
         with pytest.raises(ToolError):
@@ -162,7 +162,7 @@ async def test_a_search_that_fails_is_a_failed_call_and_no_obstacle_to_growing()
         assert raised.value.kind is ToolErrorKind.INVALID_ARGUMENTS
 
 
-async def test_a_pool_takes_the_place_of_tools_that_do_not_page() -> None:
+async def test_a_pool_replaces_tools_that_do_not_page() -> None:
     settings = configured(PlannerSettings)
     search, events = Search({}), EventsTool()
     async with on_bench(roles([{}]), tools=Toolbox([search, Fetch(), events])):

@@ -1,4 +1,4 @@
-"""Answers of data tools in all the shapes that servers use."""
+"""Answers of data tools, in all the shapes that servers use."""
 
 import json
 from typing import Any
@@ -54,7 +54,7 @@ def test_documents_are_found_wherever_a_server_has_them(answer: Any) -> None:
         ({"results": [ROW, {"id": "b"}]}, None, 2),
     ],
 )
-def test_the_total_is_what_the_server_says_best(answer: Any, total: int | None, size: int) -> None:
+def test_the_total_is_from_the_servers_most_reliable_field(answer: Any, total: int | None, size: int) -> None:
     found = read(answer)
     assert (found.total, found.size) == (total, size)
 
@@ -66,7 +66,7 @@ def test_the_total_is_what_the_server_says_best(answer: Any, total: int | None, 
         ({"buckets": [{"key": "x", "count": float("nan")}, 1]}, {"group_by": '["domain"]'}),
     ],
 )
-def test_what_has_a_shape_of_its_own_costs_no_document(wrong: Any, arguments: Any) -> None:
+def test_parts_of_unknown_shape_do_not_lose_documents(wrong: Any, arguments: Any) -> None:
     found = read({"documents": [ROW], **wrong}, arguments)
     assert ([d.key for d in found.documents], found.total, found.following) == (["t:a"], None, None)
 
@@ -84,7 +84,7 @@ def test_distinct_documents_count_before_raw_ones() -> None:
     )
 
 
-def test_a_histogram_is_one_of_its_field() -> None:
+def test_a_histogram_names_its_field() -> None:
     answer = {"aggregations": {"date_histogram": {"buckets": [{"key": 1, "key_as_string": "2024", "count": 2}]}}}
     (found,) = read(answer, {"date_histogram": '{"field": "event_date", "interval": "year"}'}).aggregations
     assert (found.aggregation_type, found.field, found.buckets[0]["key"]) == ("date_histogram", "event_date", "2024")
@@ -140,7 +140,7 @@ def test_json_that_was_cut_off_asks_for_a_smaller_page() -> None:
     assert raised.value.kind is ToolErrorKind.TOO_LARGE
 
 
-def test_each_document_stays_once_and_read() -> None:
+def test_documents_are_merged_without_duplicates_and_stay_read() -> None:
     known = (document("t:a"), document("t:b", read=True))
     found = merged(known, [document("t:b"), document("t:a", read=True), document("u:a")])
     assert [(d.key, d.read) for d in found] == [("t:a", True), ("t:b", True), ("u:a", False)]

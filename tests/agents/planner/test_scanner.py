@@ -1,4 +1,4 @@
-"""Every rule of a scan, over the shipped events and over tools whose pages a test writes."""
+"""Every rule of a scan, over the shipped events and over tools with scripted pages."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from tests.settings import configured
 async def scan(
     *tools: Tool, given: PlannerState | None = None, said: Any = None, retries: int = 0, **arguments: Any
 ) -> tuple[ScannerOutput, Bench]:
-    """A scan with these tools; `arguments` as a plan has them, `said` what the model says to a batch."""
+    """A scan with these tools; `arguments`: those of the plan; `said`: what the model says about a batch."""
     configuration = configured(PlannerSettings, calls={"first_seconds": 0, "retries": retries})
     scanner = Scanner(configuration, configuration.prompts())
     script = roles([{}], **({} if said is None else {"scanner": said}))
@@ -31,13 +31,13 @@ async def scan(
 
 
 def page(*ids: Any, total: int | None = None, more: bool = True) -> dict[str, Any]:
-    """A page of documents, those called None without an id."""
+    """A page of documents; those called None have no id."""
     rows = [{"title": f"Document {key}"} | ({} if key is None else {"id": key}) for key in ids]
     told = {} if total is None else {"data_context": {"unique_ids_matched": total}}
     return {"documents": rows, **told, "pagination": {"has_more": more, "search_after": [str(ids[-1:])]}}
 
 
-async def test_pages_follow_each_other_until_there_are_no_more() -> None:
+async def test_pages_are_read_until_there_are_no_more() -> None:
     tool = EventsTool()
     out, bench = await scan(tool, tool_args={"filters": INDIA})
     assert [call["page_size"] for call in tool.calls] == [75, 75, 75]
@@ -56,14 +56,14 @@ async def test_the_ceiling_is_300_documents_and_not_320() -> None:
     assert [event.value for event in bench.logged(Decision) if event.name == "scan"] == [300]
 
 
-async def test_documents_beyond_the_ceiling_are_left_out_where_a_tool_gives_more_than_asked() -> None:
+async def test_documents_beyond_the_ceiling_are_left_out_if_a_tool_returns_too_many() -> None:
     tool = Pages([page(*range(250), total=900), page(*range(250, 500), total=900)])
     out, _ = await scan(tool)
     assert (out.docs_scanned, out.coverage_percentage, out.truncated) == (300, 33.3, True)
 
 
 async def test_a_batch_of_150_loses_no_page() -> None:
-    """A server cuts the page at 100 without a word: whoever counts on 150 asks for too few pages."""
+    """Servers silently cut pages at 100: relying on 150 would request too few pages."""
     tool = EventsTool()
     out, _ = await scan(tool, batch_size=150, tool_args={"filters": INDIA})
     assert [call["page_size"] for call in tool.calls] == [100, 100]
@@ -94,7 +94,7 @@ async def test_documents_without_an_id_are_all_kept() -> None:
     assert (out.docs_scanned, out.duplicates) == (4, 0)
 
 
-async def test_a_scan_ends_where_nothing_new_comes() -> None:
+async def test_a_scan_ends_when_nothing_new_is_found() -> None:
     tool = Pages([page("a", total=90), page("a", total=90)])
     out, _ = await scan(tool, batch_size=1)
     assert (len(tool.calls), out.batches_processed, out.docs_scanned) == (2, 2, 1)
@@ -118,7 +118,7 @@ async def test_without_a_total_there_are_as_many_batches_as_asked_for() -> None:
     assert len(tool.calls) == 7
 
 
-async def test_a_tool_that_fails_has_no_more_and_the_rest_is_kept() -> None:
+async def test_a_failing_tool_is_not_asked_again_and_the_rest_is_kept() -> None:
     failure = ToolError(ToolErrorKind.FAILED, "it broke")
     a, b = Pages([page("a", total=3), failure]), Pages([page("b", total=2), page("c", total=2, more=False)], name="b")
     out, bench = await scan(a, b, tool_names=["pages", "b"], batch_size=1)
@@ -127,8 +127,8 @@ async def test_a_tool_that_fails_has_no_more_and_the_rest_is_kept() -> None:
     assert out.coverage_percentage == 60.0
 
 
-async def test_a_page_that_was_too_large_is_asked_for_again_smaller_and_none_is_lost() -> None:
-    """The pages after it are as small; the last one is of what is left."""
+async def test_a_page_that_was_too_large_is_retried_smaller_without_losing_documents() -> None:
+    """The following pages are as small; the last one has the rest."""
     cut = '{"documents": [\n[cut: the first 9 of 99 characters]'
     pages = [page(*range(n, n + 50), total=300) for n in range(0, 150, 50)]
     rest = [page(*range(n, n + 25), total=300) for n in range(150, 300, 25)]
@@ -147,9 +147,7 @@ async def test_a_page_that_was_too_large_is_asked_for_again_smaller_and_none_is_
         ({}, {"top_n_per_group": 3, "search_after": "[1]", "page_size": 5, "pit_id": "600"}, {}),
     ],
 )
-async def test_arguments_are_those_of_the_call_or_of_the_last_one_never_of_both(
-    own: Any, last: Any, called: Any
-) -> None:
+async def test_arguments_are_those_of_the_call_or_of_the_last_one_never_mixed(own: Any, last: Any, called: Any) -> None:
     tool = EventsTool()
     await scan(tool, given=state(last_tool_args=last), tool_args=own, batch_size=100)
     assert tool.calls[0] == {**called, "page_size": 100}
@@ -172,7 +170,7 @@ async def test_without_a_tool_the_output_is_empty() -> None:
     assert (out.docs_scanned, out.coverage_percentage, out.findings) == (0, 0.0, ())
 
 
-async def test_sub_questions_stand_in_the_prompt_and_findings_name_them_by_id() -> None:
+async def test_sub_questions_are_in_the_prompt_and_findings_name_them_by_id() -> None:
     said = {
         "findings": [
             {
@@ -196,7 +194,7 @@ async def test_sub_questions_stand_in_the_prompt_and_findings_name_them_by_id() 
     assert out.unique_themes == ("AI",)
 
 
-async def test_without_a_readable_reply_the_documents_count_and_nothing_is_found() -> None:
+async def test_without_a_readable_reply_documents_count_but_nothing_is_found() -> None:
     out, bench = await scan(Pages([page("a", total=1, more=False)]), said="I found much.")
     assert (out.docs_scanned, out.findings) == (1, ())
     assert "no_findings" in [event.what for event in bench.logged(Recovery)]

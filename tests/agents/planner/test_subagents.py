@@ -53,7 +53,7 @@ def counts(**buckets: int) -> AggregationResult:
 
 
 async def run(name: str, *tools: Tool, given: PlannerState | None = None, said: Any = None, **arguments: Any) -> Any:
-    """The output of a sub-agent and the bench; `said`: what its model says."""
+    """The output of a sub-agent, and the bench; `said`: what its model says."""
     agent, script = REGISTRY.get(name), roles([{}], **({} if said is None else {name: said}))
     async with on_bench(script, tools=Toolbox(tools)) as bench:
         research = Research(DataTools(SETTINGS, tools, None), given or state())
@@ -110,17 +110,17 @@ async def test_a_ninth_is_one_file_and_one_setting(tmp_path: Path, monkeypatch: 
 @pytest.mark.parametrize(
     ("target", "says"),
     [
-        ("aiq.agents.planner.state:PlannerState", "no child"),
-        ("aiq.agents.planner.subagents.scanner:Scanner", "two sub-agents called 'scanner'"),
+        ("aiq.agents.planner.state:PlannerState", "must subclass"),
+        ("aiq.agents.planner.subagents.scanner:Scanner", "two sub-agents are called 'scanner'"),
     ],
 )
-def test_one_of_the_users_own_must_be_a_new_one(target: str, says: str) -> None:
+def test_a_users_sub_agent_must_be_a_subclass_with_a_new_name(target: str, says: str) -> None:
     settings = configured(PlannerSettings, subagents=[target])
     with pytest.raises(ConfigError, match=says):
         Registry(settings, settings.prompts())
 
 
-def test_an_unknown_one_is_an_error_that_lists_what_there_is() -> None:
+def test_an_unknown_sub_agent_is_an_error_that_lists_the_known_ones() -> None:
     with pytest.raises(AgentError, match="Unknown sub-agent: nobody; there are: aggregator"):
         REGISTRY.get("nobody")
 
@@ -160,12 +160,12 @@ def subquestion(name: str, *needs: str) -> SubQuestion:
         [subquestion("a", "c"), subquestion("b", "a"), subquestion("c", "b")],
     ],
 )
-def test_sub_questions_hang_together(wrong: list[SubQuestion]) -> None:
+def test_sub_questions_are_consistent(wrong: list[SubQuestion]) -> None:
     with pytest.raises(ValidationError):
         DecomposerOutput(sub_questions=tuple(wrong))
 
 
-def test_what_does_not_hang_together_is_mended() -> None:
+def test_inconsistent_sub_questions_are_repaired() -> None:
     given = [
         subquestion("a", "c"),
         subquestion("b", "a", "x"),
@@ -185,7 +185,7 @@ def test_a_blank_id_is_made_of_the_question() -> None:
     assert len(first.id) == 11
 
 
-async def test_as_many_perspectives_as_asked_for() -> None:
+async def test_there_are_as_many_perspectives_as_asked_for() -> None:
     views = [{"name": f"Expert {n}", "focus": "x", "questions": None, "extra": 1} for n in range(5)]
     out, bench = await run("perspective", said={"perspectives": views}, num_perspectives=2, domain="events")
     assert [view.name for view in out.perspectives] == ["Expert 0", "Expert 1"]
@@ -211,7 +211,7 @@ async def test_as_many_perspectives_as_asked_for() -> None:
         ({"group_by": "a", "custom_args": {"group_by": "b", "z": 1}}, {"group_by": "b", "z": 1}),
     ],
 )
-def test_an_aggregation_is_asked_for_as_tools_take_it(given: dict[str, Any], sent: dict[str, Any]) -> None:
+def test_arguments_of_an_aggregation_fit_the_tool(given: dict[str, Any], sent: dict[str, Any]) -> None:
     bare = {"top_n": 0, "top_n_per_group": 0, **given}
     assert tool_arguments(AggregatorInput(**bare), "event_date") == sent
 
@@ -240,7 +240,7 @@ async def test_without_a_tool_nothing_is_aggregated() -> None:
 
 
 @pytest.mark.parametrize("said", ["no json", {"insights": []}])
-async def test_without_a_models_insights_the_numbers_say_them(said: Any) -> None:
+async def test_without_a_models_insights_they_follow_from_the_numbers(said: Any) -> None:
     tool = EventsTool()
     out, _ = await run("aggregator", tool, group_by="event_theme", filters=INDIA, said=said)
     assert out.insights == (
@@ -280,7 +280,7 @@ async def test_which_tools_are_asked(arguments: dict[str, Any], called: list[str
 # extractor
 
 
-async def test_an_extractor_reads_what_was_fetched_and_not_read() -> None:
+async def test_an_extractor_reads_fetched_documents_that_are_unread() -> None:
     given = state(
         documents=(document("t:a", text="A" * 3000, date="2024-01-02"), document("t:b", read=True)),
         findings=(finding(themes=("AI",)),),
@@ -301,7 +301,7 @@ async def test_an_extractor_that_fails_has_processed_its_documents() -> None:
 
 
 @pytest.mark.parametrize("said", [(400, "prompt is too long: 99 tokens"), 404])
-async def test_a_prompt_that_was_too_long_and_a_wrong_set_up_are_raised(said: Any) -> None:
+async def test_a_too_long_prompt_and_an_endpoint_that_never_answered_are_raised(said: Any) -> None:
     with pytest.raises((ModelError, RunAborted)):
         await run("extractor", given=state(documents=(document("t:a"),)), said=said)
 
@@ -343,7 +343,7 @@ async def test_without_findings_nothing_is_valid_and_no_model_is_asked() -> None
     assert not bench.endpoint.requests
 
 
-async def test_confidence_is_by_the_questions_that_there_are_and_0_to_1() -> None:
+async def test_confidence_is_0_to_1_and_only_of_existing_questions() -> None:
     scores = {"sq_1": 1.7, "sq_9": 0.5}
     found = await validated({"overall_confidence": 0.5, "confidence_scores": scores})
     assert found.confidence_scores == {"sq_1": 1.0}
@@ -363,7 +363,7 @@ def on_question(name: str, documents: int) -> ResearchFinding:
     return finding(f"On {name}.", *keys, relevant_questions=(name,))
 
 
-def test_a_question_is_sure_by_the_documents_on_it() -> None:
+def test_confidence_in_a_question_grows_with_its_documents() -> None:
     (question,) = questions(1)
     assert confidence_in(question, [on_question("sq_1", 4), on_question("sq_1", 3), on_question("sq_2", 9)]) == 0.7
     assert confidence_in(question, [on_question("sq_1", 12)]) == 1.0
@@ -406,7 +406,7 @@ async def test_gaps_are_the_models_and_coverage_is_counted() -> None:
     assert "theme: AI: 3" in told
 
 
-async def test_without_the_models_word_research_goes_on() -> None:
+async def test_without_a_reply_research_goes_on() -> None:
     out, _ = await run("gap_analyzer", given=state(sub_questions=questions(1)), said="no json")
     assert (out.recommendation, [gap.importance for gap in out.gaps]) == ("CONTINUE_RESEARCH", ["medium"])
 
@@ -447,7 +447,7 @@ async def test_the_form_of_a_report_is_what_is_asked_for(arguments: dict[str, An
     assert says in asked(bench, "synthesizer")
 
 
-async def test_as_many_findings_and_buckets_as_the_limits_let_through() -> None:
+async def test_findings_and_buckets_are_limited() -> None:
     many = tuple(finding(f"Claim {n}.", "t:1") for n in range(60))
     buckets = counts(**{f"b{n}": 1 for n in range(15)})
     _, bench = await run("synthesizer", given=written_from(findings=many, aggregations=(buckets,)))
@@ -457,7 +457,7 @@ async def test_as_many_findings_and_buckets_as_the_limits_let_through() -> None:
     assert asked(bench, "synthesizer").count("Claim ") == 10
 
 
-async def test_an_empty_reply_becomes_a_report_of_the_findings() -> None:
+async def test_an_empty_reply_is_replaced_by_a_report_of_the_findings() -> None:
     out, _ = await run("synthesizer", given=written_from(), said="<think>nothing</think>")
     assert out.confidence == 0.0
     assert out.report.startswith(
@@ -475,7 +475,7 @@ async def test_what_was_not_read_is_a_limitation() -> None:
     assert "5 of 20 documents were read." in asked(bench, "synthesizer")
 
 
-def test_key_findings_are_the_first_points_of_some_length() -> None:
+def test_key_findings_are_the_first_bullet_points_of_moderate_length() -> None:
     lines = [
         "- short",
         "- AI leads with 50 events.",

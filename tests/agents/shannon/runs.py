@@ -1,4 +1,4 @@
-"""Researches of Shannon against an endpoint whose replies a test writes: each part of the workflow says its own."""
+"""Runs Shannon against an endpoint with replies scripted by the test, separately for each part of the workflow."""
 
 import asyncio
 import json
@@ -27,7 +27,7 @@ QUESTION = "Describe Orlune"
 AREAS = ("Origins", "Trade")
 REFINED = {"refined_query": "Describe the town of Orlune", "research_areas": AREAS}
 CALL = '<tool_call>{"name": "web_search_tool", "arguments": {"query": "x"}}</tool_call>'
-"""A tool call as a model writes it that cannot call tools."""
+"""A tool call as written by a model that cannot call tools."""
 QUICK: Mapping[str, Any] = {"enable_verification": False, "gap_filling_enabled": False}
 """Settings without what follows the first report."""
 
@@ -41,7 +41,7 @@ def plan(*subtasks: dict[str, Any], complexity: float = 0.6, **fields: Any) -> d
 
 
 def section(area: str, *, characters: int = 600, citations: str = "[1], [2]") -> str:
-    """A section that is covered unless it is told to be shorter or to cite less."""
+    """A section that covers its area unless made shorter or with fewer citations."""
     end = f" So it is {citations}."
     return f"### {area}\n\n{'Orlune lies on a river. ' * 99}"[: len(area) + 6 + characters - len(end)] + end
 
@@ -52,7 +52,7 @@ def report(*areas: str, **form: Any) -> str:
 
 
 def completion(text: str, *, reason: str = "stop", tokens: int = 10) -> dict[str, Any]:
-    """A whole completion, whose finish reason and usage a test writes."""
+    """A whole completion with the test's finish reason and usage."""
     choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": reason}
     usage = {"prompt_tokens": 10, "completion_tokens": tokens, "total_tokens": 10 + tokens}
     return {"id": "x", "object": "chat.completion", "created": 0, "model": "test", "choices": [choice], "usage": usage}
@@ -73,13 +73,13 @@ def researches(request: ChatRequest) -> ChatReply:
 
 
 def in_order(*said: Said) -> Callable[[ChatRequest], Said]:
-    """One after the other; the last again and again."""
+    """One reply after the other; the last one repeats."""
     left = list(said)
     return lambda request: left.pop(0) if len(left) > 1 else left[0]
 
 
 def script(**parts: Said) -> Script:
-    """Each part says what it is given here, else the plainest thing that leads to a report."""
+    """Each part says what is given here, by default the simplest thing that leads to a report."""
     plain: dict[str, Said] = {
         "refiner": REFINED,
         "decomposer": plan(subtask("one"), subtask("two")),
@@ -129,7 +129,7 @@ class Shuffled(Endpoint):
 
 @dataclass
 class Ran:
-    """A research that has ended."""
+    """A finished research."""
 
     report: Report
     bench: Bench

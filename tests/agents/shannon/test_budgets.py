@@ -35,7 +35,7 @@ def test_a_total_is_split_in_60_to_40(total: int, split: tuple[int, int]) -> Non
         (["字"] * 4, 23),
     ],
 )
-def test_tokens_are_a_quarter_of_all_bytes_and_five_a_message(messages: Any, tokens: int) -> None:
+def test_tokens_are_a_quarter_of_all_bytes_plus_five_per_message(messages: Any, tokens: int) -> None:
     assert estimate_tokens(messages) == tokens
 
 

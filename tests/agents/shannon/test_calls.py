@@ -1,11 +1,11 @@
-"""The books of a research: one record an exchange, totals that add up, budgets that stop."""
+"""Accounting of a research: one record per exchange, totals that add up, budgets that stop agents."""
 
 from collections import Counter
 from typing import Any
 
 import pytest
 
-from aiq.agents.shannon.calls import Books, bear, bookkeeping, or_none, working_as
+from aiq.agents.shannon.calls import Books, bookkeeping, or_none, tolerate, working_as
 from aiq.core.errors import AgentError, LimitReached, ModelError, RunAborted
 from aiq.core.events import EventLog
 from aiq.core.models import Message
@@ -64,7 +64,7 @@ TWICE = in_order(500, "a thought, not JSON", {"refined_query": "Q", "research_ar
         ({}, {"memory": {"embedding_model": "embedder"}}, {"thread_id": "t"}),
     ],
 )
-async def test_totals_are_sums_of_records_and_equal_what_the_session_booked(
+async def test_totals_are_sums_of_records_and_equal_the_sessions_count(
     parts: dict[str, Said], settings: dict[str, Any], question: dict[str, Any]
 ) -> None:
     ran = await research(parts, settings, question)
@@ -74,7 +74,7 @@ async def test_totals_are_sums_of_records_and_equal_what_the_session_booked(
     assert [(one.value, one.cause) for one in ran.decided("tokens_add_up")] == [(True, "")]
 
 
-async def test_an_answer_that_was_paid_for_and_not_usable_is_recorded_too() -> None:
+async def test_an_unusable_answer_that_was_paid_for_is_recorded_too() -> None:
     unusable = {**completion("x", tokens=7), "choices": []}
     ran = await research({"synthesizer": in_order(unusable, report(*AREAS))}, QUICK)
     assert [record["output_tokens"] for record in ran.records if record["agent_id"] == "synthesizer"][:1] == [7]
@@ -89,7 +89,7 @@ async def test_embeddings_are_recorded_under_the_memory() -> None:
 
 
 @pytest.mark.parametrize(("zero_tokens", "records"), [(True, [{"agent_id": "one", "step": 1}]), (False, [])])
-async def test_a_forced_search_asks_no_model_and_is_recorded_where_that_is_set(
+async def test_a_forced_search_asks_no_model_and_is_recorded_if_configured(
     zero_tokens: bool, records: list[dict[str, Any]]
 ) -> None:
     ran = await research({"decomposer": FORCED}, {**QUICK, "record_zero_token": zero_tokens})
@@ -130,14 +130,14 @@ async def test_the_last_reply_of_a_budget_is_cut_to_what_is_left() -> None:
     assert limits["synthesizer"] < 2000  # in place of agent.synthesis.comprehensive_tokens
 
 
-async def test_the_token_limit_that_config_has_for_a_role_is_kept() -> None:
+async def test_a_roles_configured_token_limit_is_respected() -> None:
     roles = {"shannon.medium": {"max_tokens": 700}}
     ran = await research({}, QUICK, llm={"roles": roles})
     assert ran.asked("synthesizer")[0].token_limit == 700
     assert (await research({}, QUICK)).asked("synthesizer")[0].token_limit == 50000
 
 
-def test_books_count_for_each_agent_by_itself() -> None:
+def test_budgets_are_counted_for_each_agent_separately() -> None:
     books = Books(make_session(), budget=100)
     with bookkeeping(books):
         for agent, tokens in (("a", 30), ("a", 20), ("b", 10)):
@@ -157,7 +157,7 @@ def test_books_count_for_each_agent_by_itself() -> None:
     assert len(books.records) == 3
 
 
-def test_books_of_a_research_that_fails_are_checked_too() -> None:
+def test_totals_of_a_failed_research_are_checked_too() -> None:
     events: list[Any] = []
     session = make_session(events=EventLog(events.append))
     with pytest.raises(AgentError), bookkeeping(Books(session)):
@@ -165,7 +165,7 @@ def test_books_of_a_research_that_fails_are_checked_too() -> None:
     assert [(event.name, event.value) for event in events] == [("tokens_add_up", True)]
 
 
-async def test_only_failures_of_agents_and_endpoints_are_borne() -> None:
+async def test_only_failures_of_agents_and_endpoints_are_tolerated() -> None:
     async def fails(error: Exception) -> str:
         raise error
 
@@ -177,4 +177,4 @@ async def test_only_failures_of_agents_and_endpoints_are_borne() -> None:
             with pytest.raises(type(error)):
                 await or_none(fails(error), "what")
         with pytest.raises(ModelError):
-            bear(never, "what")
+            tolerate(never, "what")

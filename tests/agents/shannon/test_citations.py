@@ -111,7 +111,7 @@ HIT: dict[str, Any] = {
     "output",
     [[HIT], {"results": [HIT]}, json.dumps([HIT]), json.dumps({"results": [HIT]}), [HIT, "text", {"title": "x"}]],
 )
-def test_a_search_brings_its_hits_in_every_shape(output: JsonValue) -> None:
+def test_hits_of_a_search_are_read_in_every_shape(output: JsonValue) -> None:
     assert found("web_search", output) == [
         Citation(
             url="https://www.Example.com/a?ref=1",
@@ -132,7 +132,7 @@ def test_a_search_brings_its_hits_in_every_shape(output: JsonValue) -> None:
 @pytest.mark.parametrize(
     "output", ["no JSON", "{", 3, None, {"results": "x"}, {"hits": [HIT]}, [{"url": 3}, {"url": ""}]]
 )
-def test_what_is_no_list_of_hits_brings_none(output: JsonValue) -> None:
+def test_anything_but_a_list_of_hits_gives_none(output: JsonValue) -> None:
     assert found("web_search", output) == []
 
 
@@ -175,7 +175,7 @@ def test_a_fetched_page_has_a_fixed_relevance_and_the_beginning_of_its_content(a
     assert found("web_fetch", [page]) == found("web_fetch", "a page") == []
 
 
-def test_a_response_counts_only_where_tools_brought_nothing() -> None:
+def test_a_response_counts_only_if_tools_returned_nothing() -> None:
     named = "See https://other.example/b."
     assert [one.source for one in found("web_search", [HIT], named)] == ["example.com"]
     assert [one.source for one in found("web_search", [], named)] == ["other.example"]
@@ -191,7 +191,7 @@ def test_urls_of_plain_text_are_trimmed_and_counted_once() -> None:
     assert {(one.title, one.relevance, one.tool_source) for one in cited} == {("", 0.4, "response")}
 
 
-def test_a_url_of_plain_text_has_what_stands_around_it() -> None:
+def test_a_url_of_plain_text_has_the_text_around_it() -> None:
     [near] = found("web_search", [], "a" * 130 + " https://x.example/ " + "b" * 130)
     assert near.snippet == clip("a" * 119 + " https://x.example/ " + "b" * 119, 220)
     assert len(near.snippet) == 223
@@ -204,7 +204,7 @@ def cited(url: str, **fields: Any) -> Citation:
 
 
 @pytest.mark.parametrize("nested", ["[" * 100_000, '{"results": ' * 100_000])
-def test_what_is_nested_too_deeply_brings_nothing(nested: str) -> None:
+def test_json_that_is_nested_too_deeply_gives_nothing(nested: str) -> None:
     assert found("web_search", nested, nested) == []
 
 
@@ -220,14 +220,14 @@ def test_records_may_be_mappings() -> None:
     assert (named.url, named.agent_id, stats.total) == ("https://a.example/x", "unknown", 1)
 
 
-def test_pages_are_cleaned_of_debris_and_of_those_without_text() -> None:
+def test_urls_are_cleaned_of_debris_and_pages_without_text_dropped() -> None:
     urls = ["https://a.example/x</url>", "https://b.example/%3C/URL>", "https://c.example/&lt;/url&gt;"]
     kept = clean_citations([cited(url, snippet="text") for url in [*urls, "ftp://d.example/", "https:///e"]], 4)
     assert [one.url for one in kept] == ["https://a.example/x", "https://b.example/", "https://c.example/"]
     assert clean_citations([cited("https://a.example/", snippet="tex")], 4) == []
 
 
-def test_duplicates_become_the_first_with_the_best_of_all() -> None:
+def test_duplicates_are_merged_into_the_first_with_the_best_of_all() -> None:
     first = cited("https://www.a.example/x/?utm_source=y", quality=0.4, credibility=0.7, relevance=0.2, agent_id="one")
     second = cited("https://b.example/", agent_id="two")
     third = cited(

@@ -38,7 +38,7 @@ async def cite(*pages: Any, refiner: Said = {"refined_query": "Q"}, settings: An
 
 
 def cited(ran: Ran, number: int = 0) -> list[str]:
-    """The addresses of the list that the synthesizer is given, by number."""
+    """The URLs of the citations that the synthesizer is shown, by number."""
     found = re.findall(r"^\[(\d+)\] .*? \((\S+)\) - ", ran.prompt("synthesizer", number), re.MULTILINE)
     assert [int(n) for n, _ in found] == list(range(1, len(found) + 1))
     return [url.removeprefix("https://") for _, url in found]
@@ -54,7 +54,7 @@ async def test_citations_are_ranked_by_relevance_and_credibility() -> None:
 
 
 @pytest.mark.parametrize(("most", "per_domain", "numbers"), [(15, 1, [0, 5]), (2, 50, [0, 1])])
-async def test_so_many_citations_and_so_many_of_a_domain(most: int, per_domain: int, numbers: list[int]) -> None:
+async def test_citations_are_limited_in_all_and_per_domain(most: int, per_domain: int, numbers: list[int]) -> None:
     pages = [page("a.test", f"p{n}", score=0.9 - n / 10) for n in range(5)] + [page("b.test", "p5", score=0.1)]
     ran = await cite(*pages, most=most, per_domain=per_domain)
     assert [int(url.rpartition("/p")[2]) for url in cited(ran)] == numbers
@@ -93,7 +93,7 @@ async def test_citations_of_gaps_are_filtered_too() -> None:
     assert cited(ran, -1) == ["a.test/named"]
 
 
-async def test_citations_are_those_of_all_results_whatever_the_entity_filter_leaves() -> None:
+async def test_citations_come_from_all_results_even_those_filtered_out() -> None:
     ran = await filtered({"a": "Orlune Works", "b": "Of Basel"})
     assert [one.cause for one in ran.decided("entity_filter")] == ["b do not name Orlune Works"]
     assert "Of Basel" not in ran.prompt("synthesizer")
@@ -137,7 +137,7 @@ async def test_a_result_without_tools_is_kept_and_its_addresses_are_cited_only_w
     assert "told.test" not in ran.report.text.partition("## Sources")[2]  # nobody retrieved it
 
 
-async def test_nothing_found_is_no_error() -> None:
+async def test_finding_nothing_is_not_an_error() -> None:
     ran = await cite(settings={"execution": {"pattern": "parallel", "force_search": False}})
     assert ran.extras["citations"] == {
         "total": 0, "unique_domains": 0, "mean_quality": 0, "mean_credibility": 0, "diversity": 0

@@ -1,4 +1,4 @@
-"""When a conversation is compressed, and what becomes of its summary."""
+"""When a conversation is compressed, and how its summary is used."""
 
 from datetime import timedelta
 from typing import Any
@@ -17,7 +17,7 @@ from tests.settings import configured
 
 
 def conversation(messages: int, characters: int = 6000) -> list[Turn]:
-    """Of so many messages of that length; 21 of 6,000 characters are 31,500 tokens."""
+    """A conversation with messages of this length; 21 of 6,000 characters are 31,500 tokens."""
     speakers: Any = ["user", "assistant"] * messages
     return [Turn(speaker=speakers[n], text=f"{n} ".ljust(characters, "x")) for n in range(messages)]
 
@@ -93,7 +93,7 @@ async def test_a_conversation_is_compressed_again_only_after_a_while(
         assert ran.decided("compression")[-1].cause == why
 
 
-async def test_a_summary_that_fails_is_none() -> None:
+async def test_a_failed_summary_leaves_none() -> None:
     ran = await compress(conversation(21), 500)
     assert ran.recovered == ["compression_skipped"]
     assert "Summary of the earlier conversation" not in ran.prompt("refiner")

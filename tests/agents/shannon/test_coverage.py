@@ -45,7 +45,7 @@ def test_the_section_of_an_area(text: str, body: str | None) -> None:
     assert section_body(text, " Costs ") == body
 
 
-def test_an_area_is_no_pattern() -> None:
+def test_an_area_is_not_a_regular_expression() -> None:
     assert section_body("### C++ (2026)?\nBody.", "C++ (2026)?") == "Body."
     assert section_body("### Caaa\nBody.", "Ca*") is None
 
@@ -164,13 +164,13 @@ def test_gaps_are_in_the_order_of_areas_and_no_more_than_allowed() -> None:
         (0.7, False, 0.84, 2, "", True),
     ],
 )
-def test_what_a_model_says_of_coverage_is_not_simply_believed(
+def test_a_models_claim_of_coverage_is_not_simply_believed(
     coverage: float, critical: bool, confidence: float, iteration: int, report: str, more: bool
 ) -> None:
     assert needs_more_research(coverage, critical, confidence, iteration, report) is more
 
 
-def test_a_gap_is_searched_for_beside_the_question() -> None:
+def test_the_query_for_a_gap_names_the_question() -> None:
     assert gap_queries(["Costs", "Risks"], "Is it safe?") == [
         "Find detailed information about: Costs (related to: Is it safe?)",
         "Find detailed information about: Risks (related to: Is it safe?)",
@@ -200,7 +200,7 @@ def test_evidence_is_the_first_results_that_say_anything() -> None:
         (["", ""], 1.0, [0, 1]),
     ],
 )
-def test_results_that_say_the_same_are_one(texts: list[str], same_above: float, kept: list[int]) -> None:
+def test_near_duplicate_results_are_dropped(texts: list[str], same_above: float, kept: list[int]) -> None:
     results = [AgentResult(agent_id=str(n), response=text) for n, text in enumerate(texts)]
     assert distinct(results, same_above) == [results[n] for n in kept]
 
@@ -273,13 +273,13 @@ def test_the_margin_is_a_quarter_and_at_most_300_tokens(limit: int, margin: int)
         ("", False, 4000, 4000, False),
     ],
 )
-def test_a_continuation_wants_a_report_that_stopped_for_lack_of_room(
+def test_only_a_report_that_ran_out_of_room_is_continued(
     reason: str, complete: bool, limit: int, used: int, fires: bool
 ) -> None:
     assert needs_continuation(reason, complete, limit, used) is fires
 
 
-def test_a_report_cut_off_is_continued_where_that_is_set() -> None:
+def test_a_report_that_was_cut_off_is_continued_if_configured() -> None:
     assert needs_continuation("length", False, 4000, 4000, True)
     assert not needs_continuation("length", True, 4000, 4000, True)
     assert needs_continuation("stop", False, 4000, 3000, margin=1001)

@@ -28,7 +28,7 @@ def tasks(ran: Ran) -> list[str]:
         ({"complexity_score": 0.3}, 0.3, ["Describe the town of Orlune"]),
     ],
 )
-async def test_a_plan_is_read_with_what_models_leave_out(
+async def test_what_models_leave_out_of_a_plan_is_filled_in(
     said: Said, complexity: float, described: list[str] | None
 ) -> None:
     ran = await decompose(said)
@@ -75,7 +75,7 @@ CONTRACT = {
 
 
 @pytest.mark.parametrize("contracts", [True, False])
-async def test_subtasks_say_what_is_expected_of_them_where_that_is_set(contracts: bool) -> None:
+async def test_subtasks_state_what_is_expected_if_configured(contracts: bool) -> None:
     said = plan(subtask("a"), subtask("b", "a", **CONTRACT), subtask("c", **CONTRACT))
     ran = await research({"decomposer": said}, {**QUICK, "decompose": {"contracts": contracts}})
     terms = "\nBring: a list\nPrefer: official pages\nUse: 2 searches at most\nNot: no history"

@@ -1,4 +1,4 @@
-"""How plans are worked off: patterns, order, concurrency, failed parents, forced searches."""
+"""How plans are executed: patterns, order, concurrency, failed parents, forced searches."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ APART = [subtask("a"), subtask("b"), subtask("c"), subtask("d")]
 
 
 def order(ran: Ran) -> list[tuple[str, str]]:
-    """Who started and finished, one after the other."""
+    """Which agents started and finished, in order."""
     events = [
         (type(e).__name__.removeprefix("Agent"), e.agent)
         for e in ran.bench.events
@@ -81,7 +81,7 @@ async def test_a_pattern_may_be_forced_on_any_plan(pattern: str, subtasks: list[
 
 
 @pytest.mark.parametrize("pattern", PATTERNS[1:])
-async def test_results_are_in_the_order_of_the_plan_whoever_ends_first(pattern: str) -> None:
+async def test_results_are_in_the_order_of_the_plan_whichever_ends_first(pattern: str) -> None:
     backwards = [subtask("d", "c"), subtask("c", "b"), subtask("b"), subtask("a")]
     parts: dict[str, Said] = {"decomposer": plan(*backwards), "summarizer": lambda request: task_of(request)}
     ran = await research(parts, {**QUICK, "execution": {"pattern": pattern}}, order=3)
@@ -100,7 +100,7 @@ async def test_results_are_in_the_order_of_the_plan_whoever_ends_first(pattern: 
         ("sequential", {"d": ["a"], "b": ["a", "d"], "c": ["a", "d", "b"]}),
     ],
 )
-async def test_a_task_is_told_what_it_builds_on_under_its_own_name(pattern: str, known: dict[str, list[str]]) -> None:
+async def test_a_task_is_shown_the_results_it_depends_on_by_id(pattern: str, known: dict[str, list[str]]) -> None:
     parts: dict[str, Said] = {"decomposer": plan(*CHAIN), "summarizer": lambda request: f"{task_of(request)}: it is so"}
     ran = await research(parts, {**QUICK, "execution": {"pattern": pattern}})
     told = {}
@@ -122,7 +122,9 @@ async def test_a_task_is_told_what_it_builds_on_under_its_own_name(pattern: str,
         (CHAIN, {"react_per_task": True}, 1),  # loops that depend on each other run one by one
     ],
 )
-async def test_so_many_agents_work_at_once(subtasks: list[dict[str, Any]], settings: dict[str, Any], most: int) -> None:
+async def test_the_number_of_concurrent_agents_is_limited(
+    subtasks: list[dict[str, Any]], settings: dict[str, Any], most: int
+) -> None:
     ran = await research({"decomposer": plan(*subtasks)}, {**QUICK, **settings}, order=5)
     endpoint: Any = ran.bench.endpoint
     assert endpoint.most == most
@@ -146,16 +148,16 @@ async def test_a_failed_parent_unblocks_its_children_and_is_told_as_failed(patte
 @pytest.mark.parametrize(
     ("subtasks", "message"),
     [
-        ([subtask("a", "b"), subtask("b", "a")], r"dependencies in a circle: a -> b -> a"),
+        ([subtask("a", "b"), subtask("b", "a")], r"cyclic dependencies: a -> b -> a"),
         ([subtask(""), subtask("task-1")], r"several subtasks have the id task-1"),
     ],
 )
 async def test_a_plan_without_an_order_is_refused(subtasks: list[dict[str, Any]], message: str) -> None:
-    with pytest.raises(AgentError, match=f"the plan cannot be worked off: {message}"):
+    with pytest.raises(AgentError, match=f"the plan cannot be executed: {message}"):
         await research({"decomposer": plan(*subtasks)}, {**QUICK, "execution": {"pattern": "hybrid"}})
 
 
-async def test_dependencies_that_are_not_used_do_not_have_to_make_sense() -> None:
+async def test_dependencies_are_not_checked_if_not_used() -> None:
     circle = plan(subtask("a", "b"), subtask("b", "a", "z"))
     for pattern in ("react", "parallel"):
         ran = await research({"decomposer": circle}, {**QUICK, "execution": {"pattern": pattern}})
@@ -188,7 +190,7 @@ async def test_a_planned_search_is_made_without_a_model(
         assert f"{query} is well described" in evidence(ran)[0]  # what the tool gave, as it is
 
 
-async def test_a_task_that_builds_on_others_decides_for_itself() -> None:
+async def test_a_task_with_dependencies_chooses_its_own_searches() -> None:
     subtasks = [subtask("a", **SEARCH), subtask("b", "a", **SEARCH)]
     ran = await research({"decomposer": plan(*subtasks)}, QUICK)
     assert {task_of(one) for one in ran.asked("researcher")} == {"find out b"}
@@ -230,7 +232,7 @@ async def test_a_question_without_data_sources_is_researched_without_tools() -> 
 
 
 @pytest.mark.parametrize(("force", "queries"), [(True, ["Describe the town of Orlune"]), (False, [])])
-async def test_one_search_is_made_where_no_agent_made_any(force: bool, queries: list[str]) -> None:
+async def test_one_search_is_made_if_no_agent_made_any(force: bool, queries: list[str]) -> None:
     settings = {**QUICK, "execution": {"force_search": force}, "record_zero_token": True}
     ran = await research({"researcher": lambda request: f"{task_of(request)}, from memory"}, settings)
     assert ran.bench.search.queries == queries

@@ -1,4 +1,4 @@
-"""Gaps: which are found, how they are searched for, and what the report becomes."""
+"""Gaps: which are found, how they are searched for, and how the report is rewritten."""
 
 from typing import Any
 
@@ -62,7 +62,7 @@ async def test_an_area_without_a_good_section_is_a_gap(text: str, settings: dict
         ({"gap_filling_max_iterations": 4}, 4),
     ],
 )
-async def test_gaps_are_filled_as_often_as_is_set(settings: dict[str, Any], passes: int) -> None:
+async def test_the_number_of_gap_passes_is_a_setting(settings: dict[str, Any], passes: int) -> None:
     ran = await fill(HALF, settings)
     assert ran.extras["gap_iterations"] == len(ran.bench.logged(Round)) == passes
     assert [one.detail["iteration"] for one in ran.decided("gaps")] == list(range(passes))
@@ -84,7 +84,7 @@ async def test_a_gap_is_searched_for_and_the_report_rewritten_with_what_was_foun
     assert {record["agent_id"] for record in ran.records} > {"gap-1-1"}
 
 
-async def test_sources_of_both_are_one_list_without_duplicates() -> None:
+async def test_old_and_new_sources_form_one_list_without_duplicates() -> None:
     def finds_the_same(request: Any) -> Any:
         return "So." if len(request.messages) > 2 else search("orlune", task_of(request).splitlines()[0])
 
@@ -119,7 +119,7 @@ async def test_the_new_report_has_the_tier_of_the_first_or_its_own(tier: str | N
     assert [one.role.split(".")[1] for one in ran.asked("synthesizer")] == ["medium", used]
 
 
-async def test_a_report_that_cannot_be_rewritten_stays_with_the_citations_that_it_numbers() -> None:
+async def test_a_report_that_cannot_be_rewritten_keeps_its_own_citations() -> None:
     ran = await fill(in_order(HALF, 500), {"gap_filling_max_iterations": 1})
     assert ran.recovered == ["no_synthesis"]
     assert ran.report.raw_text.startswith(HALF)
@@ -129,7 +129,7 @@ async def test_a_report_that_cannot_be_rewritten_stays_with_the_citations_that_i
     assert ran.extras["not_covered"] == {"Trade": "0 of 600 characters, 0 of 2 citations"}
 
 
-async def test_what_an_earlier_pass_found_is_not_lost_where_it_could_not_be_written() -> None:
+async def test_findings_of_a_pass_are_kept_even_if_rewriting_failed() -> None:
     ran = await fill(in_order(HALF, 500, 500, WHOLE))
     assert ran.extras["gap_iterations"] == 2
     results = ran.prompt("synthesizer").partition("Results of")[2]
@@ -137,7 +137,7 @@ async def test_what_an_earlier_pass_found_is_not_lost_where_it_could_not_be_writ
     assert ran.extras["not_covered"] == {}
 
 
-async def test_nothing_is_rewritten_where_nothing_was_found_at_all() -> None:
+async def test_nothing_is_rewritten_if_nothing_was_found() -> None:
     settings = {**BASE, "execution": {"force_search": False}}
     parts: dict[str, Said] = {"synthesizer": HALF, "researcher": "from memory"}
     ran = await research(parts, settings, {"data_sources": []})
@@ -146,7 +146,7 @@ async def test_nothing_is_rewritten_where_nothing_was_found_at_all() -> None:
 
 
 @pytest.mark.parametrize("at_once", [1, 3])
-async def test_so_many_gaps_are_searched_for_at_once(at_once: int) -> None:
+async def test_the_number_of_concurrent_gap_searches_is_limited(at_once: int) -> None:
     areas = ["A", "B", "C", "D"]
     parts: dict[str, Said] = {
         "refiner": {"refined_query": "Q", "research_areas": areas},

@@ -1,4 +1,4 @@
-"""What is recalled of a conversation, and where a prompt shows it."""
+"""What is recalled of a conversation, and which prompts show it."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ async def test_a_later_turn_remembers_what_was_asked_and_answered() -> None:
         assert shown(ran, part)[:2] == shown(ran)
 
 
-async def test_the_latest_turns_and_those_most_like_the_question_each_once() -> None:
+async def test_the_latest_and_the_most_similar_turns_are_recalled_without_duplicates() -> None:
     asked = [f"Topic {n} of the town" for n in range(6)]
     ran = await recall("How long is the river?", *asked, ask="how long is the river")
     assert users(ran) == [*asked[1:], "How long is the river?"]
@@ -85,7 +85,7 @@ async def test_without_memories_the_end_of_the_history_is_shown(
     assert [one.cause for one in ran.decided("memory")] == ["session"] * bool(pairs)
 
 
-async def test_what_was_said_before_the_first_turn_is_remembered_in_the_next_ones() -> None:
+async def test_history_before_the_first_turn_is_remembered_in_later_ones() -> None:
     given = {"history": [*HISTORY[:4], Turn(speaker="user", text="user 2")], "text": "And its mill?"}
     ran = await research({}, {**QUICK, "compression": {"enabled": False}}, given, before=("How old is Orlune?",))
     assert users(ran) == ["user 0", "user 1", "user 2", "How old is Orlune?"]
@@ -97,7 +97,7 @@ async def test_a_first_turn_has_nothing_to_remember() -> None:
     assert not ran.decided("memory")
 
 
-async def test_memories_of_an_embedding_model_and_none_where_it_fails() -> None:
+async def test_memories_come_from_an_embedding_model_and_are_none_if_it_fails() -> None:
     settings = {**QUICK, "memory": {"embedding_model": "embedder", "recent": 0, "threshold": 0.9}}
     ran = await research({}, settings, {"text": "The river now?"}, before=("A river", "The mill"))
     assert users(ran) == ["A river"]

@@ -72,7 +72,7 @@ def test_the_role_of_a_task() -> None:
     assert [agent_role(["analyst", ""], index) for index in range(3)] == ["analyst", "researcher", "researcher"]
 
 
-def test_no_subtasks_are_one_where_the_query_is_not_simple() -> None:
+def test_a_complex_query_without_subtasks_is_one_itself() -> None:
     assert repair_subtasks([], "q" * 300, 0.3) == [Subtask(id="task-1", description="q" * 200)]
     assert repair_subtasks([], "q", 0.29) == []
 
@@ -130,9 +130,9 @@ def test_tasks_may_be_as_a_model_wrote_them() -> None:
 @pytest.mark.parametrize(
     ("tasks", "message"),
     [
-        ({"a": ["b"], "b": ["a"]}, "in a circle: a -> b -> a"),
-        ({"a": ["a"]}, "in a circle: a -> a"),
-        ({"r": [], "x": ["r", "y"], "y": ["z"], "z": ["y"]}, "in a circle: y -> z -> y"),
+        ({"a": ["b"], "b": ["a"]}, "cyclic dependencies: a -> b -> a"),
+        ({"a": ["a"]}, "cyclic dependencies: a -> a"),
+        ({"r": [], "x": ["r", "y"], "y": ["z"], "z": ["y"]}, "cyclic dependencies: y -> z -> y"),
         ({"a": ["q"], "b": ["a", "p"]}, "that do not exist: a needs q, b needs p"),
         ([{"id": "a"}, {"id": "b"}, {"id": "a"}], "several subtasks have the id a"),
     ],

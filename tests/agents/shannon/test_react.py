@@ -1,4 +1,4 @@
-"""The ReAct loop: when it stops, what it remembers, what is left of it when its model fails."""
+"""The ReAct loop: when it stops, what it remembers, and what remains if its model fails."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from tests.agents.shannon.runs import CALL, QUICK, Ran, Said, in_order, research
 
 
 def acting(*said: str) -> Said:
-    """Each action searches and then says the next of these; the last again and again."""
+    """Each action searches and then says the next of these; the last one repeats."""
     answers = in_order(*said)
     return lambda request: answers(request) if results(request) else search(task_of(request).splitlines()[0])
 
@@ -30,7 +30,7 @@ def observed(ran: Ran, part: str, number: int = -1) -> list[str]:
 
 
 DIFFERENT = ["alpha", "beta " * 9, "gamma " * 30, "delta " * 99, "epsilon " * 300, "zeta " * 900, "eta " * 2700, "x"]
-"""Observations of which no two are alike."""
+"""Observations that are all different."""
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ async def test_thoughts_and_actions_are_kept_up_to_a_number() -> None:
     assert [f"Think {n}." in actions for n in (1, 2, 3)] == [False, True, True]
 
 
-async def test_an_action_that_fails_is_observed_and_brings_no_result() -> None:
+async def test_a_failed_action_is_observed_but_gives_no_result() -> None:
     ran = await loop(said=in_order(500), iterations=2)
     assert observed(ran, "reasoner")[0].startswith("Error: shannon.")
     assert ran.recovered == ["agent_cut_short", "agent_cut_short"]
@@ -102,7 +102,7 @@ async def test_an_action_that_fails_is_observed_and_brings_no_result() -> None:
     assert observed(blank, "summarizer") == []
 
 
-async def test_what_the_actions_brought_is_left_where_nobody_sums_up() -> None:
+async def test_without_a_summary_the_answers_of_the_actions_are_the_result() -> None:
     ran = await loop(said=acting("alpha", "beta " * 9), iterations=2, more={"summarizer": 500})
     shown = ran.prompt("synthesizer")
     assert "alpha" in shown
@@ -114,13 +114,13 @@ async def test_what_the_actions_brought_is_left_where_nobody_sums_up() -> None:
         assert CALL not in silent.prompt("synthesizer")
 
 
-async def test_the_report_is_written_from_a_loops_summary_and_what_its_actions_answered() -> None:
+async def test_the_report_is_written_from_a_loops_summary_and_its_actions_answers() -> None:
     ran = await loop(said=acting("alpha", "beta " * 9), iterations=2)
     shown = ran.prompt("synthesizer").split("<result>")[1:]
     assert [one.split()[2:4] for one in shown] == [["In", "short."], ["alpha", "</result>"], ["beta", "beta"]]
 
 
-async def test_a_loop_ends_with_its_summary_where_the_reasoner_fails() -> None:
+async def test_a_loop_ends_with_its_summary_if_the_reasoner_fails() -> None:
     ran = await loop(in_order("Search.", 500), acting("alpha"))
     assert ran.recovered == ["react_reasoner"]
     assert len(ran.asked("researcher")) == 2

@@ -1,4 +1,4 @@
-"""What is understood of a question, and what is left where that fails."""
+"""How a question is refined, and what remains if that fails."""
 
 from typing import Any
 
@@ -93,7 +93,7 @@ async def test_a_reply_that_cannot_be_read_is_repaired_once() -> None:
     assert len(ran.asked("refiner")) == 2
 
 
-async def test_the_refiner_has_its_tier_its_time_and_its_numbers_of_areas() -> None:
+async def test_tier_timeout_and_numbers_of_areas_of_the_refiner_are_settings() -> None:
     parts: dict[str, Said] = {"synthesizer": report(*AREAS)}
     ran = await research(parts, {**QUICK, "refine": {"tier": "large", "min_areas": 3, "timeout_seconds": 30}})
     assert [one.role for one in ran.asked("refiner")] == ["shannon.large.refiner"]

@@ -1,4 +1,4 @@
-"""The quality of a report, and when it is written again."""
+"""The quality of a report, and when it is rewritten."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def scores(ran: Ran) -> list[Any]:
         ("coverage", [HALF], {"max_retries": 4}, [0.5] * 4),
     ],
 )
-async def test_a_report_below_the_threshold_is_written_again(
+async def test_a_report_below_the_threshold_is_rewritten(
     evaluator: str, said: list[str], reflection: dict[str, Any], found: list[float]
 ) -> None:
     ran = await reflect(in_order(*said), evaluator=evaluator, **reflection)
@@ -66,7 +66,7 @@ async def test_a_model_may_evaluate(said: list[Any], quality: float, reports: in
     assert {one.role for one in ran.asked("evaluator")} == {"shannon.small.evaluator"}
 
 
-async def test_a_report_that_cannot_be_written_again_stays() -> None:
+async def test_a_report_that_cannot_be_rewritten_stays() -> None:
     ran = await reflect(in_order(HALF, 500))
     assert ran.recovered == ["no_synthesis"]
     assert ran.report.raw_text.startswith(HALF)

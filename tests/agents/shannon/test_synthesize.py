@@ -1,4 +1,4 @@
-"""The report: what it is written from, when it is continued, what it is where nobody writes it."""
+"""The report: what it is written from, when it is continued, and what replaces it if the model fails."""
 
 import re
 from typing import Any
@@ -27,7 +27,7 @@ SHORT = report(*AREAS, characters=500)
 
 
 async def write(said: Said, settings: Any = None, found: int = 2, **synthesis: Any) -> Ran:
-    """A research whose agents find so many pages."""
+    """A research whose agents find this many pages."""
     subtasks = [subtask(f"t{n}", suggested_tools=["web_search_tool"]) for n in range(found)]
     parts: dict[str, Said] = {"decomposer": plan(*subtasks), "synthesizer": said}
     given = {**QUICK, "execution": {"pattern": "parallel", "force_search": False}, "synthesis": synthesis}
@@ -180,14 +180,14 @@ async def test_a_report_that_the_token_limit_cut_off_says_so(
     assert (await write(said, **settings)).report.outcome == outcome
 
 
-async def test_a_report_that_was_rewritten_whole_is_whole() -> None:
+async def test_a_complete_rewrite_of_a_cut_off_report_counts_as_complete() -> None:
     said = in_order(completion(report(AREAS[0]), reason="length"), WHOLE)
     ran = await write(said, {"gap_filling_enabled": True})
     assert ran.report.outcome == "ok"
     assert ran.extras["gap_iterations"] == 1
 
 
-async def test_a_rewrite_that_is_cut_off_takes_the_place_of_no_whole_report() -> None:
+async def test_a_cut_off_rewrite_does_not_replace_a_complete_report() -> None:
     first = WHOLE.partition("### Trade")[0].strip()
     said = in_order(first, completion("And then", reason="length"))
     ran = await write(said, {"gap_filling_enabled": True, "gap_filling_max_iterations": 1})
@@ -202,14 +202,14 @@ async def test_a_rewrite_that_is_cut_off_takes_the_place_of_no_whole_report() ->
         (500, "Orlune is a town [1]. It lies on a river [1].\n"),
     ],
 )
-async def test_marks_placed_afterwards_take_the_place_of_those_in_the_report(citer: Said, marked: str) -> None:
+async def test_marks_placed_afterwards_replace_those_in_the_report(citer: Said, marked: str) -> None:
     parts = {"synthesizer": "Orlune is a town [1]. It lies on a river [1].", "citer": citer, "citer_inline": 500}
     settings = {**QUICK, "citations": {"placement": "after"}, "reflection": {"evaluator": "constant"}}
     assert (await research(parts, settings)).report.raw_text.startswith(marked)
 
 
 @pytest.mark.parametrize("researcher", [500, " ", CALL])
-async def test_no_report_is_made_of_nothing(researcher: Said) -> None:
+async def test_without_any_results_there_is_no_report(researcher: Said) -> None:
     with pytest.raises(AgentError, match="there is nothing to write a report from: no agent has found anything"):
         await research({"researcher": researcher}, found="")
 

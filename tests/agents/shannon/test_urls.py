@@ -1,4 +1,4 @@
-"""`urls.jsonl` was written by Go's net/url (1.19), so that peculiar URLs are as peculiar here."""
+"""`urls.jsonl` was written by Go's net/url (1.19), so that peculiar URLs are treated identically here."""
 
 import json
 from pathlib import Path
@@ -61,5 +61,5 @@ def test_the_doi_of_a_url(url: str, doi: str) -> None:
         ("", ""),
     ],
 )
-def test_what_an_owner_registers(host: str, owner: str) -> None:
+def test_the_registrable_domain_of_a_host(host: str, owner: str) -> None:
     assert registrable_domain(host) == owner

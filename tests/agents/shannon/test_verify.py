@@ -82,13 +82,13 @@ async def test_claims_with_citations_on_both_sides_are_conflicts() -> None:
 
 
 @pytest.mark.parametrize(("said", "overall"), [("No claims.", 1.0), (500, 0.5)])
-async def test_without_claims_it_is_sure_and_without_an_answer_it_does_not_know(said: Said, overall: float) -> None:
+async def test_without_claims_confidence_is_1_and_without_an_answer_unknown(said: Said, overall: float) -> None:
     ran = await verify(said)
     assert ran.extras["verification"]["overall"] == overall
     assert ran.extras["verification"]["claims"] == []
 
 
-async def test_what_is_read_is_cut() -> None:
+async def test_report_and_snippets_are_cut_to_their_limits() -> None:
     ran = await verify(CLAIMS, answer_chars=30, max_claims=2, max_citations=1, snippet_chars=5)
     assert f"<report>\n{report(*AREAS)[:30]}\n</report>" in ran.prompt("claims")
     assert "at most 2," in ran.prompt("claims")

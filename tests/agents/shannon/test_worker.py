@@ -1,4 +1,4 @@
-"""An agent's conversation with its tools, and what becomes of what they bring."""
+"""An agent's conversation with its tools, and how their results are used."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,7 +26,7 @@ class UrlArguments(BaseModel):
 
 @dataclass
 class FetchPage:
-    """Opens a page; one that says `gone` is not there."""
+    """Opens a page; one with `gone` in its URL does not exist."""
 
     name: str = FETCH
     description: str = "Opens a page."
@@ -49,12 +49,12 @@ async def works(researcher: Said, **settings: Any) -> Ran:
 
 
 def by_turn(*said: Any) -> Said:
-    """One reply a turn; the last again and again."""
+    """One reply per turn; the last one repeats."""
     return lambda request: said[min(turn_of(request), len(said) - 1)]
 
 
 @pytest.mark.parametrize("rounds", [1, 4])
-async def test_after_its_rounds_an_agent_has_to_answer(rounds: int) -> None:
+async def test_after_its_rounds_an_agent_must_answer(rounds: int) -> None:
     def searches(request: ChatRequest) -> Any:
         return search(f"query {turn_of(request)}") if request.tools else "It is so."
 
@@ -77,7 +77,7 @@ async def test_several_calls_of_a_reply_are_answered_in_their_order() -> None:
     assert addresses == ["https://pages.test/first", "https://a.test/x", "https://pages.test/second"]
 
 
-async def test_a_tool_that_fails_tells_the_model_and_brings_no_citation() -> None:
+async def test_a_failing_tool_tells_the_model_and_gives_no_citation() -> None:
     ran = await works(by_turn(calls(call(FETCH, url="https://a.test/gone")), "So."))
     assert results(ran.asked("researcher")[1]) == ["Error: https://a.test/gone: there is no such page"]
     assert ran.extras["citations"]["total"] == 0
@@ -87,7 +87,7 @@ async def test_a_tool_that_fails_tells_the_model_and_brings_no_citation() -> Non
 
 @pytest.mark.parametrize(("name", "sources"), [("calculator", None), ("web_search_tool", [])])
 async def test_a_tool_that_was_not_offered_is_not_called(name: str, sources: list[str] | None) -> None:
-    """Nor is one that the question's data sources bar."""
+    """Nor is one that the question's data sources exclude."""
     parts: dict[str, Said] = {**ONE, "researcher": by_turn(calls(call(name, query="x")), "So.")}
     ran = await research(parts, PARALLEL, {"data_sources": sources})
     asked = ran.asked("researcher")
@@ -99,7 +99,7 @@ async def test_a_tool_that_was_not_offered_is_not_called(name: str, sources: lis
 
 
 @pytest.mark.parametrize("fails", [500, " ", CALL])
-async def test_an_agent_that_has_nothing_to_say_leaves_what_its_tools_brought(fails: Any) -> None:
+async def test_the_result_of_a_silent_agent_is_what_its_tools_returned(fails: Any) -> None:
     ran = await works(by_turn(search("orlune"), fails))
     assert "orlune is well described" in ran.prompt("synthesizer")
     assert CALL not in ran.prompt("synthesizer")

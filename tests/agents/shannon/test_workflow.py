@@ -68,7 +68,7 @@ ALONE = {"decomposer": plan(complexity=0.1)}
         ("citer", {"citations": {"placement": "after"}}, ["citations_not_placed"]),
     ],
 )
-async def test_a_stage_whose_model_fails_does_without(
+async def test_a_stage_goes_on_without_its_model_if_that_fails(
     part: str, settings: dict[str, Any], recovered: list[str]
 ) -> None:
     parts: dict[str, Any] = {
@@ -115,10 +115,10 @@ async def test_a_limit_ends_the_research_wherever_it_is_reached() -> None:
         ("medium", "synthesizer", {}, 401, RunAborted),
     ],
 )
-async def test_a_set_up_that_never_worked_ends_the_run(
+async def test_an_endpoint_that_has_never_answered_ends_the_run(
     tier: str, part: str, settings: dict[str, Any], status: int, error: type[Exception]
 ) -> None:
-    """A model of its own that answers nothing but a refusal."""
+    """A separate model that answers only with refusals."""
     roles = {f"shannon.{tier}.{part}": {"model": "wrong"}}
     with pytest.raises(error, match=r"has not answered once|refuses the key"):
         await research({part: status}, settings, llm={"roles": roles})

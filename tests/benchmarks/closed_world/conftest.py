@@ -1,4 +1,4 @@
-"""The shipped world, generated anew, and its parts."""
+"""The shipped world, regenerated, and its parts."""
 
 import csv
 import json
@@ -21,13 +21,13 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @dataclass(frozen=True)
 class Made:
-    """A folder that the generator has written, and what it said."""
+    """A folder that the generator has written, and its output."""
 
     folder: Path
     said: str
 
     def rows(self, name: str) -> list[dict[str, Any]]:
-        """The rows of a JSONL or CSV."""
+        """The rows of a JSONL or CSV file."""
         text = (self.folder / name).read_text(encoding="utf-8")
         if name.endswith(".csv"):
             return list(csv.DictReader(text.splitlines(keepends=True)))
@@ -40,7 +40,7 @@ class Made:
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """The shipped datasets, by a process of its own whose hashes differ from ours."""
+    """The shipped datasets, made in a separate process with another hash seed."""
     folder = tmp_path_factory.mktemp("world")
     command = [sys.executable, "-m", "benchmarks.closed_world", "--out", str(folder)]
     environment = {**os.environ, "PYTHONHASHSEED": "7"}
@@ -50,7 +50,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 @pytest.fixture(scope="session")
 def pages(made: Made) -> dict[str, Page]:
-    """By address."""
+    """The pages by URL."""
     return {row["url"]: Page.model_validate(row) for row in made.rows("world/pages.jsonl")}
 
 

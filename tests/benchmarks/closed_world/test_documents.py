@@ -1,4 +1,4 @@
-"""The world's documents: real PDFs, facts that no page has, questions whose answers stand where the dataset says."""
+"""The world's documents: real PDFs, facts that no page has, questions whose answers are where the dataset says."""
 
 from collections import Counter
 from pathlib import Path
@@ -23,7 +23,7 @@ def texts(made: Made) -> Texts:
     return {f"{name}, p.{page.number}": page.text for name, one in read.items() for page in one.pages}
 
 
-def test_a_documents_facts_stand_on_no_page(made: Made, world: World) -> None:
+def test_a_documents_facts_are_on_no_page(made: Made, world: World) -> None:
     pages = (made.folder / "world" / "pages.jsonl").read_text(encoding="utf-8")
     people = [fact.target for fact in documented(with_documents(world)) if fact.relation.value == "person"]
     assert not any(person.name.en in pages for person in people)
@@ -53,7 +53,7 @@ def test_the_pages_named_state_the_facts_and_no_others(made: Made, texts: Texts)
             assert stating == keys
 
 
-def test_text_survives_the_way_into_a_pdf_and_out_or_is_refused() -> None:
+def test_text_survives_a_pdf_or_is_refused() -> None:
     text = "Parentheses (one), a back\\slash, caf\u00e9 and 50 % of it."
     read = read_document(Path("a.pdf"), pdf("A (title)", [[text], ["Second page."]]))
     assert read.title == "A (title)"

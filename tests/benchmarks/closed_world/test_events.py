@@ -1,4 +1,4 @@
-"""Events: any number of them in the stated shares, and questions whose truth is what fields and summaries tell."""
+"""Events: any number of them in the stated shares, and questions whose truth agrees with fields and summaries."""
 
 from collections import Counter
 from typing import Any
@@ -43,13 +43,13 @@ def test_the_shipped_ones_are_165_of_one_country_and_say_what_their_fields_have(
 
 
 def counted(events: list[dict[str, Any]], field: str, **where: str) -> dict[str, int]:
-    """As the numbers of a truth have it: by field, or the first characters of the date."""
+    """Counts like the numbers of a truth: by field, or by the first characters of the date."""
     chosen = [event for event in events if all(event[name] == value for name, value in where.items())]
     return dict(sorted(Counter(event[field] for event in chosen).items()))
 
 
 def expected(made: Made) -> dict[str, Expected]:
-    """By question."""
+    """The expected numbers by question."""
     asked = {row["id"]: row["question"] for row in made.rows("events_mini/questions.jsonl")}
     return {asked[key]: row.expected for key, row in made.truth("events_mini").items() if row.expected}
 
@@ -80,7 +80,7 @@ def test_truth_of_fields_is_what_the_file_has(made: Made) -> None:
 
 
 def test_truth_of_properties_is_what_the_summaries_say(made: Made) -> None:
-    """Those that the summaries state, in one of several wordings; sentences that sound alike do not count."""
+    """Summaries state them in one of several wordings; similar-sounding sentences do not count."""
     events = made.rows("events_mini/events.jsonl")
     truths = {
         row["question"]: row for row in made.rows("events_mini/questions.jsonl") if row["evidence"] == "summaries"

@@ -1,4 +1,4 @@
-"""The pages state every fact, contradict each other where they are old, and need a search for each hop."""
+"""The pages state every fact, contradict each other if they are old, and need a search for each hop."""
 
 import re
 from datetime import date
@@ -11,7 +11,7 @@ from tests.benchmarks.closed_world.conftest import Made
 
 Pages = dict[str, Page]
 FLAW = re.compile(r"\{|\ba [aeiou]\w+ and\b|\b[Aa]\(n\)|s's\b| {2}|\bNone\b(?! of)")
-"""What shows of a template that was filled in badly."""
+"""Remains of a template that was filled in badly."""
 
 
 def about(pages: Pages, fact: Fact) -> list[Page]:
@@ -27,7 +27,7 @@ def test_every_page_has_its_address_and_date_and_shows_no_template(made: Made, p
         assert not FLAW.search(f"{page.title} {page.text}"), page.url
 
 
-def test_a_fact_stands_on_the_page_for_today_and_a_hops_answer_only_on_pages_about_it(
+def test_current_facts_are_on_their_page_and_answers_of_hops_only_on_pages_about_them(
     world: World, pages: Pages
 ) -> None:
     sources = [world.source(fact) for fact in world.facts.values()]
@@ -42,7 +42,7 @@ def test_a_fact_stands_on_the_page_for_today_and_a_hops_answer_only_on_pages_abo
             assert all(fact.subject.id in url or fact.target.id in url for url in naming), name
 
 
-def test_pages_that_say_otherwise_are_older(world: World, pages: Pages) -> None:
+def test_contradicting_pages_are_older(world: World, pages: Pages) -> None:
     stale = estimated = 0
     for fact in world.facts.values():
         if fact.relation.value != "number":

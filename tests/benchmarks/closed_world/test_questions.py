@@ -1,4 +1,4 @@
-"""The mini FreshQA and the conversations: official columns, the promised mixture, answers that the pages bear out."""
+"""The mini FreshQA and the conversations: official columns, the promised mixture, answers that the pages support."""
 
 import csv
 import re
@@ -42,7 +42,7 @@ def test_the_mixture(made: Made) -> None:
 
 
 def plain(text: str) -> str:
-    """Without thousands separators, which truth and pages may set differently."""
+    """The text without thousands separators, which may differ between truth and pages."""
     return re.sub(r"(?<=\d),(?=\d{3})", "", text)
 
 

@@ -1,4 +1,4 @@
-"""The same options give the same bytes, anywhere and always; other options another world."""
+"""The same options always give the same bytes, on any machine; other options give another world."""
 
 import hashlib
 from pathlib import Path
@@ -29,7 +29,7 @@ def test_the_shipped_files_are_what_the_command_makes(made: Made) -> None:
 
 
 def test_another_seed_makes_another_world(made: Made, tmp_path: Path) -> None:
-    """Only the questions over events are the same, with other answers."""
+    """Only the questions about events are the same, with other answers."""
     generate(tmp_path, seed=1, questions=120, tasks=12, events=600)
     other, shipped_ones = digests(tmp_path, "."), digests(made.folder, ".")
     same = {name for name, digest in shipped_ones.items() if digest in other.values()}
@@ -45,7 +45,7 @@ def test_any_size_works(questions: int, tasks: int, tmp_path: Path) -> None:
 
 
 @each("options")
-def test_what_makes_no_sense_is_refused(
+def test_senseless_options_are_refused(
     options: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -46,7 +46,7 @@ REPORTS = ("reference", "independent_1", "independent_2")
 
 @pytest.fixture(scope="module")
 def told(made: Made) -> dict[str, list[set[str]]]:
-    """By report, for each task in order, the ids of the facts that it states."""
+    """By report, the ids of the facts that it states for each task, in order."""
     truths = made.truth("drb_mini")
     return {
         name: [

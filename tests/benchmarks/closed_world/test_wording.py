@@ -24,7 +24,7 @@ def test_wordings_vary_in_questions_and_sentences(world: World) -> None:
     assert len(said) == len(seat.relation.en.state)
 
 
-def test_a_phrase_takes_no_possessive_and_a_clause_stands_at_the_end(world: World) -> None:
+def test_a_phrase_takes_no_possessive_and_a_clause_comes_last(world: World) -> None:
     for company in world.regions[0].of("company"):
         leader = world.fact(company, "chief_executive")
         school = world.fact(leader.target, "studied_at")

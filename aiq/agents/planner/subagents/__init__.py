@@ -1,1 +1,1 @@
-"""The sub-agents, one a file; `base.Registry` finds them."""
+"""The sub-agents, one per file; `base.Registry` finds them."""

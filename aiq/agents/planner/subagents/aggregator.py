@@ -1,4 +1,4 @@
-"""Aggregator: counts, distributions and trends over all documents, from tools that group, and what they show."""
+"""Aggregator: counts, distributions and trends over all documents, from tools that group, and insights from them."""
 
 import json
 from collections.abc import Sequence
@@ -57,7 +57,7 @@ class Aggregator(SubAgent[AggregatorInput, AggregatorOutput]):
         return {"top_n": settings.top_n, "top_n_per_group": settings.top_n_per_group}
 
     async def execute(self, given: AggregatorInput, research: Research) -> AggregatorOutput:
-        """Several tools are asked at once, and their totals added. Raises the first ToolError where all fail."""
+        """Ask the chosen tools concurrently, and add up their totals. Raises the first ToolError if all fail."""
         if not (names := research.tools.chosen(given)):
             return AggregatorOutput(insights=(NO_TOOLS,))
         arguments = tool_arguments(given, self.settings.fields.date[0])
@@ -75,7 +75,7 @@ class Aggregator(SubAgent[AggregatorInput, AggregatorOutput]):
         )
 
     async def _insights(self, results: Sequence[AggregationResult], total: int, query: str) -> tuple[str, ...]:
-        """What a model says of the buckets; else what the numbers say by themselves."""
+        """A model's insights on the buckets, or else those that follow from the numbers."""
         most = self.settings.aggregator.max_insights
         computed = fallback_insights(results, total)[:most]
         if not any(result.buckets for result in results):
@@ -86,7 +86,7 @@ class Aggregator(SubAgent[AggregatorInput, AggregatorOutput]):
         return said[:most] or computed
 
     def accumulate(self, state: PlannerState, out: AggregatorOutput, arguments: Arguments) -> Changes:
-        """Documents of the samples are fetched ones; the total is told here too (the source forgets it)."""
+        """Documents in samples count as fetched. The total is updated here too (the original forgets that)."""
         documents = merged(state.documents, out.sources)
         call = {"tool": self.name, "arguments": arguments, "documents": out.total_dataset_size}
         changes = {
@@ -98,7 +98,7 @@ class Aggregator(SubAgent[AggregatorInput, AggregatorOutput]):
 
 
 def tool_arguments(given: AggregatorInput, date_field: str) -> Arguments:
-    """The arguments for the tool (specification 4.5): filters as JSON text, what is no JSON dropped, zeros left out."""
+    """The arguments for the tool (specification 4.5): filters as JSON text, without invalid JSON and zeros."""
     arguments: Arguments = {
         "group_by": given.group_by,
         "filters": json_text(given.filters),
@@ -113,7 +113,7 @@ def tool_arguments(given: AggregatorInput, date_field: str) -> Arguments:
 
 
 def json_text(value: dict[str, Any] | str | None) -> str | None:
-    """An object as JSON; a text that is JSON as it is; no other text."""
+    """An object as JSON; a text that is JSON unchanged; None for any other text."""
     if not value or isinstance(value, dict):
         return json.dumps(value, ensure_ascii=False) if value else None
     try:
@@ -124,14 +124,14 @@ def json_text(value: dict[str, Any] | str | None) -> str | None:
 
 
 def histogram(value: str | None, date_field: str) -> str | None:
-    """JSON as it is; a bare interval of the first date field; no other text."""
+    """JSON unchanged; a bare interval as JSON for the first date field; None for any other text."""
     if value and value.strip().lower() in _INTERVALS:
         return json.dumps({"field": date_field, "interval": value.strip().lower()})
     return json_text(value)
 
 
 def fallback_insights(results: Sequence[AggregationResult], total: int) -> tuple[str, ...]:
-    """What counts say by themselves (specification 4.5)."""
+    """Insights that follow from the counts (specification 4.5)."""
     found: list[str] = []
     for result in results:
         buckets = sorted(result.buckets, key=lambda bucket: -bucket["count"])

@@ -1,6 +1,6 @@
-"""What a sub-agent is, and the registry of all of them, found by looking through this package.
+"""The base class of sub-agents, and the registry, which finds all sub-agents of this package.
 
-A further one is one file: a child of `SubAgent`, here or anywhere else (`agent.subagents`), with the models of its
+To add one, write one file with a subclass of `SubAgent`, here or anywhere else (`agent.subagents`): the models of its
 input and output, the arguments that it takes from the state, and what its output changes there.
 """
 
@@ -28,22 +28,22 @@ In = TypeVar("In", bound=BaseModel)
 Out = TypeVar("Out", bound=BaseModel)
 AnswerT = TypeVar("AnswerT", bound=BaseModel)
 Changes = dict[str, Any]
-"""Fields of the state with their new values."""
+"""Fields of the state, with their new values."""
 
 
 @dataclass(frozen=True)
 class Research:
-    """What a sub-agent works with: the tools of the research, and its state when the call began."""
+    """What a sub-agent works with: the tools of the research, and the state when the call began."""
 
     tools: DataTools
     state: PlannerState
 
 
 class SubAgent(Generic[In, Out]):
-    """One sub-agent; it serves all samples at once and keeps nothing of any.
+    """One sub-agent; it serves all samples at once and keeps no state.
 
-    `speed` and `cost` are told to the planner. `floors`: the arguments that are halved after a token limit, with their
-    least values. `brings_data`: whether a call that succeeded counts as a batch of data.
+    The planner is told `speed` and `cost`. `floors`: the arguments to halve after hitting a token limit, with their
+    minimums. `brings_data`: whether a successful call counts as a batch of data.
     """
 
     name: ClassVar[str]
@@ -59,22 +59,22 @@ class SubAgent(Generic[In, Out]):
         self.settings, self.prompts = settings, prompts
 
     def defaults(self, state: PlannerState) -> Arguments:
-        """What the state and the settings have for arguments that a call leaves out."""
+        """Values from the state and the settings for arguments that a call leaves out."""
         return {}
 
     def own(self, arguments: Mapping[str, Any]) -> Arguments:
-        """Those of a plan's arguments that it may set and has set; records always come from the state."""
+        """The plan's non-empty arguments that it is allowed to set; records always come from the state."""
         plain = _plain_parameters(self.input_model)
         return {name: value for name, value in arguments.items() if name in plain and value not in (None, "", [], {})}
 
     def completed(self, arguments: Mapping[str, Any], state: PlannerState) -> Arguments:
-        """A plan's arguments with those that it leaves out."""
+        """The plan's arguments, completed by defaults."""
         return self.defaults(state) | self.own(arguments)
 
     async def run(self, arguments: Arguments, research: Research) -> Out:
-        """The checked output for completed arguments.
+        """The validated output for completed arguments.
 
-        Raises ValidationError for arguments or an output that do not fit the models, and what the work raises.
+        Raises ValidationError if arguments or output do not fit the models, and whatever `execute` raises.
         """
         given: Any = self.input_model.model_validate(arguments)
         out: Any = self.output_model.model_validate(dict(await self.execute(given, research)))
@@ -84,17 +84,16 @@ class SubAgent(Generic[In, Out]):
         raise NotImplementedError
 
     def accumulate(self, state: PlannerState, out: Out, arguments: Arguments) -> Changes:
-        """What the output changes in the state."""
+        """The changes that the output makes to the state."""
         raise NotImplementedError
 
     async def ask(
         self, answer: type[AnswerT], else_: str, request: str | None = None, **variables: Any
     ) -> AnswerT | None:
-        """Such an object from this sub-agent's role (`planner.NAME`), asked by `REQUEST_request.j2` (None: its own).
+        """Ask this sub-agent's role (`planner.NAME`) for such an object, with `REQUEST_request.j2` (None: its name).
 
-        None, logged as `else_`, where there is no readable reply or the sample's budget is spent but for the report.
-        Raises ModelError for a set-up that has never worked and for a prompt that was too long: the same with less
-        may help.
+        None, logged as `else_`, if there is no readable reply or only the budget for the report is left. Raises
+        ModelError if the endpoint has never answered, and if the prompt was too long: a shorter one may work.
         """
         options = {"seconds": self.settings.calls.timeout_seconds}
         call = StructuredCall(
@@ -113,7 +112,7 @@ class SubAgent(Generic[In, Out]):
         return None
 
     async def asked(self, answer: type[AnswerT], **variables: Any) -> AnswerT:
-        """The same, where there is nothing to do without. Raises AgentError."""
+        """Like `ask`, for an answer that is indispensable: raises AgentError instead of returning None."""
         if (found := await self.ask(answer, "no_reply", **variables)) is None:
             raise AgentError(f"{self.name} failed: there is no reply that can be read")
         return found
@@ -123,9 +122,9 @@ AnySubAgent = SubAgent[Any, Any]
 
 
 class Registry:
-    """The sub-agents by name: those of this package, and those that `agent.subagents` names.
+    """The sub-agents by name: those of this package, and those named in `agent.subagents`.
 
-    Raises ConfigError for one of the user's own that is no sub-agent, or has the name of another.
+    Raises ConfigError if one of the latter is not a sub-agent, or has the name of another.
     """
 
     def __init__(self, settings: PlannerSettings, prompts: Prompts) -> None:
@@ -137,9 +136,9 @@ class Registry:
         self._agents: dict[str, AnySubAgent] = {}
         for kind in (*shipped, *own):
             if not (isinstance(kind, type) and issubclass(kind, SubAgent)):
-                raise ConfigError(f"agent.subagents: {kind} is no child of aiq.agents.planner.subagents.base:SubAgent")
+                raise ConfigError(f"agent.subagents: {kind} must subclass aiq.agents.planner.subagents.base:SubAgent")
             if kind.name in self._agents:
-                raise ConfigError(f"agent.subagents: there are two sub-agents called '{kind.name}'; rename one")
+                raise ConfigError(f"agent.subagents: two sub-agents are called '{kind.name}'; rename one")
             self._agents[kind.name] = kind(settings, prompts)
 
     @property
@@ -169,7 +168,7 @@ def _is_subagent(kind: Any, module: str) -> bool:
 
 
 def _plain_parameters(model: type[BaseModel]) -> dict[str, JsonValue]:
-    """The arguments that are no records: those come from the state."""
+    """The arguments that are not records: records come from the state."""
     return {
         name: {key: form[key] for key in ("type", "description", "enum") if key in form}
         for name, form in parameter_schemas(model).items()

@@ -1,4 +1,4 @@
-"""Decomposer: a question into three to seven sub-questions, the checklist that all others work by."""
+"""Decomposer: breaks a question into three to seven sub-questions, the checklist for all other sub-agents."""
 
 from collections.abc import Sequence
 from graphlib import CycleError, TopologicalSorter
@@ -65,8 +65,8 @@ class Decomposer(SubAgent[DecomposerInput, DecomposerOutput]):
 
 
 def mended(questions: Sequence[SubQuestion], most: int) -> tuple[SubQuestion, ...]:
-    """The first questions, each id once, without dependencies on what there is not or, where they go in a circle, on
-    what comes later."""
+    """The first `most` questions, without repeated ids and without dependencies on questions that do not exist or, if
+    there is a cycle, that come later."""
     first = questions[:most]
     kept = [q for place, q in enumerate(first) if q.id not in {before.id for before in first[:place]}]
     ids = [question.id for question in kept]

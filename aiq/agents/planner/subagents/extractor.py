@@ -1,4 +1,4 @@
-"""Extractor: findings from documents that are there already; the scanner extracts in the same way."""
+"""Extractor: extracts findings from documents already fetched; the scanner extracts in the same way."""
 
 from collections.abc import Mapping, Sequence
 
@@ -46,7 +46,7 @@ class ExtractorInput(BaseModel):
 
 
 class ExtractorOutput(BaseModel):
-    """`sources`: the documents, which are read now."""
+    """`sources`: the documents, now marked as read."""
 
     findings: tuple[ResearchFinding, ...] = ()
     docs_processed: int = 0
@@ -71,7 +71,7 @@ class Extractor(SubAgent[ExtractorInput, ExtractorOutput]):
         }
 
     async def execute(self, given: ExtractorInput, research: Research) -> ExtractorOutput:
-        """Without a reply there are no findings; the documents count as processed all the same."""
+        """Without a reply there are no findings; the documents still count as processed."""
         read = tuple(document.model_copy(update={"read": True}) for document in given.documents)
         found = await extract(self, given, research)
         known = {theme for finding in research.state.findings for theme in finding.themes}
@@ -88,12 +88,12 @@ class Extractor(SubAgent[ExtractorInput, ExtractorOutput]):
 
 
 def asked(questions: Sequence[SubQuestion]) -> list[str]:
-    """Sub-questions as extraction prompts list them."""
+    """Sub-questions in the form in which extraction prompts list them."""
     return [f"{question.id}: {question.question}" for question in questions]
 
 
 async def extract(agent: AnySubAgent, given: ExtractorInput, research: Research) -> tuple[ResearchFinding, ...]:
-    """The findings of some documents, by the model of the sub-agent; none without a readable reply."""
+    """The findings in some documents, extracted by the sub-agent's model; none without a readable reply."""
     documents, most = given.documents, agent.settings.scanner.document_chars
     if not documents:
         return ()
@@ -115,7 +115,7 @@ async def extract(agent: AnySubAgent, given: ExtractorInput, research: Research)
 
 
 def question_ids(questions: Sequence[str]) -> dict[str, str]:
-    """The id by what a model may call a question by: its id, its text, or both, in any case."""
+    """The id of each question by what a model may call it: its id, its text, or both, ignoring case."""
     parted = [(line.partition(": ")[0], line.partition(": ")[2], line) for line in questions]
     return {called.casefold(): name for name, *rest in parted for called in (name, *rest)}
 

@@ -1,4 +1,4 @@
-"""Gap analyzer: how far each sub-question is answered, what is missing, and whether to go on."""
+"""Gap analyzer: judges how well each sub-question is answered, what is missing, and whether to go on."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -20,7 +20,7 @@ from aiq.agents.toolkit.structured import LenientRecord
 Recommendation = Literal["CONTINUE_RESEARCH", "SUFFICIENT_COVERAGE", "DIMINISHING_RETURNS"]
 
 ENOUGH_DOCUMENTS = 10
-"""Documents that bear findings on a question, from which it is answered for sure (specification 4.5)."""
+"""Number of documents with findings on a question from which its answer is certain (specification 4.5)."""
 
 
 class GapAnalyzerInput(BaseModel):
@@ -63,7 +63,7 @@ class GapAnalyzer(SubAgent[GapAnalyzerInput, GapAnalyzerOutput]):
         }
 
     async def execute(self, given: GapAnalyzerInput, research: Research) -> GapAnalyzerOutput:
-        """Coverage and recommendation are counted; the gaps are the model's. Without its word, research goes on."""
+        """Coverage and recommendation are computed; the gaps are the model's. Without a reply, research goes on."""
         known = {question.id: confidence_in(question, given.findings) for question in given.sub_questions}
         percent = {name: round(100 * confidence, 1) for name, confidence in known.items()}
         reply = await self.ask(
@@ -93,20 +93,20 @@ class GapAnalyzer(SubAgent[GapAnalyzerInput, GapAnalyzerOutput]):
 
 
 def confidence_in(question: SubQuestion, findings: Sequence[ResearchFinding]) -> float:
-    """How sure the answer to a question is, by the documents behind the findings on it, 0 to 1."""
+    """How certain the answer to a question is, 0 to 1, by the number of documents behind the findings on it."""
     documents = sum(one.evidence_count for one in findings if question.id in one.relevant_questions)
     return min(1.0, documents / ENOUGH_DOCUMENTS)
 
 
 def coverage(processed: int, total: int) -> float:
-    """In percent."""
+    """The share of documents processed, in percent."""
     return round(100 * processed / total, 1) if total else 0.0
 
 
 def recommendation(
     questions: Sequence[SubQuestion], known: dict[str, float], enough: float, quiet: bool
 ) -> Recommendation:
-    """Go on while a question of the highest priority is not answered; stop where nothing new comes, or all are."""
+    """Go on while a question of the highest priority is open; stop if nothing new is found, or all are answered."""
     highest = max((question.priority for question in questions), default=0)
     critical = [question.id for question in questions if question.priority == highest]
     if any(known[name] < enough for name in critical):

@@ -1,4 +1,4 @@
-"""Perspective: experts' views of the topic, by which the planner varies what it asks for."""
+"""Perspective: experts' views of the topic, from which the planner can vary its queries."""
 
 from pydantic import BaseModel, Field
 

@@ -1,4 +1,4 @@
-"""Scanner: all documents that a tool has, page by page, and the findings in them; with what share of them it read."""
+"""Scanner: reads all of a tool's documents page by page, and extracts findings; reports the share of them it read."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,12 +20,12 @@ from aiq.core.events import Decision
 from aiq.core.session import current
 
 _OF_A_PAGE = frozenset({"top_n", "top_n_per_group", "size", "offset", "search_after", "pit_id", "page_size"})
-"""Arguments of the call before that a scan does not take over."""
+"""Arguments of the previous call that a scan does not reuse."""
 _OF_GROUPS = frozenset({"group_by", "samples_per_bucket"})
 
 
 def _clamped(value: Any) -> Any:
-    """Servers cut larger pages without a word, and what they leave out would be lost."""
+    """Limit the page size: servers silently cut larger pages, and the rest would be lost."""
     return min(value, PAGE_LIMIT) if isinstance(value, int) else value
 
 
@@ -42,7 +42,7 @@ class ScannerInput(ToolChoice):
 
 
 class ScannerOutput(BaseModel):
-    """`coverage_percentage`: documents of `total`; `truncated`: there are more than the ceilings let through."""
+    """`coverage_percentage`: share of `total` that was scanned; `truncated`: not all documents were scanned."""
 
     findings: tuple[ResearchFinding, ...] = ()
     docs_scanned: int = 0
@@ -58,7 +58,7 @@ class ScannerOutput(BaseModel):
 
 @dataclass
 class Scan:
-    """What was fetched so far, at most `ceiling` documents; `totals` are what the tools say there is."""
+    """What has been fetched so far, at most `ceiling` documents; `totals`: numbers of documents stated by tools."""
 
     ceiling: int
     documents: dict[str, DataDocument] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class Scan:
         return self.ceiling - len(self.documents)
 
     def add(self, pages: dict[str, DataPage]) -> bool:
-        """One batch, whose documents beyond the ceiling are left out; whether any is new."""
+        """Add one batch, without documents beyond the ceiling; whether any was new."""
         new: dict[str, DataDocument] = {}
         for name, page in pages.items():
             self.totals[name] = max(page.total or 0, self.totals.get(name, 0))
@@ -127,7 +127,7 @@ class Scanner(SubAgent[ScannerInput, ScannerOutput]):
     async def _paginate(
         self, scan: Scan, names: Sequence[str], arguments: Arguments, given: ScannerInput, research: Research
     ) -> None:
-        """Batches of one page of each tool that has more, until none has, nothing new comes, or enough is read."""
+        """Fetch batches of one page per tool that has more, until none has, nothing is new, or the limit is reached."""
         ahead: dict[str, Arguments] = {name: {} for name in names}
         while ahead and len(scan.batches) < self._most_batches(scan, given, research.state):
             size = min(given.batch_size, scan.left)
@@ -144,9 +144,9 @@ class Scanner(SubAgent[ScannerInput, ScannerOutput]):
         current().events.emit(Decision(name="scan", value=ceiling, cause=cause))
 
     def _most_batches(self, scan: Scan, given: ScannerInput, state: PlannerState) -> int:
-        """As many as all documents take by what the tools say, but no more than the ceiling lets through.
+        """As many batches as the stated number of documents takes, within the ceiling.
 
-        The batches made count as they came: a page may have had fewer documents than a batch.
+        Past batches count as one each, because a page may have had fewer documents than a batch.
         """
         total = sum(scan.totals.values()) or (0 if scan.batches else state.total_docs)
         if not total:
@@ -155,7 +155,7 @@ class Scanner(SubAgent[ScannerInput, ScannerOutput]):
         return len(scan.batches) + ceil(left / given.batch_size)
 
     async def _batch(self, tools: DataTools, calls: dict[str, Arguments], number: int) -> dict[str, DataPage]:
-        """A page of each tool; one that fails has no more."""
+        """A page of each tool; empty and final for one that fails."""
         answers = await tools.call_each(calls, number)
         return {name: found if isinstance(found, DataPage) else DataPage() for name, found in answers.items()}
 
@@ -192,7 +192,7 @@ class Scanner(SubAgent[ScannerInput, ScannerOutput]):
         )
 
     def accumulate(self, state: PlannerState, out: ScannerOutput, arguments: Arguments) -> Changes:
-        """The scan is done, even if it brought nothing."""
+        """The scan counts as done even if it found nothing."""
         return {
             "findings": added_findings(state, out.findings),
             "documents": merged(state.documents, out.sources),

@@ -1,4 +1,4 @@
-"""Synthesizer: the report from findings, statistics and sub-questions, each statement with its sources."""
+"""Synthesizer: writes the report from findings, statistics and sub-questions, each statement with its sources."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -24,7 +24,7 @@ from aiq.core.session import current
 
 NO_KEY_FINDINGS = ("See report for details",)
 _A_FINDING = 5
-"""Sources of one finding that the prompt names; how many documents state it, it says too."""
+"""Maximum number of a finding's sources that the prompt names, besides the number of documents that state it."""
 _PARAGRAPH = "\n\n"
 
 
@@ -74,7 +74,7 @@ class Synthesizer(SubAgent[SynthesizerInput, SynthesizerOutput]):
         }
 
     async def execute(self, given: SynthesizerInput, research: Research) -> SynthesizerOutput:
-        """A report that the model leaves empty is made of the findings. Raises AgentError where there are none."""
+        """If the model's reply is empty, the report consists of the findings. Raises AgentError if there are none."""
         state = research.state
         given = given.model_copy(update={"findings": given.findings[: given.max_findings]})
         sources = Sources(given.findings, state.documents, self.settings.synthesizer.max_documents)
@@ -133,7 +133,7 @@ class Synthesizer(SubAgent[SynthesizerInput, SynthesizerOutput]):
 
 
 class Sources:
-    """The documents of a report, numbered from 1: those of its findings in their order, then others of the fetched."""
+    """The documents of a report, numbered from 1: those of its findings, in order, then other fetched ones."""
 
     def __init__(self, findings: Sequence[ResearchFinding], documents: Sequence[DataDocument], others: int) -> None:
         by_key = {document.key: document for document in documents}
@@ -150,14 +150,14 @@ class Sources:
         return "".join(f"[{self._numbers[key]}]" for key in finding.doc_ids[:_A_FINDING] if key in self._numbers)
 
     def lines(self, numbers: Sequence[int] | None = None) -> list[str]:
-        """Those of these numbers (None: all) as a list of references."""
+        """The documents with these numbers (None: all) as a list of references."""
         numbered = enumerate(self._documents, 1)
         wanted = [(n, document) for n, document in numbered if numbers is None or n in numbers]
         return [f"[{n}] {document.title or document.key} - {document.address}" for n, document in wanted]
 
 
 async def streamed(role: str, messages: Sequence[Message], seconds: float) -> str:
-    """The reply, each paragraph of which is an event as soon as it is there. Raises ModelError, LimitReached."""
+    """The reply; each paragraph is emitted as an event as soon as it is complete. Raises ModelError, LimitReached."""
     session = current()
     client = session.openai(role)
     wire: Any = [{"role": message.role, "content": message.content} for message in messages]
@@ -175,7 +175,7 @@ async def streamed(role: str, messages: Sequence[Message], seconds: float) -> st
 
 
 def with_references(text: str, sources: Sources) -> str:
-    """The report with a list of what it cites, where the model has not written one."""
+    """The report, with a list of what it cites if the model has not written one."""
     parsed = parse_report(text)
     numbers = {number for mark in parsed.marks for number in mark.numbers}
     lines = sources.lines(sorted(numbers))
@@ -183,7 +183,7 @@ def with_references(text: str, sources: Sources) -> str:
 
 
 def fallback_report(given: SynthesizerInput, sources: Sources) -> str:
-    """Findings and statistics themselves. Raises AgentError where there are none."""
+    """A report that lists the findings and statistics. Raises AgentError if there are none."""
     lines = [f"- {one.claim} {sources.marks(one)}".rstrip() for one in given.findings]
     lines += [f"- {result.field}: {', '.join(result.lines(10))}" for result in given.aggregation_results]
     if not lines:
@@ -192,13 +192,13 @@ def fallback_report(given: SynthesizerInput, sources: Sources) -> str:
 
 
 def key_findings(report: str) -> tuple[str, ...]:
-    """The first five points of the report of some length (specification 4.5)."""
+    """The first five bullet points of moderate length in the report (specification 4.5)."""
     points = [line.strip()[2:] for line in report.splitlines() if line.strip().startswith("- ")]
     return tuple(point for point in points if 10 < len(point) + 2 < 200)[:5] or NO_KEY_FINDINGS
 
 
 def limitations(state: PlannerState) -> tuple[str, ...]:
-    """What the report does not rest on: documents that were not fetched, and what a validator found."""
+    """Limitations of the report: documents that were not fetched, and issues that a validator found."""
     share = coverage(state.docs_fetched, state.total_docs)
     unread = [f"{state.docs_fetched} of {state.total_docs} documents were read ({share}%)"] if state.unfetched else []
     return (*unread, *(issue.description for issue in state.validation_issues))

@@ -1,4 +1,4 @@
-"""Validator: whether the findings hold together, cover the question, rest on enough and are to the point."""
+"""Validator: checks whether the findings are consistent, cover the question, have enough evidence and are relevant."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -19,7 +19,7 @@ Status = Literal["passed", "needs_revision", "failed"]
 
 CHECKS = ("contradiction", "coverage", "evidence_strength", "relevance")
 UNCHECKED = 0.5
-"""Confidence where the model has failed at it; without its word there is none (specification 4.5)."""
+"""Confidence if no reply can be read; a reply that states none has 0 (specification 4.5)."""
 
 
 class ValidatorInput(BaseModel):
@@ -99,5 +99,5 @@ def status_of(reply: ValidatorReply) -> Status:
 
 
 def shown(findings: Sequence[ResearchFinding], most: int) -> list[str]:
-    """The first findings as validator and gap analyzer see them."""
+    """The first `most` findings, as shown to validator and gap analyzer."""
     return [f"{one.id}: {one.claim} ({one.confidence}, documents: {one.evidence_count})" for one in findings[:most]]
