@@ -26,6 +26,8 @@ _CLOSING = {"$$": "$$", r"\(": r"\)", r"\[": r"\]"}
 _LONGEST_FORMULA = 400
 _LONGEST_DISPLAY = 2000
 _DOLLAR = re.compile(r"\$(?<![\s\\]\$)(?!\d)")
+_CURRENCY = re.compile(r"(?<=[A-Za-z0-9])\$|\$\d[\d.,]*(?:[kKMBTbmt]n?)?[,;:]?[ \t]+(?:[^\W\d_]{2}|\[\d)|\$\s")
+"""A dollar that opens no formula: `US$`, `$5 million`, `$5 [1]`."""
 _NUMBERS_ONLY = re.compile(r"\\[\[(]\^?[\d\s,;–-]*\\[\])]")
 _PLAIN = r"[^\s\\()\x00-\x1f\x7f]++|\\\S"
 _TITLE = r"\s++(?:\"(?:[^\"\\]++|\\.)*+\"|'(?:[^'\\]++|\\.)*+'|\((?:[^()\\]++|\\.)*+\))"
@@ -288,7 +290,8 @@ class _Scanner:
             return self._found("maths", at, found + 2) if found >= 0 else at + 2
         if opening[0] == "\\":
             return at + 2
-        end = None if opening[1:].isspace() else _DOLLAR.search(self._content, at + 2, at + _LONGEST_FORMULA)
+        amount = _CURRENCY.match(self._content, at)
+        end = None if amount else _DOLLAR.search(self._content, at + 2, at + _LONGEST_FORMULA)
         return self._found("maths", at, end.end()) if end else at + 1
 
     def _close(self, at: int) -> int:

@@ -124,7 +124,7 @@ class _Repairer:
                 seen, written = set(), set()
             shown = tuple(dict.fromkeys(numbers[p] for p in finding.entries if p is not None and p in numbers))
             if url is not None and url.kept:
-                source: object = id(url.match.source) if url.match else url.use.url
+                source: object = id(finding.source) if finding.source else url.use.url
                 if source in listed:
                     shown = (listed[source],)
                 elif not shown:
@@ -170,8 +170,11 @@ class _Repairer:
         matches = [url.match, *(self._audit.entries[p].match for p in finding.entries if p is not None)]
         match = next((match for match in matches if match and match.source.url), None)
         if match is None and not url.kept:
-            start = self._text.rindex("]", finding.mark.items[1], url.use.url_start) + 1
-            self._edit((start, self._text.rindex(")", url.use.url_end, finding.mark.end) + 1), "", url.reason)
+            start, end = url.use.url_start, url.use.url_end
+            if start > finding.mark.items[1]:  # of `<a href="url">[1]</a>` the tag stays
+                start = self._text.rindex("]", finding.mark.items[1], start) + 1
+                end = self._text.rindex(")", end, finding.mark.end) + 1
+            self._edit((start, end), "", url.reason)
         elif match is not None and (url.match is None or match.level != "exact"):
             self._rewrite(url.use, match)
 

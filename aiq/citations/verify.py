@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from aiq.citations.audit import EntryFinding, Finding, ReportAudit, audit_report
-from aiq.citations.match import NOTHING, SourceIndex
+from aiq.citations.audit import EntryFinding, Finding, ReportAudit, audit_report, meaning
+from aiq.citations.match import NOTHING, Match, SourceIndex
 from aiq.citations.parse import parse_report
 from aiq.citations.repair import Edit, apply_edits, new_numbers, repair
 from aiq.core.reports import Audit, RemovedCitation, ValidCitation
@@ -71,7 +71,9 @@ def verify_against(text: str, index: SourceIndex | None, others: SourceIndex | N
     first = rounds[0]
     stays = {id(origins[p]): numbers[p] for p, finding in enumerate(found.entries) if finding.kept}
     audit = Audit(
-        valid_citations=tuple(sorted(_valid(found, origins, numbers), key=lambda citation: citation.number)),
+        valid_citations=tuple(
+            sorted([*_valid(found, origins, numbers), *_linked(found, first)], key=lambda citation: citation.number)
+        ),
         removed_citations=tuple(removed),
         dangling=tuple(sorted(dangling - {finding.entry.number for finding in first.entries})),
         unused=tuple(sorted(numbers[position] for position in found.unused if position in numbers)),
@@ -85,21 +87,41 @@ def _valid(found: ReportAudit, origins: Sequence[EntryFinding], numbers: Mapping
     for position, (finding, origin) in enumerate(zip(found.entries, origins, strict=True)):
         match = origin.match or finding.match
         if finding.outcome == "valid" and match is not None:
-            yield ValidCitation(
-                number=numbers[position],
-                original_number=origin.entry.number,
-                target=origin.target,
-                source=match.source.address,
-                level=match.level,
-                marked=match.marked,
-                flags=origin.flags,
-            )
+            yield _valid_citation(origin, match, numbers[position], origin.entry.number)
+
+
+def _valid_citation(finding: Finding, match: Match, number: int, original_number: int) -> ValidCitation:
+    return ValidCitation(
+        number=number,
+        original_number=original_number,
+        target=finding.target,
+        source=match.source.address,
+        level=match.level,
+        marked=match.marked,
+        flags=finding.flags,
+    )
+
+
+def _linked(found: ReportAudit, first: ReportAudit) -> Iterator[ValidCitation]:
+    """The sources that links with a number lead to and no list has, each once: `[1](url)` cites by itself."""
+    seen = {id(finding.match.source) for finding in found.entries if finding.match}
+    origins = {id(mark.source): mark for mark in reversed(first.marks) if mark.source}
+    for mark in found.marks:
+        origin = origins.get(id(mark.source), mark)
+        if origin.url and (match := origin.url.match) and id(match.source) not in seen:
+            seen.add(id(match.source))
+            yield _valid_citation(origin.url, match, mark.mark.numbers[0], origin.mark.numbers[0])
 
 
 def _removed(found: ReportAudit, origins: Sequence[EntryFinding]) -> Iterator[RemovedCitation]:
-    """The entries that go, and the URLs that go although no entry does: of other entries, of the body, of marks."""
+    """The entries that go, and the URLs that go although no entry with them does: of other entries, body and marks.
+
+    A URL counts once, however often it is written.
+    """
+    gone = set()
     for finding, origin in zip(found.entries, origins, strict=True):
         if not finding.kept:
+            gone.add(meaning(finding))
             first = None if finding.duplicate_of is None else origins[finding.duplicate_of].entry.number
             reason = finding.reason if first is None else f"duplicate_of_citation_{first}"
             yield _citation(finding, origin.entry.number, origin.target, reason)
@@ -107,7 +129,9 @@ def _removed(found: ReportAudit, origins: Sequence[EntryFinding]) -> Iterator[Re
     urls += [url for url in found.body_urls if url.unsafe]
     urls += [mark.url for mark in found.marks if mark.url is not None and not mark.url.kept]
     for url in urls:
-        yield _citation(url, None, url.target, url.reason)
+        if (meant := meaning(url)) not in gone:
+            gone.add(meant)
+            yield _citation(url, None, url.target, url.reason)
 
 
 def _citation(finding: Finding, number: int | None, target: str, reason: str | None) -> RemovedCitation:

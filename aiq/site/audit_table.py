@@ -51,7 +51,7 @@ def _styled(rows: Iterable[Row]) -> list[list[Text]]:
 
 
 def _rows(record: AuditRecord) -> Iterator[Row]:
-    """The entries, numbers that no list has, and URLs that are removed although they belong to no entry."""
+    """The entries, and what belongs to none: links with a number, numbers that no list has, URLs that are removed."""
     for entry in record.entries:
         cited = entry.url or entry.citation_key or entry.text
         said = f"valid, {entry.level}" if entry.outcome == "valid" else entry.reason or ""
@@ -60,6 +60,10 @@ def _rows(record: AuditRecord) -> Iterator[Row]:
         yield style, str(entry.number), str(entry.new_number or "-"), said + notes, cited
         if entry.source is not None and entry.source != cited:
             yield "dim", "", "", "", f"-> {entry.source}"
+    listed = {entry.new_number for entry in record.entries}
+    for link in record.valid_citations:
+        if link.number not in listed:
+            yield _STYLES["valid"], str(link.original_number), str(link.number), f"valid, {link.level}", link.target
     yield from (("red", str(number), "-", "dangling", "-") for number in record.dangling)
     unlisted = (removed for removed in record.removed_citations if removed.number is None)
     yield from (("bold red", "-", "-", removed.reason, removed.target) for removed in unlisted)
