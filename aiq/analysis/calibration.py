@@ -264,7 +264,8 @@ def _between_judges(
         both = (speakers.get(one.scored.judge_hash, one), one)
         speakers[one.scored.judge_hash] = min(both, key=lambda one: reports.metrics.index(one.scored.metric.name))
     verdicts = [(one.scored, one.verdicts()) for one in speakers.values()]
-    units = {sample: [of[sample] for _, of in verdicts if sample in of] for sample in reports.perturbed}
+    every = {sample: [of[sample] for _, of in verdicts if sample in of] for sample in reports.perturbed}
+    units = {sample: of for sample, of in every.items() if len(of) > 1}
     alpha = _figure(reports.clusters(units), alpha_nominal, CORRELATION) if len(verdicts) > 1 else None
     return tuple(_agreement(*a, *b, reports) for a, b in combinations(verdicts, 2)), alpha
 

@@ -81,6 +81,7 @@ def _made(
     for name, metric in [(planned.spec.name, metric.name) for planned in judges for metric in planned.spec.metrics]:
         if owners.setdefault(metric, name) != name:
             raise ConfigError(f"judge: {owners[metric]} and {name} both yield {metric}; keep one")
+    _check_claims(judges, settings.dataset)
     dataset = datasets.load(settings.dataset, seed=settings.seed, limit=settings.limit)
     if not dataset.samples:
         raise ConfigError(f"dataset {dataset.name}: the filters leave none of its {dataset.size} samples")
@@ -89,6 +90,22 @@ def _made(
     for planned in judges:
         planned.judge.check(dataset.samples)
     return RunPlan(settings, tuple(overrides), agent, agent_settings, judges, dataset, sweep, options or {})
+
+
+def _check_claims(judges: Iterable[JudgePlan], dataset: Plugin) -> None:
+    """Raises ConfigError where reports are perturbed and a metric claims to notice what is no perturbation."""
+    if not (given := dataset.given.get("perturbations")):
+        return
+    from aiq.agents.external.perturbations import PERTURBATIONS
+
+    known = (*PERTURBATIONS, *given)
+    for planned in judges:
+        for metric in planned.spec.metrics:
+            if strange := {*(metric.notices or ())} - {*known}:
+                raise ConfigError(
+                    f"judge.{planned.spec.name}: {metric.name} claims to notice {min(strange)}, which is no "
+                    f"perturbation; mend `notices` where the judge declares its metrics ({', '.join(dict.fromkeys(known))})"
+                )
 
 
 def _plan_judge(name: str, plugin: Plugin, run: RunSettings) -> JudgePlan:
