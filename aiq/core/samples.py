@@ -8,9 +8,9 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from io import StringIO
-from typing import Annotated, Any, Literal, NamedTuple, Self, overload
+from typing import Annotated, Any, Literal, NamedTuple, overload
 
-from pydantic import BeforeValidator, Field, JsonValue, model_validator
+from pydantic import BeforeValidator, Field, JsonValue
 
 from aiq.core.base import Record
 
@@ -74,14 +74,6 @@ class Rubric(Record):
 
     dimension_weight: Mapping[str, Weight]
     criteria: Mapping[str, tuple[Criterion, ...]]
-
-    @model_validator(mode="after")
-    def _has_weight(self) -> Self:
-        weights = {name: [one.weight for one in of] for name, of in self.criteria.items()}
-        for name, of in {**weights, "dimension_weight": [*self.dimension_weight.values()]}.items():
-            if of and not sum(of):
-                raise ValueError(f"{name}: all weights are 0, so that nothing would count")
-        return self
 
 
 class NeededFact(Record):

@@ -125,15 +125,13 @@ class _Card:
 
     def means(self, value: str) -> dict[str, float]:
         """Weighted means of this field of the marks: overall and by dimension."""
-        means = {
-            name: _weighted_mean([getattr(mark, value) for mark in marks], self._weights[name])
-            for name, marks in self.marks.items()
-        }
+        means = {}
+        for name, marks in self.marks.items():
+            weights = self._weights[name]
+            means[name] = sum(getattr(mark, value) * weight for mark, weight in zip(marks, weights, strict=True)) / sum(
+                weights
+            )
         return {"overall": sum(mean * self._rubric.dimension_weight[name] for name, mean in means.items()), **means}
-
-
-def _weighted_mean(values: Sequence[float], weights: Sequence[float]) -> float:
-    return sum(value * weight for value, weight in zip(values, weights, strict=True)) / sum(weights)
 
 
 def match(names: Sequence[str], criteria: Sequence[Criterion]) -> list[int | None]:

@@ -26,7 +26,8 @@ def print_audit(record: AuditRecord) -> None:
 def print_audits(lines: Sequence[AuditedReport]) -> None:
     """A line for each of several reports, and one for all of them."""
     headings = ("report", "entries", "valid", "removed", "dangling", "uncited", "valid rate", "exact rate")
-    counts = [_counts(line.record) for line in lines]
+    found_in = ((of.record.entries, of.record.dangling, of.record.uncited_paragraphs) for of in lines)
+    counts = [[*map(len, found)] for found in found_in]
     rows: list[Row] = []
     for line, found in zip(lines, counts, strict=True):
         rows.append(("" if line.record.clean else "red", line.case.name, *_figures(found, line.record.metrics)))
@@ -34,10 +35,6 @@ def print_audits(lines: Sequence[AuditedReport]) -> None:
     rows.append(("bold", "all", *_figures(together, total(lines))))
     unclean = sum(not line.record.clean for line in lines)
     show(Sheet(headings, _styled(rows)), f"\n{counted(len(lines), 'report')}, {unclean} with something to remove")
-
-
-def _counts(record: AuditRecord) -> list[int]:
-    return [len(found) for found in (record.entries, record.dangling, record.uncited_paragraphs)]
 
 
 def _figures(counts: Sequence[int], metrics: Mapping[str, float | None]) -> list[str]:

@@ -173,8 +173,8 @@ def test_judges_agree_as_far_as_they_say_the_same(found: Calibration) -> None:
     assert abs(value(pairs["dice", "coin"].kappa)) < 0.15
     assert interval(pairs["dice", "coin"].kappa)[0] <= 0 <= interval(pairs["dice", "coin"].kappa)[1]
     assert value(found.alpha) < 0.6
-    assert found.alpha is not None
-    assert found.alpha.n == max(pair.reports for pair in found.agreement)  # no report that one judge alone has judged
+    n = found.alpha and found.alpha.n
+    assert n == max(pair.reports for pair in found.agreement)  # no report that one judge alone has judged
 
 
 def test_what_a_judge_notices_of_what_it_claims_and_its_blind_spots(work: Path, found: Calibration) -> None:
@@ -252,19 +252,6 @@ def test_bad_labels(row: dict[str, Any], said: str, work: Path, capsys: pytest.C
     Path("bad.jsonl").write_text(json.dumps(row) + "\n")
     assert main(["calibrate", "latest", "--labels", "bad.jsonl"]) == 2
     assert said in capsys.readouterr().err
-
-
-def test_a_claim_that_is_no_perturbation_is_refused_before_anything_is_judged(
-    work: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    before = sorted(Path("results").glob("*/*"))
-    assert main(["run", *SETTINGS, *toy("planted", notices="[facts,nubmers]")]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("aiq: judge.planted: planted.score claims to notice nubmers, which is no perturbation; mend")
-    assert sorted(Path("results").glob("*/*")) == before
-    assert (
-        main(["run", *SETTINGS, "--dry-run", "+dataset.perturbations.mine=[1]", *toy("planted", notices="[mine]")]) == 0
-    )
 
 
 def test_bad_files(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
