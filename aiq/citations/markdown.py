@@ -21,7 +21,7 @@ Place = tuple[int, int]
 """Where a stretch of a text begins and ends."""
 SpanKind = Literal["code", "maths", "tag", "autolink", "link", "image"]
 _SPECIAL = re.compile(r"!\[|[`$\\<\[\]]")
-_CODE_TAG = re.compile(r"<(code|pre|kbd|samp|math|svg|script|style)\b", re.IGNORECASE)
+_CODE_TAG = r"<(code|pre|kbd|samp|math|svg|script|style)\b"
 _CLOSING = {"$$": "$$", r"\(": r"\)", r"\[": r"\]"}
 _LONGEST_FORMULA = 400
 _LONGEST_DISPLAY = 2000
@@ -34,9 +34,10 @@ _TITLE = r"\s++(?:\"(?:[^\"\\]++|\\.)*+\"|'(?:[^'\\]++|\\.)*+'|\((?:[^()\\]++|\\
 MARKED_FENCE = re.compile(r"^([ \t>]*(?:`{3,}|~{3,}))([ \t]*(?:\[\^?\d{1,3}\][ \t]*)+)$", re.MULTILINE)
 """A closing fence with citations after it, as models write it; Markdown wants it bare."""
 _TAGS = re.compile(
-    r"<!--.*?(?:-->|\Z)|<(pre|code|script|style|math|svg)\b.*?(?:</\1[^<>]*>|\Z)|</?[a-z][^<>]*>",
+    rf"<!--.*?(?:-->|\Z)|{_CODE_TAG}.*?(?:</\1[^<>]*>|\Z)|</?[a-z][^<>]*>",
     re.IGNORECASE | re.DOTALL,
 )
+_CODE_START = re.compile(_CODE_TAG, re.IGNORECASE)
 _HTML_TITLE = re.compile(r"\s*<(?:h[1-6]|summary|title)\b", re.IGNORECASE)
 _NEWLINE = re.compile(r"\r\n?|\n")
 _WRAPPED = re.compile(r"\s*(`{3,}|~{3,})(?:markdown|md)[ \t]*(?:\r\n?|\n)", re.IGNORECASE)
@@ -269,7 +270,7 @@ class _Scanner:
             return self._found("autolink", at, end)
         if (end := self._by_library(html_inline, at)) == at:
             return at + 1
-        opened = _CODE_TAG.match(self._content, at) if at >= self._code_until else None
+        opened = _CODE_START.match(self._content, at) if at >= self._code_until else None
         if opened and (name := opened[1].lower()) not in self._unclosed:
             # `<code>x[1]</code>` is code from tag to tag, although the parser sees text between two tags
             if closing := re.compile(rf"</{name}[^<>]*>", re.IGNORECASE).search(self._content, end):
