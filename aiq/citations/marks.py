@@ -76,7 +76,7 @@ _NOWHERE = re.compile("(?!)")
 _ENOUGH = 5
 """Numbers without brackets are citations only as a habit: this many at least, and hardly any other marks."""
 _NUMBER = r"\^?\d{1,4}"
-_SEE = r"(?:see|cf\.|vgl\.|siehe|详见|詳見|参见|參見|见|見)"
+SEE = r"(?:see|cf\.|vgl\.|siehe|详见|詳見|参见|參見|见|見)"
 _PART = (
     r"(?:pp?\.|pages?|S\.|ch\.|chap\.|chapters?|sec\.|sections?|§|figs?\.|figures?|tab\.|tables?|para(?:graph)?s?"
     r"|第|頁|页|图|圖|表)"
@@ -88,7 +88,7 @@ _OF_PART = (
 """What a part has after its name: `Table S2`, `p. ix`, `第三节`; `[3, sections were cut]` is no citation of a part."""
 _PAGE = rf"(?:[,，;:：]{BLANK}?{_PART}|{BLANK}(?:pp?\.|第)){_OF_PART}[^\[\]【】\n]{{0,40}}"
 _MARK = re.compile(
-    rf"(?P<open>\\?[\[【［〔])(?P<prefix>{BLANK}?(?:{_SEE}{BLANK}?)?(?:{NAMES}{BLANK}?[:：.#]?{BLANK}?)?)"
+    rf"(?P<open>\\?[\[【［〔])(?P<prefix>{BLANK}?(?:{SEE}{BLANK}?)?(?:{NAMES}{BLANK}?[:：.#]?{BLANK}?)?)"
     rf"(?P<items>{_NUMBER}(?:(?:{DASH}|{COMMA}){_NUMBER})*)"
     rf"(?P<suffix>\^?{BLANK}?(?:†[^\[\]【】\n]{{0,80}}|{_PAGE})?)(?P<close>\\?[\]】］〕])",
     re.IGNORECASE,
