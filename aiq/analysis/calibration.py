@@ -223,9 +223,8 @@ class MetricCalibration:
     def _position_bias(self, identical: bool) -> Figure | None:
         """Half of first - swapped, where the judge was asked in both orders; else how far a report is above itself."""
         if self.scored.gaps:
-            halves = {sample: [gap / 2 for gap in gaps] for sample, gaps in self.scored.gaps.items()}
-            by_task = self._reports.clusters(halves)
-            return _figure([[half for halves in task for half in halves] for task in by_task], fmean, None)
+            by_task = self._reports.clusters(self.scored.gaps)
+            return _figure([[gap / 2 for gaps in task for gap in gaps] for task in by_task], fmean, None)
         parity = self.scored.metric.parity
         if not identical or parity is None:
             return None
@@ -264,7 +263,8 @@ def _between_judges(
         both = (speakers.get(one.scored.judge_hash, one), one)
         speakers[one.scored.judge_hash] = min(both, key=lambda one: reports.metrics.index(one.scored.metric.name))
     verdicts = [(one.scored, one.verdicts()) for one in speakers.values()]
-    units = {sample: [of[sample] for _, of in verdicts if sample in of] for sample in reports.perturbed}
+    said = ((sample, [of[sample] for _, of in verdicts if sample in of]) for sample in reports.perturbed)
+    units = {sample: ratings for sample, ratings in said if len(ratings) > 1}
     alpha = _figure(reports.clusters(units), alpha_nominal, CORRELATION) if len(verdicts) > 1 else None
     return tuple(_agreement(*a, *b, reports) for a, b in combinations(verdicts, 2)), alpha
 

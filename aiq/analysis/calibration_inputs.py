@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from aiq.core.base import grouped
 from aiq.core.errors import DatasetError, UserError
-from aiq.core.files import Files, Row, read_rows
+from aiq.core.files import Files, read_rows
 from aiq.core.reports import Metric
 from aiq.datasets.perturbed import UNPERTURBED, Perturbed
 from aiq.runs.folder import RunFolder
@@ -141,15 +141,14 @@ class Label(NamedTuple):
 
 def read_labels(path: Path) -> list[Label]:
     """A user's labels: rows of `sample_id`, `label`, and `metric` or `judge`. Raises DatasetError naming the row."""
-    return [_label(row) for row in read_rows(Files(), path, "--labels", ("sample_id", "label"))]
-
-
-def _label(row: Row) -> Label:
-    text = row.required("label").lower()
-    try:
-        value = float(_WORDS.get(text, text))
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise DatasetError(f"{row.where}: label {text!r} is neither a number nor one of {', '.join(_WORDS)}")
-    return Label(row.required("sample_id"), row.text("metric") or row.text("judge"), value)
+    found = []
+    for row in read_rows(Files(), path, "--labels", ("sample_id", "label")):
+        text = row.required("label").lower()
+        try:
+            value = float(_WORDS.get(text, text))
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise DatasetError(f"{row.where}: label {text!r} is neither a number nor one of {', '.join(_WORDS)}")
+        found.append(Label(row.required("sample_id"), row.text("metric") or row.text("judge"), value))
+    return found

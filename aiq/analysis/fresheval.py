@@ -14,19 +14,11 @@ _VALID: Final = {"false_premise": "FALSE"}
 _FALSE: Final = {"false_premise": "TRUE"}
 _KINDS: Final[Mapping[str, Mapping[str, str]]] = {
     "overall": {},
-    "fast-changing": {**_VALID, "fact_type": "fast-changing"},
-    "slow-changing": {**_VALID, "fact_type": "slow-changing"},
-    "never-changing": {**_VALID, "fact_type": "never-changing"},
+    **{kind: {**_VALID, "fact_type": kind} for kind in ("fast-changing", "slow-changing", "never-changing")},
     **{
-        f"{premise} premise{part}": {**tags, **more}
+        ", ".join([f"{premise} premise", *part.values()]): {**tags, **part}
         for premise, tags in (("valid", _VALID), ("false", _FALSE))
-        for part, more in (
-            ("", {}),
-            (", one-hop", {"num_hops": "one-hop"}),
-            (", multi-hop", {"num_hops": "multi-hop"}),
-            (", old", {"age": "old"}),
-            (", new", {"age": "new"}),
-        )
+        for part in ({}, {"num_hops": "one-hop"}, {"num_hops": "multi-hop"}, {"age": "old"}, {"age": "new"})
     },
 }
 """The official kinds in their order, as tags; change of facts is told of questions with a valid premise only."""

@@ -1,6 +1,7 @@
 """The means of a run as a few human labels correct them: by labels of its own samples, or of other runs' ones."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -121,7 +122,7 @@ def _here(metric: Metric, pairs: Labelled, judged: Judged, labelled: set[str]) -
 
 def _elsewhere(metric: Metric, pairs: Labelled, judged: Judged) -> Corrected | str:
     scores = list(judged.scores.values())
-    if any(value not in (0.0, 1.0) for value in (*scores, *(value for pair in pairs for value in pair))):
+    if {*scores, *chain.from_iterable(pairs)} - {0.0, 1.0}:
         return "labels of other runs correct a score of 0 or 1 alone (and one epoch)"
     known = rates(pairs)
     if known is None:

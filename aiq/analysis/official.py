@@ -62,15 +62,16 @@ def race_scores(path: Path) -> OfficialScores:
     ]
     if not scored:
         raise DatasetError(f"{path}: the judging of all {len(rows)} tasks failed; there is nothing to aggregate")
-    estimates = {
-        ours: mean_estimate([[line[name]] for line in scored], 0.0, 1.0) for name, ours in RACE_FIGURES.items()
-    }
     return OfficialScores(
         kind="race",
         reports=len(rows),
         errors=len(rows) - len(scored),
         official=published(scored),
-        metrics={name: found for name, found in estimates.items() if found},
+        metrics={
+            ours: found
+            for name, ours in RACE_FIGURES.items()
+            if (found := mean_estimate([[line[name]] for line in scored], 0.0, 1.0))
+        },
     )
 
 

@@ -16,6 +16,7 @@ from aiq.citations.match import NOTHING, Match, SourceIndex
 from aiq.citations.parse import ParsedReport
 from aiq.citations.sanitise import broken_rule, scheme_of
 from aiq.citations.urls import parse_url
+from aiq.core.sources import Source
 
 FoundT = TypeVar("FoundT")
 Outcome = Literal["valid", "invalid", "duplicate", "unsafe", "unverifiable"]
@@ -86,6 +87,11 @@ class MarkFinding:
     entries: tuple[int | None, ...]
     url: UrlFinding | None = None
 
+    @property
+    def source(self) -> Source | None:
+        """The source that it leads to as a link."""
+        return self.url.match.source if self.url and self.url.match else None
+
 
 @dataclass(frozen=True)
 class ReportAudit:
@@ -131,7 +137,7 @@ def audit_report(report: ParsedReport, index: SourceIndex | None, others: Source
     missing = {n for mark in report.marks for n in mark.numbers} - known.keys()
     linked = {n for mark in marks if mark.url and mark.url.kept for n in mark.mark.numbers}
     cited = {position for mark in marks for position in mark.entries}
-    sources = {id(mark.url.match.source) for mark in marks if mark.url and mark.url.match}
+    sources = {id(mark.source) for mark in marks if mark.source}
     return ReportAudit(
         report=report,
         entries=tuple(entries),
@@ -253,7 +259,7 @@ def _without_repeats(entries: Sequence[EntryFinding]) -> list[EntryFinding]:
     result = []
     for position, finding in enumerate(entries):
         if finding.kept:
-            kept = first.setdefault(_meaning(finding), position)
+            kept = first.setdefault(meaning(finding), position)
             if kept != position:
                 reason = f"duplicate_of_citation_{entries[kept].entry.number}"
                 finding = replace(finding, outcome="duplicate", reason=reason, duplicate_of=kept)
@@ -261,11 +267,11 @@ def _without_repeats(entries: Sequence[EntryFinding]) -> list[EntryFinding]:
     return result
 
 
-def _meaning(finding: EntryFinding) -> object:
+def meaning(finding: Finding) -> object:
+    """What entries and URLs that cite the same thing have in common."""
     if finding.match is not None:
         return finding.match.document or id(finding.match.source)
-    address = _with_scheme(finding.chosen.use.url) if finding.chosen else _identifier(finding.target)
-    url = parse_url(address)
+    url = parse_url(_with_scheme(finding.target)) or parse_url(_identifier(finding.target))
     return url.key if url else parse_key(finding.target)
 
 

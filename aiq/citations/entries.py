@@ -78,7 +78,7 @@ _NEXT_IN_LINE: dict[Family, re.Pattern[str]] = {
         re.IGNORECASE,
     ),
     "ordered": re.compile(
-        rf"{_GAP_OF_FIGURES}(?P<mark>(?P<n>\d{{1,3}})(?P<style>[.)](?=[ \t])|[、．])))", re.IGNORECASE
+        rf"{_GAP_OF_FIGURES}(?P<mark>(?P<n>\d{{1,3}})(?P<style>[.)](?=[ \t])|[、．）])))", re.IGNORECASE
     ),
     "circled": re.compile(rf"{_GAP}(?P<mark>(?P<n>[{CIRCLED}])(?P<style>)))", re.IGNORECASE),
     "bullet": re.compile(r"(?=(?P<mark>(?P<style><li)\b[^<>]*>)(?P<n>))", re.IGNORECASE),

@@ -2,7 +2,7 @@
 
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, TypeVar
@@ -228,6 +228,8 @@ def audited(case: AuditCase, *, passages: bool = True) -> AuditedReport:
         verified = verify(case.text, case.sources, case.settings)
     found, audit = verified.found, verified.audit
     closest = cited_passages(found) if passages else ()
+    worths = [*found.entries, *found.body_urls, *(mark.url for mark in found.marks if mark.url)]
+    cited = {id(worth.match.source): worth.match.source for worth in worths if worth.match}
     record = AuditRecord(
         citations=tuple(sorted(_citations(found), key=lambda row: (row.start, row.end))),
         entries=tuple(_entry(finding, verified.numbers.get(p)) for p, finding in enumerate(found.entries)),
@@ -238,8 +240,12 @@ def audited(case: AuditCase, *, passages: bool = True) -> AuditedReport:
         dangling=audit.dangling,
         unused=tuple(found.entries[position].entry.number for position in found.unused),
         uncited_paragraphs=found.uncited_paragraphs,
-        passages=tuple(_passage(cited) for cited in closest),
-        sources=tuple({name: getattr(source, name) for name in _OF_SOURCE} for source in _cited_sources(found)),
+        passages=tuple(
+            PassageRow(said.start, said.end, said.text, one.entry, one.source.address, one.passage)
+            for one in closest
+            for said in (one.statement,)
+        ),
+        sources=tuple({name: getattr(source, name) for name in _OF_SOURCE} for source in cited.values()),
         with_sources=found.with_sources,
     )
     return AuditedReport(case, verified, closest, record)
@@ -275,17 +281,6 @@ def _entry(finding: EntryFinding, new_number: int | None) -> EntryRow:
         flags=finding.flags,
         seen_as=finding.seen_as,
     )
-
-
-def _passage(cited: CitedPassage) -> PassageRow:
-    said = cited.statement
-    return PassageRow(said.start, said.end, said.text, cited.entry, cited.source.address, cited.passage)
-
-
-def _cited_sources(found: ReportAudit) -> Iterable[Source]:
-    """The sources that anything in the report means, each once, in order of the report."""
-    worths = [*found.entries, *found.body_urls, *(mark.url for mark in found.marks if mark.url)]
-    return {id(worth.match.source): worth.match.source for worth in worths if worth.match}.values()
 
 
 def total(audits: Sequence[AuditedReport]) -> dict[str, float | int | None]:

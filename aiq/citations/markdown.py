@@ -21,20 +21,23 @@ Place = tuple[int, int]
 """Where a stretch of a text begins and ends."""
 SpanKind = Literal["code", "maths", "tag", "autolink", "link", "image"]
 _SPECIAL = re.compile(r"!\[|[`$\\<\[\]]")
-_CODE_TAG = re.compile(r"<(code|pre|kbd|samp|math|svg|script|style)\b", re.IGNORECASE)
+_CODE_TAG = r"<(code|pre|kbd|samp|math|svg|script|style)\b"
 _CLOSING = {"$$": "$$", r"\(": r"\)", r"\[": r"\]"}
 _LONGEST_FORMULA = 400
 _LONGEST_DISPLAY = 2000
 _DOLLAR = re.compile(r"\$(?<![\s\\]\$)(?!\d)")
+_CURRENCY = re.compile(r"(?<=[A-Za-z0-9])\$|\$\d[\d.,]*(?:[kKMBTbmt]n?)?[,;:]?[ \t]+(?:[^\W\d_]{2}|\[\d)|\$\s")
+"""A dollar that opens no formula: `US$`, `$5 million`, `$5 [1]`."""
 _NUMBERS_ONLY = re.compile(r"\\[\[(]\^?[\d\s,;–-]*\\[\])]")
 _PLAIN = r"[^\s\\()\x00-\x1f\x7f]++|\\\S"
 _TITLE = r"\s++(?:\"(?:[^\"\\]++|\\.)*+\"|'(?:[^'\\]++|\\.)*+'|\((?:[^()\\]++|\\.)*+\))"
 MARKED_FENCE = re.compile(r"^([ \t>]*(?:`{3,}|~{3,}))([ \t]*(?:\[\^?\d{1,3}\][ \t]*)+)$", re.MULTILINE)
 """A closing fence with citations after it, as models write it; Markdown wants it bare."""
 _TAGS = re.compile(
-    r"<!--.*?(?:-->|\Z)|<(pre|code|script|style|math|svg)\b.*?(?:</\1[^<>]*>|\Z)|</?[a-z][^<>]*>",
+    rf"<!--.*?(?:-->|\Z)|{_CODE_TAG}.*?(?:</\1[^<>]*>|\Z)|</?[a-z][^<>]*>",
     re.IGNORECASE | re.DOTALL,
 )
+_CODE_START = re.compile(_CODE_TAG, re.IGNORECASE)
 _HTML_TITLE = re.compile(r"\s*<(?:h[1-6]|summary|title)\b", re.IGNORECASE)
 _NEWLINE = re.compile(r"\r\n?|\n")
 _WRAPPED = re.compile(r"\s*(`{3,}|~{3,})(?:markdown|md)[ \t]*(?:\r\n?|\n)", re.IGNORECASE)
@@ -267,7 +270,7 @@ class _Scanner:
             return self._found("autolink", at, end)
         if (end := self._by_library(html_inline, at)) == at:
             return at + 1
-        opened = _CODE_TAG.match(self._content, at) if at >= self._code_until else None
+        opened = _CODE_START.match(self._content, at) if at >= self._code_until else None
         if opened and (name := opened[1].lower()) not in self._unclosed:
             # `<code>x[1]</code>` is code from tag to tag, although the parser sees text between two tags
             if closing := re.compile(rf"</{name}[^<>]*>", re.IGNORECASE).search(self._content, end):
@@ -288,7 +291,8 @@ class _Scanner:
             return self._found("maths", at, found + 2) if found >= 0 else at + 2
         if opening[0] == "\\":
             return at + 2
-        end = None if opening[1:].isspace() else _DOLLAR.search(self._content, at + 2, at + _LONGEST_FORMULA)
+        amount = _CURRENCY.match(self._content, at)
+        end = None if amount else _DOLLAR.search(self._content, at + 2, at + _LONGEST_FORMULA)
         return self._found("maths", at, end.end()) if end else at + 1
 
     def _close(self, at: int) -> int:

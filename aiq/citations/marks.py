@@ -76,7 +76,7 @@ _NOWHERE = re.compile("(?!)")
 _ENOUGH = 5
 """Numbers without brackets are citations only as a habit: this many at least, and hardly any other marks."""
 _NUMBER = r"\^?\d{1,4}"
-_SEE = r"(?:see|cf\.|vgl\.|siehe|详见|詳見|参见|參見|见|見)"
+SEE = r"(?:see|cf\.|vgl\.|siehe|详见|詳見|参见|參見|见|見)"
 _PART = (
     r"(?:pp?\.|pages?|S\.|ch\.|chap\.|chapters?|sec\.|sections?|§|figs?\.|figures?|tab\.|tables?|para(?:graph)?s?"
     r"|第|頁|页|图|圖|表)"
@@ -88,7 +88,7 @@ _OF_PART = (
 """What a part has after its name: `Table S2`, `p. ix`, `第三节`; `[3, sections were cut]` is no citation of a part."""
 _PAGE = rf"(?:[,，;:：]{BLANK}?{_PART}|{BLANK}(?:pp?\.|第)){_OF_PART}[^\[\]【】\n]{{0,40}}"
 _MARK = re.compile(
-    rf"(?P<open>\\?[\[【［〔])(?P<prefix>{BLANK}?(?:{_SEE}{BLANK}?)?(?:{NAMES}{BLANK}?[:：.#]?{BLANK}?)?)"
+    rf"(?P<open>\\?[\[【［〔])(?P<prefix>{BLANK}?(?:{SEE}{BLANK}?)?(?:{NAMES}{BLANK}?[:：.#]?{BLANK}?)?)"
     rf"(?P<items>{_NUMBER}(?:(?:{DASH}|{COMMA}){_NUMBER})*)"
     rf"(?P<suffix>\^?{BLANK}?(?:†[^\[\]【】\n]{{0,80}}|{_PAGE})?)(?P<close>\\?[\]】］〕])",
     re.IGNORECASE,
@@ -100,12 +100,14 @@ _INTERVAL = re.compile(
     re.IGNORECASE,
 )
 _OF_INTERVAL = re.compile(r" ?(?:之间|之間|区间|區間)")
-_ASSIGNED = re.compile(r"[^\s=<>!]\s?=\s?$")
+_ASSIGNED = re.compile(r"(?:[^\s=<>!]\s?=|\w[\"']:)\s?$")
 _WORD = re.compile(r"(?<![A-Za-z0-9_.])[A-Za-z0-9_.]+$")
 _INDICES = re.compile(r"(?:\[[^\[\]]*+\])+\Z")
 _TAG_BEFORE = re.compile(
-    r"<(sup|small|span|a)\b(?![^<>]*(?:href|src)\s*=\s*[\"']?[^\"'#\s])[^<>]{0,200}>$", re.IGNORECASE
+    r"<(sup|small|span|a)\b(?:[^<>]{0,200}?\shref\s*=\s*[\"']?(?P<url>[^\"'#\s<>][^\"'\s<>]*))?[^<>]{0,200}>$",
+    re.IGNORECASE,
 )
+_LONGEST_TAG = 1000
 _FURTHEST = 40
 """Characters before a bracket that say what it is."""
 
@@ -243,14 +245,15 @@ def _mark(prose: str, match: re.Match[str], numbers: tuple[int, ...]) -> Mark:
 
 
 def _in_tags(text: str, mark: Mark) -> Mark:
-    """The mark with the tags around it alone, so that they go with it: `<sup>[1]</sup>`, `<a href="#1">[1]</a>`."""
-    while opened := _TAG_BEFORE.search(text, max(0, mark.start - 220), mark.start):
+    """The mark with the tags around it alone, so that they go with it: `<sup>[1]</sup>`, `<a href="url">[1]</a>`."""
+    while opened := _TAG_BEFORE.search(text, max(0, mark.start - _LONGEST_TAG), mark.start):
         closing = f"</{opened[1].lower()}>"
         end = mark.end + len(closing)
         if text[mark.end : end].lower() != closing:
             break
-        form = "superscript" if closing == "</sup>" and mark.url is None else mark.form
-        mark = replace(mark, start=opened.start(), end=end, form=form)
+        url = mark.url or (opened.span("url") if opened["url"] else None)
+        form = "numbered_link" if url else "superscript" if closing == "</sup>" else mark.form
+        mark = replace(mark, start=opened.start(), end=end, form=form, url=url)
     return mark
 
 

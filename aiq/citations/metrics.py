@@ -32,4 +32,4 @@ def metrics_of(*audits: Audit, with_sources: bool = True) -> dict[str, float | i
     kept = sum(len(audit.valid_citations) for audit in audits) if with_sources else None
     removed = sum(len(audit.removed_citations) for audit in audits)
     rates = {name: part / whole for name, (part, whole) in ratios.items()}
-    return {VALID_RATE: rates.get(VALID_RATE), EXACT_RATE: rates.get(EXACT_RATE), KEPT: kept, REMOVED: removed}
+    return {VALID_RATE: None, EXACT_RATE: None, KEPT: kept, REMOVED: removed, **rates}

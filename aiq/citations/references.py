@@ -96,12 +96,15 @@ def _footnotes(line: Line, taken: Sequence[ReferenceList]) -> _Read:
 
 
 def _after_colon(line: Line) -> _Read:
-    """`Sources: [1] Title - URL`, where the first entry is in the title's line."""
+    """`Sources: [1] Title - URL`, where the first entry is in the title's line, with a number."""
     colon = None if line.fenced else _COLON.match(line.text, line.start, line.end)
     if colon is None or title_strength(colon[0]) != "strong" or not line.names_target:
         return None
     start = line.end - len(line.text[colon.end() + 1 : line.end].lstrip("*_ \t"))
-    return _Follower("bracket").read(Line(line.text, line.lines, line.number, start, line.end, None, fenced=False))
+    rest = replace(line, start=start, level=None, _begun={})
+    first = rest.first_form()
+    numbered = first and first.number_span and first.family != "spaced"
+    return _Follower(first.family).read(rest) if first and numbered else None
 
 
 def _headless(lines: Sequence[Line]) -> Iterator[ReferenceList]:

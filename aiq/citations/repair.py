@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 from aiq.citations.audit import EntryFinding, MarkFinding, ReportAudit, UrlFinding
 from aiq.citations.links import UrlUse, unescape
 from aiq.citations.markdown import Place
-from aiq.citations.marks import COMMA, DASHES, Mark, like, rewritten_items
+from aiq.citations.marks import BLANK, COMMA, DASHES, NAMES, SEE, Mark, like, rewritten_items
 from aiq.citations.match import Match
 from aiq.citations.parse import cut
 from aiq.citations.sanitise import scheme_of
@@ -17,6 +17,8 @@ from aiq.citations.urls import parse_url, writable
 _EMPHASIS = ("**", "__")
 _AROUND = ("()", "（）", "[]", "【】", "``", "<>", "“”", *_EMPHASIS)
 """Brackets and emphasis that go with all that they hold."""
+_NAMED = re.compile(rf"(?<=[(（])(?:{SEE}{BLANK}?)?(?:{NAMES}{BLANK}?)?[:：]?\Z", re.IGNORECASE)
+"""What goes with a mark that is alone with it in brackets: `(source: [1])`."""
 _FIRST_CJK = "\u2e80"
 _CLOSING = frozenset(".,;:!?)]}>»”’。，；：！？、）】》」』")
 _SIGN = "\u2421"
@@ -124,7 +126,7 @@ class _Repairer:
                 seen, written = set(), set()
             shown = tuple(dict.fromkeys(numbers[p] for p in finding.entries if p is not None and p in numbers))
             if url is not None and url.kept:
-                source: object = id(url.match.source) if url.match else url.use.url
+                source: object = id(finding.source) if finding.source else url.use.url
                 if source in listed:
                     shown = (listed[source],)
                 elif not shown:
@@ -170,8 +172,11 @@ class _Repairer:
         matches = [url.match, *(self._audit.entries[p].match for p in finding.entries if p is not None)]
         match = next((match for match in matches if match and match.source.url), None)
         if match is None and not url.kept:
-            start = self._text.rindex("]", finding.mark.items[1], url.use.url_start) + 1
-            self._edit((start, self._text.rindex(")", url.use.url_end, finding.mark.end) + 1), "", url.reason)
+            start, end = url.use.url_start, url.use.url_end
+            if start > finding.mark.items[1]:  # of `<a href="url">[1]</a>` the tag stays
+                start = self._text.rindex("]", finding.mark.items[1], start) + 1
+                end = self._text.rindex(")", end, finding.mark.end) + 1
+            self._edit((start, end), "", url.reason)
         elif match is not None and (url.match is None or match.level != "exact"):
             self._rewrite(url.use, match)
 
@@ -276,6 +281,8 @@ def _widened(text: str, removals: list[Edit]) -> list[Edit]:
 def _with_surroundings(text: str, start: int, end: int) -> Place:
     """The stretch with the brackets and the emphasis that hold nothing else, and the blank that would be left."""
     before = _without_blanks(text, start)
+    if text[end : end + 1] in (")", "）") and (named := _NAMED.search(text, max(0, before - _WINDOW), before)):
+        start = before = named.start()
     while before and (around := text[before - 1] + text[end : end + 1]) in _AROUND:
         outside = text[max(0, before - 2) : before - 1] + text[end + 1 : end + 2]
         if around in _EMPHASIS and (before < start or (len(outside) == 2 and outside.isalnum())):

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
-from aiq.citations.audit import EntryFinding, Finding, ReportAudit, audit_report
-from aiq.citations.match import NOTHING, SourceIndex
+from aiq.citations.audit import EntryFinding, Finding, ReportAudit, audit_report, meaning
+from aiq.citations.match import Match, SourceIndex
 from aiq.citations.parse import parse_report
 from aiq.citations.repair import Edit, apply_edits, new_numbers, repair
 from aiq.core.reports import Audit, RemovedCitation, ValidCitation
@@ -38,7 +39,7 @@ def verify(text: str, sources: Sequence[Source], settings: CitationSettings) -> 
     accepted = [source for source in sources if source.kind in settings.accept]
     others = [source for source in sources if source.kind not in settings.accept]
     others.sort(key=lambda source: source.kind == "echoed")  # of a URL seen in two ways the better one counts
-    index, met = (SourceIndex(found, settings.window) if found else NOTHING for found in (accepted, others))
+    index, met = (SourceIndex(found, settings.window) for found in (accepted, others))
     return verify_against(text, index, met)
 
 
@@ -71,7 +72,7 @@ def verify_against(text: str, index: SourceIndex | None, others: SourceIndex | N
     first = rounds[0]
     stays = {id(origins[p]): numbers[p] for p, finding in enumerate(found.entries) if finding.kept}
     audit = Audit(
-        valid_citations=tuple(sorted(_valid(found, origins, numbers), key=lambda citation: citation.number)),
+        valid_citations=_valid(found, origins, numbers, first),
         removed_citations=tuple(removed),
         dangling=tuple(sorted(dangling - {finding.entry.number for finding in first.entries})),
         unused=tuple(sorted(numbers[position] for position in found.unused if position in numbers)),
@@ -81,25 +82,45 @@ def verify_against(text: str, index: SourceIndex | None, others: SourceIndex | N
     return Verified(verified, audit, edits, first, kept)
 
 
-def _valid(found: ReportAudit, origins: Sequence[EntryFinding], numbers: Mapping[int, int]) -> Iterator[ValidCitation]:
+def _valid(
+    found: ReportAudit, origins: Sequence[EntryFinding], numbers: Mapping[int, int], first: ReportAudit
+) -> tuple[ValidCitation, ...]:
+    """The entries that stay, and the sources that only links with a number lead to, each once: `[1](url)` cites too."""
+    cited: list[tuple[Finding, Match, int, int]] = []
     for position, (finding, origin) in enumerate(zip(found.entries, origins, strict=True)):
-        match = origin.match or finding.match
-        if finding.outcome == "valid" and match is not None:
-            yield ValidCitation(
-                number=numbers[position],
-                original_number=origin.entry.number,
-                target=origin.target,
-                source=match.source.address,
-                level=match.level,
-                marked=match.marked,
-                flags=origin.flags,
-            )
+        if finding.outcome == "valid" and (match := origin.match or finding.match):
+            cited.append((origin, match, numbers[position], origin.entry.number))
+    seen = {id(match.source) for _, match, *_ in cited}
+    given = {id(mark.source): mark for mark in reversed(first.marks)}
+    for mark in found.marks:
+        origin_mark = given.get(id(mark.source), mark)
+        if (url := origin_mark.url) and url.match and id(url.match.source) not in seen:
+            seen.add(id(url.match.source))
+            cited.append((url, url.match, mark.mark.numbers[0], origin_mark.mark.numbers[0]))
+    cited.sort(key=itemgetter(2))
+    return tuple(
+        ValidCitation(
+            number=number,
+            original_number=original,
+            target=finding.target,
+            source=match.source.address,
+            level=match.level,
+            marked=match.marked,
+            flags=finding.flags,
+        )
+        for finding, match, number, original in cited
+    )
 
 
 def _removed(found: ReportAudit, origins: Sequence[EntryFinding]) -> Iterator[RemovedCitation]:
-    """The entries that go, and the URLs that go although no entry does: of other entries, of the body, of marks."""
+    """The entries that go, and the URLs that go although no entry with them does: of other entries, body and marks.
+
+    A URL counts once, however often it is written.
+    """
+    gone = set()
     for finding, origin in zip(found.entries, origins, strict=True):
         if not finding.kept:
+            gone.add(meaning(finding))
             first = None if finding.duplicate_of is None else origins[finding.duplicate_of].entry.number
             reason = finding.reason if first is None else f"duplicate_of_citation_{first}"
             yield _citation(finding, origin.entry.number, origin.target, reason)
@@ -107,7 +128,9 @@ def _removed(found: ReportAudit, origins: Sequence[EntryFinding]) -> Iterator[Re
     urls += [url for url in found.body_urls if url.unsafe]
     urls += [mark.url for mark in found.marks if mark.url is not None and not mark.url.kept]
     for url in urls:
-        yield _citation(url, None, url.target, url.reason)
+        if (meant := meaning(url)) not in gone:
+            gone.add(meant)
+            yield _citation(url, None, url.target, url.reason)
 
 
 def _citation(finding: Finding, number: int | None, target: str, reason: str | None) -> RemovedCitation:

@@ -7,6 +7,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from aiq.agents.base import Agent
+from aiq.agents.external.perturbations import PERTURBATIONS
 from aiq.core.errors import ConfigError
 from aiq.core.run_settings import KnowledgeSettings, RunSettings
 from aiq.core.samples import Document, Keys, Question, Sample
@@ -78,9 +79,16 @@ def _made(
         raise ConfigError(f"agent.target: {settings.agent.target} has no `async def research(question, session)`")
     judges = tuple(_plan_judge(name, plugin, settings) for name, plugin in settings.judge.items())
     owners: dict[str, str] = {}
-    for name, metric in [(planned.spec.name, metric.name) for planned in judges for metric in planned.spec.metrics]:
-        if owners.setdefault(metric, name) != name:
-            raise ConfigError(f"judge: {owners[metric]} and {name} both yield {metric}; keep one of them")
+    perturbed = settings.dataset.given.get("perturbations")
+    known = dict.fromkeys((*PERTURBATIONS, *perturbed) if perturbed else ())
+    for name, metric in [(planned.spec.name, metric) for planned in judges for metric in planned.spec.metrics]:
+        if owners.setdefault(metric.name, name) != name:
+            raise ConfigError(f"judge: {owners[metric.name]} and {name} both yield {metric.name}; keep one of them")
+        if known and (strange := {*(metric.notices or ())} - known.keys()):
+            raise ConfigError(
+                f"judge.{name}: {metric.name} claims to notice {min(strange)}, which is not a perturbation; "
+                f"correct `notices` where the judge declares it (known: {', '.join(known)})"
+            )
     dataset = datasets.load(settings.dataset, seed=settings.seed, limit=settings.limit)
     if not dataset.samples:
         raise ConfigError(f"dataset {dataset.name}: the filters leave none of its {dataset.size} samples")

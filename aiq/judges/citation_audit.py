@@ -43,9 +43,7 @@ class CitationAudit(Judge):
             "levels": dict(sorted(Counter(citation.level for citation in audit.valid_citations).items())),
             "removed": dict(sorted(reasons.items())),
         }
-        counts = (len(audit.valid_citations), len(audit.removed_citations))
-        if not ratios:
-            repeats = "every reference repeats another one"
-            nothing = repeats if audit.removed_citations else "the report has no citations"
-            return scores_of(self.metrics, [nothing, nothing, *counts])
-        return scores_of(self.metrics, [ratios[VALID_RATE], ratios[EXACT_RATE], *counts], detail)
+        repeats, none = "every reference repeats another one", "the report has no citations"
+        nothing = repeats if audit.removed_citations else none
+        found = [*(ratios.values() or [nothing] * 2), len(audit.valid_citations), len(audit.removed_citations)]
+        return scores_of(self.metrics, found, detail if ratios else None)

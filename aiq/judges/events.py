@@ -92,7 +92,7 @@ def _of_prose(text: str, labels: Mapping[str, int]) -> Iterator[Stated]:
         numbers, outer = _numbers(said, places), [] if places else _labels(context, labels)[-1:]
         is_share = bool(_PERCENT.search(f"{context} {said}"))
         for number, place in _paired(said, numbers, places or outer):
-            yield Stated(place.label, number[0].split()[0].rstrip("%"), _kind(number, is_share))
+            yield _stated(place.label, number, is_share)
 
 
 def _paired(
@@ -106,8 +106,7 @@ def _paired(
             yield from zip(alike, places, strict=True)
             continue
         for number in alike if places else ():
-            far = [_distance(text, number, place) for place in places]
-            yield number, places[far.index(min(far))]
+            yield number, min(places, key=lambda place: _distance(text, number, place))
 
 
 def _distance(text: str, number: re.Match[str], place: _Place) -> int:
@@ -115,23 +114,20 @@ def _distance(text: str, number: re.Match[str], place: _Place) -> int:
     return sum(cost * len(pattern.findall(between)) for pattern, cost in _COSTS)
 
 
-def _kind(number: re.Match[str], is_share: bool) -> bool | None:
-    """Whether a number is a percentage: by its sign; one without may be, where shares are spoken of."""
-    return True if number[1] else None if is_share else False
+def _stated(label: int, number: re.Match[str], is_share: bool) -> Stated:
+    """A number is a percentage by its sign; one without may be, where shares are spoken of."""
+    return Stated(label, number[0].split()[0].rstrip("%"), True if number[1] else None if is_share else False)
 
 
 def _of_table(table: str, labels: Mapping[str, int]) -> Iterator[Stated]:
     rows = [[normal(cell) for cell in line.strip().strip("|").split("|")] for line in table.splitlines()]
     heads = rows[0]
     for row in rows[1:]:
-        places = [place for cell in row for place in _labels(cell, labels)]
-        own = {place.label for place in places}
+        own = {place.label for cell in row for place in _labels(cell, labels)}
         for head, cell in zip(heads, row, strict=False):
-            column = _labels(head, labels) if labels and len(own) != 1 else []
-            label = next(iter(own)) if len(own) == 1 else column[0].label if len(column) == 1 else None
-            for number in _numbers(cell, _labels(cell, labels) if labels else []):
-                if label is not None:
-                    yield Stated(label, number[0].split()[0].rstrip("%"), _kind(number, bool(_PERCENT.search(head))))
+            meant = [*own] if len(own) == 1 else [place.label for place in _labels(head, labels)]
+            for number in _numbers(cell, _labels(cell, labels)) if len(meant) == 1 else ():
+                yield _stated(meant[0], number, bool(_PERCENT.search(head)))
 
 
 class Events(Judge):

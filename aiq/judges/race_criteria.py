@@ -75,7 +75,7 @@ class Rubrics:
             )
 
     def check(self, sample: Sample) -> None:
-        """Raises DatasetError for incomplete criteria, and for none where the dataset is to have them."""
+        """Raises DatasetError for criteria that are incomplete or count nothing, and where the dataset lacks them."""
         rubric = sample.rubric
         if rubric is None and not self.questions:
             raise DatasetError(
@@ -83,8 +83,11 @@ class Rubrics:
                 f"or let a model write them with judge.{self._name}.criteria=generate"
             )
         for name in DIMENSIONS:
-            if rubric and not (rubric.criteria.get(name) and name in rubric.dimension_weight):
-                raise DatasetError(f"task {sample.id} has no criteria or no weight for dimension {name}: {_REMEDY}")
+            counts = rubric and any(one.weight for one in rubric.criteria.get(name, ()))
+            if rubric and not (counts and name in rubric.dimension_weight and any(rubric.dimension_weight.values())):
+                raise DatasetError(
+                    f"task {sample.id} has no criteria or no weight for dimension {name} (or all are 0): {_REMEDY}"
+                )
 
     async def rubric(self, sample: Sample, session: Session) -> tuple[Rubric, bool]:
         """The task's criteria, and whether they were generated. Raises JudgeError where a model gives none."""

@@ -99,8 +99,7 @@ def grade(answer: str, rubric: Rubric) -> RaceOutcome:
     """Means of a report judged by itself, 0 to 10, with dimension weights made to add up to 1. Raises Unusable."""
     card = _Card(PointMark, answer, rubric)
     means, total = card.means("score"), sum(rubric.dimension_weight[name] for name in DIMENSIONS)
-    overall = means["overall"] / total if total > 0 else 0.0
-    return RaceOutcome({**means, "overall": overall}, card.marks, card.unmatched, means={})
+    return RaceOutcome({**means, "overall": means["overall"] / total}, card.marks, card.unmatched, means={})
 
 
 class _Card:
@@ -126,16 +125,12 @@ class _Card:
 
     def means(self, value: str) -> dict[str, float]:
         """Weighted means of this field of the marks: overall and by dimension."""
-        means = {
-            name: _weighted_mean([getattr(mark, value) for mark in marks], self._weights[name])
-            for name, marks in self.marks.items()
-        }
+        means = {}
+        for name, marks in self.marks.items():
+            weights = self._weights[name]
+            weighted = (getattr(mark, value) * weight for mark, weight in zip(marks, weights, strict=True))
+            means[name] = sum(weighted) / sum(weights)
         return {"overall": sum(mean * self._rubric.dimension_weight[name] for name, mean in means.items()), **means}
-
-
-def _weighted_mean(values: Sequence[float], weights: Sequence[float]) -> float:
-    total = sum(weights)
-    return sum(value * weight for value, weight in zip(values, weights, strict=True)) / total if total > 0 else 0.0
 
 
 def match(names: Sequence[str], criteria: Sequence[Criterion]) -> list[int | None]:

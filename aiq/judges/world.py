@@ -38,11 +38,11 @@ def stated(report: str, forms: Iterable[str]) -> set[str]:
 
     def is_stated(form: str) -> bool:
         patterns = [_pattern(fragment) for fragment in form.split(" & ")]
-        for sentence, context in said:
-            missing = [pattern for pattern in patterns if not pattern.search(sentence)]
-            if len(missing) < len(patterns) and all(pattern.search(context) for pattern in missing):
-                return True
-        return False
+        return any(
+            any(pattern.search(sentence) for pattern in patterns)
+            and all(pattern.search(sentence) or pattern.search(context) for pattern in patterns)
+            for sentence, context in said
+        )
 
     return {form for form in forms if is_stated(form)}
 

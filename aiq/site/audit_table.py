@@ -26,7 +26,8 @@ def print_audit(record: AuditRecord) -> None:
 def print_audits(lines: Sequence[AuditedReport]) -> None:
     """A line for each of several reports, and one for all of them."""
     headings = ("report", "entries", "valid", "removed", "dangling", "uncited", "valid rate", "exact rate")
-    counts = [_counts(line.record) for line in lines]
+    records = (line.record for line in lines)
+    counts = [[len(one.entries), len(one.dangling), len(one.uncited_paragraphs)] for one in records]
     rows: list[Row] = []
     for line, found in zip(lines, counts, strict=True):
         rows.append(("" if line.record.clean else "red", line.case.name, *_figures(found, line.record.metrics)))
@@ -34,10 +35,6 @@ def print_audits(lines: Sequence[AuditedReport]) -> None:
     rows.append(("bold", "all", *_figures(together, total(lines))))
     unclean = sum(not line.record.clean for line in lines)
     show(Sheet(headings, _styled(rows)), f"\n{counted(len(lines), 'report')}, {unclean} with something to remove")
-
-
-def _counts(record: AuditRecord) -> list[int]:
-    return [len(found) for found in (record.entries, record.dangling, record.uncited_paragraphs)]
 
 
 def _figures(counts: Sequence[int], metrics: Mapping[str, float | None]) -> list[str]:
@@ -51,7 +48,7 @@ def _styled(rows: Iterable[Row]) -> list[list[Text]]:
 
 
 def _rows(record: AuditRecord) -> Iterator[Row]:
-    """The entries, numbers that no list has, and URLs that are removed although they belong to no entry."""
+    """The entries, and what belongs to none: links with a number, numbers that no list has, URLs that are removed."""
     for entry in record.entries:
         cited = entry.url or entry.citation_key or entry.text
         said = f"valid, {entry.level}" if entry.outcome == "valid" else entry.reason or ""
@@ -60,6 +57,10 @@ def _rows(record: AuditRecord) -> Iterator[Row]:
         yield style, str(entry.number), str(entry.new_number or "-"), said + notes, cited
         if entry.source is not None and entry.source != cited:
             yield "dim", "", "", "", f"-> {entry.source}"
+    listed = {entry.new_number for entry in record.entries}
+    for link in record.valid_citations:
+        if link.number not in listed:
+            yield _STYLES["valid"], str(link.original_number), str(link.number), f"valid, {link.level}", link.target
     yield from (("red", str(number), "-", "dangling", "-") for number in record.dangling)
     unlisted = (removed for removed in record.removed_citations if removed.number is None)
     yield from (("bold red", "-", "-", removed.reason, removed.target) for removed in unlisted)

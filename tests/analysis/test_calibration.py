@@ -173,6 +173,8 @@ def test_judges_agree_if_their_scores_agree(found: Calibration) -> None:
     assert abs(value(pairs["dice", "coin"].kappa)) < 0.15
     assert interval(pairs["dice", "coin"].kappa)[0] <= 0 <= interval(pairs["dice", "coin"].kappa)[1]
     assert value(found.alpha) < 0.6
+    n = found.alpha and found.alpha.n
+    assert n == max(pair.reports for pair in found.agreement)  # no report that one judge alone has judged
 
 
 def test_claims_of_a_judge_are_confirmed_or_found_to_be_blind_spots(work: Path, found: Calibration) -> None:

@@ -96,9 +96,12 @@ def test_missing_criteria_are_found_before_the_run() -> None:
     judge().check([TASK])
     with pytest.raises(DatasetError, match=r"task 7 has no criteria.*dataset\.criteria"):
         judge().check([TASK.model_copy(update={"rubric": None})])
-    partial = RUBRIC.model_copy(update={"criteria": {k: v for k, v in RUBRIC.criteria.items() if k != "insight"}})
-    with pytest.raises(DatasetError, match=r"dimension insight.*dataset\.criteria"):
-        judge().check([TASK.model_copy(update={"rubric": partial})])
+    few = {name: of for name, of in RUBRIC.criteria.items() if name != "insight"}
+    idle = [one.model_copy(update={"weight": 0.0}) for one in RUBRIC.criteria["insight"]]
+    lacks = ({"criteria": few}, {"criteria": {**few, "insight": idle}}, {"dimension_weight": dict.fromkeys(few, 0.0)})
+    for lack in lacks:
+        with pytest.raises(DatasetError, match=r"dimension (insight|compre).*dataset\.criteria"):
+            judge().check([TASK.model_copy(update={"rubric": RUBRIC.model_copy(update=lack)})])
 
 
 async def test_a_report_cannot_open_the_other_article() -> None:

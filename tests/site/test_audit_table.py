@@ -9,7 +9,7 @@ from aiq.core.sources import Source
 from aiq.site.audit_table import print_audit
 from tests.settings import configured
 
-REPORT = """One [1], two [2], three [3][4].
+REPORT = """One [1], two [2], three [3][4], four [7](http://v.com/2).
 
 ## References
 [1] One - https://v.com/1?utm_source=x
@@ -24,9 +24,12 @@ def test_the_table_is_complete_fits_the_terminal_and_has_no_control_codes(
     width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
-    case = AuditCase(REPORT, (Source(url="https://v.com/1"),), configured(CitationSettings))
+    case = AuditCase(
+        REPORT, (Source(url="https://v.com/1"), Source(url="https://v.com/2")), configured(CitationSettings)
+    )
     print_audit(audited(case).record)
     shown = capsys.readouterr().out.splitlines()
+    assert ["7", "2", "valid,", "exact", "http://v.com/2"] in map(str.split, shown)  # no list has it
     table = shown[: shown.index("4 entries: 1 valid, 3 invalid") - 1]
     assert max(map(cell_len, table)) <= width
     cited = "".join(line[table[0].index("cited") :].strip() for line in table)
