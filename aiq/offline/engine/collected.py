@@ -9,13 +9,13 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from aiq.offline.engine import counts, material
-from aiq.offline.engine.answer import Evidence
 from aiq.offline.engine.collection import UNITS, Wanted, arguments, asks, declared, meanings, wanted
 from aiq.offline.engine.counts import Facts, Table, head
-from aiq.offline.engine.evidence import Hit, Material
+from aiq.offline.engine.evidence import Evidence, Hit, Material
 from aiq.offline.engine.lexicon import stem
 from aiq.offline.engine.question import parse
-from aiq.offline.engine.read import Situation, Source
+from aiq.offline.engine.read import Situation
+from aiq.offline.engine.source import Source
 from aiq.offline.engine.text import contains_name, sentences
 from aiq.offline.engine.tools import Tool
 
@@ -98,7 +98,7 @@ class Collected:
         if not asks(self.situation.task):
             return []
         found = [(tool, arguments(tool, self.wanted, self.fields)) for tool in self.tools]
-        return [(tool, given) for tool, given in found if any(meanings(tool)[name] != "size" for name in given)]
+        return [(tool, given) for tool, given in found if given]
 
     # numbers
 
@@ -127,7 +127,7 @@ class Collected:
             by = not keys if not want.groups else head(want.groups[0]) in map(stem, re.findall(r"[^\W_]+", table.field))
         known = {value for values in self.fields.values() for value in values}
         more = any(contains_name(table.of, value) for value in known.difference(want.names))
-        return by and not more and all(contains_name(told, name) or f"{name}-" in told for name in want.names)
+        return by and not more and all(contains_name(told, name) for name in want.names)
 
     def _told(self, table: Table) -> str:
         """A table's numbers, of the values that the task names, if it names some."""

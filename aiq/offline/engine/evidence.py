@@ -12,7 +12,7 @@ from aiq.offline.engine.analysis import BOILERPLATE, Page, Sentence, analyse, pa
 from aiq.offline.engine.counts import facts
 from aiq.offline.engine.lexicon import groups, listed, stem
 from aiq.offline.engine.question import Ask
-from aiq.offline.engine.read import Source
+from aiq.offline.engine.source import Source
 
 SYNONYM, TITLE, BEFORE, PAGE = 0.8, 0.92, 0.65, 0.4
 """What a match is worth that is no word of the sentence: a synonym, in the title, the sentence before, elsewhere."""
@@ -122,7 +122,7 @@ def _hits(found: Page, source: Source, terms: Sequence[Term]) -> Iterator[Hit]:
     # words of the title tell its sentences not apart
     asked = [n for n in plain if terms[n].roots[0] not in found.title.roots] or plain
     about = any(title[n] >= 0.9 for n in names)
-    total = sum(term.weight for term in terms) or 1.0
+    total = sum(term.weight for term in terms)
     for index, row in enumerate(rows):
         if not about and not any(worth for worth, _ in row):
             continue

@@ -73,7 +73,7 @@ _ASKING = re.compile(
     r"|when|why|how)\b)"
 )
 """Where a clause begins that asks: what stands before it tells something."""
-_THINGS = ("person", "place", "organisation", "work", "thing")
+THINGS = ("person", "place", "organisation", "work", "thing")
 _UNSETTLED = ("", "phrase", "name", "age", "number")
 _DOING = re.compile(r"\bwhat (?:do|does|did|was|were|is|are|would|will|has|had|kind|sort)\b")
 _KIND_OF_NOUN = {"time": "date", "color": "colour", "colour": "colour", "material": "material", "stone": "material"}
@@ -145,7 +145,7 @@ def _of_words(low: str, words: Sequence[str], *found: str) -> tuple[str, str, st
         return found[0], found[1], found[2]
     if re.search(r"\bwhere\b", low):
         return "place", "", ""
-    kinds = {word: kind for word in words if (kind := kind_of(word)) in (*_THINGS, "number")}
+    kinds = {word: kind for word in words if (kind := kind_of(word)) in (*THINGS, "number")}
     head = next((word for word, kind in kinds.items() if kind == "number"), next(iter(kinds), ""))
     kind = kinds.get(head, found[0])
     return kind, head or found[1], table("units").get(head.lower(), "") if kind == "number" else ""
@@ -355,7 +355,7 @@ def _tagged(text: str) -> tuple[str, list[tuple[int, int]]]:
             tags += "v"
         else:
             noun = (parts_of_speech(word) or {"NOUN"}) & {"NOUN", "VERB", "ADV"} == {"NOUN"}
-            tags += "k" if kind_of(word) in _THINGS else "n" if noun else "s"
+            tags += "k" if kind_of(word) in THINGS else "n" if noun else "s"
     return tags, places
 
 

@@ -17,8 +17,6 @@ from aiq.offline.engine.source import URL, Source, day_of, findings, is_prose
 from aiq.offline.engine.text import is_chinese, sentences, words
 from aiq.offline.engine.transcript import Step
 
-__all__ = ["Block", "Language", "Situation", "Source", "Step", "ends", "read"]
-
 Language = Literal["en", "zh"]
 
 
@@ -125,11 +123,11 @@ _PERSONAL = re.compile(
     r"\b(?:I|me|my|we|us|our|you|your|please|answer|reply|do not|don[’']t|never)\b|[我你您请]|回答", re.IGNORECASE
 )
 _TURN = re.compile(r"(?im)^[^\w\n]{0,8}(user|human|assistant|ai|用户|助手)\W*[:：]\s*")
-_ITEM = r"[ \t]*(?:[-*•]|\d+[.)、])[ \t]+"
+ITEM = r"[ \t]*(?:[-*•]|\d+[.)、])[ \t]+"
 _LISTED = re.compile(
     r"(?im)^[ \t]*(?:#+ *|\*\*)?(?P<label>[^\n:：•*-]{0,40}?(?:queries|questions|searches|search for|sections|outline"
     r"|headings|chapters|subtopics|检索词|查询|搜索|子问题|章节|大纲|提纲))"
-    rf"\**[ \t]*[:：]\**[ \t]*(?P<line>.*)(?P<items>(?:\n{_ITEM}.+)*)"
+    rf"\**[ \t]*[:：]\**[ \t]*(?P<line>.*)(?P<items>(?:\n{ITEM}.+)*)"
 )
 _SECTIONS = re.compile(r"(?i)section|outline|heading|chapter|topic|章节|大纲|提纲")
 _NOW = re.compile(
@@ -358,7 +356,7 @@ def _merged(found: Iterable[Source]) -> Iterable[Source]:
 def _listed(text: str) -> Iterator[tuple[bool, str]]:
     """What labelled lists and plans name: whether it is a section, and the name."""
     named = [
-        (match["label"], re.findall(rf"(?m)^{_ITEM}(.+)$", match["items"]) or re.split("[;；]", match["line"]))
+        (match["label"], re.findall(rf"(?m)^{ITEM}(.+)$", match["items"]) or re.split("[;；]", match["line"]))
         for match in _LISTED.finditer(text[:50_000])
     ]
     plans = material.rows(text) if material.parsed(text) else ()

@@ -8,14 +8,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from aiq.offline.engine import dates, material, research
-from aiq.offline.engine.answer import Evidence
 from aiq.offline.engine.clauses import amounts, clauses
 from aiq.offline.engine.collected import Collected, titled
+from aiq.offline.engine.evidence import Evidence
 from aiq.offline.engine.fields import measure_of, spoken
 from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.question import parse
-from aiq.offline.engine.read import Source
 from aiq.offline.engine.schema import Schema
+from aiq.offline.engine.source import Source
 from aiq.offline.engine.text import contains_name, names, sentences, stems
 from aiq.offline.engine.weigh import Thing, Weighing, agreement
 

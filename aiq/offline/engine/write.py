@@ -8,14 +8,15 @@ from dataclasses import replace
 
 from aiq.core.seeds import derive
 from aiq.offline.engine import research
-from aiq.offline.engine.answer import Answer, Evidence, answer, rank
+from aiq.offline.engine.answer import Answer, answer, rank
 from aiq.offline.engine.cite import Citations, Facts, dated, facts
 from aiq.offline.engine.clauses import clauses, limits
 from aiq.offline.engine.collected import Collected, titled
-from aiq.offline.engine.evidence import is_statement
+from aiq.offline.engine.evidence import Evidence, is_statement
 from aiq.offline.engine.follow import Orders
+from aiq.offline.engine.lookup import SURE
 from aiq.offline.engine.read import Situation
-from aiq.offline.engine.report import CLUTTER, SURE, report
+from aiq.offline.engine.report import CLUTTER, report
 from aiq.offline.engine.text import is_chinese, names, sentences, stems
 from aiq.offline.engine.tools import kind_of, understand
 
