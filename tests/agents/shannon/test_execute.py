@@ -20,6 +20,9 @@ from tests.agents.shannon.runs import (
     subtask,
     task_of,
 )
+from tests.cases import table
+
+each = table(__file__)
 
 CHAIN = [subtask("a"), subtask("b", "a"), subtask("c", "b"), subtask("d")]
 APART = [subtask("a"), subtask("b"), subtask("c"), subtask("d")]
@@ -91,15 +94,7 @@ async def test_results_are_in_the_order_of_the_plan_whoever_ends_first(pattern: 
         assert finished.index("b") < finished.index("c") < finished.index("d")
 
 
-@pytest.mark.parametrize(
-    ("pattern", "known"),
-    [
-        ("parallel", {}),
-        ("hybrid", {"b": ["a"], "c": ["b"]}),
-        ("react_per_task", {"b": ["a"], "c": ["b"]}),
-        ("sequential", {"d": ["a"], "b": ["a", "d"], "c": ["a", "d", "b"]}),
-    ],
-)
+@each("known")
 async def test_a_task_is_told_what_it_builds_on_under_its_own_name(pattern: str, known: dict[str, list[str]]) -> None:
     parts: dict[str, Said] = {"decomposer": plan(*CHAIN), "summarizer": lambda request: f"{task_of(request)}: it is so"}
     ran = await research(parts, {**QUICK, "execution": {"pattern": pattern}})
@@ -195,14 +190,7 @@ async def test_a_task_that_builds_on_others_decides_for_itself() -> None:
     assert "well described" in ran.prompt("researcher", 0)  # of a
 
 
-@pytest.mark.parametrize(
-    ("force", "suggested", "offered"),
-    [
-        (True, ["calculator"], ["web_search_tool"]),
-        (False, [], []),
-        (False, ["web_search_tool"], ["web_search_tool"]),
-    ],
-)
+@each("search")
 async def test_research_gives_every_subtask_a_search(force: bool, suggested: list[str], offered: list[str]) -> None:
     subtasks = [subtask("a"), subtask("b", "a", suggested_tools=suggested)]
     parts: dict[str, Said] = {
