@@ -47,9 +47,8 @@ class Collected:
     def _answers(self) -> list[tuple[Any, str]]:
         """JSON values of results and of marked parts, with the arguments that they answer, as JSON."""
         here = self.situation
-        told = [(step.result or "", step.arguments) for step in here.steps] + [
-            (block.text, {}) for block in here.blocks
-        ]
+        told = [(step.result or "", step.arguments) for step in here.steps]
+        told += [(block.text, {}) for block in here.blocks]
         found = [(value, of) for text, of in told for value, *_ in material.objects(text)]
         return [(value, json.dumps(of or _call(value), ensure_ascii=False)) for value, of in found]
 
@@ -156,10 +155,8 @@ class Collected:
         for document in self.documents:
             days = [said[:10] for said in document.facts.values() if re.match(r"\d{4}-\d\d-\d\d", said)]
             within = not days or any((want.since or day) <= day <= (want.until or day) for day in days)
-            known = [
-                (document.facts[field], values) for field, values in want.values.items() if field in document.facts
-            ]
-            found += [document] if within and all(value in values for value, values in known) else []
+            known = all(document.facts.get(field, values[0]) in values for field, values in want.values.items())
+            found += [document] if within and known else []
         return found
 
     @cached_property

@@ -93,10 +93,8 @@ class Material:
         said = analyse(ask.text)
         for root in (token.root for word in ask.words for token in analyse(word).tokens):
             of_phrase = {group for group, at in said.groups.items() if set(at) & set(said.roots.get(root, ()))}
-            typed = (
-                ask.kind != "person" and stem(ask.head) == root and len(ask.words) > 1
-            )  # of which kind the answer is
-            weight = 0.25 if typed else 0.35 if root in _VAGUE else 0.7 + 0.6 * self.rarity(root)
+            of_kind = ask.kind != "person" and stem(ask.head) == root and len(ask.words) > 1  # "city", asked for one
+            weight = 0.25 if of_kind else 0.35 if root in _VAGUE else 0.7 + 0.6 * self.rarity(root)
             found.setdefault((root,), Term((root,), groups(root) | of_phrase, weight, False))
         return [term for term in found.values() if term.roots]
 

@@ -234,10 +234,8 @@ def _counted(clause: Clause) -> Iterator[tuple[str, Any]]:
 
 def _parted(clause: Clause, unit: str) -> list[Clause]:
     """The clause, or its parts where two of them bound a unit, of which one speaks of each reply."""
-    parts = [
-        Clause(text, (), clause.before + clause.text[: clause.text.index(text)])
-        for text in re.split(r"(?<=,) ", clause.text)
-    ]
+    texts = re.split(r"(?<=,) ", clause.text)
+    parts = [Clause(text, (), clause.before + clause.text[: clause.text.index(text)]) for text in texts]
     bound = [part for part in parts if any(limits(part, unit))]
     each = {_PER_REPLY.search(part.text) is not None for part in bound}
     return bound if len(each) > 1 else [clause]

@@ -85,9 +85,8 @@ class Plan:
         elif not duties and not self.of_tools:
             duties = ["check"] if planned is not None and not _CHECKED.search(here.instructions) else ["write"]
         does = [next((name for name in self.agents if self._does(name, duty)), "") for duty in duties]
-        does = [name for name in does if name] or [
-            name for name in self.agents if "check" in duties and self._does(name, "write")
-        ]
+        writers = [name for name in self.agents if "check" in duties and self._does(name, "write")]
+        does = [name for name in does if name] or writers
         return [(name, {}, [0] if duties == ["read", "check"] and at else []) for at, name in enumerate(does)]
 
     def _does(self, name: str, duty: str) -> bool:

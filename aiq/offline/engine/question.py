@@ -219,9 +219,7 @@ def _entities(text: str) -> tuple[str, ...]:
         rest = re.sub(r"[《「『“\"][^》」』”\"]+[》」』”\"]", "|", text)
         long = (part for part in _segments(rest) if len(part) > 2 or (len(part) == 2 and kind_of(part)))
         found += [part for part in long if part not in vocabulary().groups and kind_of(part) != "time"]
-    none = {
-        name for name in found if name[1:2] in ("'", "’") or (name.isupper() and groups(stem(name)))
-    }  # "I'd", "CEO"
+    none = [n for n in found if n[1:2] in ("'", "’") or (n.isupper() and groups(stem(n)))]  # "I'd", "CEO"
     return tuple(name for name in dict.fromkeys(found) if name not in none and name.lower() not in FUNCTION_WORDS)
 
 
@@ -342,9 +340,8 @@ def _tagged(text: str) -> tuple[str, list[tuple[int, int]]]:
     tags = ""
     for at, after in zip(places, [*places[1:], (0, 0)], strict=False):
         word, following = (text[a:b].lower() for a, b in (at, after))
-        opens = following in PREPOSITIONS - {"of"} or (
-            word.endswith("ing") and (after in names or following in ("the", "a"))
-        )
+        takes = word.endswith("ing") and (after in names or following in ("the", "a"))
+        opens = takes or following in PREPOSITIONS - {"of"}
         if at in names or word in _TAGS:
             tags += names.get(at) or _TAGS[word]
         elif word in PREPOSITIONS | _AUXILIARIES:

@@ -283,10 +283,8 @@ def _paragraphs(text: str) -> list[Block]:
         asks = re.search(r"(?m)[?？]\s*$", paragraph)
         if head and _kind(head["label"]) == "material":
             pieces.append(Block(head["label"], paragraph[head.end() :].strip('" \n')))
-        elif (
-            last.label not in ("", "result")
-            and not _RESUMES.match(paragraph)
-            and not (asks and number == len(paragraphs) - 1)
+        elif not (
+            last.label in ("", "result") or _RESUMES.match(paragraph) or (asks and number == len(paragraphs) - 1)
         ):
             pieces[-1] = replace(last, text=f"{last.text}\n\n{paragraph}".strip('" \n'))
         else:
@@ -304,10 +302,8 @@ def _task(request: ChatRequest, blocks: dict[int, list[Block]], told: dict[int, 
     What follows a tool's result is a harness's word: it counts only where nobody else has spoken.
     """
     amid = {number + 1 for number, message in enumerate(request.messages) if message.role in ("tool", "function")}
-    spoken = [
-        (request.messages[number].role == "user", number) for number in told if number not in amid or len(told) < 2
-    ]
-    for person, number in sorted(spoken, reverse=True):
+    spoken = [number for number in told if number not in amid or len(told) < 2]
+    for person, number in sorted(((request.messages[n].role == "user", n) for n in spoken), reverse=True):
         tagged = [block.text for block in blocks[number] if block.kind == "task"]
         if task := tagged[-1] if tagged else _asked(told[number], person=person):
             return number, task

@@ -105,12 +105,8 @@ class _Report:
         """The sentences of all sources in order of arrival; of too many, those that speak most to the task, then the
         first of the others."""
         sources = [source for source in self.situation.sources if source.key]
-        told = facts(
-            Evidence(s, source, 0.0)
-            for source in sources
-            for s in sentences(source.text)
-            if not (CLUTTER.search(s) or BOILERPLATE.match(s))
-        )
+        every = (Evidence(s, source, 0.0) for source in sources for s in sentences(source.text))
+        told = facts(e for e in every if not (CLUTTER.search(e.sentence) or BOILERPLATE.match(e.sentence)))
         longest, size = self.orders.words[1], sum(len(sentence.split()) for sentence in told)
         most = min(MOST_SENTENCES, int(len(told) * longest * ROOM / (size or 1)) if longest else MOST_SENTENCES)
         if len(told) <= most:

@@ -207,12 +207,9 @@ def _everything(situation: Situation, orders: Orders) -> str:
     queries = [query for values in sent for query in values if isinstance(query, str)] or [situation.task]
     pages: dict[str, Facts] = {}
     for query in queries:
-        ranked = (
-            e
-            for e in rank(query, situation.sources, situation.now, most=3 * FINDINGS)
-            if not CLUTTER.search(e.sentence)
-        )
-        told = {s: of[:1] for s, of in facts(ranked).items() if research.tells(s, situation.task)}
+        ranked = rank(query, situation.sources, situation.now, most=3 * FINDINGS)
+        clear = facts(e for e in ranked if not CLUTTER.search(e.sentence))
+        told = {s: of[:1] for s, of in clear.items() if research.tells(s, situation.task)}
         new = [s for s, (source,) in told.items() if s not in pages.get(source.key, ())]
         for sentence in new[: max(3, ALL // len(queries))]:
             pages.setdefault(told[sentence][0].key, {})[sentence] = told[sentence]
