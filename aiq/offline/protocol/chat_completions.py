@@ -1,5 +1,5 @@
-"""`/v1/chat/completions`: reads a request, refuses it as the public API does where it is malformed, and writes the reply as
-a completion, whole or streamed.
+"""`/v1/chat/completions`: reads a request, refuses a malformed one as the public API does, and writes the reply as a
+completion, whole or streamed.
 
 https://platform.openai.com/docs/api-reference/chat/create
 """
