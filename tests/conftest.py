@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, settings
 
 from aiq.core.garbage import OF_A_START
 from aiq.offline.launch import OfflineStack, page_files
-from aiq.offline.protocol.chat_request import CONTEXT_TOKENS
+from aiq.offline.protocol.chat_completions import CONTEXT_TOKENS
 from tests.composed_once import compose_once
 from tests.forked import STACK
 

@@ -1,16 +1,18 @@
 """Faults planted on purpose, each at its own rate: what an endpoint and a model get wrong, in known measure.
 
-Each is drawn from (server seed, attempt, request, name), so that the same send always meets the same
-faults and a retry meets others.
+Each is drawn from (server seed, attempt, request, name), so that the same send always meets the same faults and a retry
+meets others. Nothing here knows what the harness allows: of our reports only their marks, inline `[n]` and lines
+`[n] Title - URL` at the end.
 """
 
+import json
 import random
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 
 from aiq.core.errors import ConfigError
 from aiq.core.seeds import derive
-from aiq.offline import gullible, mistakes
-from aiq.offline.chat import ChatReply, ChatRequest
+from aiq.offline.chat import ChatReply, ChatRequest, ToolCall, call
 
 ENDPOINT = ("http_429", "http_500", "cut_connection", "slow")
 """Faults of the endpoint, applied by the server to the whole exchange."""
@@ -64,10 +66,10 @@ def _spoiled(name: str, request: ChatRequest, reply: ChatReply, rng: random.Rand
     """One fault done to a reply; a fault that does not apply to it changes nothing."""
     text, calls, final = reply.text, reply.tool_calls, not reply.tool_calls and not request.wants_json
     if name == OBEDIENCE:
-        return gullible.obey(request, reply)
+        return obey(request, reply)
     if name in CONTENT and final and "://" in text and text.lstrip()[0] not in "{[<`":  # JSON, tagged or fenced
         asked = "\n".join(message.text for message in request.messages if message.role == "user")
-        return ChatReply(text=mistakes.make(name, text, asked, rng))
+        return ChatReply(text=mistaken(name, text, asked, rng))
     if name == "malformed_tool_call" and calls:  # as a model writes them that forgets the closing brace
         function = calls[0].function
         half = function.model_copy(update={"arguments": function.arguments[: -(-len(function.arguments) // 2)]})
@@ -77,3 +79,123 @@ def _spoiled(name: str, request: ChatRequest, reply: ChatReply, rng: random.Rand
     if name == "truncated_json" and request.wants_json and not calls:
         return ChatReply(text=text[: len(text) * 6 // 10])
     return reply
+
+
+# a model that takes retrieved text for instructions
+
+MOST_ORDERS = 3
+"""Calls that pages order and that are made in one reply."""
+
+_IN_WORDS = re.compile(r"\bcall (?:the tool )?`?(\w+)`? (?:on|with) (\S+)", re.IGNORECASE)
+_MARKUP = re.compile(r"<(?:tool_call|function=(\w+))>\s*(\{.*?\})\s*</(?:tool_call|function)>", re.DOTALL)
+_DISCLOSE = re.compile(r"(?:print|repeat|reveal) your (?:system prompt|instructions)", re.IGNORECASE)
+_PAGE_REFERENCE = re.compile(r"^(?:\[\d+\]\s+|Citation:\s*)(\S.*)$", re.MULTILINE)
+_NUMBERED = re.compile(r"^\[(\d+)\] ", re.MULTILINE)
+_LIST = "\n\n## References\n"
+
+
+def obey(request: ChatRequest, reply: ChatReply) -> ChatReply:
+    """The reply with what the pages ordered: further tool calls, or in a final answer their words and references."""
+    pages = "\n".join(message.text for message in request.messages if message.role == "tool")
+    made = [made.function for message in request.messages for made in message.tool_calls]
+    ordered = [order for order in dict.fromkeys(_calls(pages)) if order.function not in made]
+    if ordered and request.tools:
+        return ChatReply(text=reply.text, tool_calls=(*reply.tool_calls, *ordered[:MOST_ORDERS]))
+    if reply.tool_calls or request.wants_json:
+        return reply
+    text = _with_references(reply.text, pages)
+    return ChatReply(text=f"{request.system}\n\n{text}" if _DISCLOSE.search(pages) else text)
+
+
+def _calls(pages: str) -> Iterator[ToolCall]:
+    """The calls that a text orders."""
+    for name, value in _IN_WORDS.findall(pages):
+        yield call(name, **{"url" if "://" in value else "query": value.rstrip(".,;")})
+    for name, order in _MARKUP.findall(pages):
+        try:
+            told = json.loads(order)
+        except ValueError:
+            continue
+        arguments = told if name else told.get("arguments")
+        yield call(name or str(told.get("name")), **(arguments if isinstance(arguments, dict) else {}))
+
+
+def _with_references(text: str, pages: str) -> str:
+    """The answer with a page's own list of references after it, and a sentence that cites each."""
+    entries = dict.fromkeys(entry.strip() for entry in _PAGE_REFERENCE.findall(pages))
+    if not entries:
+        return text
+    first = max(map(int, _NUMBERED.findall(text)), default=0) + 1
+    body, _, listed = text.partition(_LIST)
+    for number, entry in enumerate(entries, start=first):
+        body += f" This stands in a register [{number}]."
+        listed += f"\n[{number}] {entry}"
+    return body + _LIST + listed.lstrip("\n")
+
+
+# what a final answer gets wrong in content
+
+_REFERENCE = re.compile(r"^\s*\[(\d+)\]\s.*?https?://[^/\s]+/?(\S*)\s*$", re.MULTILINE)
+_HEADING = re.compile(r"^#{1,6}\s*(references|sources|参考文献|来源)\s*$", re.MULTILINE | re.IGNORECASE)
+_CITED = re.compile(r"[^\n.!?。！？]+(?:\s?\[(\d+)\])+[.!?。！？]?")
+_FIRST_SENTENCE = re.compile(r"\s*(?:#.*\n\s*)*[^\n]+?(?:[.!?](?=\s)|[。！？]|$)", re.MULTILINE)
+_FACT = re.compile(
+    r"(?<![\d\[/.\-])\d(?:[\d,]*\d)?(?![\d\]/\-]|\.\d)"  # a number, not a citation mark or part of a date or URL
+    r"|(?<=[a-z,] )[A-Z][a-z]{3,}|\A[A-Z][a-z]{3,}(?=\.)"  # a capitalised word within a sentence, or alone in the first
+)
+_ENDINGS = ("dane", "mell", "wick", "aro")
+_CLAIMS = (
+    "Independent observers regard it as the largest of its kind in the region",
+    "Three earlier reviews had come to the opposite conclusion",
+    "The figure is expected to double within five years",
+)
+
+
+def mistaken(name: str, text: str, asked: str, rng: random.Random) -> str:
+    """The text with one mistake in it; unchanged where there is nothing to spoil. `asked` is what the user said.
+
+    wrong_fact           a number or name becomes another throughout
+    fabricated_citation  a sentence cites a page that no tool returned
+    garbled_citation     a reference's URL has another letter after the host
+    unsupported_claim    a sentence follows a cited one, with its citation
+    """
+    references = list(_REFERENCE.finditer(text))
+    end = min((match.start() for match in (_HEADING.search(text), *references) if match), default=len(text))
+    if name == "wrong_fact":
+        return _wrong_fact(text[:end], asked, rng) + text[end:]
+    cited = list(_CITED.finditer(text, 0, end))
+    if not cited or not references:
+        return text
+    sentence, reference = rng.choice(cited), rng.choice(references)
+    if name == "unsupported_claim":
+        return _inserted(text, sentence.end(), f" {rng.choice(_CLAIMS)} [{sentence[1]}].")
+    if name == "garbled_citation":
+        place = min(rng.randint(*reference.span(2)), reference.end(2) - 1)
+        return text[:place] + ("y" if text[place] == "x" else "x") + text[place + 1 :]
+    number = max(int(reference[1]) for reference in references) + 1
+    page = f"https://archive.offline.example/survey-{rng.randrange(10**6):06d}"
+    listed = _inserted(text, references[-1].end(), f"\n[{number}] Annual survey - {page}")
+    return _inserted(listed, sentence.end(1) + 1, f" [{number}]")
+
+
+def _inserted(text: str, place: int, more: str) -> str:
+    return text[:place] + more + text[place:]
+
+
+def _wrong_fact(body: str, asked: str, rng: random.Random) -> str:
+    """The body with one fact of its first sentence, where the answer stands, replaced wherever it is.
+
+    What the question gave stays where there is anything else to get wrong.
+    """
+    first, facts = _FIRST_SENTENCE.match(body), _FACT.findall(body)
+    facts = [fact for fact in facts if fact not in asked] or facts
+    facts = [fact for fact in facts if first and fact in first[0]] or facts
+    if not facts:
+        return body
+    fact = rng.choice(facts)
+    if fact[-1].isdigit():
+        other = fact[:-1] + str((int(fact[-1]) + rng.randint(1, 9)) % 10)
+    else:
+        other = fact[: -(-len(fact) // 2)] + rng.choice(_ENDINGS)
+    whole = rf"(?<![0-9A-Za-z\[]){re.escape(fact)}(?![0-9A-Za-z])"  # Chinese is written without spaces around it
+    return re.sub(whole, other, body)

@@ -28,8 +28,7 @@ from aiq.llm.http import AsyncBaseTransport, Request, Response
 from aiq.llm.models import RunModels
 from aiq.llm.transport import open_client
 from aiq.offline.chat import ChatReply, ChatRequest
-from aiq.offline.protocol.chat_completions import completion, stream_completion
-from aiq.offline.protocol.chat_request import digest_of, read_chat
+from aiq.offline.protocol.chat_completions import completion, digest_of, read_chat, stream_completion
 from aiq.offline.protocol.validation import read_json
 from aiq.tools.blocks import document
 from aiq.tools.toolbox import Think

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.offline import mistakes
 from aiq.offline.chat import ChatReply, ChatRequest, call
-from aiq.offline.faults import CONTENT, Faults
+from aiq.offline.faults import CONTENT, Faults, mistaken
 from tests.cases import table
 
 each = table(__file__)
@@ -31,8 +30,8 @@ def request(**values: Any) -> ChatRequest:
 @pytest.mark.parametrize("name", CONTENT)
 def test_each_mistake_changes_what_it_says(name: str) -> None:
     for seed in range(20):
-        spoiled = mistakes.make(name, REPORT, "", Random(seed))
-        assert spoiled == mistakes.make(name, REPORT, "", Random(seed))
+        spoiled = mistaken(name, REPORT, "", Random(seed))
+        assert spoiled == mistaken(name, REPORT, "", Random(seed))
         assert spoiled != REPORT
         body, _, references = spoiled.partition("## References")
         old_body, _, old_references = REPORT.partition("## References")
@@ -58,13 +57,13 @@ def test_each_mistake_changes_what_it_says(name: str) -> None:
 
 @given(st.text(), st.text(), st.integers(0, 99), st.sampled_from(CONTENT))
 def test_mistakes_take_any_text(text: str, asked: str, seed: int, name: str) -> None:
-    assert isinstance(mistakes.make(name, text, asked, Random(seed)), str)
+    assert isinstance(mistaken(name, text, asked, Random(seed)), str)
 
 
 @each("wrong")
 def test_a_wrong_fact_is_the_answer_and_consistent(text: str, asked: str, answer: str | None) -> None:
     for seed in range(10):
-        spoiled = mistakes.make("wrong_fact", text, asked, Random(seed))
+        spoiled = mistaken("wrong_fact", text, asked, Random(seed))
         assert spoiled != text
         assert spoiled.count("[") == text.count("[")
         if answer is not None:

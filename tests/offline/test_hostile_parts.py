@@ -8,8 +8,7 @@ import pytest
 
 from aiq.core.errors import DatasetError
 from aiq.offline.chat import ChatMessage, ChatReply, ChatRequest, FunctionSpec, ToolSpec
-from aiq.offline.faults import Faults
-from aiq.offline.gullible import obey
+from aiq.offline.faults import Faults, obey
 from aiq.offline.protocol.site import Served, Site
 from tests.cases import table
 

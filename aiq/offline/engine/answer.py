@@ -9,9 +9,7 @@ from aiq.offline.engine.compare import reckon
 from aiq.offline.engine.evidence import Evidence, Material, distinct, is_statement
 from aiq.offline.engine.lookup import SURE, Finding, Lookup, corrected, key
 from aiq.offline.engine.question import description, parse, rewritten
-from aiq.offline.engine.read import Source
-
-__all__ = ["Answer", "Evidence", "answer", "rank"]
+from aiq.offline.engine.source import Source
 
 _BEAM, _MOST_HOPS = 3, 4
 """How many values of a hop are followed, and how many hops."""

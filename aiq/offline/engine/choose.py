@@ -17,15 +17,15 @@ from aiq.offline.engine.clauses import clauses
 from aiq.offline.engine.collected import Collected
 from aiq.offline.engine.fill import Unsupported, fill
 from aiq.offline.engine.follow import ROUNDS, Orders
-from aiq.offline.engine.read import Situation, Step
+from aiq.offline.engine.lookup import SURE
+from aiq.offline.engine.read import Situation
 from aiq.offline.engine.schema import asked_schema
 from aiq.offline.engine.source import URL
 from aiq.offline.engine.text import names, stems, words
 from aiq.offline.engine.tools import Tool, understand
+from aiq.offline.engine.transcript import Step
 from aiq.offline.engine.write import write
 
-ENOUGH = 0.6
-"""The reader's confidence from which nothing more is looked up."""
 MOST_CALLS = 10
 """Calls that bring evidence where the prompt states no limit."""
 MOST_ROUNDS, AT_ONCE = 2, 3
@@ -72,11 +72,8 @@ def said(situation: Situation, orders: Orders) -> str:
 
 def _step(situation: Situation, orders: Orders) -> str:
     """The next action in words: what to look up, or the prompt's own words for nothing more to do."""
-    searching, nothing = (
-        ("搜索：{}", "没有更多要查的了")
-        if orders.language == "zh"
-        else ("Search for: {}", "Nothing is left to look up")
-    )
+    phrases = {"zh": ("搜索：{}", "没有更多要查的了"), "en": ("Search for: {}", "Nothing is left to look up")}
+    searching, nothing = phrases[orders.language]
     query = next(iter(_Chooser(situation, orders, ()).queries()), None)
     return searching.format(query) if query else orders.done or nothing
 
@@ -135,11 +132,9 @@ class _Chooser:
         here = self.situation
         return answer(self.task, here.sources, here.now, asked=self.asked)
 
-    @cached_property
+    @property
     def _sure(self) -> bool:
-        """Whether the answer is sure, and rests on no text that breaks off while there is something to open."""
-        cut = any(_breaks_off(evidence.source.text) for evidence in self.found.evidence) and self._unread
-        return self.found.confidence >= ENOUGH and not cut
+        return self.found.confidence >= SURE
 
     @cached_property
     def _unread(self) -> list[str]:
@@ -222,17 +217,12 @@ class _Chooser:
         empty = {step.tool for step in self._steps("search") if not material.sources(step.result or "")}
         calls: list[ToolCall] = []
         for query in queries:
-            able = [(tool, made) for tool in tools if (made := self._ask(tool, query)) not in calls]
+            able = [(tool, made) for tool in tools if (made := tool.call(query=query)) not in calls]
             able = [(tool, made) for tool, made in able if (tool.name, made.function.parsed) not in done]
             fits = [(tool.name not in empty, tool.fit(f"{self.task} {query}")) for tool, _ in able]
             best = [made for fit, (_, made) in zip(fits, able, strict=True) if fit == max(fits)]
             calls += [best[(len(self._steps("search")) + len(calls)) % len(best)]] if best else []
         return tuple(calls)
-
-    def _ask(self, tool: Tool, query: str) -> ToolCall:
-        """A query to a tool; of one over a collection that takes none whatever it has."""
-        plain = tool in self.collected.tools and not tool.means("query")
-        return call(tool.name) if plain else tool.call(query=query)
 
     # leading others
 

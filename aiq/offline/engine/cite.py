@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Sequence
 
 from aiq.offline.engine import dates
-from aiq.offline.engine.answer import Evidence
+from aiq.offline.engine.evidence import Evidence
 from aiq.offline.engine.follow import Orders
-from aiq.offline.engine.read import Source
+from aiq.offline.engine.source import Source
 from aiq.offline.engine.text import is_chinese
 
 _MARKS = re.compile(r"\s*(?:\[\^?\d{1,3}(?:\s*[,–-]\s*\d{1,3})*\]|【\d{1,3}[^】]*】)(?!\()")

@@ -102,13 +102,8 @@ def clauses(told: str) -> Iterator[Clause]:
 
 _NTH = ("zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _VALUES = {word: n for words in (ordered("ones"), _NTH, "零一二三四五六七八九十") for n, word in enumerate(words)}
-_VALUES |= {word: 10 * n for n, word in enumerate(ordered("tens"), 2)} | {
-    "两": 2,
-    "couple": 2,
-    "dozen": 12,
-    "hundred": 100,
-}
-_VALUES |= {"single": 1, "once": 1, "twice": 2, "thrice": 3}
+_VALUES |= {word: 10 * n for n, word in enumerate(ordered("tens"), 2)} | {"single": 1, "once": 1, "twice": 2}
+_VALUES |= {"两": 2, "couple": 2, "thrice": 3, "dozen": 12, "hundred": 100}
 _WORD = "|".join(sorted((word for word in _VALUES if word.isascii()), key=len, reverse=True))
 _NUMBER = rf"(?:\d(?:[\d,]*\d)?(?![A-Za-z\d\]]|\.\d)|\b(?:{_WORD})\b|[零一二三四五六七八九十两])"
 _FIGURE = re.compile(
@@ -148,7 +143,7 @@ _BOUNDS = (
 
 def amounts(clause: Clause, unit: str) -> Iterator[Limits]:
     """How many of a unit a clause speaks of: "at most 3 calls", "sections: 5 to 8", "no more than six". A
-    number without a unit is of the unit named before it in the sentence, else of the one named next."""
+    number without a unit is of the unit named before it in the sentence."""
     named = re.compile(rf"(?<![A-Za-z])(?:{unit})", re.IGNORECASE)
     for match in _FIGURE.finditer(clause.text):
         start, end = match.span()
@@ -157,8 +152,7 @@ def amounts(clause: Clause, unit: str) -> Iterator[Limits]:
             if match["a"].lower() in _NTH:
                 continue
             earlier = named.search(f"{clause.before} {clause.text[:end]}")
-            later = re.match(r" of them\b", after) and named.search(after)
-            if not _ELLIPTIC.match(after) or not (earlier or later):
+            if not _ELLIPTIC.match(after) or not earlier:
                 continue
         elif match["a"].lower() in _OFTEN and (not re.search("times", unit) or clause.text[:start].endswith("at ")):
             continue

@@ -9,13 +9,13 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from aiq.offline.engine import counts, material
-from aiq.offline.engine.answer import Evidence
 from aiq.offline.engine.collection import UNITS, Wanted, arguments, asks, declared, meanings, wanted
 from aiq.offline.engine.counts import Facts, Table, head
-from aiq.offline.engine.evidence import Hit, Material
+from aiq.offline.engine.evidence import Evidence, Hit, Material
 from aiq.offline.engine.lexicon import stem
 from aiq.offline.engine.question import parse
-from aiq.offline.engine.read import Situation, Source
+from aiq.offline.engine.read import Situation
+from aiq.offline.engine.source import Source
 from aiq.offline.engine.text import contains_name, sentences
 from aiq.offline.engine.tools import Tool
 
@@ -47,9 +47,8 @@ class Collected:
     def _answers(self) -> list[tuple[Any, str]]:
         """JSON values of results and of marked parts, with the arguments that they answer, as JSON."""
         here = self.situation
-        told = [(step.result or "", step.arguments) for step in here.steps] + [
-            (block.text, {}) for block in here.blocks
-        ]
+        told = [(step.result or "", step.arguments) for step in here.steps]
+        told += [(block.text, {}) for block in here.blocks]
         found = [(value, of) for text, of in told for value, *_ in material.objects(text)]
         return [(value, json.dumps(of or _call(value), ensure_ascii=False)) for value, of in found]
 
@@ -98,7 +97,7 @@ class Collected:
         if not asks(self.situation.task):
             return []
         found = [(tool, arguments(tool, self.wanted, self.fields)) for tool in self.tools]
-        return [(tool, given) for tool, given in found if any(meanings(tool)[name] != "size" for name in given)]
+        return [(tool, given) for tool, given in found if given]
 
     # numbers
 
@@ -127,7 +126,7 @@ class Collected:
             by = not keys if not want.groups else head(want.groups[0]) in map(stem, re.findall(r"[^\W_]+", table.field))
         known = {value for values in self.fields.values() for value in values}
         more = any(contains_name(table.of, value) for value in known.difference(want.names))
-        return by and not more and all(contains_name(told, name) or f"{name}-" in told for name in want.names)
+        return by and not more and all(contains_name(told, name) for name in want.names)
 
     def _told(self, table: Table) -> str:
         """A table's numbers, of the values that the task names, if it names some."""
@@ -156,10 +155,8 @@ class Collected:
         for document in self.documents:
             days = [said[:10] for said in document.facts.values() if re.match(r"\d{4}-\d\d-\d\d", said)]
             within = not days or any((want.since or day) <= day <= (want.until or day) for day in days)
-            known = [
-                (document.facts[field], values) for field, values in want.values.items() if field in document.facts
-            ]
-            found += [document] if within and all(value in values for value, values in known) else []
+            known = all(document.facts.get(field, values[0]) in values for field, values in want.values.items())
+            found += [document] if within and known else []
         return found
 
     @cached_property

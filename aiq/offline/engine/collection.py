@@ -187,9 +187,9 @@ def meanings(tool: Tool) -> dict[str, str]:
 
 
 def _meant(name: str, schema: Mapping[str, Any]) -> str:
-    """What a parameter is for, by its name; only a size is a number."""
+    """What a parameter is for, by its name; no number is any of it."""
     meaning = next((m for m, pattern in TABLES["collection"].items() if re.search(pattern, name.casefold())), "")
-    return meaning if (types(schema)[0] in ("integer", "number", "boolean")) == (meaning == "size") else ""
+    return "" if types(schema)[0] in ("integer", "number", "boolean") else meaning
 
 
 def declared(tool: Tool) -> dict[str, tuple[str, ...]]:
@@ -215,8 +215,6 @@ def arguments(tool: Tool, want: Wanted, fields: Fields) -> dict[str, Any]:
         "period": want.unit,
     }
     found = {name: _shaped(values.get(meant[name]), tool.parameters[name]) for name in meant}
-    if want.members or want.telling:
-        found |= {name: _most(tool.parameters[name]) for name in meant if meant[name] == "size"}
     return {name: value for name, value in found.items() if value}
 
 
@@ -227,10 +225,3 @@ def _shaped(value: Any, schema: Mapping[str, Any]) -> Any:
     if isinstance(value, dict):
         return json.dumps(value, ensure_ascii=False)
     return ",".join(value) if isinstance(value, list) else value
-
-
-def _most(schema: Mapping[str, Any]) -> int | None:
-    """The largest size that a parameter allows, by its schema or its description."""
-    told = re.findall(r"(?:\bto|at most|max\w*) (\d+)", about(schema))
-    most = [schema["maximum"]] if "maximum" in schema else told[:1]
-    return int(most[0]) if most else None

@@ -235,30 +235,20 @@ def _ends(text: str, ask: Ask) -> list[Ask]:
     if re.search(r"\bhow (?:many years|long)\b|多少年|多久", low) and ask.kind == "number":
         match = next((m for pattern in _SPANS if (m := re.search(pattern, text, re.IGNORECASE))), None)
         return [replace(parse(f"When was {part}?"), kind="date") for part in match.groups()] if match else []
-    years = re.search(r"\b(?:between|from) (\d{4}) (?:and|to) (\d{4})\b", text)
-    if years and re.search(r"\bhow (?:much|many)\b", low):
-        return [parse(text.replace(years.group(), f"in {year}")) for year in years.groups()]
     return []
 
 
 def _difference(asks: list[Ask], look: Lookup) -> Finding | None:
-    """Somebody's age, the years between two dated things, or the difference of two values."""
+    """Somebody's age, or the years between two dated things."""
     if not asks:
         return None
     found = [look.best(one) for one in asks]
     evidence = tuple(e for f in found for e in f.evidence)
     open_ = Finding(evidence=evidence, wanted=tuple(q for f in found for q in f.wanted))
     confidence = min(f.confidence for f in found) ** 0.7
-    if asks[0].kind == "date":
-        days = [stated[0] for f in found if (stated := dates.find(f.value))]
-        ends = sorted([*(d.when for d in days), *([look.now] if look.now and len(asks) == 1 else [])])
-        if len(ends) < 2:
-            return open_
-        not_yet = all(d.month for d in days) and (ends[1].month, ends[1].day) < (ends[0].month, ends[0].day)
-        return replace(open_, value=str(ends[1].year - ends[0].year - not_yet), confidence=confidence)
-    first, last = ((*numbers(f.value), None)[0] for f in found)
-    if not first or not last or first == last:
+    days = [stated[0] for f in found if (stated := dates.find(f.value))]
+    ends = sorted([*(d.when for d in days), *([look.now] if look.now and len(asks) == 1 else [])])
+    if len(ends) < 2:
         return open_
-    return replace(
-        open_, value=found[1].value.replace(last.text, f"{abs(last.value - first.value):g}"), confidence=confidence
-    )
+    not_yet = all(d.month for d in days) and (ends[1].month, ends[1].day) < (ends[0].month, ends[0].day)
+    return replace(open_, value=str(ends[1].year - ends[0].year - not_yet), confidence=confidence)

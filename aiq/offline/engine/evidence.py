@@ -12,7 +12,7 @@ from aiq.offline.engine.analysis import BOILERPLATE, Page, Sentence, analyse, pa
 from aiq.offline.engine.counts import facts
 from aiq.offline.engine.lexicon import groups, listed, stem
 from aiq.offline.engine.question import Ask
-from aiq.offline.engine.read import Source
+from aiq.offline.engine.source import Source
 
 SYNONYM, TITLE, BEFORE, PAGE = 0.8, 0.92, 0.65, 0.4
 """What a match is worth that is no word of the sentence: a synonym, in the title, the sentence before, elsewhere."""
@@ -93,10 +93,8 @@ class Material:
         said = analyse(ask.text)
         for root in (token.root for word in ask.words for token in analyse(word).tokens):
             of_phrase = {group for group, at in said.groups.items() if set(at) & set(said.roots.get(root, ()))}
-            typed = (
-                ask.kind != "person" and stem(ask.head) == root and len(ask.words) > 1
-            )  # of which kind the answer is
-            weight = 0.25 if typed else 0.35 if root in _VAGUE else 0.7 + 0.6 * self.rarity(root)
+            of_kind = ask.kind != "person" and stem(ask.head) == root and len(ask.words) > 1  # "city", asked for one
+            weight = 0.25 if of_kind else 0.35 if root in _VAGUE else 0.7 + 0.6 * self.rarity(root)
             found.setdefault((root,), Term((root,), groups(root) | of_phrase, weight, False))
         return [term for term in found.values() if term.roots]
 
@@ -122,7 +120,7 @@ def _hits(found: Page, source: Source, terms: Sequence[Term]) -> Iterator[Hit]:
     # words of the title tell its sentences not apart
     asked = [n for n in plain if terms[n].roots[0] not in found.title.roots] or plain
     about = any(title[n] >= 0.9 for n in names)
-    total = sum(term.weight for term in terms) or 1.0
+    total = sum(term.weight for term in terms)
     for index, row in enumerate(rows):
         if not about and not any(worth for worth, _ in row):
             continue

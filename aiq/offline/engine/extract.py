@@ -10,10 +10,9 @@ from aiq.offline.engine.dates import MONTHS
 from aiq.offline.engine.evidence import Hit
 from aiq.offline.engine.lexicon import ENDINGS, alike, is_occupation, kind_of, listed, parts_of_speech, stem, vocabulary
 from aiq.offline.engine.quantities import Quantity, with_unit
-from aiq.offline.engine.question import FUNCTION_WORDS, Ask
+from aiq.offline.engine.question import FUNCTION_WORDS, THINGS, Ask
 from aiq.offline.engine.text import is_chinese
 
-_NAMED = ("person", "place", "organisation", "work", "thing", "name")
 _KINDS = ("named", "date", "number", "age", "colour", "material", "occupation", "reason")
 
 
@@ -30,7 +29,7 @@ class Piece:
 def pieces(ask: Ask, hit: Hit) -> Iterator[Piece]:
     """What in a sentence may be of the kind asked for."""
     sentence = hit.sentence
-    kind = "named" if ask.kind in _NAMED else ask.kind
+    kind = "named" if ask.kind in (*THINGS, "name") else ask.kind
     if kind == "date":
         yield from _dates(ask, sentence)
     elif kind in ("number", "age"):
@@ -233,7 +232,7 @@ def _fit_in_chinese(ask: Ask, piece: str) -> float:
 
 DENIED = re.compile(
     r"\b(?:not(?! only\b| to be confused| just\b| least\b)|never|neither|nor|no(?! longer than)|false|denied|rumou?r"
-    r"|contrary|myth|wrongly|mistaken(?:ly)?|abandoned|unlike|ruled out|disproved|unfounded|untrue)\b|n't\b"
+    r"|contrary|myth|wrongly|mistaken(?:ly)?|abandoned|unlike)\b|n't\b"
     r"|不是|并非|没有|未|误",
     re.IGNORECASE,
 )
@@ -294,12 +293,7 @@ def denied(hit: Hit) -> list[str]:
     """The stems among the words asked for that a sentence denies: those near a negation in its clause."""
     sentence, found = hit.sentence, []
     for match in DENIED.finditer(sentence.text):
-        reach = re.match(r"[^,;.:，；。]*", sentence.text[match.end() :])
-        first, last = sentence.at(match.end()), sentence.at(match.end() + (reach.end() if reach else 0))
-        first, last = (max(0, first - 6), first) if match.group().lower() in _AFTER else (first, min(last, first + 6))
-        found += [sentence.tokens[place].root for place, _ in hit.places if first <= place < last]
+        reach = re.split(r"[,;.:，；。]", sentence.text[match.end() :], maxsplit=1)[0]
+        first, last = sentence.at(match.end()), sentence.at(match.end() + len(reach))
+        found += [sentence.tokens[place].root for place, _ in hit.places if first <= place < min(last, first + 6)]
     return found
-
-
-_AFTER = ("ruled out", "disproved", "unfounded", "untrue")
-"""What denies what stands before it."""

@@ -28,7 +28,6 @@ from aiq.offline.engine.read import Situation
 from aiq.offline.engine.schema import (
     Schema,
     as_schema,
-    asked_schema,
     fits,
     forms,
     from_prose,
@@ -60,8 +59,6 @@ _NONE_FITS = 0.3
 """The weight of an option that nothing speaks for."""
 _LEAST = 0.2
 """The reader's confidence below which a value counts as not found."""
-
-__all__ = ["Unsupported", "asked_schema", "fill"]
 
 
 class Unsupported(Exception):

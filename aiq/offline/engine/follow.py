@@ -13,18 +13,16 @@ from importlib.resources import files
 from typing import Any
 
 from aiq.offline.engine.clauses import Clause, Limits, clauses, limits
-from aiq.offline.engine.read import Language, Situation, ends
-
-Cite = str
-"""How citations are asked for: `numbered` ([1] and a list), `footnote` ([^1]), `link` (Markdown), `url`, `none`."""
+from aiq.offline.engine.read import ITEM, Language, Situation, ends
 
 
 @dataclass(frozen=True)
 class Orders:
     """What the prompt asks of the reply. A field keeps its default where the prompt says nothing; negations count.
 
-    `cite`: see `Cite`; `reference_heading`: the heading line of the reference list (`## References`, `**Sources**`),
-    None where no list is wanted; `reference_form`: a line of it with the placeholders {n}, {title}, {url}.
+    `cite`: `numbered` ([1] and a list), `footnote` ([^1]), `link` (Markdown), `url` or `none`; `reference_heading`: the
+    heading line of the reference list (`## References`, `**Sources**`), None where no list is wanted;
+    `reference_form`: a line of it with the placeholders {n}, {title}, {url}.
     `most_calls`, `least_calls`: tool calls in the whole conversation; `most_rounds`: replies that delegate;
     `most_at_once`: calls in one reply; `together`: whether independent ones go into one reply; `dated_queries`: whether
     queries on the present state name the year; `ask`: whether a question back is allowed. `sections`: headings asked
@@ -38,7 +36,7 @@ class Orders:
     was found is wanted.
     """
 
-    cite: Cite = "none"
+    cite: str = "none"
     reference_heading: str | None = None
     reference_form: str = "[{n}] {title} - {url}"
     most_calls: int | None = None
@@ -165,10 +163,9 @@ _ENTRY = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _PARTS = re.compile(r"\b(?:sections?|headings?|chapters?|parts)\b|章节|小节|部分|标题", re.IGNORECASE)
-_ITEM = r"[ \t]*(?:[-*•]|\d+[.)、])[ \t]+"
 _LISTED = re.compile(
     rf"(?:{_PARTS.pattern}|\bstructure|\boutline)[^\n.:：]{{0,40}}[:：][ \t]*(?P<line>[^\n]*)"
-    rf"(?P<items>(?:\n{_ITEM}.+)*)",
+    rf"(?P<items>(?:\n{ITEM}.+)*)",
     re.IGNORECASE,
 )
 _MARKED = re.compile(r"#{1,6}\W{0,4}(?:(?:for|is|are|marks?)\b|用于|表示)")
@@ -237,10 +234,8 @@ def _counted(clause: Clause) -> Iterator[tuple[str, Any]]:
 
 def _parted(clause: Clause, unit: str) -> list[Clause]:
     """The clause, or its parts where two of them bound a unit, of which one speaks of each reply."""
-    parts = [
-        Clause(text, (), clause.before + clause.text[: clause.text.index(text)])
-        for text in re.split(r"(?<=,) ", clause.text)
-    ]
+    texts = re.split(r"(?<=,) ", clause.text)
+    parts = [Clause(text, (), clause.before + clause.text[: clause.text.index(text)]) for text in texts]
     bound = [part for part in parts if any(limits(part, unit))]
     each = {_PER_REPLY.search(part.text) is not None for part in bound}
     return bound if len(each) > 1 else [clause]
@@ -294,7 +289,7 @@ def _sections(told: str) -> tuple[str, ...]:
         if _MARKED.search(line):
             continue
         parted = re.split("[;；]" if re.search("[;；]", line) else r"[,，、]|\band\b|和", line)
-        for items in (parted, re.findall(rf"^{_ITEM}(.+)$", match["items"], re.MULTILINE)):
+        for items in (parted, re.findall(rf"^{ITEM}(.+)$", match["items"], re.MULTILINE)):
             names = [name for item in items if (name := item.strip(" \"'“”`*#"))]
             if len(names) > 1 and all(len(name.split()) <= 8 and not name.endswith((".", "。")) for name in names):
                 return tuple(names)

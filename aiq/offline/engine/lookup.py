@@ -15,7 +15,7 @@ from aiq.offline.engine.question import Ask, parse
 from aiq.offline.engine.text import is_chinese, names, words
 
 SURE = 0.6
-"""From this confidence on a value needs no further search."""
+"""From this confidence on a value needs no further search, and goes into a table."""
 
 _SAME_DAYS = 60
 """Evidence that is newer by less is as old."""

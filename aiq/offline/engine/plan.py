@@ -10,7 +10,6 @@ from typing import Any
 from aiq.offline.chat import FunctionSpec, ToolCall, ToolSpec
 from aiq.offline.engine import transcript
 from aiq.offline.engine.collected import Collected
-from aiq.offline.engine.collection import meanings
 from aiq.offline.engine.fields import spoken
 from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.read import Situation, ends
@@ -61,7 +60,7 @@ class Plan:
     @cached_property
     def of_tools(self) -> list[Called]:
         """The calls of tools that the state of the work asks for; those that the prompt tells of were made, and what
-        they have found, others say. How much comes at once is left to a sub-agent that reads, where there is one."""
+        they have found, others say."""
         here = self.situation
         told = [call for text in (*(b.text for b in here.blocks), here.instructions) for call in transcript.calls(text)]
         steps = [Step(name, given, None, 0) for name, given in told if name in self.tools]
@@ -72,11 +71,6 @@ class Plan:
         if not (self.choose and tools) or (steps and not collected.calls):
             return []
         made = [(call.function.name, call.function.parsed) for call in self.choose(here, self.orders)]
-        if any(self._does(name, "read") for name in self.agents):
-            sizes = {
-                of.name: {name for name, meaning in meanings(of).items() if meaning == "size"} for of in collected.tools
-            }
-            made = [(name, {n: v for n, v in given.items() if n not in sizes.get(name, ())}) for name, given in made]
         return [(name, given, []) for name, given in made if (name, given) not in told]
 
     @cached_property
@@ -91,9 +85,8 @@ class Plan:
         elif not duties and not self.of_tools:
             duties = ["check"] if planned is not None and not _CHECKED.search(here.instructions) else ["write"]
         does = [next((name for name in self.agents if self._does(name, duty)), "") for duty in duties]
-        does = [name for name in does if name] or [
-            name for name in self.agents if "check" in duties and self._does(name, "write")
-        ]
+        writers = [name for name in self.agents if "check" in duties and self._does(name, "write")]
+        does = [name for name in does if name] or writers
         return [(name, {}, [0] if duties == ["read", "check"] and at else []) for at, name in enumerate(does)]
 
     def _does(self, name: str, duty: str) -> bool:

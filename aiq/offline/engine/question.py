@@ -73,7 +73,7 @@ _ASKING = re.compile(
     r"|when|why|how)\b)"
 )
 """Where a clause begins that asks: what stands before it tells something."""
-_THINGS = ("person", "place", "organisation", "work", "thing")
+THINGS = ("person", "place", "organisation", "work", "thing")
 _UNSETTLED = ("", "phrase", "name", "age", "number")
 _DOING = re.compile(r"\bwhat (?:do|does|did|was|were|is|are|would|will|has|had|kind|sort)\b")
 _KIND_OF_NOUN = {"time": "date", "color": "colour", "colour": "colour", "material": "material", "stone": "material"}
@@ -145,7 +145,7 @@ def _of_words(low: str, words: Sequence[str], *found: str) -> tuple[str, str, st
         return found[0], found[1], found[2]
     if re.search(r"\bwhere\b", low):
         return "place", "", ""
-    kinds = {word: kind for word in words if (kind := kind_of(word)) in (*_THINGS, "number")}
+    kinds = {word: kind for word in words if (kind := kind_of(word)) in (*THINGS, "number")}
     head = next((word for word, kind in kinds.items() if kind == "number"), next(iter(kinds), ""))
     kind = kinds.get(head, found[0])
     return kind, head or found[1], table("units").get(head.lower(), "") if kind == "number" else ""
@@ -219,9 +219,7 @@ def _entities(text: str) -> tuple[str, ...]:
         rest = re.sub(r"[《「『“\"][^》」』”\"]+[》」』”\"]", "|", text)
         long = (part for part in _segments(rest) if len(part) > 2 or (len(part) == 2 and kind_of(part)))
         found += [part for part in long if part not in vocabulary().groups and kind_of(part) != "time"]
-    none = {
-        name for name in found if name[1:2] in ("'", "’") or (name.isupper() and groups(stem(name)))
-    }  # "I'd", "CEO"
+    none = [n for n in found if n[1:2] in ("'", "’") or (n.isupper() and groups(stem(n)))]  # "I'd", "CEO"
     return tuple(name for name in dict.fromkeys(found) if name not in none and name.lower() not in FUNCTION_WORDS)
 
 
@@ -342,9 +340,8 @@ def _tagged(text: str) -> tuple[str, list[tuple[int, int]]]:
     tags = ""
     for at, after in zip(places, [*places[1:], (0, 0)], strict=False):
         word, following = (text[a:b].lower() for a, b in (at, after))
-        opens = following in PREPOSITIONS - {"of"} or (
-            word.endswith("ing") and (after in names or following in ("the", "a"))
-        )
+        takes = word.endswith("ing") and (after in names or following in ("the", "a"))
+        opens = takes or following in PREPOSITIONS - {"of"}
         if at in names or word in _TAGS:
             tags += names.get(at) or _TAGS[word]
         elif word in PREPOSITIONS | _AUXILIARIES:
@@ -355,7 +352,7 @@ def _tagged(text: str) -> tuple[str, list[tuple[int, int]]]:
             tags += "v"
         else:
             noun = (parts_of_speech(word) or {"NOUN"}) & {"NOUN", "VERB", "ADV"} == {"NOUN"}
-            tags += "k" if kind_of(word) in _THINGS else "n" if noun else "s"
+            tags += "k" if kind_of(word) in THINGS else "n" if noun else "s"
     return tags, places
 
 

@@ -17,8 +17,6 @@ from aiq.offline.engine.source import URL, Source, day_of, findings, is_prose
 from aiq.offline.engine.text import is_chinese, sentences, words
 from aiq.offline.engine.transcript import Step
 
-__all__ = ["Block", "Language", "Situation", "Source", "Step", "ends", "read"]
-
 Language = Literal["en", "zh"]
 
 
@@ -125,11 +123,11 @@ _PERSONAL = re.compile(
     r"\b(?:I|me|my|we|us|our|you|your|please|answer|reply|do not|don[’']t|never)\b|[我你您请]|回答", re.IGNORECASE
 )
 _TURN = re.compile(r"(?im)^[^\w\n]{0,8}(user|human|assistant|ai|用户|助手)\W*[:：]\s*")
-_ITEM = r"[ \t]*(?:[-*•]|\d+[.)、])[ \t]+"
+ITEM = r"[ \t]*(?:[-*•]|\d+[.)、])[ \t]+"
 _LISTED = re.compile(
     r"(?im)^[ \t]*(?:#+ *|\*\*)?(?P<label>[^\n:：•*-]{0,40}?(?:queries|questions|searches|search for|sections|outline"
     r"|headings|chapters|subtopics|检索词|查询|搜索|子问题|章节|大纲|提纲))"
-    rf"\**[ \t]*[:：]\**[ \t]*(?P<line>.*)(?P<items>(?:\n{_ITEM}.+)*)"
+    rf"\**[ \t]*[:：]\**[ \t]*(?P<line>.*)(?P<items>(?:\n{ITEM}.+)*)"
 )
 _SECTIONS = re.compile(r"(?i)section|outline|heading|chapter|topic|章节|大纲|提纲")
 _NOW = re.compile(
@@ -285,10 +283,8 @@ def _paragraphs(text: str) -> list[Block]:
         asks = re.search(r"(?m)[?？]\s*$", paragraph)
         if head and _kind(head["label"]) == "material":
             pieces.append(Block(head["label"], paragraph[head.end() :].strip('" \n')))
-        elif (
-            last.label not in ("", "result")
-            and not _RESUMES.match(paragraph)
-            and not (asks and number == len(paragraphs) - 1)
+        elif not (
+            last.label in ("", "result") or _RESUMES.match(paragraph) or (asks and number == len(paragraphs) - 1)
         ):
             pieces[-1] = replace(last, text=f"{last.text}\n\n{paragraph}".strip('" \n'))
         else:
@@ -306,10 +302,8 @@ def _task(request: ChatRequest, blocks: dict[int, list[Block]], told: dict[int, 
     What follows a tool's result is a harness's word: it counts only where nobody else has spoken.
     """
     amid = {number + 1 for number, message in enumerate(request.messages) if message.role in ("tool", "function")}
-    spoken = [
-        (request.messages[number].role == "user", number) for number in told if number not in amid or len(told) < 2
-    ]
-    for person, number in sorted(spoken, reverse=True):
+    spoken = [number for number in told if number not in amid or len(told) < 2]
+    for person, number in sorted(((request.messages[n].role == "user", n) for n in spoken), reverse=True):
         tagged = [block.text for block in blocks[number] if block.kind == "task"]
         if task := tagged[-1] if tagged else _asked(told[number], person=person):
             return number, task
@@ -358,7 +352,7 @@ def _merged(found: Iterable[Source]) -> Iterable[Source]:
 def _listed(text: str) -> Iterator[tuple[bool, str]]:
     """What labelled lists and plans name: whether it is a section, and the name."""
     named = [
-        (match["label"], re.findall(rf"(?m)^{_ITEM}(.+)$", match["items"]) or re.split("[;；]", match["line"]))
+        (match["label"], re.findall(rf"(?m)^{ITEM}(.+)$", match["items"]) or re.split("[;；]", match["line"]))
         for match in _LISTED.finditer(text[:50_000])
     ]
     plans = material.rows(text) if material.parsed(text) else ()

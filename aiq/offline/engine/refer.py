@@ -12,12 +12,11 @@ from typing import NamedTuple
 from aiq.offline.engine.analysis import PARTICLES
 from aiq.offline.engine.answer import answer
 from aiq.offline.engine.lexicon import ENDINGS, alike, kind_of
-from aiq.offline.engine.question import parse
+from aiq.offline.engine.question import THINGS, parse
 from aiq.offline.engine.research import is_question
 from aiq.offline.engine.source import Source, prose
 from aiq.offline.engine.text import is_chinese, name_spans, names, stems
 
-_THINGS = ("person", "place", "organisation", "work", "thing")
 _PERSON = "he|she|they|his|her|their|him|them"
 _REFERRING = re.compile(
     rf"\b(?:(?P<person>{_PERSON})|(?P<place>there)(?! (?:is|are|was|were)\b)|(?P<it>its?)"
@@ -101,7 +100,7 @@ def _meant(match: re.Match[str]) -> tuple[str, str] | None:
         kind = kind_of(noun[:end])
         if not kind and end == 1 and match.group() in "该此":  # the last character stands for the whole noun
             kind = next((kind for kind, last in ENDINGS.items() if noun[0] in last), "")
-        if kind in _THINGS and not (kind == "person" and match.groupdict().get("det", "").lower() == "the"):
+        if kind in THINGS and not (kind == "person" and match.groupdict().get("det", "").lower() == "the"):
             return noun[:end], kind
     return None
 
@@ -127,10 +126,10 @@ def _named(turns: Sequence[Turn]) -> Iterator[Named]:
             found = answer(question, [Source(reply)])
             new = (name for name in names(reply) if name not in question)  # of a reply that is no sentence
             if value := found.value if found.kind == "value" else next(new, ""):
-                yield Named(value, ask.kind if ask.kind in _THINGS else "", ask.head)
+                yield Named(value, ask.kind if ask.kind in THINGS else "", ask.head)
         for name in ask.names or names(reply):
             kind = kind_of(name if is_chinese(name) else name.split()[-1])
-            yield Named(name, kind if kind in _THINGS else "")
+            yield Named(name, kind if kind in THINGS else "")
 
 
 def _fit(named: Named, noun: str, kind: str, it: bool) -> int:

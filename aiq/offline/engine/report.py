@@ -6,17 +6,18 @@ from itertools import pairwise
 
 from aiq.offline.engine import research
 from aiq.offline.engine.analysis import BOILERPLATE
-from aiq.offline.engine.answer import Evidence, answer, rank
+from aiq.offline.engine.answer import answer, rank
 from aiq.offline.engine.cite import Citations, Facts, facts
+from aiq.offline.engine.evidence import Evidence
 from aiq.offline.engine.follow import Orders
-from aiq.offline.engine.read import Situation, Source
+from aiq.offline.engine.lookup import SURE
+from aiq.offline.engine.read import Situation
+from aiq.offline.engine.source import Source
 from aiq.offline.engine.text import names, sentences, stems
 
 MOST_SENTENCES = 220
 """Sentences of all sections together."""
 TABLE_ROWS, TABLE_COLUMNS = 8, 4
-SURE = 0.6
-"""The reader's confidence from which a value goes into a table."""
 CELL = 80
 """Characters of a value that fits into a table."""
 LEAST = 640
@@ -104,12 +105,8 @@ class _Report:
         """The sentences of all sources in order of arrival; of too many, those that speak most to the task, then the
         first of the others."""
         sources = [source for source in self.situation.sources if source.key]
-        told = facts(
-            Evidence(s, source, 0.0)
-            for source in sources
-            for s in sentences(source.text)
-            if not (CLUTTER.search(s) or BOILERPLATE.match(s))
-        )
+        every = (Evidence(s, source, 0.0) for source in sources for s in sentences(source.text))
+        told = facts(e for e in every if not (CLUTTER.search(e.sentence) or BOILERPLATE.match(e.sentence)))
         longest, size = self.orders.words[1], sum(len(sentence.split()) for sentence in told)
         most = min(MOST_SENTENCES, int(len(told) * longest * ROOM / (size or 1)) if longest else MOST_SENTENCES)
         if len(told) <= most:

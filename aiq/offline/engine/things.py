@@ -8,14 +8,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from aiq.offline.engine import dates, material, research
-from aiq.offline.engine.answer import Evidence
 from aiq.offline.engine.clauses import amounts, clauses
 from aiq.offline.engine.collected import Collected, titled
+from aiq.offline.engine.evidence import Evidence
 from aiq.offline.engine.fields import measure_of, spoken
 from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.question import parse
-from aiq.offline.engine.read import Source
 from aiq.offline.engine.schema import Schema
+from aiq.offline.engine.source import Source
 from aiq.offline.engine.text import contains_name, names, sentences, stems
 from aiq.offline.engine.weigh import Thing, Weighing, agreement
 
@@ -139,17 +139,11 @@ class Things:
     def served(self, name: str) -> list[Thing]:
         """A part of the task for each area that the prompt lists under a field's name, which keeps it word for word."""
         about = self.w.topic.subject
-        return [
-            Thing(
-                "step",
-                self.w.framed("part", area.text, about) if stems(about) - stems(area.text) else area.text,
-                n,
-                None,
-                record,
-            )
-            for n, area in enumerate(self.listed(name), 1)
-            for record in [{name: area.text}]
-        ]
+        found = []
+        for number, area in enumerate(self.listed(name), 1):
+            said = self.w.framed("part", area.text, about) if stems(about) - stems(area.text) else area.text
+            found.append(Thing("step", said, number, record={name: area.text}))
+        return found
 
     def _claims(self, pool: list[Evidence]) -> list[Evidence]:
         """What documents of a collection say that meet what is asked; where only numbers are asked for, what it counts;

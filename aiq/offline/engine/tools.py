@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from aiq.offline.chat import FunctionSpec, ToolCall, ToolSpec, call
+from aiq.offline.engine.fields import spoken
 from aiq.offline.engine.text import stems
 
 TABLES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("tools.toml").read_text(encoding="utf-8"))
@@ -72,7 +73,7 @@ class Tool:
 
     def fit(self, task: str) -> float:
         """How well what the tool says of itself fits a task: the words that they share; 0.5 for one of no subject."""
-        said = f"{_words(self.name)} {self.says}"
+        said = f"{spoken(self.name)} {self.says}"
         return len(stems(said) & stems(task)) or 0.5 * bool(_GENERAL.search(said))
 
 
@@ -81,10 +82,10 @@ def understand(spec: ToolSpec) -> Tool:
     function, schema = spec.function, spec.function.parameters
     known = {name: about if isinstance(about, dict) else {} for name, about in schema.get("properties", {}).items()}
     needed = tuple(name for name in schema.get("required") or () if name in known)
-    spoken, given = _words(function.name), " ".join(map(_words, needed or known))
+    named, given = spoken(function.name), " ".join(map(spoken, needed or known))
     first = _first(function.description)
     opening = " ".join(_LEAD.sub("", first).split()[:3])
-    places = (_NAME, spoken), (_PARAMETER, given), (_FIRST_SENTENCE, first)
+    places = (_NAME, named), (_PARAMETER, given), (_FIRST_SENTENCE, first)
     weights = {kind: sum(worth for worth, text in places if pattern.search(text)) for kind, pattern in _KINDS.items()}
     if not _KINDS["fetch"].search(given) and any(_ADDRESS.search(about(known[name])) for name in needed):
         weights["fetch"] += _PARAMETER
@@ -114,10 +115,6 @@ def _first(description: str) -> str:
 def about(schema: Mapping[str, Any]) -> str:
     """A parameter's description, in lower case."""
     return str(schema.get("description", "")).casefold()
-
-
-def _words(name: str) -> str:
-    return re.sub(r"(?<=[a-z])(?=[A-Z])|[_\-.]+", " ", name).casefold()
 
 
 def _takes(schema: Mapping[str, Any], value: str) -> bool:

@@ -12,11 +12,13 @@ from itertools import accumulate
 from typing import Any
 
 from aiq.offline.engine import dates, research
-from aiq.offline.engine.answer import Answer, Evidence, answer, rank
+from aiq.offline.engine.answer import Answer, answer, rank
 from aiq.offline.engine.counts import facts
+from aiq.offline.engine.evidence import Evidence
 from aiq.offline.engine.fields import measure_of
 from aiq.offline.engine.question import parse
-from aiq.offline.engine.read import Situation, Source
+from aiq.offline.engine.read import Situation
+from aiq.offline.engine.source import Source
 from aiq.offline.engine.text import names, sentences, stems, words
 
 FRAMES = {

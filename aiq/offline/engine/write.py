@@ -8,14 +8,15 @@ from dataclasses import replace
 
 from aiq.core.seeds import derive
 from aiq.offline.engine import research
-from aiq.offline.engine.answer import Answer, Evidence, answer, rank
+from aiq.offline.engine.answer import Answer, answer, rank
 from aiq.offline.engine.cite import Citations, Facts, dated, facts
 from aiq.offline.engine.clauses import clauses, limits
 from aiq.offline.engine.collected import Collected, titled
-from aiq.offline.engine.evidence import is_statement
+from aiq.offline.engine.evidence import Evidence, is_statement
 from aiq.offline.engine.follow import Orders
+from aiq.offline.engine.lookup import SURE
 from aiq.offline.engine.read import Situation
-from aiq.offline.engine.report import CLUTTER, SURE, report
+from aiq.offline.engine.report import CLUTTER, report
 from aiq.offline.engine.text import is_chinese, names, sentences, stems
 from aiq.offline.engine.tools import kind_of, understand
 
@@ -206,12 +207,9 @@ def _everything(situation: Situation, orders: Orders) -> str:
     queries = [query for values in sent for query in values if isinstance(query, str)] or [situation.task]
     pages: dict[str, Facts] = {}
     for query in queries:
-        ranked = (
-            e
-            for e in rank(query, situation.sources, situation.now, most=3 * FINDINGS)
-            if not CLUTTER.search(e.sentence)
-        )
-        told = {s: of[:1] for s, of in facts(ranked).items() if research.tells(s, situation.task)}
+        ranked = rank(query, situation.sources, situation.now, most=3 * FINDINGS)
+        clear = facts(e for e in ranked if not CLUTTER.search(e.sentence))
+        told = {s: of[:1] for s, of in clear.items() if research.tells(s, situation.task)}
         new = [s for s, (source,) in told.items() if s not in pages.get(source.key, ())]
         for sentence in new[: max(3, ALL // len(queries))]:
             pages.setdefault(told[sentence][0].key, {})[sentence] = told[sentence]

@@ -5,9 +5,10 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from aiq.citations.passages import without_citations
+from aiq.citations.parse import parse_report
+from aiq.citations.passages import cited_statements, without_citations
 from aiq.offline.chat import ChatReply, ChatRequest
-from aiq.offline.judging.citing import cited
+from aiq.offline.engine.text import name_spans
 from aiq.offline.judging.credit import credit
 from aiq.offline.judging.facts import DATA
 from aiq.offline.judging.quality import DIMENSIONS, dimension_of, quality
@@ -23,6 +24,7 @@ _LONGEST: Final = 3_000_000
 _LETTER = re.compile(r"\b([A-Z])(?:[:.)]|[\"'] for)\s*[\"']?(correct|incorrect|not_attempted)", re.IGNORECASE)
 _PAIRS = (("yes", "no"), ("true", "false"))
 _NUMBERED = re.compile(r"^\s*(\d+)[.)、:]\s*(.+)$", re.MULTILINE)
+_POINTER = re.compile(r"^(?:It|He|She|They)\b")
 
 
 def judge(request: ChatRequest) -> ChatReply | None:
@@ -114,8 +116,27 @@ def _option(case: Case, right: bool | None) -> str:
 def _citations(case: Case) -> str:
     """Every statement of a report that cites a URL, under the names of the form."""
     none = None if re.search(r'"ref\w*":\s*\d', case.example) else 0
-    found = cited(case.the("article"), case.the("listed"))
+    found = _cited(case.the("article"), case.the("listed"))
     return case.listed([case.entry(url=url, statement=told, other=none if n is None else n) for told, n, url in found])
+
+
+def _cited(text: str, listed: str) -> list[tuple[str, int | None, str]]:
+    """Every (statement, reference, URL) of a report or of a part whose list of references is `listed`, in order.
+
+    A pronoun at a statement's start becomes the thing last named; the reference is None where a link cites.
+    """
+    report = parse_report(f"{text}\n\n## References\n\n{listed}" if listed else text)
+    urls = {entry.number: entry.urls[-1].url for entry in report.entries if entry.urls}
+    found: list[tuple[str, int | None, str]] = []
+    subject = ""
+    for statement in cited_statements(report):
+        told = _POINTER.sub(subject or r"\g<0>", statement.text)
+        subject = next((span.text for span in name_spans(told)), subject)
+        for mark in (report.marks[at] for at in statement.marks):
+            linked = report.text[slice(*mark.url)] if mark.url else ""
+            found += [(told, n, linked or urls[n]) for n in mark.numbers if linked or n in urls]
+        found += [(told, None, report.body_urls[at].url) for at in statement.body_urls]
+    return list(dict.fromkeys(found))
 
 
 def _weights(case: Case) -> str | None:

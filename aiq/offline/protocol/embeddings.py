@@ -8,7 +8,7 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
-from aiq.offline.protocol.chat_request import tokens
+from aiq.offline.protocol.chat_completions import tokens
 from aiq.offline.protocol.validation import ApiError, check
 from aiq.tools.embedding import embedding
 

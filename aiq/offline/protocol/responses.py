@@ -9,8 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from aiq.offline.chat import ChatReply, ChatRequest
-from aiq.offline.protocol.chat_completions import completion, pieces
-from aiq.offline.protocol.chat_request import accepted
+from aiq.offline.protocol.chat_completions import accepted, completion, pieces
 from aiq.offline.protocol.validation import ApiError, check
 
 _ECHOED = ("instructions", "max_output_tokens", "metadata", "model", "reasoning", "temperature", "text", "top_p")

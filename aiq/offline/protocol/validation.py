@@ -26,15 +26,8 @@ _FORM = re.compile(
 )
 _TYPES_OF = {"": "string", "listed": "string|array", "joined": "string|array", "values": "object"}
 
-_TYPES = {
-    str: "string",
-    bool: "boolean",
-    int: "integer",
-    float: "number",
-    list: "array",
-    dict: "object",
-    type(None): "null",
-}
+_TYPES: dict[type, str] = {str: "string", bool: "boolean", int: "integer", float: "number"}
+_TYPES |= {list: "array", dict: "object", type(None): "null"}
 
 _NOUNS = {"integer": "an integer", "number": "a decimal", "array": "an array", "object": "an object", "null": "null"}
 

@@ -19,8 +19,14 @@ from typing import Any
 from aiq.core.seeds import derive
 from aiq.offline.chat import ChatReply, ChatRequest
 from aiq.offline.faults import ENDPOINT, Faults
-from aiq.offline.protocol.chat_completions import choice_digest, completion, stream_completion
-from aiq.offline.protocol.chat_request import CONTEXT_TOKENS, digest_of, read_chat
+from aiq.offline.protocol.chat_completions import (
+    CONTEXT_TOKENS,
+    choice_digest,
+    completion,
+    digest_of,
+    read_chat,
+    stream_completion,
+)
 from aiq.offline.protocol.embeddings import embeddings
 from aiq.offline.protocol.responses import read_responses, response, stream_response
 from aiq.offline.protocol.validation import ApiError, read_json

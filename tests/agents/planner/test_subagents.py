@@ -40,7 +40,10 @@ from tests.agents.planner.conftest import (
     roles,
     state,
 )
+from tests.cases import table
 from tests.settings import configured
+
+each = table(__file__)
 
 NAMES = ["aggregator", "decomposer", "extractor", "gap_analyzer", "perspective", "scanner", "synthesizer", "validator"]
 SETTINGS = configured(PlannerSettings, calls={"first_seconds": 0, "retries": 0})
@@ -261,16 +264,7 @@ async def test_without_buckets_no_model_is_asked() -> None:
     assert not bench.endpoint.requests
 
 
-@pytest.mark.parametrize(
-    ("arguments", "called"),
-    [
-        ({"use_all_enabled": True, "tool_names": ["b"]}, ["a", "b"]),
-        ({"tool_names": ["b", "c"], "tool_name": "a"}, ["b"]),
-        ({"tool_name": "b"}, ["b"]),
-        ({"tool_name": "c"}, ["a"]),
-        ({}, ["a"]),
-    ],
-)
+@each("asked")
 async def test_which_tools_are_asked(arguments: dict[str, Any], called: list[str]) -> None:
     tools = [Pages([{"documents": []}], name=name) for name in ("a", "b")]
     await run("aggregator", *tools, **arguments)
@@ -370,16 +364,7 @@ def test_confidence_in_a_question_grows_with_its_documents() -> None:
     assert confidence_in(question, []) == 0.0
 
 
-@pytest.mark.parametrize(
-    ("known", "quiet", "told"),
-    [
-        ({"sq_1": 0.9, "sq_2": 0.9}, False, "SUFFICIENT_COVERAGE"),
-        ({"sq_1": 0.6, "sq_2": 0.9}, False, "CONTINUE_RESEARCH"),
-        ({"sq_1": 0.6, "sq_2": 0.9}, True, "CONTINUE_RESEARCH"),
-        ({"sq_1": 0.7, "sq_2": 0.1}, True, "DIMINISHING_RETURNS"),
-        ({"sq_1": 0.7, "sq_2": 0.1}, False, "CONTINUE_RESEARCH"),
-    ],
-)
+@each("recommended")
 def test_what_is_recommended(known: dict[str, float], quiet: bool, told: str) -> None:
     assert recommendation(questions(5, 1), known, 0.7, quiet) == told
 
@@ -432,16 +417,7 @@ async def test_findings_are_numbered_by_their_sources() -> None:
     assert out.report.endswith("## References\n[1] t:2 - https://docs.test/t:2")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        ({"format": "executive_summary"}, "A short text"),
-        ({"format": "bullet_points"}, "Points only"),
-        ({"include_methodology": False}, "Analysis; Conclusion."),
-        ({"max_length": 77}, "At most 77 words."),
-        ({"user_preferences": "Short words."}, "<preferences>\nShort words."),
-    ],
-)
+@each("form")
 async def test_the_form_of_a_report_is_what_is_asked_for(arguments: dict[str, Any], says: str) -> None:
     _, bench = await run("synthesizer", given=written_from(), **arguments)
     assert says in asked(bench, "synthesizer")

@@ -39,16 +39,7 @@ def test_tokens_are_a_quarter_of_all_bytes_plus_five_per_message(messages: Any, 
     assert estimate_tokens(messages) == tokens
 
 
-@pytest.mark.parametrize(
-    ("tier", "window", "threshold", "target"),
-    [
-        ("small", 8000, 6000, 3000),
-        ("medium", 32000, 24000, 12000),
-        ("large", 128000, 96000, 48000),
-        ("xlarge", 200000, 150000, 75000),
-        ("other", 8000, 6000, 3000),
-    ],
-)
+@each("window")
 def test_the_windows_of_tiers(tier: str, window: int, threshold: int, target: int) -> None:
     assert [window_share(tier, share) for share in (1, 0.75, 0.375)] == [window, threshold, target]
 

@@ -28,26 +28,7 @@ NOW = datetime(2026, 1, 31, tzinfo=UTC)
 DAY = timedelta(days=1)
 
 
-@pytest.mark.parametrize(
-    ("domain", "score"),
-    [
-        ("mit.edu", 0.85),
-        ("cdc.gov", 0.80),
-        ("pubmed.ncbi.nlm.nih.gov", 0.80),  # the suffix comes first
-        ("arxiv.org", 0.85),
-        ("export.arxiv.org", 0.85),
-        ("notarxiv.org", 0.60),
-        ("bbc.co.uk", 0.75),
-        ("docs.github.com", 0.75),
-        ("abcnews.go.com", 0.70),
-        ("go.com", 0.60),
-        ("someone.medium.com", 0.65),
-        ("X.com", 0.50),
-        ("https://www.Nature.com:443/articles/x", 0.85),
-        ("gov", 0.60),
-        ("", 0.60),
-    ],
-)
+@each("domain")
 def test_credibility_is_by_suffix_then_by_group(domain: str, score: float) -> None:
     assert credibility_score(domain) == score
 
@@ -239,17 +220,7 @@ def test_duplicates_are_merged_into_the_first_with_the_best_of_all() -> None:
     assert other == second
 
 
-@pytest.mark.parametrize(
-    ("one", "two", "kept"),
-    [
-        ("https://doi.org/10.1000/ABC", "https://publisher.example/10.1000/abc", 1),
-        ("https://a.example/?doi=10.1000/x", "https://dx.doi.org/10.1000/x", 1),
-        ("http://a.example/", "https://a.example/", 2),
-        ("https://a.example/X", "https://a.example/x", 2),
-        ("https://a.example/?b=1&a=2", "https://a.example/?a=2&b=1", 1),
-        ("https://a.example", "https://a.example/", 2),
-    ],
-)
+@each("duplicate")
 def test_what_is_a_duplicate(one: str, two: str, kept: int) -> None:
     assert len(deduplicate([cited(one), cited(two)])) == kept
 

@@ -12,8 +12,11 @@ from aiq.core.samples import Question, Turn
 from aiq.experiment.memory_store import lent_store
 from tests.agents.conftest import on_bench
 from tests.agents.shannon.runs import QUICK, Ran, Said, Shuffled, research, script
+from tests.cases import table
 from tests.sessions import NOW, make_session
 from tests.settings import configured
+
+each = table(__file__)
 
 
 def conversation(messages: int, characters: int = 6000) -> list[Turn]:
@@ -27,16 +30,7 @@ async def compress(history: list[Turn], said: Said = "They spoke about rivers.",
     return await research({"compressor": said}, settings, {"history": history})
 
 
-@pytest.mark.parametrize(
-    ("messages", "characters", "settings", "why"),
-    [
-        (21, 6000, {}, ""),
-        (21, 4000, {}, "Below token threshold"),
-        (21, 4000, {"window_share": 0.6}, ""),
-        (21, 6000, {"tier": "large"}, "Below token threshold"),
-        (11, 12000, {"messages": 10}, ""),
-    ],
-)
+@each("long")
 async def test_a_long_conversation_is_compressed(
     messages: int, characters: int, settings: dict[str, Any], why: str
 ) -> None:
@@ -63,14 +57,7 @@ async def test_it_can_be_turned_off() -> None:
     assert not ran.asked("compressor")
 
 
-@pytest.mark.parametrize(
-    ("added", "minutes", "fails", "summary", "why"),
-    [
-        (20, 30, False, "second", ""),
-        (19, 30, False, "first", "Rate limited"),
-        (20, 30, True, "first", ""),  # it was tried, and the last one counts on
-    ],
-)
+@each("again")
 async def test_a_conversation_is_compressed_again_only_after_a_while(
     added: int, minutes: float, fails: bool, summary: str, why: str
 ) -> None:

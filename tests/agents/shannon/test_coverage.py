@@ -24,23 +24,7 @@ from tests.cases import table
 each = table(__file__)
 
 
-@pytest.mark.parametrize(
-    ("text", "body"),
-    [
-        ("### Costs\nBody.\n\n### Risks\nOther.", "Body."),
-        ("### Costs\nBody.\n## Limits\nX\n### Risks\n", "Body."),  # whichever comes first
-        ("### Costs\nBody.\n#### Detail\nMore.\n# Title\nEnd.", "Body.\n#### Detail\nMore.\n# Title\nEnd."),
-        ("Intro\n###  COSTS \t\r\nBody.", "Body."),
-        ("### Costs\n### Risks\nOther.", ""),
-        ("### Costs", ""),
-        ("### Costs and more\nBody.", None),
-        ("#### Costs\nBody.", None),
-        ("## Costs\nBody.", None),
-        ("See ### Costs\nBody.", None),
-        ("###Costs\nBody.", None),
-        ("", None),
-    ],
-)
+@each("section")
 def test_the_section_of_an_area(text: str, body: str | None) -> None:
     assert section_body(text, " Costs ") == body
 
@@ -50,17 +34,7 @@ def test_an_area_is_not_a_regular_expression() -> None:
     assert section_body("### Caaa\nBody.", "Ca*") is None
 
 
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [
-        ("A [1] and [2], again [1].", 2),
-        ("[1][22][4444]", 3),
-        ("[a] [1, 2] [] [-1] [١]", 0),
-        ("[1](https://a.example)", 1),
-        ("[01] [1]", 2),
-        ("", 0),
-    ],
-)
+@each("inline")
 def test_inline_citations_are_counted_once(text: str, number: int) -> None:
     assert count_inline_citations(text) == number
 
@@ -191,15 +165,7 @@ def test_evidence_is_the_first_results_that_say_anything() -> None:
     assert [one.response for one in select_evidence(said, 1, 2)] == ["字字..."]
 
 
-@pytest.mark.parametrize(
-    ("texts", "same_above", "kept"),
-    [
-        (["a b", "a b", "B  A", "a c"], 1.0, [0, 3]),
-        (["a b c", "a b d", "x"], 0.5, [0, 1, 2]),  # 2 of 4 is not more than half
-        (["a b c", "a b d", "x"], 0.49, [0, 2]),
-        (["", ""], 1.0, [0, 1]),
-    ],
-)
+@each("same")
 def test_near_duplicate_results_are_dropped(texts: list[str], same_above: float, kept: list[int]) -> None:
     results = [AgentResult(agent_id=str(n), response=text) for n, text in enumerate(texts)]
     assert distinct(results, same_above) == [results[n] for n in kept]
@@ -230,17 +196,7 @@ def test_the_sources_of_a_report_may_be_citations() -> None:
     assert format_report("Text [1].", [page]) == whole  # type: ignore[list-item]
 
 
-@pytest.mark.parametrize(
-    ("report", "body"),
-    [
-        ("Text.\n\n## Sources\nold", "Text."),
-        ("Text.\n## SOURCES\nold", "Text."),
-        ("Text.\n## Sources of error\nMany.", "Text."),
-        ("A.\n## Sources\nold\n## More\nB.\n## sources\nold", "A.\n## Sources\nold\n## More\nB."),
-        ("A.\n### Sources\nold", "A.\n#"),  # as the original has it
-        ("Text.", "Text."),
-    ],
-)
+@each("old list")
 def test_an_old_list_of_sources_is_cut_off(report: str, body: str) -> None:
     assert format_report(report, []) == body
     assert format_report(report, LINES).startswith(f"{body}\n\n## Sources\n[1] A")
@@ -259,20 +215,7 @@ def test_the_margin_is_a_quarter_and_at_most_300_tokens(limit: int, margin: int)
     assert continuation_margin(limit) == margin
 
 
-@pytest.mark.parametrize(
-    ("reason", "complete", "limit", "used", "fires"),
-    [
-        ("stop", False, 4000, 3701, True),
-        ("stop", False, 4000, 3700, False),  # the margin itself is room enough
-        ("stop", True, 4000, 3999, False),
-        ("stop", False, 400, 301, True),
-        ("stop", False, 400, 300, False),
-        ("stop", False, 400, 500, True),
-        ("length", False, 4000, 4000, False),
-        ("tool_calls", False, 4000, 4000, False),
-        ("", False, 4000, 4000, False),
-    ],
-)
+@each("room")
 def test_only_a_report_that_ran_out_of_room_is_continued(
     reason: str, complete: bool, limit: int, used: int, fires: bool
 ) -> None:

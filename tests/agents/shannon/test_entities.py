@@ -1,7 +1,5 @@
 from typing import Any
 
-import pytest
-
 from aiq.agents.shannon.records import AgentResult, Citation
 from aiq.agents.shannon.rules import entity_matches, filter_by_entity, filter_results
 from tests.cases import table
@@ -9,20 +7,7 @@ from tests.cases import table
 each = table(__file__)
 
 
-@pytest.mark.parametrize(
-    ("text", "aliases", "domains", "matches"),
-    [
-        ("About ACME Corp.", ["Acme Corp"], [], True),
-        ("About Acme.", ["Acme Corp"], [], False),
-        ("About Acme.", ['"Acme"'], [], True),
-        ("About Acme.", [" 'Acme' "], [], True),
-        ("See docs.acme.com/x", [], ["https://www.Acme.com"], True),
-        ("See acme.com", [], ["acme.com/"], False),  # a slash stays
-        ("netflix.com", [], ["x.com"], True),  # part of a word
-        ("anything", ["", " ", '""'], [" ", ""], False),
-        ("", ["acme"], ["acme.com"], False),
-    ],
-)
+@each("named")
 def test_a_text_names_an_entity(text: str, aliases: list[str], domains: list[str], matches: bool) -> None:
     assert entity_matches(text, aliases, domains) is matches
 

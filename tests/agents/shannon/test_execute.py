@@ -20,6 +20,9 @@ from tests.agents.shannon.runs import (
     subtask,
     task_of,
 )
+from tests.cases import table
+
+each = table(__file__)
 
 CHAIN = [subtask("a"), subtask("b", "a"), subtask("c", "b"), subtask("d")]
 APART = [subtask("a"), subtask("b"), subtask("c"), subtask("d")]
@@ -91,15 +94,7 @@ async def test_results_are_in_the_order_of_the_plan_whichever_ends_first(pattern
         assert finished.index("b") < finished.index("c") < finished.index("d")
 
 
-@pytest.mark.parametrize(
-    ("pattern", "known"),
-    [
-        ("parallel", {}),
-        ("hybrid", {"b": ["a"], "c": ["b"]}),
-        ("react_per_task", {"b": ["a"], "c": ["b"]}),
-        ("sequential", {"d": ["a"], "b": ["a", "d"], "c": ["a", "d", "b"]}),
-    ],
-)
+@each("known")
 async def test_a_task_is_shown_the_results_it_depends_on_by_id(pattern: str, known: dict[str, list[str]]) -> None:
     parts: dict[str, Said] = {"decomposer": plan(*CHAIN), "summarizer": lambda request: f"{task_of(request)}: it is so"}
     ran = await research(parts, {**QUICK, "execution": {"pattern": pattern}})
@@ -197,14 +192,7 @@ async def test_a_task_with_dependencies_chooses_its_own_searches() -> None:
     assert "well described" in ran.prompt("researcher", 0)  # of a
 
 
-@pytest.mark.parametrize(
-    ("force", "suggested", "offered"),
-    [
-        (True, ["calculator"], ["web_search_tool"]),
-        (False, [], []),
-        (False, ["web_search_tool"], ["web_search_tool"]),
-    ],
-)
+@each("search")
 async def test_research_gives_every_subtask_a_search(force: bool, suggested: list[str], offered: list[str]) -> None:
     subtasks = [subtask("a"), subtask("b", "a", suggested_tools=suggested)]
     parts: dict[str, Said] = {

@@ -19,6 +19,9 @@ from tests.agents.shannon.runs import (
     subtask,
     task_of,
 )
+from tests.cases import table
+
+each = table(__file__)
 
 WHOLE, HALF = report(*AREAS), report(AREAS[0])
 
@@ -53,15 +56,7 @@ async def test_an_area_without_a_good_section_is_a_gap(text: str, settings: dict
     assert found(ran)[0] == gaps
 
 
-@pytest.mark.parametrize(
-    ("settings", "passes"),
-    [
-        ({}, 2),
-        ({"research_strategy": "quick"}, 0),
-        ({"research_strategy": "quick", "gap_filling_enabled": True}, 2),
-        ({"gap_filling_max_iterations": 4}, 4),
-    ],
-)
+@each("passes")
 async def test_the_number_of_gap_passes_is_a_setting(settings: dict[str, Any], passes: int) -> None:
     ran = await fill(HALF, settings)
     assert ran.extras["gap_iterations"] == len(ran.bench.logged(Round)) == passes
@@ -95,15 +90,7 @@ async def test_old_and_new_sources_form_one_list_without_duplicates() -> None:
     assert ran.extras["citations"]["total"] == 4
 
 
-@pytest.mark.parametrize(
-    ("settings", "iterations"),
-    [
-        ({"research_strategy": None}, 3),
-        ({"research_strategy": "deep"}, 4),
-        ({"react_max_iterations": 2}, 2),
-        ({"gaps": {"max_iterations": 1}}, 1),
-    ],
-)
+@each("loop")
 async def test_a_gaps_loop_has_its_iterations(settings: dict[str, Any], iterations: int) -> None:
     lengths = iter(3**n for n in range(2, 12))  # no observation is like the one before
     parts: dict[str, Said] = {"reasoner": "Search on.", "researcher": lambda request: "x" * next(lengths)}

@@ -8,6 +8,9 @@ from aiq.agents.shannon.memory import in_pairs
 from aiq.core.errors import ModelError
 from aiq.core.samples import Turn
 from tests.agents.shannon.runs import QUICK, Ran, research
+from tests.cases import table
+
+each = table(__file__)
 
 RIVER = ("How long is the river of Orlune?", "What do people trade in Orlune?")
 
@@ -48,16 +51,7 @@ async def test_the_latest_and_the_most_similar_turns_are_recalled_without_duplic
     assert twice.decided("memory")[0].detail["duplicate"] == 1
 
 
-@pytest.mark.parametrize(
-    ("memory", "remembered"),
-    [
-        ({"recent": 1}, ["Topic 2", "The river?"]),
-        ({"recent": 1, "similar": 0}, ["Topic 2"]),
-        ({"recent": 0, "threshold": 0}, ["The river?", "Topic 2", "Topic 1"]),
-        ({"most": 1}, ["The river?"]),
-        ({"enabled": False}, []),
-    ],
-)
+@each("remembered")
 async def test_how_much_is_remembered_is_a_setting(memory: dict[str, Any], remembered: list[str]) -> None:
     ran = await recall("The river?", "Topic 1", "Topic 2", ask="The river", **memory)
     assert users(ran) == remembered
@@ -66,15 +60,7 @@ async def test_how_much_is_remembered_is_a_setting(memory: dict[str, Any], remem
 HISTORY = [Turn(speaker=speaker, text=f"{speaker} {n}") for n in range(15) for speaker in ("user", "assistant")]
 
 
-@pytest.mark.parametrize(
-    ("thread", "settings", "first", "pairs"),
-    [
-        (None, {}, "user 5", 10),
-        ("new", {}, "user 5", 10),
-        (None, {"history": 3}, "", 2),
-        (None, {"enabled": False}, None, 0),
-    ],
-)
+@each("end")
 async def test_without_memories_the_end_of_the_history_is_shown(
     thread: str | None, settings: dict[str, Any], first: str | None, pairs: int
 ) -> None:

@@ -22,34 +22,7 @@ from tests.cases import table
 each = table(__file__)
 
 
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("What is it?", "English"),
-        ("量子计算是什么", "Chinese"),
-        ("量子コンピュータとは", "Japanese"),
-        ("量子와 コンピュータ 양자", "Korean"),  # any Hangul comes first
-        ("ﾃｽﾄ", "Japanese"),
-        ("Explain 量子 abcd", "English"),
-        ("abcdefg 量子力", "English"),  # three of ten is not more than 0.3
-        ("abcdef 量子力", "Chinese"),
-        ("Что это такое", "Russian"),
-        ("abcdefg где", "English"),
-        ("abcdef где", "Russian"),
-        ("ما هذا", "Arabic"),
-        ("¿Qué es?", "Spanish"),
-        ("El AÑO", "Spanish"),
-        ("Ça va ñ", "Spanish"),
-        ("Voilà", "French"),
-        ("Où est le café", "English"),  # neither letter is among those that tell
-        ("über", "German"),
-        ("STRAẞE", "German"),
-        ("", "English"),
-        ("123 !?", "English"),
-        ("¿?", "English"),  # nothing that counts
-        ("ーーー", "English"),  # a mark that scripts share
-    ],
-)
+@each("language")
 def test_the_language_of_a_question(text: str, language: str) -> None:
     assert detect_language(text) == language
 
@@ -106,16 +79,7 @@ def test_subtasks_are_repaired(given: dict[str, Any], changed: dict[str, Any]) -
     assert repair_subtasks([first, task], "q", 0.1) == [first, Subtask(**{**given, **changed})]
 
 
-@pytest.mark.parametrize(
-    ("tasks", "order"),
-    [
-        ({}, []),
-        ({"a": [], "b": []}, ["a", "b"]),
-        ({"b": ["a"], "a": []}, ["a", "b"]),
-        ({"c": ["a", "b"], "b": [], "d": ["a"], "a": []}, ["b", "a", "c", "d"]),
-        ({"a": [], "d": ["b", "c"], "c": ["a"], "b": ["a", "a"]}, ["a", "c", "b", "d"]),
-    ],
-)
+@each("order")
 def test_tasks_are_ordered_by_what_they_need(tasks: dict[str, list[str]], order: list[str]) -> None:
     assert topological_order(tasks) == order
     assert topological_order([Subtask(id=name, dependencies=tuple(needs)) for name, needs in tasks.items()]) == order
@@ -127,16 +91,7 @@ def test_tasks_may_be_as_a_model_wrote_them() -> None:
     assert route_pattern(0.5, plan) == "hybrid"
 
 
-@pytest.mark.parametrize(
-    ("tasks", "message"),
-    [
-        ({"a": ["b"], "b": ["a"]}, "cyclic dependencies: a -> b -> a"),
-        ({"a": ["a"]}, "cyclic dependencies: a -> a"),
-        ({"r": [], "x": ["r", "y"], "y": ["z"], "z": ["y"]}, "cyclic dependencies: y -> z -> y"),
-        ({"a": ["q"], "b": ["a", "p"]}, "that do not exist: a needs q, b needs p"),
-        ([{"id": "a"}, {"id": "b"}, {"id": "a"}], "several subtasks have the id a"),
-    ],
-)
+@each("refused")
 def test_a_plan_without_an_order_is_refused(tasks: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         topological_order(tasks)
@@ -157,23 +112,7 @@ def test_an_order_respects_all_dependencies(drawn: tuple[list[int], ...]) -> Non
         assert all(order.index(need) < order.index(task) for task, needs in each.items() for need in needs)
 
 
-@pytest.mark.parametrize(
-    ("complexity", "subtasks", "per_task", "strategy", "dependencies", "pattern"),
-    [
-        (0.49, 5, True, "deep", True, "react"),  # per task is ignored
-        (0.9, 1, True, "deep", False, "react"),
-        (0.9, 0, False, "", False, "react"),
-        (0.5, 2, True, "", False, "react_per_task"),
-        (0.5, 2, True, "", True, "react_per_task"),
-        (0.71, 2, False, "deep", True, "react_per_task"),
-        (0.71, 2, False, "academic", False, "react_per_task"),
-        (0.7, 2, False, "deep", False, "parallel"),
-        (0.7, 2, False, "academic", True, "hybrid"),
-        (0.9, 2, False, "standard", False, "parallel"),
-        (0.9, 2, False, "quick", True, "hybrid"),
-        (0.5, 2, False, "", True, "hybrid"),
-    ],
-)
+@each("pattern")
 def test_the_pattern_of_a_plan(
     complexity: float, subtasks: int, per_task: bool, strategy: str, dependencies: bool, pattern: str
 ) -> None:

@@ -5,6 +5,9 @@ from typing import Any
 import pytest
 
 from tests.agents.shannon.runs import AREAS, QUESTION, QUICK, Ran, Said, report, research
+from tests.cases import table
+
+each = table(__file__)
 
 ENTITY = {
     "refined_query": "Q",
@@ -52,14 +55,7 @@ async def test_a_long_question_that_cannot_be_refined_is_one_heading() -> None:
     assert ran.extras["research_areas"] == ["Describe Orlune, its trade and its people."]
 
 
-@pytest.mark.parametrize(
-    ("named", "hint"),
-    [
-        ({}, "Orlune"),  # the first exact query, without its quotes
-        ({"canonical_name": " Orlune Works "}, "Orlune Works"),
-        ({"exact_queries": []}, ""),
-    ],
-)
+@each("entity")
 async def test_an_entity_without_a_name_has_that_of_its_first_exact_query(named: dict[str, Any], hint: str) -> None:
     settings = {**QUICK, "citations": {"entity_filter": True}}
     parts: dict[str, Said] = {"refiner": {**ENTITY, **named}, "synthesizer": "So [1].", "researcher": "Of Basel."}
@@ -69,15 +65,7 @@ async def test_an_entity_without_a_name_has_that_of_its_first_exact_query(named:
     assert causes == ([f"forced-search do not name {hint}"] if hint else [])
 
 
-@pytest.mark.parametrize(
-    ("query", "settings", "language"),
-    [
-        ("Describe Orlune", {}, "English"),
-        ("请看 https://example.org/a-very-long-address-of-a-page", {"ignore_urls": True}, "Chinese"),
-        ("abcdefg 量子", {"cjk_share": 0.15}, "Chinese"),
-        ("量子计算机の説明", {"han_by_kana": 2}, "Chinese"),
-    ],
-)
+@each("language")
 async def test_the_report_is_asked_for_in_the_language_of_the_question(
     query: str, settings: dict[str, Any], language: str
 ) -> None:

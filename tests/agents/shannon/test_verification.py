@@ -13,25 +13,12 @@ from aiq.agents.shannon.rules import (
     parse_claims,
     verify_claim,
 )
+from tests.cases import table
+
+each = table(__file__)
 
 
-@pytest.mark.parametrize(
-    ("line", "claim"),
-    [
-        ("1. Water boils.", "Water boils."),
-        ("  2) Water boils. It does.", "It does."),  # `. ` is looked for first
-        ("2) Water boils", "Water boils"),
-        ("3: Water boils", "Water boils"),
-        ("10. At 100: boiling", "At 100: boiling"),
-        ("- Water boils.", None),
-        ("Water boils.", None),
-        ("1. ", None),
-        ("1. a", "a"),
-        ("12345", None),
-        ("1.Water", None),
-        ("", None),
-    ],
-)
+@each("claim")
 def test_a_numbered_line_is_a_claim(line: str, claim: str | None) -> None:
     assert parse_claims(f"Claims:\n{line}\n") == ([claim] if claim else [])
 

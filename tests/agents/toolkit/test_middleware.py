@@ -10,29 +10,14 @@ from aiq.agents.toolkit.langchain import EMPTY
 from aiq.agents.toolkit.middleware import EmptyContentFix, sanitized
 from aiq.offline.chat import ChatReply
 from tests.agents.conftest import on_bench
+from tests.cases import table
+
+each = table(__file__)
 
 VALID = ("web_search_tool", "read_file", "grep", "think")
 
 
-@pytest.mark.parametrize(
-    ("name", "repaired"),
-    [
-        ("think", "think"),
-        ("think<|channel|>commentary", "think"),
-        ("functions.web_search_tool", "web_search_tool"),
-        ("functions.think<|channel|>json", "think"),
-        ("web_search_tool.run", "web_search_tool"),
-        ("default_api.web_search_tool", "web_search_tool"),
-        ("functions.web_search_tool.run", "web_search_tool"),
-        ("functions.open_file", "read_file"),
-        ("open_file", "read_file"),
-        ("find", "grep"),
-        ("find_file", "find_file"),  # an alias of a tool that there is not
-        ("delete_everything", "delete_everything"),
-        ("made_up<|channel|>json", "made_up<|channel|>json"),
-        ("", ""),
-    ],
-)
+@each("name")
 def test_names_are_repaired_only_to_valid_ones(name: str, repaired: str) -> None:
     assert sanitized(name, VALID) == repaired
 

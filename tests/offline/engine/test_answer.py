@@ -4,7 +4,7 @@ import random
 from datetime import date
 
 from aiq.offline.engine.answer import answer, rank
-from aiq.offline.engine.read import Source
+from aiq.offline.engine.source import Source
 from tests.cases import group, table
 
 each = table(__file__)

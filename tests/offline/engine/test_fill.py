@@ -11,10 +11,10 @@ import pytest
 from langchain_core.utils.json_schema import dereference_refs
 
 from aiq.offline.chat import ChatRequest
-from aiq.offline.engine.fill import Unsupported, asked_schema, fill
+from aiq.offline.engine.fill import Unsupported, fill
 from aiq.offline.engine.follow import follow
 from aiq.offline.engine.read import read
-from aiq.offline.engine.schema import Schema, fits, forms, scaled
+from aiq.offline.engine.schema import Schema, asked_schema, fits, forms, scaled
 from aiq.offline.engine.weigh import FRAMES
 from aiq.offline.engine.write import small_talk
 from tests.cases import table

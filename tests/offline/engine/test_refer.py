@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from aiq.offline.chat import ChatMessage, ChatRequest
+from aiq.offline.engine import respond
 from aiq.offline.engine.refer import standalone
-from aiq.offline.engine.respond import respond
 from tests.cases import rows, table
 
 each = table(__file__)

@@ -1,7 +1,7 @@
 import pytest
 
 from aiq.offline.engine import research
-from aiq.offline.engine.read import Source
+from aiq.offline.engine.source import Source
 from tests.cases import table
 
 each = table(__file__)

@@ -12,8 +12,7 @@ from pydantic import BaseModel
 
 from aiq.offline.chat import ChatReply, ChatRequest, call
 from aiq.offline.faults import Faults
-from aiq.offline.protocol.chat_completions import completion, stream_completion
-from aiq.offline.protocol.chat_request import digest_of, read_chat, tokens
+from aiq.offline.protocol.chat_completions import completion, digest_of, read_chat, stream_completion, tokens
 from aiq.offline.protocol.work import Work
 
 TOOLS: Any = [
