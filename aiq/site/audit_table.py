@@ -1,4 +1,4 @@
-"""Audits on the terminal: a table of one report's citations, or a line for each of several reports; and the totals."""
+"""Audits on the terminal: a table of one report's citations, or one line for each of several reports; and totals."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ def print_audit(record: AuditRecord) -> None:
 
 
 def print_audits(lines: Sequence[AuditedReport]) -> None:
-    """A line for each of several reports, and one for all of them."""
+    """One line for each of several reports, and one for all of them."""
     headings = ("report", "entries", "valid", "removed", "dangling", "uncited", "valid rate", "exact rate")
     counts = [_counts(line.record) for line in lines]
     rows: list[Row] = []
@@ -41,7 +41,7 @@ def _counts(record: AuditRecord) -> list[int]:
 
 
 def _figures(counts: Sequence[int], metrics: Mapping[str, float | None]) -> list[str]:
-    """The cells of a line but the first."""
+    """The cells of a line except the first."""
     entries, *missing = counts
     return [*map(cell, (entries, metrics[KEPT], metrics[REMOVED], *missing, metrics[VALID_RATE], metrics[EXACT_RATE]))]
 
@@ -51,7 +51,7 @@ def _styled(rows: Iterable[Row]) -> list[list[Text]]:
 
 
 def _rows(record: AuditRecord) -> Iterator[Row]:
-    """The entries, numbers that no list has, and URLs that are removed although they belong to no entry."""
+    """The entries, numbers that no list has, and removed URLs that belong to no entry."""
     for entry in record.entries:
         cited = entry.url or entry.citation_key or entry.text
         said = f"valid, {entry.level}" if entry.outcome == "valid" else entry.reason or ""
