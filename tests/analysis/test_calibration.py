@@ -133,7 +133,7 @@ def test_copies_of_one_judgement_are_no_repetitions(work: Path, found: Calibrati
     assert judge.noise is None
     assert judge.perturbations["numbers"].recall is not None  # within a run it answers alike
     (line,) = (line for line in (work / "printed").read_text().splitlines() if line.startswith("fact.*:"))
-    assert "its noise shows between runs only" in line
+    assert "its noise shows only between runs" in line
 
 
 def test_random_numbers_are_found_to_be_random(found: Calibration) -> None:
@@ -254,7 +254,7 @@ def test_bad_labels(row: dict[str, Any], said: str, work: Path, capsys: pytest.C
 
 def test_bad_files(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("broken.json").write_text("{}")
-    for name, remedy in (("broken", "write it anew with"), ("absent", "write it with")):
+    for name, remedy in (("broken", "rewrite it with"), ("absent", "write it with")):
         assert main(["run", *SETTINGS, *toy("planted"), f"judge_reliability={name}.json"]) == 2
         assert f"{remedy} aiq calibrate RUN" in capsys.readouterr().err
     assert main(["calibrate", "nowhere"]) == 2

@@ -52,7 +52,7 @@ def test_a_sweep_is_a_result_whose_points_are_runs(here: Workplace, capsys: Capt
     table = out[out.index("\npoints\n") :]
     assert table.count("finished") == 4
     assert f"{means[2]:.3f}" in table
-    assert "no recommendation: neither dollars, tokens nor calls are known of all points and spent" in table
+    assert "no recommendation: neither dollars, tokens nor calls are known for all points and above 0" in table
 
 
 def test_points_that_cost_are_weighed_and_the_choice_is_a_config(here: Workplace, capsys: Captured) -> None:
