@@ -1,6 +1,6 @@
-"""How well raters agree: accuracy, kappa, Krippendorff's alpha, rank correlations, and intervals of them.
+"""How well raters agree: accuracy, kappa, Krippendorff's alpha, rank correlations, and their intervals.
 
-`scipy` is imported by the functions that need it: that takes 0.8 s, which the start of a run does not have.
+`scipy` is imported by the functions that need it: that takes 0.8 s, too long for the start of a run.
 """
 
 import math
@@ -14,16 +14,16 @@ T = TypeVar("T")
 H = TypeVar("H", bound=Hashable)
 
 Measure = Callable[[Sequence[T]], float | None]
-"""Of ratings, such as pairs (what one rater says, what another says); None where they do not say."""
+"""A figure from ratings, such as pairs (one rater's, another's); None if it is undefined."""
 
 
 def accuracy(pairs: Sequence[tuple[H, H]]) -> float | None:
-    """The share of pairs that are equal; None without any."""
+    """The share of pairs that are equal; None if there are no pairs."""
     return sum(a == b for a, b in pairs) / len(pairs) if pairs else None
 
 
 def kappa(pairs: Sequence[tuple[H, H]]) -> float | None:
-    """Agreement of labels beyond chance (Cohen 1960): 1 perfect, 0 as by chance; None where chance agrees fully."""
+    """Agreement of labels beyond chance (Cohen 1960): 1 perfect, 0 as by chance; None if chance agrees fully."""
     if not pairs:
         return None
     first, second = (Counter(labels) for labels in zip(*pairs, strict=True))
@@ -35,11 +35,11 @@ def kappa(pairs: Sequence[tuple[H, H]]) -> float | None:
 def jackknife95(
     clusters: Sequence[Sequence[T]], measure: Measure[T], low: float | None = None, high: float | None = None
 ) -> Interval | None:
-    """The 95 % interval of a measure over clusters, from what it is with each of them left out (Tukey 1958).
+    """The 95 % interval of a measure over clusters, from its values with each cluster left out (Tukey 1958).
 
     `low`, `high`: bounds of the measure; see `mean_interval`, which gets the jackknife's pseudo-values. With 12
-    clusters it holds the truth in 93 to 98 of 100 samples, where the middle 95 % of a bootstrap does in 87 to 95. None
-    for less than two clusters, and where the measure has no value without one of them.
+    clusters it covers the true value in 93 to 98 of 100 samples, a bootstrap's middle 95 % in 87 to 95. None for fewer
+    than two clusters, and if the measure is undefined without one of them.
     """
     if len(clusters) < 2:
         return None
@@ -53,23 +53,23 @@ def jackknife95(
 
 
 def alpha_nominal(units: Sequence[Sequence[Hashable]]) -> float | None:
-    """For labels; see `alpha_interval`."""
+    """Krippendorff's alpha for labels; see `alpha_interval`."""
     return _alpha(units, lambda values: math.fsum(n * (len(values) - n) for n in Counter(values).values()))
 
 
 def alpha_interval(units: Sequence[Sequence[float]]) -> float | None:
-    """For numbers. A unit holds the ratings that it has, whoever gave them.
+    """Krippendorff's alpha for numbers. A unit holds the ratings that it has, whoever gave them.
 
     alpha = 1 - D_o / D_e; D_o is the mean difference of ratings within units, where a unit of m
     ratings weighs m, D_e that of all pairable ratings; differences are squared (Krippendorff 2011,
     "Computing Krippendorff's Alpha-Reliability"). 1 perfect, 0 as by chance, less than 0 is
-    systematic disagreement. Units with one rating do not count; None without two that differ.
+    systematic disagreement. Units with one rating do not count; None if no two ratings differ.
     """
     return _alpha(units, _squared)
 
 
 def _alpha(units: Sequence[Sequence[H]], differences: Callable[[Sequence[H]], float]) -> float | None:
-    """`differences`: the sum over all ordered pairs of values."""
+    """`differences`: the sum of differences over all ordered pairs of values."""
     pairable = [unit for unit in units if len(unit) > 1]
     values = [value for unit in pairable for value in unit]
     expected = differences(values) if values else 0.0
@@ -80,18 +80,18 @@ def _alpha(units: Sequence[Sequence[H]], differences: Callable[[Sequence[H]], fl
 
 
 def _squared(values: Sequence[float]) -> float:
-    """sum over ordered pairs of (a - b)^2 = 2 n sum (a - mean)^2, which is exact where numbers lie close together."""
+    """sum over ordered pairs of (a - b)^2 = 2 n sum (a - mean)^2, which is exact even if numbers are close together."""
     mean = math.fsum(values) / len(values)
     return 2 * len(values) * math.fsum((value - mean) ** 2 for value in values)
 
 
 def spearman(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """Spearman's rank correlation, ties sharing their ranks; None where either side has no two different values."""
+    """Spearman's rank correlation, ties sharing their ranks; None if all values of either side are equal."""
     return _correlation("spearmanr", pairs)
 
 
 def kendall(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """Kendall's tau-b; None where either side has no two different values."""
+    """Kendall's tau-b; None if all values of either side are equal."""
     return _correlation("kendalltau", pairs)
 
 

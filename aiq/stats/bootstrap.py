@@ -1,4 +1,4 @@
-"""Resampled means and ratios of many metrics at once, from samples drawn with replacement."""
+"""Bootstrap means and ratios of many metrics at once, from samples drawn with replacement."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -17,14 +17,14 @@ def resampled(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> "NDArray[np.float64]":
-    """Sums of numerators over sums of denominators, of `resamples` draws of n samples: shape (resamples, metrics).
+    """Sums of numerators over sums of denominators, for `resamples` draws of n samples: shape (resamples, metrics).
 
-    Both are of shape (samples, metrics), a row a sample with its epochs averaged or summed, because samples are what
-    was drawn from all there could be (Efron 1979, "Bootstrap Methods: Another Look at the Jackknife"). A mean has
-    denominators of 1, and of 0 where a sample has no score. A resample is the same for all metrics, so differences
-    between columns are paired. NaN where the denominators of a resample sum to 0.
+    Both inputs have shape (samples, metrics): one row per sample with its epochs averaged or summed, because samples
+    are what was drawn from the population (Efron 1979, "Bootstrap Methods: Another Look at the Jackknife"). A mean has
+    denominators of 1, or of 0 if a sample has no score. A resample is the same for all metrics, so differences between
+    columns are paired. NaN if the denominators of a resample sum to 0.
 
-    Drawing a sample k times weighs it by k: a resample is a row of counts, and all of them two matrix products.
+    Drawing a sample k times gives it weight k: a resample is a row of counts, and all of them are two matrix products.
     """
     import numpy as np
 

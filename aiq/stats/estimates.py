@@ -1,6 +1,6 @@
-"""Means, ratios and paired differences with 95 % intervals, from values that come in clusters.
+"""Means, ratios and paired differences with 95 % intervals, from clustered values.
 
-A cluster is a sample: the values (or numerator and denominator) of its epochs, which are not independent. With one
+A cluster is a sample: the values (or numerators and denominators) of its epochs, which are not independent. With one
 cluster there is no interval.
 """
 
@@ -15,18 +15,18 @@ from aiq.stats.intervals import LEVEL, Interval, Method, difference_interval, me
 from aiq.stats.significance import paired_p, step
 
 Values = Sequence[float]
-"""A sample's values, one an epoch."""
+"""A sample's values, one per epoch."""
 
 Pairs = Sequence[tuple[float, float]]
-"""A sample's (numerator, denominator), one an epoch."""
+"""A sample's (numerator, denominator), one pair per epoch."""
 
 
 Columns = tuple["array[float]", "array[float]"]
-"""Numerators and denominators, one a cluster."""
+"""Numerators and denominators, one per cluster."""
 
 
 class Estimate(Record):
-    """`n` counts clusters (samples). `ci95` is None where n < 2, and where nothing tells how they vary."""
+    """`n` counts clusters (samples). `ci95` is None if n < 2, and if nothing shows how they vary."""
 
     mean: float
     ci95: Interval | None
@@ -37,8 +37,8 @@ class Estimate(Record):
 class Difference(Record):
     """Second minus first, over `n` common samples. `ci95` as in `Estimate`.
 
-    `p`: of no difference, uncorrected; None where too few samples changed for a test. `spread`: the standard deviation
-    of a sample's change; None for one sample. `step`: the size of all changes, where they have one.
+    `p`: of no difference, uncorrected; None if too few samples changed for a test. `spread`: the standard deviation of
+    a sample's change; None for one sample. `step`: the size of all changes, if it is the same.
     """
 
     mean: float
@@ -61,7 +61,7 @@ def mean_estimate(
 
     Its standard error is s / sqrt(n) with s the standard deviation of the n cluster means: the
     cluster-robust error for clusters of equal weight (Miller 2024, "Adding Error Bars to Evals",
-    section 2.2, where clusters are of equal size). It is the ratio whose denominators are 1.
+    section 2.2, for clusters of equal size). It is a ratio whose denominators are 1.
     """
     return _estimate(_columns((fmean(cluster), 1.0) for cluster in clusters if cluster), "mean", low, high, method)
 
@@ -69,11 +69,11 @@ def mean_estimate(
 def ratio_estimate(
     clusters: Iterable[Pairs], low: float | None = None, high: float | None = None, method: Method = "score"
 ) -> Estimate | None:
-    """Sum of numerators over sum of denominators; None where the denominators sum to 0.
+    """Sum of numerators over sum of denominators; None if the denominators sum to 0.
 
     The jackknife's variance with clusters as units: R = X / Y, var(R) = (n - 1) / n * sum(d_i^2) with
     d_i = R - R without cluster i = (x_i - R y_i) / (Y - y_i). The linearised variance (Cochran 1977, "Sampling
-    Techniques", 6.4), with Y below, is too small for few clusters of unequal size.
+    Techniques", 6.4), with Y as the denominator, is too small for few clusters of unequal size.
     """
     return _estimate(_columns(_sums(cluster) for cluster in clusters if cluster), "ratio", low, high, method)
 
@@ -96,8 +96,7 @@ def paired_means(
 ) -> Difference | None:
     """Mean over common samples of (mean over epochs in `second` - in `first`); None without common samples.
 
-    `span`: the width of the range of values, where they have one. `level`: of `ci95`, where it is not to be 95 %;
-    then there is no `p`.
+    `span`: the width of the range of values, if they have one. `level`: of `ci95`; if it is not 95 %, there is no `p`.
     """
     before, after = (
         {sample: (fmean(values), 1.0) for sample, values in of.items() if values} for of in (first, second)
@@ -112,19 +111,19 @@ def paired_ratios(
     method: Method = "score",
     level: float = LEVEL,
 ) -> Difference | None:
-    """Difference of two ratios of sums over common samples; None where a denominator sums to 0.
+    """Difference of two ratios of sums over common samples; None if a denominator sums to 0.
 
-    The jackknife's deviations of both (`ratio_estimate`) are subtracted sample by sample, so that what the two runs
-    share cancels. `p` is by how far a sample's numerator is above what its denominator makes it at the ratio of both
-    runs together: without a difference in truth a sample's two runs could change places, which makes its change of that
-    a fall instead of a rise and no more, and the sum of all is as much above 0 as the difference of the ratios.
+    The jackknife deviations of both (`ratio_estimate`) are subtracted sample by sample, so that what the two runs share
+    cancels. `p` tests how far each sample's numerator exceeds its denominator times the ratio of both runs together:
+    without a true difference a sample's two runs could be swapped, which only turns the rise of this excess into an
+    equal fall; and the sum of all these changes has the sign of the difference of the ratios.
     """
     before, after = ({sample: _sums(pairs) for sample, pairs in of.items() if pairs} for of in (first, second))
     return _paired(before, after, span, method, level)
 
 
 def passes(values: Values, k: int) -> tuple[float, float]:
-    """Of a sample's epochs, each 0 or 1: the chance that of k of them any is right (pass@k), and that all are (pass^k).
+    """From a sample's epochs, each 0 or 1: the chance that any of k is right (pass@k), and that all are (pass^k).
 
     Both are unbiased (Chen 2021, "Evaluating Large Language Models Trained on Code", and Yao 2024, "tau-bench").
     """
@@ -154,7 +153,7 @@ def _paired(
 
 
 def _swaps(before: Columns, after: Columns) -> list[float]:
-    """What each sample changed, but for what its denominators did: of means, whose denominators are 1, the change."""
+    """Each sample's change, except what its denominators explain; for means, whose denominators are 1, the change."""
     (x, y), (over, under) = before, after
     both = (math.fsum(x) + math.fsum(over)) / (math.fsum(y) + math.fsum(under))
     return [d - c - both * (w - v) for c, v, d, w in zip(x, y, over, under, strict=True)]
@@ -178,9 +177,9 @@ def _ratio(totals: Columns) -> float | None:
 
 
 def _residuals(totals: Columns, ratio: float) -> "array[float]":
-    """What each cluster adds to the ratio beyond its expectation, times n - 1: the ratio minus that without it.
+    """How much each cluster shifts the ratio (the ratio minus that without the cluster), times n - 1.
 
-    Of clusters of equal weight: how far each is from the mean.
+    For clusters of equal weight: each one's deviation from the mean.
     """
     n, whole = len(totals[0]), math.fsum(totals[1])
     return array(

@@ -1,13 +1,13 @@
-"""95 % intervals of means, ratios and paired differences that hold near the bounds of a metric and for few samples.
+"""95 % intervals of means, ratios and paired differences that are valid near a metric's bounds and for few samples.
 
-They are score intervals (Wilson 1927, "Probable Inference"): the standard error is not taken as it was estimated, but
-as it would be if the value at the interval's end were the true one. For that one must know how the variance of a
-metric goes with its mean: as mu (1 - mu) where it has two bounds, as a share has; as mu where it has a lower one, as a
-count has; not at all where it has none, which makes it Student's interval. The variance itself is what the samples
-say: the effective sample size n_eff = mu (1 - mu) / se^2 is larger than n where scores vary less than ones and zeros.
-The method `exact` takes Clopper's and Pearson's interval at that size instead (Korn and Graubard 1998, "Confidence
-intervals for proportions with small expected number of positive counts"): wider, and never below its level for shares.
-`python -m benchmarks.intervals` measures how often they hold: docs/statistics.md.
+They are score intervals (Wilson 1927, "Probable Inference"): the standard error is not the estimated one, but the one
+that would apply if the value at the interval's end were the true one. This requires knowing how the variance of a
+metric depends on its mean: as mu (1 - mu) with two bounds, like a share; as mu with a lower bound, like a count; not at
+all without bounds, which makes it Student's interval. The size of the variance comes from the samples: the effective
+sample size n_eff = mu (1 - mu) / se^2 is larger than n if scores vary less than ones and zeros. The method `exact` uses
+the Clopper-Pearson interval at that size instead (Korn and Graubard 1998, "Confidence intervals for proportions with
+small expected number of positive counts"): wider, and for shares its coverage is never below the level.
+`python -m benchmarks.intervals` measures the coverage: docs/statistics.md.
 """
 
 import math
@@ -20,11 +20,11 @@ Method = Literal["score", "exact"]
 
 LEVEL = 0.95
 _CAUTION: Final = 1 / 6
-"""The part of the way from the normal to Student's quantile that shares keep: without it p=0.02 has 0.899 at n=27."""
+"""How far from the normal to Student's quantile shares go: without it the coverage for p=0.02 and n=27 is 0.899."""
 
 
 class Spread(NamedTuple):
-    """How uncertain a mean of n clusters is: its standard error, and how many degrees of freedom that itself has."""
+    """How uncertain a mean of n clusters is: its standard error, and the degrees of freedom of that error."""
 
     error: float
     freedom: float
@@ -38,10 +38,10 @@ def mean_interval(
     high: float | None = None,
     method: Method = "score",
 ) -> Interval | None:
-    """Of a mean whose n clusters deviate so from it, and that lies between the bounds, where there are any.
+    """The interval of a mean from which its n clusters have these deviations, and which lies within any bounds.
 
-    None for less than two clusters, and for clusters without any deviation where no bound tells what could be.
-    `method`: of numbers with two bounds; others have the score interval.
+    None for fewer than two clusters, and for clusters without deviation if no bound shows what is possible.
+    `method`: for numbers with two bounds; others have the score interval.
     """
     return spread_interval(mean, spread(deviations), low, high, method) if len(deviations) > 1 else None
 
@@ -49,7 +49,7 @@ def mean_interval(
 def spread_interval(
     mean: float, found: Spread, low: float | None = None, high: float | None = None, method: Method = "score"
 ) -> Interval | None:
-    """As `mean_interval`, from the spread of the mean, however it was worked out."""
+    """Like `mean_interval`, from the spread of the mean, however it was computed."""
     if low is None and high is None and not found.error:
         return None
     if low is None or high is None:
@@ -57,29 +57,29 @@ def spread_interval(
     span, n = high - low, found.n
     share, error = min(1.0, max(0.0, (mean - low) / span)), found.error / span
     variance = share * (1 - share)
-    if error < 1e-12 or not variance:  # equal but for rounding
+    if error < 1e-12 or not variance:  # equal except for rounding
         size, quantile = float(n), _quantile(math.inf, 0.0)
     else:
         size, known = variance / error**2, (n - 1) * error**2 / variance
         if method == "score":
             quantile = max(_quantile(found.freedom, known), _quantile(n - 1, 1 - _CAUTION))
         else:
-            size *= n / (n - 1)  # that ones and zeros have the size n
+            size *= n / (n - 1)  # so that ones and zeros have the size n
             quantile = _quantile(found.freedom, float(known > 1 - 1e-9))
     ends = _wilson(share, size, quantile) if method == "score" else _clopper(share, size, quantile)
     return low + span * ends[0], low + span * ends[1]
 
 
 def spread(deviations: Sequence[float]) -> Spread:
-    """Of a mean whose clusters, two or more, deviate so from it.
+    """The spread of a mean from which its clusters, two or more, have these deviations.
 
-    The degrees of freedom are Satterthwaite's: those of the normal sample whose variance would be as uncertain as the
-    kurtosis makes it, at most n - 1. Few clusters that decide the variance make it very uncertain.
+    The degrees of freedom are Satterthwaite's: those of a normal sample whose variance would be as uncertain as the
+    kurtosis makes it, at most n - 1. A variance that few clusters determine is very uncertain.
     """
     n = len(deviations)
     squares = array("d", (deviation * deviation for deviation in deviations))
     total = math.fsum(squares)
-    if total <= 1e-24:  # what rounding may have made
+    if total <= 1e-24:  # may be due to rounding
         return Spread(0.0, n - 1, n)
     kurtosis = n * math.fsum(square * square for square in squares) / total**2
     freedom = min(n - 1, 2 * n / (kurtosis - 1)) if kurtosis > 1 + 1e-9 else n - 1
@@ -87,7 +87,7 @@ def spread(deviations: Sequence[float]) -> Spread:
 
 
 def _half_bounded(mean: float, found: Spread, low: float | None, high: float | None) -> Interval | None:
-    """Solves (mean - mu)^2 = q^2 se^2 mu / mean for mu above the bound; below an upper one, the same mirrored."""
+    """Solves (mean - mu)^2 = q^2 se^2 mu / mean for mu above the bound; mirrored for an upper bound."""
     error, n = found.error, found.n
     if low is None and high is None:
         half = _quantile(n - 1, 0.0) * error
@@ -99,7 +99,7 @@ def _half_bounded(mean: float, found: Spread, low: float | None, high: float | N
     if error:
         slope = (quantile * error) ** 2 / above
     elif float(above).is_integer():
-        slope = quantile**2 / n  # equal counts: no less uncertain than a Poisson variable's
+        slope = quantile**2 / n  # equal counts: as uncertain as a Poisson variable's
     else:
         return None
     half = math.sqrt(slope * above + slope**2 / 4)
@@ -114,14 +114,14 @@ def difference_interval(
     method: Method = "score",
     level: float = LEVEL,
 ) -> Interval | None:
-    """Of the mean difference between two runs of the same n clusters; each of its ends is a one-sided bound.
+    """The interval of the mean difference between two runs of the same n clusters; each end is a one-sided bound.
 
     `deviations`: of each cluster's difference from the mean one; `changes`: the differences themselves; `span`: the
-    largest that can be (the width of the metric's range), None where there is no such: then it is Student's interval.
+    largest possible difference (the width of the metric's range), None if there is none: then it is Student's interval.
     With a span it is Tango's (1998, "Equivalence test and confidence interval for the difference in proportions for
-    the paired-sample design"), whose two kinds of discordant pairs are the sums of rises and falls, at the effective
-    sample size; with `exact` it is what the exact intervals of both sums, each at half the error, leave possible. None
-    for less than two clusters, and for equal differences where no span tells what could be.
+    the paired-sample design"), with the sums of rises and falls as the two kinds of discordant pairs, at the effective
+    sample size; with `exact` it is what the exact intervals of both sums, each at half the error, allow. None for fewer
+    than two clusters, and for equal differences if no span shows what is possible.
     """
     n = len(deviations)
     if n < 2:
@@ -151,11 +151,11 @@ def difference_interval(
 
 
 def _quantile(freedom: float, determined: float, level: float = LEVEL) -> float:
-    """Between Student's and the normal distribution's: what the mean determines of the variance is not estimated.
+    """Between Student's quantile and the normal one: what the mean determines of the variance is not estimated.
 
-    `determined`: the share of the variance that ones and zeros of this mean would have: 1 for shares.
+    `determined`: the variance relative to that of ones and zeros with this mean: 1 for shares.
     """
-    from scipy.special import ndtri, stdtrit  # half a second to import: only where a number is wanted
+    from scipy.special import ndtri, stdtrit  # half a second to import, so only when needed
 
     normal = float(ndtri((1 + level) / 2))
     student = normal if math.isinf(freedom) else float(stdtrit(freedom, (1 + level) / 2))
@@ -163,7 +163,7 @@ def _quantile(freedom: float, determined: float, level: float = LEVEL) -> float:
 
 
 def _clopper(share: float, size: float, quantile: float, level: float = LEVEL) -> Interval:
-    """Clopper's and Pearson's interval at a size that is as much smaller as the quantile is above the normal one."""
+    """The Clopper-Pearson interval at a size reduced by as much as the quantile is above the normal one."""
     from scipy.special import betaincinv
 
     size *= (_quantile(math.inf, 0.0) / quantile) ** 2
@@ -181,7 +181,7 @@ def _wilson(share: float, n: float, quantile: float) -> Interval:
 
 
 def _tango(rise: float, fall: float, n: float, quantile: float) -> Interval:
-    """`rise` and `fall`: the shares of pairs that became better and worse; of a difference between -1 and 1."""
+    """Tango's interval of a difference in -1 .. 1; `rise`, `fall`: the shares of pairs that became better and worse."""
     from scipy.optimize import brentq
 
     def score(difference: float) -> float:

@@ -2,11 +2,11 @@
 
 Labels of the same run: prediction-powered inference with a tuned weight of the judge (PPI++: Angelopoulos, Duchi and
 Zrnic 2023, arXiv 2311.01453), whose coverage does not depend on how good the judge is: a useless one makes the interval
-as wide as that of the labels alone. Its interval is Wilson's at the effective sample size, as of every other mean
-here: the normal one of the paper holds too seldom near 0 and 1. Labels of other runs: the judge's sensitivity and
-specificity as they were there (Lee et al. 2025, "How to correctly report LLM-as-a-judge evaluations",
-arXiv 2511.21140). Both take the labelled samples for a random choice: of the run's, or of the wrong and of the right
-answers elsewhere.
+as wide as that of the labels alone. Its interval is Wilson's at the effective sample size, like that of every other
+mean here: the paper's normal one has too low a coverage near 0 and 1. Labels of other runs: the judge's sensitivity and
+specificity measured there (Lee et al. 2025, "How to correctly report LLM-as-a-judge evaluations", arXiv 2511.21140).
+Both assume that the labelled samples are a random choice: of the run's, or of the wrong and of the right answers
+elsewhere.
 """
 
 import math
@@ -20,15 +20,15 @@ from aiq.stats.intervals import Interval, Spread, mean_interval, spread, spread_
 _NORMAL: Final = NormalDist().inv_cdf(0.975)
 
 Labelled = Sequence[tuple[float, float]]
-"""Of each labelled sample, the label and the judge's score."""
+"""For each labelled sample, the label and the judge's score."""
 
 
 class Corrected(Record):
     """A mean corrected by `labels` labels, over `n` samples, beside what the judge alone and the labels alone say.
 
-    `weight`: of the judge's scores, 0 to 1, where it is tuned. `sensitivity`, `specificity`: how often the judge calls
+    `weight`: of the judge's scores, 0 to 1, if it is tuned. `sensitivity`, `specificity`: how often the judge calls
     right what people call right, and wrong what they call wrong. `failed`: samples whose worst value needs no judge;
-    they are in all of these means but that of the labels of other runs.
+    they are in all these means except that of the labels of other runs.
     """
 
     metric: str
@@ -47,19 +47,19 @@ class Corrected(Record):
 
 
 class Bounded(NamedTuple):
-    """The bounds of a metric, where it has any."""
+    """The bounds of a metric, if it has any."""
 
     low: float | None = 0.0
     high: float | None = 1.0
 
     def cut(self, value: float) -> float:
-        """The bound that the value lies beyond, or the value."""
+        """The value, or the bound that it exceeds."""
         value = value if self.low is None else max(self.low, value)
         return value if self.high is None else min(self.high, value)
 
 
 class Mean(NamedTuple):
-    """A corrected mean with the spread that its interval takes."""
+    """A corrected mean with the spread for its interval."""
 
     mean: float
     found: Spread
@@ -67,9 +67,9 @@ class Mean(NamedTuple):
 
 
 def ppi(labelled: Labelled, unlabelled: Sequence[float]) -> Mean:
-    """The judge's mean over samples without a label, plus what the labels say it is wrong by; two labels or more.
+    """The judge's mean over unlabelled samples, plus its error according to the labels, of which there are two or more.
 
-    mean = w mean(f unlabelled) + mean(y - w f labelled), with the weight w in 0 .. 1 that makes its variance least:
+    mean = w mean(f unlabelled) + mean(y - w f labelled), with the weight w in 0 .. 1 that minimizes its variance:
     cov(y, f) / (var(f) (1 + n / N)) for n labels and N other samples.
     """
     n, others = len(labelled), len(unlabelled)
@@ -100,10 +100,10 @@ def corrected(
 def with_failed(
     mean: float, interval: Interval | None, share: float, n: int, worst: float, bounds: Bounded | None = None
 ) -> tuple[float, Interval | None]:
-    """Over all n samples: of the `share` that was judged by mean and interval, the others have the value `worst`.
+    """Mean and interval over all n samples: those given for the judged `share`, and the value `worst` for the others.
 
-    Both are strata, whose sizes are uncertain too: the distances to an interval's ends are the roots of the sums of
-    both parts' squares (Zou and Donner 2008, "Construction of confidence limits about effect measures").
+    Both are strata, whose sizes are uncertain too: each distance to an interval's end is the root of the sum of both
+    parts' squares (Zou and Donner 2008, "Construction of confidence limits about effect measures").
     """
     cut, whole = (bounds or Bounded()).cut, share * mean + (1 - share) * worst
     if interval is None:
@@ -121,7 +121,7 @@ def labels_alone(labelled: Labelled, bounds: Bounded | None = None) -> tuple[flo
 
 
 class Rates(NamedTuple):
-    """How often a judge is right of `right` samples that people call right, and of `wrong` ones that they do not."""
+    """How often a judge is right about the `right` samples (by people's labels), and about the `wrong` ones."""
 
     sensitivity: float
     specificity: float
@@ -130,7 +130,7 @@ class Rates(NamedTuple):
 
 
 def rates(labelled: Labelled) -> Rates | None:
-    """Of labels and scores that are 0 or 1; None without labels of both kinds."""
+    """The rates from labels and scores of 0 or 1; None without labels of both kinds."""
     right = [score for label, score in labelled if label == 1]
     wrong = [1 - score for label, score in labelled if label == 0]
     return Rates(fmean(right), fmean(wrong), len(right), len(wrong)) if right and wrong else None
@@ -140,7 +140,7 @@ def transported(judged: Sequence[float], known: Rates) -> tuple[float, Interval]
     """The share of right samples among those that the judge gave 0 or 1; None for a judge no better than chance.
 
     (p + specificity - 1) / (sensitivity + specificity - 1), cut to 0 .. 1; the interval adds z^2 / 2 to the counts of
-    the run and one to those of the labels, and moves the middle by the skewness, as in the paper.
+    the run and one to those of the labels, and shifts the middle by the skewness, as in the paper.
     """
     n, share, z = len(judged), fmean(judged), _NORMAL
     youden = known.sensitivity + known.specificity - 1

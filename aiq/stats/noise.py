@@ -1,7 +1,7 @@
-"""Judge noise: how far judgements of one report lie apart, and what that does to a run's mean. Pure functions.
+"""Judge noise: how far judgements of one report differ, and how that affects a run's mean. Pure functions.
 
 A judgement is made by a member of a panel, in an order of presentation, as one of several votes; every member
-judges in every order as often (a balanced design), so that plain means over cells are fair.
+judges equally often in every order (a balanced design), so plain means over cells are unbiased.
 """
 
 import math
@@ -13,11 +13,11 @@ from typing import NamedTuple
 from aiq.core.base import Record
 
 NOISE = "noise"
-"""Where a score row's detail holds a report's Noise."""
+"""The key of a score row's detail that holds a report's Noise."""
 
 
 class Judgement(NamedTuple):
-    """One value of one judgement, and where it comes from. `order`: `first` or `swapped`, or nothing to swap."""
+    """One value of one judgement, and where it comes from. `order`: `first`, `swapped`, or else nothing to swap."""
 
     member: str
     order: str
@@ -25,11 +25,11 @@ class Judgement(NamedTuple):
 
 
 class Noise(Record):
-    """The spread of one report's judgements, all in the metric's unit; None where there is nothing to compare.
+    """The spread of one report's judgements, all in the metric's unit; None if there is nothing to compare.
 
-    `sd`: of all judgements. `votes`: within a member and order (root of the mean variance). `orders`, `members`:
-    of the means of either; they hold a share of the votes' noise. `order_gap`: the mean as first article
-    minus the mean as second, so that above 0 the place in front is an advantage. All sd are of samples (n - 1).
+    Standard deviations (n - 1). `sd`: of all judgements. `votes`: within a member and order (root of the mean
+    variance). `orders`, `members`: of the means by order or member, which include some of the votes' noise.
+    `order_gap`: the mean as first article minus the mean as second; above 0 the first place is an advantage.
     """
 
     judgements: int
@@ -41,11 +41,11 @@ class Noise(Record):
 
 
 class RunNoise(Noise):
-    """The judge noise of a metric over a run's reports: roots of mean squares, the gap as plain mean.
+    """The judge noise of a metric over a run's reports: roots of mean squares, the gap as a plain mean.
 
-    `reports`: those with several judgements. `standard_error`: of the run's mean, for the judge's part alone:
-    sqrt(sum(sd^2 / judgements)) / reports. It takes order and member for chance and so is rather too large.
-    `share`: of the variance of the run's mean, what the judge adds to that of the samples; None where not known.
+    `reports`: those with several judgements. `standard_error`: the judge's part of that of the run's mean:
+    sqrt(sum(sd^2 / judgements)) / reports. It treats order and member as random and so is rather too large.
+    `share`: the judge's share of the variance of the run's mean; None if unknown.
     """
 
     reports: int
@@ -53,13 +53,13 @@ class RunNoise(Noise):
     share: float | None = None
 
     def within(self, variance: float | None) -> "RunNoise":
-        """Beside the variance of the run's mean, which holds the noise of its judge."""
+        """With `share` set, from the variance of the run's mean, which includes the noise of its judge."""
         share = min(1.0, self.standard_error**2 / variance) if variance else None
         return self.model_copy(update={"share": share})
 
 
 def noise_of(judgements: Sequence[Judgement]) -> Noise | None:
-    """The spread of one report's judgements; None where there is only one."""
+    """The spread of one report's judgements; None if there is only one."""
     if len(judgements) < 2:
         return None
     within = [variance(cell) for cell in _by(judgements, "member", "order").values() if len(cell) > 1]
@@ -76,7 +76,7 @@ def noise_of(judgements: Sequence[Judgement]) -> Noise | None:
 
 
 def pooled(noises: Sequence[Noise]) -> RunNoise | None:
-    """The noise over a run's reports; None where no report was judged more than once."""
+    """The noise over a run's reports; None if no report was judged more than once."""
     if not noises:
         return None
     gaps = [noise.order_gap for noise in noises if noise.order_gap is not None]
@@ -91,7 +91,7 @@ def pooled(noises: Sequence[Noise]) -> RunNoise | None:
 
 
 def _by(judgements: Sequence[Judgement], *fields: str) -> dict[tuple[str, ...], list[float]]:
-    """The values by these fields."""
+    """The values grouped by these fields."""
     groups: defaultdict[tuple[str, ...], list[float]] = defaultdict(list)
     for one in judgements:
         groups[tuple(getattr(one, name) for name in fields)].append(one.value)

@@ -1,4 +1,4 @@
-"""The power of paired tests: how many samples a difference takes, and what difference so many samples find."""
+"""The power of paired tests: how many samples find a difference, and what difference a number of samples finds."""
 
 import math
 from bisect import bisect_left
@@ -9,16 +9,16 @@ from typing import Final, NamedTuple
 from aiq.stats.significance import LEVEL, fewest
 
 POWER: Final = 0.8
-_POINTS: Final = 20  # numbers of changed samples that stand for all that may be
+_POINTS: Final = 20  # numbers of changed samples that represent all possible ones
 
 
 def power(difference: float, spread: float, n: int, level: float = LEVEL, step: float | None = None) -> float:
-    """The chance that `paired_p` of n samples is below the level where a sample changes by `difference` on average.
+    """The chance that `paired_p` of n samples is below the level if a sample changes by `difference` on average.
 
-    `spread`: the standard deviation of a sample's change. The test is taken for Student's, which the randomisation test
-    is nearly as strong as, its power by Guenther (1981), "Sample Size Formulas for Normal Theory T Tests".
-    `step`: the size of all changes that are not 0, where they have one (1 for right and wrong with one epoch). That is
-    McNemar's exact test, which holds less than its level, the fewer samples change: its power by the binomial
+    `spread`: the standard deviation of a sample's change. The test is treated as Student's, to which the randomisation
+    test is nearly equal in power: Guenther (1981), "Sample Size Formulas for Normal Theory T Tests".
+    `step`: the size of all changes that are not 0, if it is the same (1 for right and wrong with one epoch). That is
+    McNemar's exact test, which is more conservative the fewer samples change: its power is that of the binomial
     distributions of how many change, and of how many of them become better (Duffy 1984, "Asymptotic and Exact Power for
     the McNemar Test").
     """
@@ -34,7 +34,7 @@ def power(difference: float, spread: float, n: int, level: float = LEVEL, step: 
 
 
 def samples_needed(spread: float, difference: float, level: float = LEVEL, step: float | None = None) -> int:
-    """Samples with which a true difference is found at the level with a probability of POWER; the rest as in `power`.
+    """How many samples find a true difference at the level with a probability of POWER; the rest as in `power`.
 
     Raises ValueError for a difference of 0, which no number of samples finds.
     """
@@ -44,7 +44,7 @@ def samples_needed(spread: float, difference: float, level: float = LEVEL, step:
     def enough(n: int) -> bool:
         return power(difference, spread, n, level, step) >= POWER
 
-    most = max(fewest(level), math.ceil((spread / difference) ** 2))  # of this order
+    most = max(fewest(level), math.ceil((spread / difference) ** 2))  # of this order of magnitude
     while not enough(most):
         most *= 2
     return bisect_left(range(most), True, lo=0 if most == fewest(level) else most // 2, key=enough)
@@ -53,7 +53,7 @@ def samples_needed(spread: float, difference: float, level: float = LEVEL, step:
 def resolvable(spread: float, n: int, level: float = LEVEL, step: float | None = None) -> float | None:
     """The smallest true difference that n samples find with a probability of POWER; the rest as in `power`.
 
-    None where they find none, as fewer than six do not at a level of 0.05. It may be larger than a metric's range.
+    None if they can find none, like fewer than six at a level of 0.05. It may be larger than a metric's range.
     """
     from scipy.optimize import brentq
     from scipy.special import ndtri
@@ -71,9 +71,9 @@ def resolvable(spread: float, n: int, level: float = LEVEL, step: float | None =
 
 
 class Variances(NamedTuple):
-    """Of samples: of their means over the epochs there are, and within one, of its epochs (None: each has one alone).
+    """`total`: the variance of samples' means over epochs; `within`: that of a sample's epochs (None: only one each).
 
-    `mean`: over all samples. `epochs`: how many a sample has, the harmonic mean.
+    `mean`: over all samples. `epochs`: how many a sample has, as a harmonic mean.
     """
 
     mean: float
@@ -83,9 +83,9 @@ class Variances(NamedTuple):
 
 
 def variances(clusters: Sequence[Sequence[tuple[float, float]]]) -> Variances | None:
-    """By the (numerator, denominator) of each sample's epochs; of ratios linearised.
+    """The variances from the (numerator, denominator) of each sample's epochs; for ratios linearised.
 
-    None for less than two samples, and where the denominators sum to 0.
+    None for fewer than two samples, and if the denominators sum to 0.
     """
     share = fmean(fmean(y for _, y in cluster) for cluster in clusters) if len(clusters) > 1 else 0.0
     if not share:
@@ -100,7 +100,7 @@ def variances(clusters: Sequence[Sequence[tuple[float, float]]]) -> Variances | 
 
 
 def _mcnemar(gain: float, spread: float, n: int, level: float) -> float:
-    """`gain`, `spread`: in steps. No fewer can change than the gain takes."""
+    """The power of McNemar's exact test; `gain`, `spread`: in steps. At least a share `gain` of samples changes."""
     import numpy as np
     from scipy.special import bdtr, bdtrc, bdtrik
 
@@ -109,7 +109,7 @@ def _mcnemar(gain: float, spread: float, n: int, level: float) -> float:
         return 0.0
     chances = (np.arange(_POINTS) + 0.5) / _POINTS
     counts = np.ceil(bdtrik(chances, n, changed) - 1e-9).astype(int) if changed < 1 else np.array([n])
-    counts = counts[counts >= fewest(level)]  # fewer never are below the level
+    counts = counts[counts >= fewest(level)]  # fewer can never be below the level
     critical = np.ceil(bdtrik(level / 2, counts, 0.5))
     critical -= 2 * bdtr(critical, counts, 0.5) >= level
     rises = (1 + gain / changed) / 2

@@ -1,4 +1,4 @@
-"""Which of several points to take: those that no other one beats, and the cheapest that is as good as the best."""
+"""Which of several points to choose: those that no other beats, and the cheapest that is as good as the best."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-RESAMPLES: Final = 2_000  # a share of these is known to 0.01
+RESAMPLES: Final = 2_000  # enough for a share to be accurate to 0.01
 
 
 def pareto_front(merits: Sequence[float], spends: Sequence[float]) -> list[int]:
     """The places of the points that no other one equals or beats in both and beats in one; the cheapest first.
 
-    `merits`: the more the better; `spends`: the less.
+    `merits`: higher is better; `spends`: lower is better.
     """
     front: list[int] = []
     for place in sorted(range(len(merits)), key=lambda place: (spends[place], -merits[place])):
@@ -29,10 +29,10 @@ def pareto_front(merits: Sequence[float], spends: Sequence[float]) -> list[int]:
 
 @dataclass(frozen=True)
 class Choice:
-    """The places of the point to take and of the best one, and the metric that was enough.
+    """The places of the point to choose and of the best one, and the threshold of the metric.
 
-    `means`, `spends`: of all points, over the samples compared. `shares`: by place, how often the same rule takes a
-    point in resamples; points that it never takes are absent.
+    `means`, `spends`: of all points, over the samples compared. `shares`: by place, how often the same rule chooses a
+    point in resamples; points that it never chooses are absent.
     """
 
     place: int
@@ -53,11 +53,11 @@ def one_standard_error(
 ) -> Choice:
     """The cheapest point whose metric is within one standard error of the best point's.
 
-    All of shape (samples, points): a sample's numerators and denominators (1 for a mean) and what it spent at each
+    All have shape (samples, points): a sample's numerators and denominators (1 for a mean) and what it spent at each
     point. The rule is that of Breiman et al. (1984), "Classification and Regression Trees", section 3.4.3, with the
-    standard error of the point's paired difference from the best one, because all points have the same samples: what
-    their difficulty adds drops out. The standard errors are those of the samples also in the resamples, whose means
-    of metric and spend are of the same draws. Of equally cheap points the better one is taken, then the first.
+    standard error of the point's paired difference from the best one, because all points have the same samples, whose
+    difficulty cancels. The resamples use the standard errors of the samples too; their means of metric and spend come
+    from the same draws. Of equally cheap points the better one is chosen, then the first.
     """
     import numpy as np
 
@@ -89,7 +89,7 @@ def one_standard_error(
 def _taken(
     merits: "NDArray[np.float64]", spends: "NDArray[np.float64]", errors: "NDArray[np.float64]"
 ) -> "NDArray[np.intp]":
-    """In each row of merits and spends, the place that the rule takes; `errors[best, place]` of their difference."""
+    """The place that the rule chooses in each row of merits and spends; `errors[best, place]`: of their difference."""
     import numpy as np
 
     best = merits.argmax(axis=1)

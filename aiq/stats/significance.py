@@ -1,4 +1,4 @@
-"""Tests of paired differences, and the correction for how many were made."""
+"""Tests of paired differences, and the correction for multiple tests."""
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
@@ -14,7 +14,7 @@ _DRAWS: Final = 10_000
 
 
 def fewest(level: float = LEVEL) -> int:
-    """Changes that can have a p-value below the level: if all are in one direction."""
+    """The fewest changes that can have a p-value below the level, if all go in one direction."""
     return math.floor(1 - math.log2(level)) + 1
 
 
@@ -22,13 +22,13 @@ TESTED: Final = fewest()
 
 
 def paired_p(changes: Sequence[float]) -> float | None:
-    """The two-sided p-value of a mean change that is 0 in truth; None where too few changed for one below LEVEL.
+    """The two-sided p-value of a mean change that is truly 0; None if too few changed for one below LEVEL.
 
-    `changes`: one of each cluster. Without a difference a change is as likely to be a rise as a fall of the same size,
-    so the signs are flipped: a randomisation test (Fisher 1935, "The Design of Experiments", section 21), exact for up
-    to 16 clusters that changed, with 10,000 seeded draws for up to 500, above it Student's paired test. Changes of
-    one size, as shares have them with one epoch, make it McNemar's exact test. What did not change says nothing of the
-    direction, and rounding errors are no changes: it takes six (TESTED).
+    `changes`: one per cluster. Without a difference a change is as likely to be a rise as a fall of the same size, so
+    the signs are flipped: a randomisation test (Fisher 1935, "The Design of Experiments", section 21), exact for up to
+    16 clusters that changed, with 10,000 seeded draws for up to 500, above that Student's paired test. Changes of one
+    size, like those of shares with one epoch, make it McNemar's exact test. Clusters that did not change say nothing
+    about the direction, and rounding errors are not changes: at least six (TESTED) are needed.
     """
     changed = _changed(changes)
     if len(changed) < TESTED:
@@ -47,13 +47,13 @@ def paired_p(changes: Sequence[float]) -> float | None:
 
 
 def step(changes: Sequence[float]) -> float | None:
-    """The size that all changes have which are not 0; None where they differ in it, and where there are none."""
+    """The size of all changes that are not 0; None if sizes differ, or if there are no changes."""
     sizes = [abs(change) for change in _changed(changes)]
     return max(sizes) if sizes and max(sizes) - min(sizes) <= 1e-9 * max(sizes) else None
 
 
 def _changed(changes: Sequence[float]) -> list[float]:
-    """Without those that are 0 but for rounding."""
+    """The changes that are not 0, apart from rounding."""
     largest = max(map(abs, changes), default=0.0)
     return [change for change in changes if abs(change) > 1e-9 * max(1.0, largest)]
 
@@ -76,8 +76,8 @@ def _sign_flip(changes: Sequence[float]) -> float:
 def corrected(values: Mapping[K, float | None]) -> dict[K, float | None]:
     """The p-values of a family by Holm's method: below LEVEL, the chance that any of them is a false alarm is LEVEL.
 
-    Holm (1979), "A simple sequentially rejective multiple test procedure". What has none, because it never could be
-    below LEVEL, does not count in the family (Tarone 1990, "A modified Bonferroni method for discrete data").
+    Holm (1979), "A simple sequentially rejective multiple test procedure". A test without a p-value, because it could
+    never be below LEVEL, does not count in the family (Tarone 1990, "A modified Bonferroni method for discrete data").
     """
     family = sorted((p, place) for place, p in enumerate(values.values()) if p is not None)
     found: list[float | None] = [None] * len(values)
@@ -93,7 +93,7 @@ def fall_p(p: float | None, change: float) -> float | None:
 
 
 def holm_levels(values: Mapping[K, float | None], level: float = LEVEL) -> dict[K, float]:
-    """What Holm's method holds each p-value of a family against, whose level is given; of none, the strictest."""
+    """The level that Holm's method compares each p-value of a family with; for one without, the strictest."""
     family = sorted((p, place) for place, p in enumerate(values.values()) if p is not None)
     levels = {place: level / (len(family) - rank) for rank, (_, place) in enumerate(family)}
     strictest = level / max(1, len(family))
