@@ -28,9 +28,9 @@ from aiq.runs.rows import AttemptStatus, RowError, SampleRow, ScoreRow, ScoreSta
 from aiq.runs.state import RunState, ScoreState
 from aiq.runs.summary import Summary, summarise
 
-_SILENT = ("name", "run_id", "shard", "output_dir", "runner", "cassette", "telemetry")
+_IRRELEVANT = ("name", "run_id", "shard", "output_dir", "runner", "cassette", "telemetry")
 """Settings that do not affect a run's results."""
-_KEPT = ("experiment", "clock", "offline", "dataset", "hashes", "models", "judges")  # of a manifest
+_FROM_MANIFEST = ("experiment", "clock", "offline", "dataset", "hashes", "models", "judges")
 
 
 class Attempt(Record):
@@ -116,7 +116,7 @@ class Baseline(Record):
     def _declared(self) -> "Baseline":
         metrics = {metric.name for judge in self.judges for metric in judge.metrics}
         if unknown := [name for one in self.attempts for name in one.scores if name not in metrics]:
-            raise ValueError(f"none of the judges declares {unknown[0]}, which attempts have scores of")
+            raise ValueError(f"attempts have scores of {unknown[0]}, which no judge declares")
         return self
 
     @classmethod
@@ -128,7 +128,7 @@ class Baseline(Record):
         roles = state.usage["agent"].keys()
         digests = report_digests(run)
         return cls(
-            **{name: getattr(manifest, name) for name in _KEPT},
+            **{name: getattr(manifest, name) for name in _FROM_MANIFEST},
             settings=telling(manifest),
             elsewhere=bool(roles) and roles <= {*manifest.elsewhere},
             agent_failures=state.spec.failures.agent_failures,
@@ -167,7 +167,7 @@ class Baseline(Record):
 
 def telling(manifest: Manifest) -> tuple[str, ...]:
     """The settings that a run was started with and that affect its results."""
-    return tuple(text for text in manifest.overrides if not text.lstrip("+~").startswith(_SILENT))
+    return tuple(text for text in manifest.overrides if not text.lstrip("+~").startswith(_IRRELEVANT))
 
 
 def differing(before: Mapping[str, object], after: Mapping[str, object], prefix: str = "") -> Iterator[str]:
@@ -228,7 +228,7 @@ class BaselineFile:
         """The manifest as of a run, without its times."""
         held = self.content
         return Manifest(
-            **{name: getattr(held, name) for name in _KEPT},
+            **{name: getattr(held, name) for name in _FROM_MANIFEST},
             run_id=self.path.stem,
             status="finished",
             started="",

@@ -67,7 +67,7 @@ def correct(folder: RunFolder, labels: Path, others: Sequence[RunFolder] = ()) -
                 pairs += [(value, scores[sample]) for sample, value in values.items()]
             if pairs:
                 here = _judged(state, metric)
-                one = _elsewhere(metric, pairs, here) if others else _here(metric, pairs, here, labelled)
+                one = _by_other_runs(metric, pairs, here) if others else _by_own_labels(metric, pairs, here, labelled)
                 if isinstance(one, str):
                     left_out[metric.name] = one
                 else:
@@ -107,7 +107,7 @@ def _values(labels: Sequence[Label], metric: Metric) -> dict[str, float]:
     return {sample: fmean(values) for sample, values in given.items()}
 
 
-def _here(metric: Metric, pairs: Labelled, judged: Judged, labelled: set[str]) -> Corrected | str:
+def _by_own_labels(metric: Metric, pairs: Labelled, judged: Judged, labelled: set[str]) -> Corrected | str:
     if metric.estimator == "ratio":
         return "a ratio over many items per report; labels are for reports"
     if len(pairs) < FEWEST:
@@ -115,11 +115,11 @@ def _here(metric: Metric, pairs: Labelled, judged: Judged, labelled: set[str]) -
     bounds = Bounded(metric.low, metric.high)
     others = [score for sample, score in judged.scores.items() if sample not in labelled]
     mean, interval, weight = corrected(pairs, others, bounds)
-    alone = _whole(*labels_alone(pairs, bounds), metric, judged)
+    alone = _with_failed_samples(*labels_alone(pairs, bounds), metric, judged)
     return _corrected(metric, pairs, judged, (mean, interval), alone, method="ppi++", weight=weight)
 
 
-def _elsewhere(metric: Metric, pairs: Labelled, judged: Judged) -> Corrected | str:
+def _by_other_runs(metric: Metric, pairs: Labelled, judged: Judged) -> Corrected | str:
     scores = list(judged.scores.values())
     if any(value not in (0.0, 1.0) for value in (*scores, *(value for pair in pairs for value in pair))):
         return "labels of other runs can only correct scores of 0 or 1 (and one epoch)"
@@ -137,7 +137,7 @@ def _corrected(
     metric: Metric, pairs: Labelled, judged: Judged, found: MeanFound, alone: MeanFound, **more: Any
 ) -> Corrected:
     """The result for the judged samples, beside what the judge alone and the labels alone say."""
-    mean, interval = _whole(*found, metric, judged)
+    mean, interval = _with_failed_samples(*found, metric, judged)
     return Corrected(
         metric=metric.name,
         mean=mean,
@@ -145,14 +145,14 @@ def _corrected(
         n=len(judged.scores) + judged.failed,
         labels=len(pairs),
         failed=judged.failed,
-        judge=_whole(fmean(judged.scores.values()), None, metric, judged)[0],
+        judge=_with_failed_samples(fmean(judged.scores.values()), None, metric, judged)[0],
         labels_alone=alone[0],
         labels_ci95=alone[1],
         **more,
     )
 
 
-def _whole(mean: float, interval: Interval | None, metric: Metric, judged: Judged) -> MeanFound:
+def _with_failed_samples(mean: float, interval: Interval | None, metric: Metric, judged: Judged) -> MeanFound:
     """Mean and interval over all samples, failed ones included."""
     n = len(judged.scores) + judged.failed
     bounds = Bounded(metric.low, metric.high)

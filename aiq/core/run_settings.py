@@ -213,7 +213,7 @@ class TelemetrySettings(Settings):
 
 
 class SweepSettings(Settings):
-    """Section `sweep`: what `aiq run -m` varies beside the command line, and what its recommendation considers."""
+    """Section `sweep`: what `aiq run -m` varies besides the command line, and what its recommendation considers."""
 
     axes: Mapping[str, tuple[JsonValue, ...] | None] = Field(
         description="values by setting, as {agent.deep.max_loops: [1, 2, 3]}; null: not varied; the command line wins"

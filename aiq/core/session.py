@@ -134,8 +134,8 @@ class Session:
     _tool_calls: Iterator[int] = field(default_factory=itertools.count)
     _denied: list[int] = field(default_factory=list)
     _timers: list[asyncio.Timeout] = field(default_factory=list)
-    _told: list[str] = field(default_factory=list)
-    _asked: Counter[tuple[int, ...]] = field(default_factory=Counter)
+    _stop_reasons: list[str] = field(default_factory=list)
+    _spent_checks: Counter[tuple[int, ...]] = field(default_factory=Counter)
 
     def seed(self, vote: int = 0, subject: str | None = None) -> int:
         """The seed of model requests. A `subject` replaces sample and epoch: then it is the same whoever asks."""
@@ -188,17 +188,17 @@ class Session:
         """
         if self.limits.on_limit == "stop" or not self.limits.of("sample"):
             return None
-        found = self._told[0] if self._told else self.limits.reached(self.usage, self._seconds)
+        found = self._stop_reasons[0] if self._stop_reasons else self.limits.reached(self.usage, self._seconds)
         place = call_path.get()
-        self._asked[place] += 1
-        if said := self.decide(f"{'.'.join(map(str, place))}/{self._asked[place]}", found):
-            self._told.append(said)
+        self._spent_checks[place] += 1
+        if said := self.decide(f"{'.'.join(map(str, place))}/{self._spent_checks[place]}", found):
+            self._stop_reasons.append(said)
         return said
 
     @property
     def cut_short(self) -> str | None:
         """Why the research is over, as the agent was told; None if it was not."""
-        return self._told[0] if self._told else None
+        return self._stop_reasons[0] if self._stop_reasons else None
 
     @property
     def _seconds(self) -> float:

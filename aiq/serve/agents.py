@@ -22,8 +22,8 @@ class Agents:
     def __init__(self, plugins: Mapping[str, Plugin]) -> None:
         self._plugins = plugins
         self._tools: Toolbox | None = None
-        self._made: OrderedDict[str, Agent] = OrderedDict()
-        self._kept = {name: plugin.make("agent") for name, plugin in plugins.items()}
+        self._variants: OrderedDict[str, Agent] = OrderedDict()
+        self._agents = {name: plugin.make("agent") for name, plugin in plugins.items()}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -38,34 +38,34 @@ class Agents:
         """
         return {
             name: {setting: _field(settings, setting) for setting in _adjustable(agent)}
-            for name, (agent, settings) in self._kept.items()
+            for name, (agent, settings) in self._agents.items()
         }
 
     def check(self, tools: Toolbox) -> None:
         """Raises ConfigError if an agent does not fit the tools, here and for agents created later."""
         self._tools = tools
-        for agent, _ in self._kept.values():
+        for agent, _ in self._agents.values():
             _check(agent, tools)
 
     def agent(self, name: str, chosen: Mapping[str, JsonValue]) -> Agent:
         """The agent with these chosen settings. Raises ConfigError for one that it does not have or cannot accept."""
-        if name not in self._kept:
+        if name not in self._agents:
             raise ConfigError(f"agent: {name} is not served here (there are: {', '.join(self.names)})")
-        agent: Agent = self._kept[name][0]
+        agent: Agent = self._agents[name][0]
         if not chosen:
             return agent
         for setting in chosen:  # may come from a task of an earlier start, which nothing else has checked
             if setting not in _adjustable(agent):
                 raise ConfigError(f"context.{setting}: {name} has no setting of that name that a task may choose")
         key = json.dumps([name, chosen], sort_keys=True)
-        if key not in self._made:
+        if key not in self._variants:
             plugin = self._plugins[name]
-            self._made[key], _ = Plugin(target=plugin.target, **{**plugin.given, **chosen}).make("context")
-            _check(self._made[key], self._tools)
-            if len(self._made) > _MOST:
-                self._made.popitem(last=False)
-        self._made.move_to_end(key)
-        return self._made[key]
+            self._variants[key], _ = Plugin(target=plugin.target, **{**plugin.given, **chosen}).make("context")
+            _check(self._variants[key], self._tools)
+            if len(self._variants) > _MOST:
+                self._variants.popitem(last=False)
+        self._variants.move_to_end(key)
+        return self._variants[key]
 
 
 def _adjustable(agent: Agent) -> Sequence[str]:

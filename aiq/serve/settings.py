@@ -20,7 +20,7 @@ _DEFAULTS = ("experiment=full_freshqa", "agent=ai_q_chat")
 """If no experiment is chosen: AI-Q on the closed world, at the world's time."""
 _OWN = ("judge=[]", "dataset=questions", "dataset.path=questions.jsonl", "name=serve")
 _OF_RUNS = ("dataset", "epochs", "limit", "judge", "judge_reliability", "name", "cassette")
-_IDLE = {
+_UNUSED = {
     **dict.fromkeys(_OF_RUNS, "a server's samples are the tasks that clients send"),
     "resume": "a server continues its unfinished tasks by itself",
     "user": "a task's user is whoever sends approvals",
@@ -88,7 +88,7 @@ class Setup:
 def setup_of(given: Sequence[str]) -> Setup:
     """Raises ConfigError, one line."""
     own = [text for text in given if _section(text) == "serve"]
-    composed, config = live_config([text for text in given if text not in own], _DEFAULTS, _IDLE, _OWN)
+    composed, config = live_config([text for text in given if text not in own], _DEFAULTS, _UNUSED, _OWN)
     run, api = settings_from(config), validate(ServeSettings, compose_apart("serve", "default", own), "serve")
     agents = {compose_with_options(composed)[1]["agent"]: run.agent}
     others = [text for text in composed if _section(text) != "agent"]

@@ -30,7 +30,7 @@ _ONCE_A_RUN = (
     "within one run the same question is asked once, so its noise shows only between runs "
     "(aiq calibrate RUN OTHER_RUN, with another seed); until then every difference counts."
 )
-_TOLD = (
+_HINT = (
     "How much more often, in percentage points, a damaged report scores below an undamaged one {} on the same "
     "task than a report with its paragraphs in another order does; in brackets the 95 % interval. A damage is "
     "noticed if this is above 0 at p < 0.05, by Holm's method over all that the judge claims."
@@ -42,7 +42,7 @@ def calibration_tables(calibration: Calibration) -> Group:
     shown = [one for one in calibration.metrics if one.metric not in _NOT_CALIBRATED]
     parts: list[RenderableType] = []
     if shown:
-        parts += [_reliability(shown), *_swayed(shown), *_claims(calibration, shown), *_perturbations(shown)]
+        parts += [_reliability(shown), *_biases(shown), *_claims(calibration, shown), *_perturbations(shown)]
     parts += _agreement(calibration) if calibration.agreement else []
     parts += _labels(calibration) if calibration.labels else []
     spaced = [item for part in parts for item in (part, Text())]
@@ -88,7 +88,7 @@ def _reliability(metrics: Sequence[MetricReliability]) -> Sheet:
     return Sheet(headings, rows, f"how far to trust the judges, by {of}")
 
 
-def _swayed(metrics: Sequence[MetricReliability]) -> Iterator[Sheet]:
+def _biases(metrics: Sequence[MetricReliability]) -> Iterator[Sheet]:
     """What other than quality sways the metrics; metrics that nothing sways are left out."""
     named = list(zip(_names(metrics), metrics, strict=True))
     if rows := [
@@ -104,7 +104,7 @@ def _swayed(metrics: Sequence[MetricReliability]) -> Iterator[Sheet]:
 def _claims(calibration: Calibration, shown: Sequence[MetricReliability]) -> Iterator[Text]:
     """For each judge what it notices of what it claims to, and its blind spots; then those of all judges together."""
     others = any("independent" in one.perturbations for one in shown)
-    yield Text("what they notice").append("\n" + _TOLD.format("of others" if others else "(its original)"), style="dim")
+    yield Text("what they notice").append("\n" + _HINT.format("of others" if others else "(its original)"), style="dim")
     for judge in calibration.judges:
         yield _judge(judge)
     noticed = {name for judge in calibration.judges for name, one in judge.claims.items() if one.verdict == "noticed"}
@@ -120,14 +120,14 @@ def _judge(judge: JudgeClaims) -> Text:
     )
     text = Text(f"{judge.judge} ({judge.judge_model or 'no model'}): {told}")
     for verdict in _VERDICTS:
-        if found := [f"{name} {_told(claim)}" for name, claim in judge.claims.items() if claim.verdict == verdict]:
+        if found := [f"{name} {_claim(claim)}" for name, claim in judge.claims.items() if claim.verdict == verdict]:
             text.append(f"\n  {verdict}: {', '.join(found)}")
     if judge.unclaimed:
         text.append(f"\n  blind spot, never claimed: {', '.join(judge.unclaimed)}")
     return text
 
 
-def _told(claim: Claim) -> str:
+def _claim(claim: Claim) -> str:
     found = claim.told
     between = f"{100 * found.ci95[0]:.0f} to {100 * found.ci95[1]:.0f}" if found.ci95 else "no interval"
     needed = f"; {claim.tasks} tasks would tell" if claim.tasks else ""
@@ -147,12 +147,12 @@ def _perturbations(metrics: Sequence[MetricReliability]) -> Iterator[Sheet]:
         headings = [one.metric.removeprefix(prefix) for one in of_judge]
         names = dict.fromkeys(name for one in of_judge for name in one.perturbations)
         seen = {name: [one.perturbations.get(name) for one in of_judge] for name in names}
-        if rows := [(name, *map(_seen, found)) for name, found in seen.items() if any(map(_told_of, found))]:
+        if rows := [(name, *map(_seen, found)) for name, found in seen.items() if any(map(_is_shown, found))]:
             yield Sheet((judge.strip(), *headings), rows, title)
             title = ""
 
 
-def _told_of(seen: PerturbationFigures | None) -> bool:
+def _is_shown(seen: PerturbationFigures | None) -> bool:
     return seen is not None and (seen.meant or (_value(seen.recall) or 0.0) > BY_CHANCE)
 
 

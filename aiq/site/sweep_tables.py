@@ -73,7 +73,7 @@ def print_sweep(sweep: Sweep, folder: SweepFolder) -> None:
         ]
         table = Sheet(("axis", "value", "mean", "95 % interval", "n"), rows, left=2)
         parts += [Text(f"main effects: {sweep.metric}, averaged over the other axes"), table, Text()]
-    parts += map(Text, _apart(sweep))
+    parts += map(Text, _point_notes(sweep))
     parts += map(Text, _resolves(sweep, "can")) if sweep.resolves else []
     if sweep.metric and sweep.spend and sweep.front:
         front, spent = ", ".join(map(str, sweep.front)), SPEND_WORDS[sweep.spend]
@@ -92,7 +92,7 @@ def sweep_notes(folder: SweepFolder, sweep: Sweep) -> Iterator[str]:
     return notes_of({label: run.read_summary() for label, run in runs.items() if run.summary_path.is_file()})
 
 
-def _apart(sweep: Sweep) -> Iterator[str]:
+def _point_notes(sweep: Sweep) -> Iterator[str]:
     """What is special about points: why they were stopped, whose numbers they share, what theirs lack."""
     noted = ((point.note, str(point.number)) for point in sweep.points if point.note is not None)
     for note, numbers in grouped(noted).items():

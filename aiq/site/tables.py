@@ -91,15 +91,15 @@ class Sheet(NamedTuple):
                 row[-1] = Text("\n").join(row[-1].wrap(console, spare, overflow="fold"))
         turned = [*zip(*table, strict=True)]
         if len(_lines(table, room)) == 1:
-            yield from _drawn(table, self.left, room, console)
+            yield from _aligned(table, self.left, room, console)
         elif len(rows) < len(turned) and len(_lines(turned, room)) == 1:
-            yield from _drawn(turned, len(table), room, console)
+            yield from _aligned(turned, len(table), room, console)
         else:
             (first,) = _widths([row[:1] for row in table])
             for number, places in enumerate(_lines([row[1:] for row in table], room - first - _GAP, 0)):
                 yield from [Text()] if number else []
                 block = [[row[0], *(row[place + 1] for place in places)] for row in table]
-                yield from _drawn(block, 1 + sum(place + 1 < self.left for place in places), room, console)
+                yield from _aligned(block, 1 + sum(place + 1 < self.left for place in places), room, console)
 
 
 def _widths(rows: Sequence[Sequence[Text]]) -> list[int]:
@@ -121,7 +121,7 @@ def _lines(rows: Sequence[Sequence[Text]], room: int, indent: int = _GAP) -> lis
     return lines
 
 
-def _drawn(rows: Sequence[Sequence[Text]], left: int, room: int, console: Console) -> Iterator[Text]:
+def _aligned(rows: Sequence[Sequence[Text]], left: int, room: int, console: Console) -> Iterator[Text]:
     """The rows in aligned columns, the first `left` flush left; the first row is bold."""
     widths, lines = _widths(rows), _lines(rows, room)
     for (number, row), (line, places) in product(enumerate(rows), enumerate(lines)):
@@ -215,12 +215,12 @@ def notes(summary: Summary) -> Iterator[str]:
 
 def notes_of(runs: Mapping[str, Summary]) -> Iterator[str]:
     """The `notes` of runs by label, each once and naming its runs unless it is of all; and whose costs are bounds."""
-    noted = grouped((note, label) for label, summary in runs.items() for note in (*_least(summary), *notes(summary)))
+    noted = grouped((note, label) for label, summary in runs.items() for note in (*_bounded(summary), *notes(summary)))
     for note, labels in noted.items():
         yield note if len(labels) == len(runs) else f"{', '.join(labels)}: {note}"
 
 
-def _least(summary: Summary) -> Iterator[str]:
+def _bounded(summary: Summary) -> Iterator[str]:
     unreported = summary.usage["agent"].total.unreported_calls if "agent" in summary.usage else 0
     if unreported:
         yield f"{counted(unreported, 'call')} unreported: cost and tokens of the agent are lower bounds"

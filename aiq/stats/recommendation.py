@@ -72,9 +72,9 @@ def one_standard_error(
         resamples=resamples,
     )
     of_merits, of_spends = np.split(draws[~np.isnan(draws).any(axis=1)], 2, axis=1)
-    picks = Counter(_taken(of_merits, of_spends, errors).tolist())
+    picks = Counter(_chosen(of_merits, of_spends, errors).tolist())
     spent = spends.mean(axis=0)
-    place = int(_taken(merits[None], spent[None], errors)[0])
+    place = int(_chosen(merits[None], spent[None], errors)[0])
     best = int(merits.argmax())
     return Choice(
         place=place,
@@ -86,7 +86,7 @@ def one_standard_error(
     )
 
 
-def _taken(
+def _chosen(
     merits: "NDArray[np.float64]", spends: "NDArray[np.float64]", errors: "NDArray[np.float64]"
 ) -> "NDArray[np.intp]":
     """The place that the rule chooses in each row of merits and spends; `errors[best, place]`: of their difference."""
