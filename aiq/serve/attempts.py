@@ -35,13 +35,13 @@ class Attempts:
         live: bool,
     ) -> None:
         self._agents, self._limits, self._run, self._blank, self._live = agents, settings.limits, run, blank, live
-        self._checkpointer, self._stored = resources.checkpointer, settings.checkpointer.kind != "memory"
+        self._checkpointer, self._saved = resources.checkpointer, settings.checkpointer.kind != "memory"
 
     def resumes(self, task: Task) -> bool:
         """Whether the task can go on from the checkpointer, which of several turns would have only the last."""
         with suppress(UserError):
             agent = self._agents.agent(task.request.agent, task.request.chosen)
-            return self._stored and not task.request.turns and isinstance(agent, Resumable) and agent.threads is not None
+            return self._saved and not task.request.turns and isinstance(agent, Resumable) and agent.threads is not None
         return False
 
     async def make(
@@ -75,13 +75,13 @@ class Attempts:
 
     def _sample(self, task: Task) -> Sample:
         request = task.request
-        thread = f"{task.id}.{task.attempt}" if request.turns else task.id if self._stored else None
+        thread = f"{task.id}.{task.attempt}" if request.turns else task.id if self._saved else None
         question = self._blank.model_copy(update={"text": request.query, "thread_id": thread})
         return Sample(id=task.id, question=question, turns=request.turns, tags={"agent": request.agent})
 
     async def _forget(self, sample: Sample) -> None:
         """Delete what a checkpointer in memory holds of a conversation that is over."""
-        if not self._stored and self._checkpointer is not None and sample.question.thread_id:
+        if not self._saved and self._checkpointer is not None and sample.question.thread_id:
             await self._checkpointer.adelete_thread(sample.question.thread_id)
 
 
