@@ -258,7 +258,7 @@ def pair_runs(
     Arguments and errors are those of `aiq.analysis.compare.compare`.
     """
     if not 2 <= len(folders) <= len(_LETTERS):
-        raise UserError(f"compare takes 2 to {len(_LETTERS)} runs, but got {len(folders)}")
+        raise UserError(f"compare takes 2 to {len(_LETTERS)} runs, and got {len(folders)}")
     runs = [Side(label, folder) for label, folder in zip(_LETTERS, folders, strict=False)]
     pairs = [RunPair(runs[0], run, tuple(metrics), judges) for run in runs[1:]]
     obstacles = tuple(dict.fromkeys(why for pair in pairs for why in pair.obstacles()))

@@ -88,7 +88,7 @@ class LlmSettings(Settings):
     requests_per_minute: Positive | None = Field(description="for all samples together; null: not limited by aiq")
     tokens_per_minute: Positive | None = Field(description="of requests and replies; null: not limited by aiq")
     give_up_seconds: Positive = Field(
-        description="stop the run when an endpoint that once answered gives only 5xx or no connection for this long"
+        description="an endpoint that had answered and then gives only 5xx or no connection for so long stops the run"
     )
     retry: RetrySettings = Field(description="for failed calls")
     roles: Mapping[str, RoleSettings] = Field(

@@ -37,7 +37,7 @@ class Message(Record):
 class Reply(Record):
     """A model's answer, without its closed thoughts.
 
-    `usage`: that of the exchange that brought it, as booked; earlier failed sends are not included.
+    `usage`: of the exchange that brought it, as booked; earlier failed sends are not in it.
     """
 
     text: str
@@ -48,7 +48,7 @@ class Reply(Record):
 
     @property
     def message(self) -> Message:
-        """The reply as a message, to continue the conversation with."""
+        """What it is in the conversation that goes on with it."""
         return Message(role="assistant", content=self.text, tool_calls=self.tool_calls)
 
 

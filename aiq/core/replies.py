@@ -210,7 +210,7 @@ def _says(rest: str) -> bool:
 
 CUT = frozenset({"length", "max_tokens", "model_length"})
 FILTERED = frozenset({"content_filter", "safety"})
-"""Finish reasons of endpoints, in lower case: the token limit, and their content filter."""
+"""Finish reasons of endpoints, in lower case: the token limit, and their filter of content."""
 
 _TAIL = 20
 """How many of a reply's last words locate it in a report."""

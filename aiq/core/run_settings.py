@@ -299,7 +299,7 @@ class RunSettings(Settings):
     def _one_process_records(self) -> Self:
         if (self.shard or self.runner.processes > 1) and self.cassette.mode not in ("off", "replay"):
             raise ValueError(
-                f"only one process can record: with cassette={self.cassette.mode} set neither shard nor "
+                f"a recording is made by one process: with cassette={self.cassette.mode} set neither shard nor "
                 "runner.processes (cassette=replay allows both)"
             )
         return self

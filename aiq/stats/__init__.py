@@ -1,1 +1,1 @@
-"""Estimates with intervals, and paired comparisons. Numbers in, numbers out: nothing here reads a file."""
+"""Estimates with intervals, and paired comparisons. Numbers in, numbers out: nothing here reads files."""

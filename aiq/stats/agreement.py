@@ -1,6 +1,6 @@
 """How well raters agree: accuracy, kappa, Krippendorff's alpha, rank correlations, and their intervals.
 
-`scipy` is imported by the functions that need it: that takes 0.8 s, too long for the start of a run.
+`scipy` is imported in the functions that need it: its import takes 0.8 s, too long for the start of a run.
 """
 
 import math
@@ -14,16 +14,16 @@ T = TypeVar("T")
 H = TypeVar("H", bound=Hashable)
 
 Measure = Callable[[Sequence[T]], float | None]
-"""A figure from ratings, such as pairs (one rater's, another's); None if it is undefined."""
+"""A measure of ratings, such as pairs (one rater's value, another's); None if it is undefined for them."""
 
 
 def accuracy(pairs: Sequence[tuple[H, H]]) -> float | None:
-    """The share of pairs that are equal; None if there are no pairs."""
+    """The share of pairs that are equal; None without pairs."""
     return sum(a == b for a, b in pairs) / len(pairs) if pairs else None
 
 
 def kappa(pairs: Sequence[tuple[H, H]]) -> float | None:
-    """Agreement of labels beyond chance (Cohen 1960): 1 perfect, 0 as by chance; None if chance agrees fully."""
+    """Agreement of labels beyond chance (Cohen 1960): 1 perfect, 0 chance level; None if chance alone agrees fully."""
     if not pairs:
         return None
     first, second = (Counter(labels) for labels in zip(*pairs, strict=True))
@@ -35,11 +35,11 @@ def kappa(pairs: Sequence[tuple[H, H]]) -> float | None:
 def jackknife95(
     clusters: Sequence[Sequence[T]], measure: Measure[T], low: float | None = None, high: float | None = None
 ) -> Interval | None:
-    """The 95 % interval of a measure over clusters, from its values with each cluster left out (Tukey 1958).
+    """The 95 % interval of a measure over clusters, by leaving out each of them in turn (jackknife; Tukey 1958).
 
     `low`, `high`: bounds of the measure; see `mean_interval`, which gets the jackknife's pseudo-values. With 12
-    clusters it covers the true value in 93 to 98 of 100 samples, a bootstrap's middle 95 % in 87 to 95. None for fewer
-    than two clusters, and if the measure is undefined without one of them.
+    clusters it covers the truth in 93 to 98 of 100 samples; the middle 95 % of a bootstrap does in 87 to 95. None for
+    fewer than two clusters, and if the measure is undefined with one of them left out.
     """
     if len(clusters) < 2:
         return None
@@ -58,18 +58,18 @@ def alpha_nominal(units: Sequence[Sequence[Hashable]]) -> float | None:
 
 
 def alpha_interval(units: Sequence[Sequence[float]]) -> float | None:
-    """Krippendorff's alpha for numbers. A unit holds the ratings that it has, whoever gave them.
+    """Krippendorff's alpha for numbers. A unit holds its ratings, whoever gave them.
 
-    alpha = 1 - D_o / D_e; D_o is the mean difference of ratings within units, where a unit of m
-    ratings weighs m, D_e that of all pairable ratings; differences are squared (Krippendorff 2011,
-    "Computing Krippendorff's Alpha-Reliability"). 1 perfect, 0 as by chance, less than 0 is
-    systematic disagreement. Units with one rating do not count; None if no two ratings differ.
+    alpha = 1 - D_o / D_e, where D_o is the mean difference of ratings within units, a unit of m
+    ratings having weight m, and D_e that of all pairable ratings; differences are squared (Krippendorff
+    2011, "Computing Krippendorff's Alpha-Reliability"). 1: perfect, 0: chance level, below 0: systematic
+    disagreement. Units with one rating do not count; None unless two ratings differ.
     """
     return _alpha(units, _squared)
 
 
 def _alpha(units: Sequence[Sequence[H]], differences: Callable[[Sequence[H]], float]) -> float | None:
-    """`differences`: the sum of differences over all ordered pairs of values."""
+    """`differences`: the sum over all ordered pairs of values."""
     pairable = [unit for unit in units if len(unit) > 1]
     values = [value for unit in pairable for value in unit]
     expected = differences(values) if values else 0.0
@@ -80,18 +80,18 @@ def _alpha(units: Sequence[Sequence[H]], differences: Callable[[Sequence[H]], fl
 
 
 def _squared(values: Sequence[float]) -> float:
-    """sum over ordered pairs of (a - b)^2 = 2 n sum (a - mean)^2, which is exact even if numbers are close together."""
+    """Sum over ordered pairs of (a - b)^2 = 2 n sum (a - mean)^2, which is accurate if numbers are close together."""
     mean = math.fsum(values) / len(values)
     return 2 * len(values) * math.fsum((value - mean) ** 2 for value in values)
 
 
 def spearman(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """Spearman's rank correlation, ties sharing their ranks; None if all values of either side are equal."""
+    """Spearman's rank correlation, with ties sharing ranks; None if either side has no two different values."""
     return _correlation("spearmanr", pairs)
 
 
 def kendall(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """Kendall's tau-b; None if all values of either side are equal."""
+    """Kendall's tau-b; None if either side has no two different values."""
     return _correlation("kendalltau", pairs)
 
 

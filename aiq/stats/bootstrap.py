@@ -17,14 +17,14 @@ def resampled(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> "NDArray[np.float64]":
-    """Sums of numerators over sums of denominators, for `resamples` draws of n samples: shape (resamples, metrics).
+    """Sum of numerators / sum of denominators for `resamples` draws of n samples: shape (resamples, metrics).
 
-    Both inputs have shape (samples, metrics): one row per sample with its epochs averaged or summed, because samples
-    are what was drawn from the population (Efron 1979, "Bootstrap Methods: Another Look at the Jackknife"). A mean has
-    denominators of 1, or of 0 if a sample has no score. A resample is the same for all metrics, so differences between
+    Both have shape (samples, metrics), one row per sample with its epochs averaged or summed, because samples are
+    what was drawn from the population (Efron 1979, "Bootstrap Methods: Another Look at the Jackknife"). A mean has
+    denominators of 1, or 0 if a sample has no score. A resample is the same for all metrics, so differences between
     columns are paired. NaN if the denominators of a resample sum to 0.
 
-    Drawing a sample k times gives it weight k: a resample is a row of counts, and all of them are two matrix products.
+    Drawing a sample k times gives it weight k: a resample is a row of counts, and all of them a matrix product.
     """
     import numpy as np
 

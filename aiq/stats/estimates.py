@@ -18,7 +18,7 @@ Values = Sequence[float]
 """A sample's values, one per epoch."""
 
 Pairs = Sequence[tuple[float, float]]
-"""A sample's (numerator, denominator), one pair per epoch."""
+"""A sample's (numerator, denominator) pairs, one per epoch."""
 
 
 Columns = tuple["array[float]", "array[float]"]
@@ -37,8 +37,8 @@ class Estimate(Record):
 class Difference(Record):
     """Second minus first, over `n` common samples. `ci95` as in `Estimate`.
 
-    `p`: of no difference, uncorrected; None if too few samples changed for a test. `spread`: the standard deviation of
-    a sample's change; None for one sample. `step`: the size of all changes, if it is the same.
+    `p`: for no difference, uncorrected; None if too few samples changed for a test. `spread`: the standard deviation
+    of a sample's change; None for one sample. `step`: the size that all changes have, if it is the same.
     """
 
     mean: float
@@ -57,11 +57,11 @@ class Difference(Record):
 def mean_estimate(
     clusters: Iterable[Values], low: float | None = None, high: float | None = None, method: Method = "score"
 ) -> Estimate | None:
-    """Mean over samples of the mean over epochs; None without any value. `low`, `high`: bounds of the values.
+    """Mean over samples of the mean over epochs; None without values. `low`, `high`: bounds of the values.
 
-    Its standard error is s / sqrt(n) with s the standard deviation of the n cluster means: the
+    The standard error is s / sqrt(n), with s the standard deviation of the n cluster means: the
     cluster-robust error for clusters of equal weight (Miller 2024, "Adding Error Bars to Evals",
-    section 2.2, for clusters of equal size). It is a ratio whose denominators are 1.
+    section 2.2, where clusters have equal size). It is a ratio whose denominators are 1.
     """
     return _estimate(_columns((fmean(cluster), 1.0) for cluster in clusters if cluster), "mean", low, high, method)
 
@@ -69,11 +69,11 @@ def mean_estimate(
 def ratio_estimate(
     clusters: Iterable[Pairs], low: float | None = None, high: float | None = None, method: Method = "score"
 ) -> Estimate | None:
-    """Sum of numerators over sum of denominators; None if the denominators sum to 0.
+    """Sum of numerators / sum of denominators; None if the denominators sum to 0.
 
-    The jackknife's variance with clusters as units: R = X / Y, var(R) = (n - 1) / n * sum(d_i^2) with
-    d_i = R - R without cluster i = (x_i - R y_i) / (Y - y_i). The linearised variance (Cochran 1977, "Sampling
-    Techniques", 6.4), with Y as the denominator, is too small for few clusters of unequal size.
+    The variance is the jackknife's with clusters as units: R = X / Y, var(R) = (n - 1) / n * sum(d_i^2) with
+    d_i = R - (R without cluster i) = (x_i - R y_i) / (Y - y_i). The linearised variance (Cochran 1977, "Sampling
+    Techniques", 6.4), which divides by Y, is too small for few clusters of unequal size.
     """
     return _estimate(_columns(_sums(cluster) for cluster in clusters if cluster), "ratio", low, high, method)
 
@@ -96,7 +96,8 @@ def paired_means(
 ) -> Difference | None:
     """Mean over common samples of (mean over epochs in `second` - in `first`); None without common samples.
 
-    `span`: the width of the range of values, if they have one. `level`: of `ci95`; if it is not 95 %, there is no `p`.
+    `span`: the width of the range of values, if they have one. `level`: the level of `ci95` if not 95 %; then there
+    is no `p`.
     """
     before, after = (
         {sample: (fmean(values), 1.0) for sample, values in of.items() if values} for of in (first, second)
@@ -114,16 +115,16 @@ def paired_ratios(
     """Difference of two ratios of sums over common samples; None if a denominator sums to 0.
 
     The jackknife deviations of both (`ratio_estimate`) are subtracted sample by sample, so that what the two runs share
-    cancels. `p` tests how far each sample's numerator exceeds its denominator times the ratio of both runs together:
-    without a true difference a sample's two runs could be swapped, which only turns the rise of this excess into an
-    equal fall; and the sum of all these changes has the sign of the difference of the ratios.
+    cancels out. `p` tests the change of a sample's excess: its numerator minus its denominator times the ratio of both
+    runs together. Without a true difference a sample's two runs are exchangeable, which only flips the sign of that
+    change; and the sum of all changes has the sign of the difference of the ratios.
     """
     before, after = ({sample: _sums(pairs) for sample, pairs in of.items() if pairs} for of in (first, second))
     return _paired(before, after, span, method, level)
 
 
 def passes(values: Values, k: int) -> tuple[float, float]:
-    """From a sample's epochs, each 0 or 1: the chance that any of k is right (pass@k), and that all are (pass^k).
+    """The probability that any of k of a sample's epochs (each 0 or 1) is right (pass@k), and that all are (pass^k).
 
     Both are unbiased (Chen 2021, "Evaluating Large Language Models Trained on Code", and Yao 2024, "tau-bench").
     """
@@ -153,7 +154,7 @@ def _paired(
 
 
 def _swaps(before: Columns, after: Columns) -> list[float]:
-    """Each sample's change, except what its denominators explain; for means, whose denominators are 1, the change."""
+    """Each sample's change, less the part due to its denominators: for means (denominators 1), simply the change."""
     (x, y), (over, under) = before, after
     both = (math.fsum(x) + math.fsum(over)) / (math.fsum(y) + math.fsum(under))
     return [d - c - both * (w - v) for c, v, d, w in zip(x, y, over, under, strict=True)]
@@ -177,9 +178,9 @@ def _ratio(totals: Columns) -> float | None:
 
 
 def _residuals(totals: Columns, ratio: float) -> "array[float]":
-    """How much each cluster shifts the ratio (the ratio minus that without the cluster), times n - 1.
+    """The ratio minus the ratio without each cluster, times n - 1.
 
-    For clusters of equal weight: each one's deviation from the mean.
+    For clusters of equal weight, this is each one's deviation from the mean.
     """
     n, whole = len(totals[0]), math.fsum(totals[1])
     return array(

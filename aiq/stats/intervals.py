@@ -1,12 +1,12 @@
-"""95 % intervals of means, ratios and paired differences that are valid near a metric's bounds and for few samples.
+"""95 % intervals of means, ratios and paired differences that hold near a metric's bounds and for few samples.
 
-They are score intervals (Wilson 1927, "Probable Inference"): the standard error is not the estimated one, but the one
-that would apply if the value at the interval's end were the true one. This requires knowing how the variance of a
-metric depends on its mean: as mu (1 - mu) with two bounds, like a share; as mu with a lower bound, like a count; not at
-all without bounds, which makes it Student's interval. The size of the variance comes from the samples: the effective
-sample size n_eff = mu (1 - mu) / se^2 is larger than n if scores vary less than ones and zeros. The method `exact` uses
-the Clopper-Pearson interval at that size instead (Korn and Graubard 1998, "Confidence intervals for proportions with
-small expected number of positive counts"): wider, and for shares its coverage is never below the level.
+They are score intervals (Wilson 1927, "Probable Inference"): instead of the estimated standard error they use what it
+would be if the value at the interval's end were true. That takes a relation between a metric's variance and its mean
+mu: proportional to mu (1 - mu) with two bounds, as for a share; to mu with a lower bound, as for a count; constant
+without bounds, which gives Student's interval. The variance itself comes from the samples: the effective sample size
+n_eff = mu (1 - mu) / se^2 is larger than n if scores vary less than ones and zeros.
+The method `exact` uses the Clopper-Pearson interval at that size instead (Korn and Graubard 1998, "Confidence
+intervals for proportions with small expected number of positive counts"): wider, and never below its level for shares.
 `python -m benchmarks.intervals` measures the coverage: docs/statistics.md.
 """
 
@@ -20,11 +20,11 @@ Method = Literal["score", "exact"]
 
 LEVEL = 0.95
 _CAUTION: Final = 1 / 6
-"""How far from the normal to Student's quantile shares go: without it the coverage for p=0.02 and n=27 is 0.899."""
+"""How far from the normal towards Student's quantile shares stay: without it, coverage for p=0.02, n=27 is 0.899."""
 
 
 class Spread(NamedTuple):
-    """How uncertain a mean of n clusters is: its standard error, and the degrees of freedom of that error."""
+    """How uncertain a mean of n clusters is: its standard error, and the degrees of freedom of that estimate."""
 
     error: float
     freedom: float
@@ -38,10 +38,10 @@ def mean_interval(
     high: float | None = None,
     method: Method = "score",
 ) -> Interval | None:
-    """The interval of a mean from which its n clusters have these deviations, and which lies within any bounds.
+    """The interval of a mean, given the deviations of its n clusters, and its bounds, if it has any.
 
-    None for fewer than two clusters, and for clusters without deviation if no bound shows what is possible.
-    `method`: for numbers with two bounds; others have the score interval.
+    None for fewer than two clusters, and for clusters without any deviation unless a bound shows what is possible.
+    `method`: for metrics with two bounds; others get the score interval.
     """
     return spread_interval(mean, spread(deviations), low, high, method) if len(deviations) > 1 else None
 
@@ -49,7 +49,7 @@ def mean_interval(
 def spread_interval(
     mean: float, found: Spread, low: float | None = None, high: float | None = None, method: Method = "score"
 ) -> Interval | None:
-    """Like `mean_interval`, from the spread of the mean, however it was computed."""
+    """As `mean_interval`, from the spread of the mean, however it was computed."""
     if low is None and high is None and not found.error:
         return None
     if low is None or high is None:
@@ -64,22 +64,22 @@ def spread_interval(
         if method == "score":
             quantile = max(_quantile(found.freedom, known), _quantile(n - 1, 1 - _CAUTION))
         else:
-            size *= n / (n - 1)  # so that ones and zeros have the size n
+            size *= n / (n - 1)  # so that ones and zeros have size n
             quantile = _quantile(found.freedom, float(known > 1 - 1e-9))
     ends = _wilson(share, size, quantile) if method == "score" else _clopper(share, size, quantile)
     return low + span * ends[0], low + span * ends[1]
 
 
 def spread(deviations: Sequence[float]) -> Spread:
-    """The spread of a mean from which its clusters, two or more, have these deviations.
+    """The spread of a mean, given the deviations of its clusters, of which there are two or more.
 
-    The degrees of freedom are Satterthwaite's: those of a normal sample whose variance would be as uncertain as the
-    kurtosis makes it, at most n - 1. A variance that few clusters determine is very uncertain.
+    The degrees of freedom are Satterthwaite's: those of a normal sample whose variance is as uncertain as the kurtosis
+    implies, at most n - 1. If few clusters dominate the variance, it is very uncertain.
     """
     n = len(deviations)
     squares = array("d", (deviation * deviation for deviation in deviations))
     total = math.fsum(squares)
-    if total <= 1e-24:  # may be due to rounding
+    if total <= 1e-24:  # rounding errors
         return Spread(0.0, n - 1, n)
     kurtosis = n * math.fsum(square * square for square in squares) / total**2
     freedom = min(n - 1, 2 * n / (kurtosis - 1)) if kurtosis > 1 + 1e-9 else n - 1
@@ -87,7 +87,7 @@ def spread(deviations: Sequence[float]) -> Spread:
 
 
 def _half_bounded(mean: float, found: Spread, low: float | None, high: float | None) -> Interval | None:
-    """Solves (mean - mu)^2 = q^2 se^2 mu / mean for mu above the bound; mirrored for an upper bound."""
+    """Solves (mean - mu)^2 = q^2 se^2 mu / mean for mu above a lower bound; for an upper one, mirrored."""
     error, n = found.error, found.n
     if low is None and high is None:
         half = _quantile(n - 1, 0.0) * error
@@ -116,12 +116,12 @@ def difference_interval(
 ) -> Interval | None:
     """The interval of the mean difference between two runs of the same n clusters; each end is a one-sided bound.
 
-    `deviations`: of each cluster's difference from the mean one; `changes`: the differences themselves; `span`: the
-    largest possible difference (the width of the metric's range), None if there is none: then it is Student's interval.
-    With a span it is Tango's (1998, "Equivalence test and confidence interval for the difference in proportions for
-    the paired-sample design"), with the sums of rises and falls as the two kinds of discordant pairs, at the effective
-    sample size; with `exact` it is what the exact intervals of both sums, each at half the error, allow. None for fewer
-    than two clusters, and for equal differences if no span shows what is possible.
+    `deviations`: each cluster's difference minus the mean difference; `changes`: the differences themselves; `span`:
+    the largest possible difference (the width of the metric's range), None for Student's interval if it is unbounded.
+    With a span the interval is Tango's (1998, "Equivalence test and confidence interval for the difference in
+    proportions for the paired-sample design"), with the sums of rises and of falls as the two kinds of discordant
+    pairs, at the effective sample size; with `exact`, what the exact intervals of both sums, each at half the error,
+    leave possible. None for fewer than two clusters, and for equal differences without a span.
     """
     n = len(deviations)
     if n < 2:
@@ -151,11 +151,11 @@ def difference_interval(
 
 
 def _quantile(freedom: float, determined: float, level: float = LEVEL) -> float:
-    """Between Student's quantile and the normal one: what the mean determines of the variance is not estimated.
+    """A quantile between Student's and the normal, since the part of the variance that the mean fixes is known.
 
-    `determined`: the variance relative to that of ones and zeros with this mean: 1 for shares.
+    `determined`: the variance as a share of that of ones and zeros with this mean: 1 for shares.
     """
-    from scipy.special import ndtri, stdtrit  # half a second to import, so only when needed
+    from scipy.special import ndtri, stdtrit  # half a second to import: only when a number is needed
 
     normal = float(ndtri((1 + level) / 2))
     student = normal if math.isinf(freedom) else float(stdtrit(freedom, (1 + level) / 2))
@@ -163,7 +163,7 @@ def _quantile(freedom: float, determined: float, level: float = LEVEL) -> float:
 
 
 def _clopper(share: float, size: float, quantile: float, level: float = LEVEL) -> Interval:
-    """The Clopper-Pearson interval at a size reduced by as much as the quantile is above the normal one."""
+    """The Clopper-Pearson interval, at a size reduced by as much as the quantile exceeds the normal one."""
     from scipy.special import betaincinv
 
     size *= (_quantile(math.inf, 0.0) / quantile) ** 2
@@ -181,7 +181,7 @@ def _wilson(share: float, n: float, quantile: float) -> Interval:
 
 
 def _tango(rise: float, fall: float, n: float, quantile: float) -> Interval:
-    """Tango's interval of a difference in -1 .. 1; `rise`, `fall`: the shares of pairs that became better and worse."""
+    """For a difference between -1 and 1. `rise`, `fall`: the shares of pairs that became better and worse."""
     from scipy.optimize import brentq
 
     def score(difference: float) -> float:

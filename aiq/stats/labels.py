@@ -1,12 +1,12 @@
-"""Means of a judge's scores, corrected by a few human labels, with 95 % intervals.
+"""Means of a judge's scores, corrected with a few human labels, with 95 % intervals.
 
-Labels of the same run: prediction-powered inference with a tuned weight of the judge (PPI++: Angelopoulos, Duchi and
-Zrnic 2023, arXiv 2311.01453), whose coverage does not depend on how good the judge is: a useless one makes the interval
-as wide as that of the labels alone. Its interval is Wilson's at the effective sample size, like that of every other
-mean here: the paper's normal one has too low a coverage near 0 and 1. Labels of other runs: the judge's sensitivity and
-specificity measured there (Lee et al. 2025, "How to correctly report LLM-as-a-judge evaluations", arXiv 2511.21140).
-Both assume that the labelled samples are a random choice: of the run's, or of the wrong and of the right answers
-elsewhere.
+For labels of the same run: prediction-powered inference with a tuned weight of the judge (PPI++: Angelopoulos, Duchi
+and Zrnic 2023, arXiv 2311.01453), whose coverage does not depend on how good the judge is: with a useless one the
+interval is as wide as that of the labels alone. The interval is Wilson's at the effective sample size, as for every
+mean here: the paper's normal interval covers too rarely near 0 and 1. For labels of other runs: the judge's
+sensitivity and specificity there (Lee et al. 2025, "How to correctly report LLM-as-a-judge evaluations",
+arXiv 2511.21140). Both assume that the labelled samples were drawn at random: from the run, or elsewhere from the
+wrong and from the right answers.
 """
 
 import math
@@ -24,11 +24,11 @@ Labelled = Sequence[tuple[float, float]]
 
 
 class Corrected(Record):
-    """A mean corrected by `labels` labels, over `n` samples, beside what the judge alone and the labels alone say.
+    """A mean corrected with `labels` labels, over `n` samples, beside the means of judge alone and labels alone.
 
     `weight`: of the judge's scores, 0 to 1, if it is tuned. `sensitivity`, `specificity`: how often the judge calls
     right what people call right, and wrong what they call wrong. `failed`: samples whose worst value needs no judge;
-    they are in all these means except that of the labels of other runs.
+    they are included in all of these means except that of the labels of other runs.
     """
 
     metric: str
@@ -53,7 +53,7 @@ class Bounded(NamedTuple):
     high: float | None = 1.0
 
     def cut(self, value: float) -> float:
-        """The value, or the bound that it exceeds."""
+        """The value, limited to the bounds."""
         value = value if self.low is None else max(self.low, value)
         return value if self.high is None else min(self.high, value)
 
@@ -67,9 +67,9 @@ class Mean(NamedTuple):
 
 
 def ppi(labelled: Labelled, unlabelled: Sequence[float]) -> Mean:
-    """The judge's mean over unlabelled samples, plus its error according to the labels, of which there are two or more.
+    """The judge's mean over unlabelled samples, plus its error according to the labels; takes two or more labels.
 
-    mean = w mean(f unlabelled) + mean(y - w f labelled), with the weight w in 0 .. 1 that minimizes its variance:
+    mean = w mean(f unlabelled) + mean(y - w f labelled), with the weight w in 0 .. 1 that minimises the variance:
     cov(y, f) / (var(f) (1 + n / N)) for n labels and N other samples.
     """
     n, others = len(labelled), len(unlabelled)
@@ -90,7 +90,7 @@ def ppi(labelled: Labelled, unlabelled: Sequence[float]) -> Mean:
 def corrected(
     labelled: Labelled, unlabelled: Sequence[float], bounds: Bounded | None = None
 ) -> tuple[float, Interval | None, float]:
-    """PPI++ over the judged samples of a run: mean, interval and weight of the judge."""
+    """PPI++ over the judged samples of a run: mean, interval and the judge's weight."""
     bounds = bounds or Bounded()
     mean, found, weight = ppi(labelled, unlabelled)
     mean = bounds.cut(mean)
@@ -100,10 +100,10 @@ def corrected(
 def with_failed(
     mean: float, interval: Interval | None, share: float, n: int, worst: float, bounds: Bounded | None = None
 ) -> tuple[float, Interval | None]:
-    """Mean and interval over all n samples: those given for the judged `share`, and the value `worst` for the others.
+    """Mean and interval over all n samples: a `share` with this mean and interval, the rest with the value `worst`.
 
-    Both are strata, whose sizes are uncertain too: each distance to an interval's end is the root of the sum of both
-    parts' squares (Zou and Donner 2008, "Construction of confidence limits about effect measures").
+    The two are strata whose sizes are uncertain as well: the distance to an interval's end is the root of the sum of
+    the squares of both parts (Zou and Donner 2008, "Construction of confidence limits about effect measures").
     """
     cut, whole = (bounds or Bounded()).cut, share * mean + (1 - share) * worst
     if interval is None:
@@ -121,7 +121,7 @@ def labels_alone(labelled: Labelled, bounds: Bounded | None = None) -> tuple[flo
 
 
 class Rates(NamedTuple):
-    """How often a judge is right about the `right` samples (by people's labels), and about the `wrong` ones."""
+    """How often a judge is right on `right` samples that people call right, and on `wrong` ones that they do not."""
 
     sensitivity: float
     specificity: float
@@ -130,7 +130,7 @@ class Rates(NamedTuple):
 
 
 def rates(labelled: Labelled) -> Rates | None:
-    """The rates from labels and scores of 0 or 1; None without labels of both kinds."""
+    """The rates from labels and scores that are 0 or 1; None without labels of both kinds."""
     right = [score for label, score in labelled if label == 1]
     wrong = [1 - score for label, score in labelled if label == 0]
     return Rates(fmean(right), fmean(wrong), len(right), len(wrong)) if right and wrong else None
@@ -139,8 +139,8 @@ def rates(labelled: Labelled) -> Rates | None:
 def transported(judged: Sequence[float], known: Rates) -> tuple[float, Interval] | None:
     """The share of right samples among those that the judge gave 0 or 1; None for a judge no better than chance.
 
-    (p + specificity - 1) / (sensitivity + specificity - 1), cut to 0 .. 1; the interval adds z^2 / 2 to the counts of
-    the run and one to those of the labels, and shifts the middle by the skewness, as in the paper.
+    (p + specificity - 1) / (sensitivity + specificity - 1), limited to 0 .. 1; the interval adds z^2 / 2 to the counts
+    of the run and one to those of the labels, and shifts the middle for skewness, as in the paper.
     """
     n, share, z = len(judged), fmean(judged), _NORMAL
     youden = known.sensitivity + known.specificity - 1

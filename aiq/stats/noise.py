@@ -1,7 +1,7 @@
-"""Judge noise: how far judgements of one report differ, and how that affects a run's mean. Pure functions.
+"""Judge noise: how much judgements of one report differ, and how that affects a run's mean. Pure functions.
 
 A judgement is made by a member of a panel, in an order of presentation, as one of several votes; every member
-judges equally often in every order (a balanced design), so plain means over cells are unbiased.
+judges equally often in every order (a balanced design), so that plain means over cells are fair.
 """
 
 import math
@@ -13,11 +13,11 @@ from typing import NamedTuple
 from aiq.core.base import Record
 
 NOISE = "noise"
-"""The key of a score row's detail that holds a report's Noise."""
+"""The key of a report's Noise in a score row's detail."""
 
 
 class Judgement(NamedTuple):
-    """One value of one judgement, and where it comes from. `order`: `first`, `swapped`, or else nothing to swap."""
+    """The value of one judgement, and its origin. `order`: `first` or `swapped`, or empty if nothing is swapped."""
 
     member: str
     order: str
@@ -25,11 +25,11 @@ class Judgement(NamedTuple):
 
 
 class Noise(Record):
-    """The spread of one report's judgements, all in the metric's unit; None if there is nothing to compare.
+    """The spread of one report's judgements, in the metric's unit; None if there is nothing to compare.
 
-    Standard deviations (n - 1). `sd`: of all judgements. `votes`: within a member and order (root of the mean
-    variance). `orders`, `members`: of the means by order or member, which include some of the votes' noise.
-    `order_gap`: the mean as first article minus the mean as second; above 0 the first place is an advantage.
+    `sd`: of all judgements. `votes`: within a member and order (root of the mean variance). `orders`, `members`:
+    of their means; they include part of the votes' noise. `order_gap`: the mean as first article minus
+    the mean as second; above 0, being first is an advantage. All standard deviations are of samples (n - 1).
     """
 
     judgements: int
@@ -41,11 +41,11 @@ class Noise(Record):
 
 
 class RunNoise(Noise):
-    """The judge noise of a metric over a run's reports: roots of mean squares, the gap as a plain mean.
+    """The judge noise of a metric over a run's reports: roots of mean squares, and the gap as a plain mean.
 
     `reports`: those with several judgements. `standard_error`: the judge's part of that of the run's mean:
-    sqrt(sum(sd^2 / judgements)) / reports. It treats order and member as random and so is rather too large.
-    `share`: the judge's share of the variance of the run's mean; None if unknown.
+    sqrt(sum(sd^2 / judgements)) / reports. It treats order and member as chance, so it is rather too large.
+    `share`: the judge's part of the variance of the run's mean; None if unknown.
     """
 
     reports: int
@@ -53,7 +53,7 @@ class RunNoise(Noise):
     share: float | None = None
 
     def within(self, variance: float | None) -> "RunNoise":
-        """With `share` set, from the variance of the run's mean, which includes the noise of its judge."""
+        """The same with `share`, from the variance of the run's mean, which includes the judge's noise."""
         share = min(1.0, self.standard_error**2 / variance) if variance else None
         return self.model_copy(update={"share": share})
 
@@ -91,7 +91,7 @@ def pooled(noises: Sequence[Noise]) -> RunNoise | None:
 
 
 def _by(judgements: Sequence[Judgement], *fields: str) -> dict[tuple[str, ...], list[float]]:
-    """The values grouped by these fields."""
+    """The values, grouped by these fields."""
     groups: defaultdict[tuple[str, ...], list[float]] = defaultdict(list)
     for one in judgements:
         groups[tuple(getattr(one, name) for name in fields)].append(one.value)

@@ -1,4 +1,4 @@
-"""The power of paired tests: how many samples find a difference, and what difference a number of samples finds."""
+"""The power of paired tests: how many samples a difference takes, and what difference n samples can detect."""
 
 import math
 from bisect import bisect_left
@@ -13,14 +13,14 @@ _POINTS: Final = 20  # numbers of changed samples that represent all possible on
 
 
 def power(difference: float, spread: float, n: int, level: float = LEVEL, step: float | None = None) -> float:
-    """The chance that `paired_p` of n samples is below the level if a sample changes by `difference` on average.
+    """The probability that `paired_p` of n samples is below the level if the mean change is `difference`.
 
-    `spread`: the standard deviation of a sample's change. The test is treated as Student's, to which the randomisation
-    test is nearly equal in power: Guenther (1981), "Sample Size Formulas for Normal Theory T Tests".
-    `step`: the size of all changes that are not 0, if it is the same (1 for right and wrong with one epoch). That is
-    McNemar's exact test, which is more conservative the fewer samples change: its power is that of the binomial
-    distributions of how many change, and of how many of them become better (Duffy 1984, "Asymptotic and Exact Power for
-    the McNemar Test").
+    `spread`: the standard deviation of a sample's change. The test is approximated by Student's, which is hardly more
+    powerful than the randomisation test; its power is from Guenther (1981), "Sample Size Formulas for Normal Theory T
+    Tests". `step`: the size of all nonzero changes, if it is the same (1 for right and wrong with one epoch). Then the
+    test is McNemar's exact test, which is the more conservative, the fewer samples change; its power is from the
+    binomial distributions of how many change, and how many of these improve (Duffy 1984, "Asymptotic and Exact Power
+    for the McNemar Test").
     """
     if step is not None:
         return _mcnemar(min(1.0, abs(difference) / step), spread / step, n, level)
@@ -34,26 +34,26 @@ def power(difference: float, spread: float, n: int, level: float = LEVEL, step: 
 
 
 def samples_needed(spread: float, difference: float, level: float = LEVEL, step: float | None = None) -> int:
-    """How many samples find a true difference at the level with a probability of POWER; the rest as in `power`.
+    """The number of samples that detect a true difference with a probability of POWER; arguments as for `power`.
 
-    Raises ValueError for a difference of 0, which no number of samples finds.
+    Raises ValueError for a difference of 0, which no number of samples detects.
     """
     if not difference:
-        raise ValueError("no number of samples finds a difference of 0")
+        raise ValueError("no number of samples detects a difference of 0")
 
     def enough(n: int) -> bool:
         return power(difference, spread, n, level, step) >= POWER
 
-    most = max(fewest(level), math.ceil((spread / difference) ** 2))  # of this order of magnitude
+    most = max(fewest(level), math.ceil((spread / difference) ** 2))  # the order of magnitude
     while not enough(most):
         most *= 2
     return bisect_left(range(most), True, lo=0 if most == fewest(level) else most // 2, key=enough)
 
 
 def resolvable(spread: float, n: int, level: float = LEVEL, step: float | None = None) -> float | None:
-    """The smallest true difference that n samples find with a probability of POWER; the rest as in `power`.
+    """The smallest true difference that n samples detect with a probability of POWER; arguments as for `power`.
 
-    None if they can find none, like fewer than six at a level of 0.05. It may be larger than a metric's range.
+    None if they can detect none, such as fewer than six at a level of 0.05. It may exceed a metric's range.
     """
     from scipy.optimize import brentq
     from scipy.special import ndtri
@@ -71,9 +71,9 @@ def resolvable(spread: float, n: int, level: float = LEVEL, step: float | None =
 
 
 class Variances(NamedTuple):
-    """`total`: the variance of samples' means over epochs; `within`: that of a sample's epochs (None: only one each).
+    """`total`: the variance of the samples' means over epochs; `within`: of a sample's epochs (None if all have one).
 
-    `mean`: over all samples. `epochs`: how many a sample has, as a harmonic mean.
+    `mean`: over all samples. `epochs`: how many a sample has (harmonic mean).
     """
 
     mean: float
@@ -83,7 +83,7 @@ class Variances(NamedTuple):
 
 
 def variances(clusters: Sequence[Sequence[tuple[float, float]]]) -> Variances | None:
-    """The variances from the (numerator, denominator) of each sample's epochs; for ratios linearised.
+    """The variances from the (numerator, denominator) of each sample's epochs; linearised for ratios.
 
     None for fewer than two samples, and if the denominators sum to 0.
     """
@@ -100,7 +100,7 @@ def variances(clusters: Sequence[Sequence[tuple[float, float]]]) -> Variances | 
 
 
 def _mcnemar(gain: float, spread: float, n: int, level: float) -> float:
-    """The power of McNemar's exact test; `gain`, `spread`: in steps. At least a share `gain` of samples changes."""
+    """`gain`, `spread`: in steps. At least as many samples must change as the gain requires."""
     import numpy as np
     from scipy.special import bdtr, bdtrc, bdtrik
 
@@ -109,7 +109,7 @@ def _mcnemar(gain: float, spread: float, n: int, level: float) -> float:
         return 0.0
     chances = (np.arange(_POINTS) + 0.5) / _POINTS
     counts = np.ceil(bdtrik(chances, n, changed) - 1e-9).astype(int) if changed < 1 else np.array([n])
-    counts = counts[counts >= fewest(level)]  # fewer can never be below the level
+    counts = counts[counts >= fewest(level)]  # fewer changes never give a p-value below the level
     critical = np.ceil(bdtrik(level / 2, counts, 0.5))
     critical -= 2 * bdtr(critical, counts, 0.5) >= level
     rises = (1 + gain / changed) / 2

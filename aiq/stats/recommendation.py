@@ -1,4 +1,4 @@
-"""Which of several points to choose: those that no other beats, and the cheapest that is as good as the best."""
+"""Which of several points to choose: those that no other point beats, and the cheapest that is as good as the best."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-RESAMPLES: Final = 2_000  # enough for a share to be accurate to 0.01
+RESAMPLES: Final = 2_000  # enough to know a share to about 0.01
 
 
 def pareto_front(merits: Sequence[float], spends: Sequence[float]) -> list[int]:
-    """The places of the points that no other one equals or beats in both and beats in one; the cheapest first.
+    """The places of the points that no other point dominates (at least equal in both, better in one), cheapest first.
 
     `merits`: higher is better; `spends`: lower is better.
     """
@@ -29,7 +29,7 @@ def pareto_front(merits: Sequence[float], spends: Sequence[float]) -> list[int]:
 
 @dataclass(frozen=True)
 class Choice:
-    """The places of the point to choose and of the best one, and the threshold of the metric.
+    """The places of the chosen and of the best point, and the metric that was good enough.
 
     `means`, `spends`: of all points, over the samples compared. `shares`: by place, how often the same rule chooses a
     point in resamples; points that it never chooses are absent.
@@ -53,11 +53,11 @@ def one_standard_error(
 ) -> Choice:
     """The cheapest point whose metric is within one standard error of the best point's.
 
-    All have shape (samples, points): a sample's numerators and denominators (1 for a mean) and what it spent at each
+    All arrays have shape (samples, points): a sample's numerators, denominators (1 for a mean) and spend at each
     point. The rule is that of Breiman et al. (1984), "Classification and Regression Trees", section 3.4.3, with the
-    standard error of the point's paired difference from the best one, because all points have the same samples, whose
-    difficulty cancels. The resamples use the standard errors of the samples too; their means of metric and spend come
-    from the same draws. Of equally cheap points the better one is chosen, then the first.
+    standard error of the point's paired difference from the best one: all points have the same samples, so that
+    variation in difficulty cancels out. Resamples use the samples' standard errors, and the same draws for metric
+    and spend. Of equally cheap points the better one is chosen, then the first.
     """
     import numpy as np
 
@@ -72,9 +72,9 @@ def one_standard_error(
         resamples=resamples,
     )
     of_merits, of_spends = np.split(draws[~np.isnan(draws).any(axis=1)], 2, axis=1)
-    picks = Counter(_chosen(of_merits, of_spends, errors).tolist())
+    picks = Counter(_taken(of_merits, of_spends, errors).tolist())
     spent = spends.mean(axis=0)
-    place = int(_chosen(merits[None], spent[None], errors)[0])
+    place = int(_taken(merits[None], spent[None], errors)[0])
     best = int(merits.argmax())
     return Choice(
         place=place,
@@ -86,10 +86,10 @@ def one_standard_error(
     )
 
 
-def _chosen(
+def _taken(
     merits: "NDArray[np.float64]", spends: "NDArray[np.float64]", errors: "NDArray[np.float64]"
 ) -> "NDArray[np.intp]":
-    """The place that the rule chooses in each row of merits and spends; `errors[best, place]`: of their difference."""
+    """For each row of merits and spends, the place that the rule chooses; `errors[best, place]`: of the difference."""
     import numpy as np
 
     best = merits.argmax(axis=1)

@@ -1,4 +1,4 @@
-"""Tests of paired differences, and the correction for multiple tests."""
+"""Tests of paired differences, and the correction for multiple comparisons."""
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
@@ -9,12 +9,12 @@ K = TypeVar("K", bound=Hashable)
 
 LEVEL: Final = 0.05
 _EXACT: Final = 16  # changes whose 2^16 signs are all tried
-_DRAWN: Final = 500  # changes up to which signs are drawn; above, Student's test says the same
+_DRAWN: Final = 500  # changes up to which signs are drawn; above, Student's test gives the same result
 _DRAWS: Final = 10_000
 
 
 def fewest(level: float = LEVEL) -> int:
-    """The fewest changes that can have a p-value below the level, if all go in one direction."""
+    """The fewest changes that can give a p-value below the level: if all have one direction."""
     return math.floor(1 - math.log2(level)) + 1
 
 
@@ -22,13 +22,13 @@ TESTED: Final = fewest()
 
 
 def paired_p(changes: Sequence[float]) -> float | None:
-    """The two-sided p-value of a mean change that is truly 0; None if too few changed for one below LEVEL.
+    """The two-sided p-value for a true mean change of 0; None if too few clusters changed for a p-value below LEVEL.
 
-    `changes`: one per cluster. Without a difference a change is as likely to be a rise as a fall of the same size, so
-    the signs are flipped: a randomisation test (Fisher 1935, "The Design of Experiments", section 21), exact for up to
-    16 clusters that changed, with 10,000 seeded draws for up to 500, above that Student's paired test. Changes of one
-    size, like those of shares with one epoch, make it McNemar's exact test. Clusters that did not change say nothing
-    about the direction, and rounding errors are not changes: at least six (TESTED) are needed.
+    `changes`: one per cluster. Without a true difference, a change is as likely to be a rise as a fall of the same
+    size, so signs are flipped: a randomisation test (Fisher 1935, "The Design of Experiments", section 21), exact for
+    up to 16 changed clusters, with 10,000 seeded draws for up to 500, and Student's paired test above. If all changes
+    have one size, as for shares with one epoch, it is McNemar's exact test. Clusters that did not change (rounding
+    errors do not count) say nothing about the direction: at least six changes (TESTED) are needed.
     """
     changed = _changed(changes)
     if len(changed) < TESTED:
@@ -47,13 +47,13 @@ def paired_p(changes: Sequence[float]) -> float | None:
 
 
 def step(changes: Sequence[float]) -> float | None:
-    """The size of all changes that are not 0; None if sizes differ, or if there are no changes."""
+    """The common size of all nonzero changes; None if their sizes differ, or if there are none."""
     sizes = [abs(change) for change in _changed(changes)]
     return max(sizes) if sizes and max(sizes) - min(sizes) <= 1e-9 * max(sizes) else None
 
 
 def _changed(changes: Sequence[float]) -> list[float]:
-    """The changes that are not 0, apart from rounding."""
+    """The changes without those that are 0 except for rounding."""
     largest = max(map(abs, changes), default=0.0)
     return [change for change in changes if abs(change) > 1e-9 * max(1.0, largest)]
 
@@ -74,10 +74,10 @@ def _sign_flip(changes: Sequence[float]) -> float:
 
 
 def corrected(values: Mapping[K, float | None]) -> dict[K, float | None]:
-    """The p-values of a family by Holm's method: below LEVEL, the chance that any of them is a false alarm is LEVEL.
+    """The p-values of a family, corrected by Holm's method: any false alarm below LEVEL has a probability of LEVEL.
 
-    Holm (1979), "A simple sequentially rejective multiple test procedure". A test without a p-value, because it could
-    never be below LEVEL, does not count in the family (Tarone 1990, "A modified Bonferroni method for discrete data").
+    Holm (1979), "A simple sequentially rejective multiple test procedure". Tests without a p-value, which could never
+    be below LEVEL, do not count in the family (Tarone 1990, "A modified Bonferroni method for discrete data").
     """
     family = sorted((p, place) for place, p in enumerate(values.values()) if p is not None)
     found: list[float | None] = [None] * len(values)
@@ -88,12 +88,12 @@ def corrected(values: Mapping[K, float | None]) -> dict[K, float | None]:
 
 
 def fall_p(p: float | None, change: float) -> float | None:
-    """The one-sided p-value of a mean that has not fallen, from that of `paired_p`, whose tests are symmetric."""
+    """The one-sided p-value for a mean that has not fallen, from that of `paired_p`, whose tests are symmetric."""
     return None if p is None else p / 2 if change < 0 else 1 - p / 2
 
 
 def holm_levels(values: Mapping[K, float | None], level: float = LEVEL) -> dict[K, float]:
-    """The level that Holm's method compares each p-value of a family with; for one without, the strictest."""
+    """The level with which Holm's method compares each p-value of a family; the strictest for those without one."""
     family = sorted((p, place) for place, p in enumerate(values.values()) if p is not None)
     levels = {place: level / (len(family) - rank) for rank, (_, place) in enumerate(family)}
     strictest = level / max(1, len(family))
