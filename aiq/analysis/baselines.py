@@ -1,7 +1,7 @@
-"""A baseline: a run's scores and spend by sample, and what they were made of, in one file that is committed.
+"""A baseline: a run's scores and spend by sample, and what they depend on, in one file to be committed.
 
-It holds nothing that differs between two runs with the same results (times, ids, versions), so that it changes where
-they do. `aiq gate` holds new runs against it; `aiq compare` takes one wherever it takes a run.
+It holds nothing that differs between two runs with the same results (times, ids, versions), so it changes only when
+results do. `aiq gate` compares new runs with it; `aiq compare` accepts one wherever it accepts a run.
 """
 
 import hashlib
@@ -28,15 +28,15 @@ from aiq.runs.rows import AttemptStatus, RowError, SampleRow, ScoreRow, ScoreSta
 from aiq.runs.state import RunState, ScoreState
 from aiq.runs.summary import Summary, summarise
 
-_SILENT = ("name", "run_id", "shard", "output_dir", "runner", "cassette", "telemetry")
-"""Settings that say nothing of a run's results."""
-_KEPT = ("experiment", "clock", "offline", "dataset", "hashes", "models", "judges")  # of a manifest
+_IRRELEVANT = ("name", "run_id", "shard", "output_dir", "runner", "cassette", "telemetry")
+"""Settings that do not affect a run's results."""
+_FROM_MANIFEST = ("experiment", "clock", "offline", "dataset", "hashes", "models", "judges")
 
 
 class Attempt(Record):
-    """One sample and epoch. `report`: a digest of it. `spend`: the agent's, over all roles.
+    """One sample and epoch. `report`: its digest. `spend`: the agent's, over all roles.
 
-    `scores`: by metric a value, numerator and denominator, or the status of what has no number.
+    `scores`: by metric a value, numerator and denominator, or the status of a score without a number.
     """
 
     sample: str
@@ -55,12 +55,12 @@ class Attempt(Record):
 
     @property
     def facts(self) -> dict[str, object]:
-        """All of it by name, scores and spend beside the rest."""
+        """All fields by name, with scores and spend on the same level."""
         held = self.model_dump(mode="json", exclude={"scores", "spend"})
         return held | asdict(self.spend) | dict(self.scores)
 
     def row(self) -> SampleRow:
-        """As a run has it. Seconds of 0 are not known."""
+        """The row as in a run. Seconds of 0 are unknown."""
         row = SampleRow(
             sample_id=self.sample,
             epoch=self.epoch,
@@ -95,7 +95,7 @@ class Attempt(Record):
 class Baseline(Record):
     """The content of the file. `settings`: overrides of the run. `config`: settings of its judges and intervals.
 
-    `elsewhere`: whether another model than the offline one answered the agent in a run that is offline otherwise.
+    `elsewhere`: whether a model other than the offline one answered the agent in an otherwise offline run.
     """
 
     schema_version: Literal[1] = 1
@@ -116,19 +116,19 @@ class Baseline(Record):
     def _declared(self) -> "Baseline":
         metrics = {metric.name for judge in self.judges for metric in judge.metrics}
         if unknown := [name for one in self.attempts for name in one.scores if name not in metrics]:
-            raise ValueError(f"none of the judges declares {unknown[0]}, which attempts have scores of")
+            raise ValueError(f"attempts have scores of {unknown[0]}, which no judge declares")
         return self
 
     @classmethod
     def of(cls, run: RunFolder) -> "Baseline":
-        """Raises UserError where the run is not finished."""
+        """The baseline of a run. Raises UserError if the run is not finished."""
         manifest, state = run.read_manifest(), read_state(run)
         if manifest.status != "finished":
             raise UserError(f"{run.path} {not_finished(run.path, manifest.status)}")
         roles = state.usage["agent"].keys()
         digests = report_digests(run)
         return cls(
-            **{name: getattr(manifest, name) for name in _KEPT},
+            **{name: getattr(manifest, name) for name in _FROM_MANIFEST},
             settings=telling(manifest),
             elsewhere=bool(roles) and roles <= {*manifest.elsewhere},
             agent_failures=state.spec.failures.agent_failures,
@@ -137,7 +137,7 @@ class Baseline(Record):
         )
 
     def text(self) -> str:
-        """JSON, a line an attempt."""
+        """JSON, one line per attempt."""
         head = self.model_dump(mode="json", exclude={"attempts"}, exclude_defaults=True)
         head = {"schema_version": self.schema_version, **head}
         lines = (json.dumps(one.model_dump(mode="json", exclude_defaults=True), ensure_ascii=False, sort_keys=True)
@@ -146,7 +146,7 @@ class Baseline(Record):
         return f'{json.dumps(head, indent=1, ensure_ascii=False)[:-2]},\n "attempts": [\n  {rows}\n ]\n}}\n'
 
     def write(self, path: Path) -> None:
-        """Raises UserError where that cannot be."""
+        """Write the file. Raises UserError if that is impossible."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, self.text())
@@ -154,7 +154,7 @@ class Baseline(Record):
             raise UserError(f"{path}: {error.strerror}; choose another place") from None
 
     def changes(self, new: "Baseline") -> Iterator[str]:
-        """A line for each part that another one has otherwise, attempts last."""
+        """A line for each part in which the other baseline differs, attempts last."""
         before, after = (run.model_dump(mode="json", exclude={"attempts"}) for run in (self, new))
         yield from differing(before, after)
         old, others = ({one.key: one.facts for one in run.attempts} for run in (self, new))
@@ -166,12 +166,12 @@ class Baseline(Record):
 
 
 def telling(manifest: Manifest) -> tuple[str, ...]:
-    """The settings that a run was started with and that decide its results."""
-    return tuple(text for text in manifest.overrides if not text.lstrip("+~").startswith(_SILENT))
+    """The settings that a run was started with and that affect its results."""
+    return tuple(text for text in manifest.overrides if not text.lstrip("+~").startswith(_IRRELEVANT))
 
 
 def differing(before: Mapping[str, object], after: Mapping[str, object], prefix: str = "") -> Iterator[str]:
-    """What differs, by its dotted name, with both values; of lists what only one has."""
+    """What differs, by dotted name, with both values; for lists, the items that only one has."""
     for name in {**before, **after}:
         one, other = before.get(name), after.get(name)
         if isinstance(one, Mapping) and isinstance(other, Mapping):
@@ -199,7 +199,7 @@ def _attempt(key: SampleKey, state: RunState, report: str | None) -> Attempt:
 
 
 def _number(score: ScoreState) -> float | tuple[float, float] | ScoreStatus:
-    """To 12 digits: the last ones may differ between machines."""
+    """A score's number to 12 digits, because the last ones may differ between machines; or its status."""
     if score.parts is None:
         return score.status
     over, under = (float(f"{part:.12g}") for part in score.parts)
@@ -208,27 +208,27 @@ def _number(score: ScoreState) -> float | tuple[float, float] | ScoreStatus:
 
 @dataclass(frozen=True)
 class BaselineFile:
-    """A baseline on disk, read as a run's folder is."""
+    """A baseline on disk, read like a run's folder."""
 
     path: Path
 
     @cached_property
     def content(self) -> Baseline:
-        """Raises UserError where there is none, or another file."""
+        """The baseline. Raises UserError if the file does not exist or is not a baseline."""
         try:
             return Baseline.model_validate_json(self.path.read_bytes())
         except OSError as error:
             why = f"{self.path}: {error.strerror}; aiq gate RUN --baseline {self.path} --update makes it from a run"
             raise UserError(why) from None
         except ValidationError as error:
-            why = f"{self.path} is no baseline of this version: {describe(error)}; delete it, and make it with --update"
+            why = f"{self.path} is not a baseline of this version: {describe(error)}; delete it, then run --update"
             raise UserError(why) from None
 
     def read_manifest(self) -> Manifest:
-        """What a run's manifest says, without its times."""
+        """The manifest as of a run, without its times."""
         held = self.content
         return Manifest(
-            **{name: getattr(held, name) for name in _KEPT},
+            **{name: getattr(held, name) for name in _FROM_MANIFEST},
             run_id=self.path.stem,
             status="finished",
             started="",
@@ -260,7 +260,7 @@ Recorded = RunFolder | BaselineFile
 
 
 def find_recorded(name: str, results: str) -> Recorded:
-    """A baseline where a file of JSON is named, else a run (`find_run`). Raises UserError for neither."""
+    """A baseline if `name` is a JSON file, else a run (`find_run`). Raises UserError if there is neither."""
     if name.endswith(".json"):
         return BaselineFile(Path(name))
     return find_run(name, results)

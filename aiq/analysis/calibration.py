@@ -1,4 +1,4 @@
-"""From runs over perturbed reports to what they say of their judges, each alone, among themselves and against labels.
+"""What runs over perturbed reports say about their judges: each alone, among themselves, and against labels.
 
 The unit of every interval is the task: its reports are variants of one text.
 """
@@ -46,21 +46,21 @@ CORRELATION: Final[Bounds] = (-1.0, 1.0)
 _BEYOND_NOISE: Final = NormalDist().inv_cdf(1 - BY_CHANCE)
 """Standard errors beyond which a difference counts, one-sided."""
 _EQUAL: Final = 1e-9
-"""Scores that differ by no more are one: what rounding leaves."""
+"""Scores that differ by no more are equal: the difference is due to rounding."""
 _EXACT: Final = Repeatability(sd=0.0, equal=1.0, reports=0)
 
 
 def calibrate(folders: Sequence[RunFolder], labels: Path | None = None) -> Calibration:
-    """What the runs say of their judges. Further runs add repetitions of the same judges, or other judges.
+    """What the runs say about their judges. Further runs add repetitions of the same judges, or other judges.
 
-    Raises UserError where the runs hold neither perturbed reports nor, with `labels`, any labelled one.
+    Raises UserError if the runs have neither perturbed reports nor, with `labels`, any labelled one.
     """
     reports = read_reports(folders)
     manifests = [folder.read_manifest() for folder in folders]
     given = read_labels(labels) if labels is not None else []
     if not reports.perturbations and not given:
         raise UserError(
-            f"{folders[0].path} holds no perturbed reports: take a run of experiment={EXPERIMENT}, or name --labels"
+            f"{folders[0].path} has no perturbed reports: use a run of experiment={EXPERIMENT}, or name --labels"
         )
     compared, unmatched = _against_labels(given, reports) if given else ((), 0)
     judged = [MetricCalibration(one, reports) for one in reports.scored] if reports.perturbations else []
@@ -80,7 +80,7 @@ def calibrate(folders: Sequence[RunFolder], labels: Path | None = None) -> Calib
 
 
 def judged_against_itself(manifest: Manifest) -> bool:
-    """Whether the agent gives the very reports that are the dataset's references."""
+    """Whether the agent's reports are the dataset's own references."""
     dataset = manifest.part("dataset")
     given, references = manifest.part("agent").get("path"), dataset.get("references")
     if references is None and isinstance(folder := dataset.get("path"), str):
@@ -93,10 +93,10 @@ def judged_against_itself(manifest: Manifest) -> bool:
 class MetricCalibration:
     """One metric of one judge over perturbed reports.
 
-    `_meant`: the perturbations that the metric claims to notice, all but the controls where it names none.
-    `_noise` is what differences are held against: None where it is not known. A judge that is asked once a run
-    repeats itself exactly within it. `worse`: for each perturbed report whose original is scored too, whether
-    it scores lower by more than the noise; empty where that is not known.
+    `_meant`: the perturbations that the metric claims to notice, all but the controls if it names none.
+    `_noise` is what differences are compared with: None if unknown. A judge that is asked once per run
+    repeats itself exactly within it. `worse`: for each perturbed report whose original is also scored, whether
+    it scores lower by more than the noise; empty if the noise is unknown.
     """
 
     def __init__(self, scored: MetricScores, reports: ReportSet) -> None:
@@ -119,7 +119,7 @@ class MetricCalibration:
         return {sample: str(worse) for sample, worse in self.worse.items() if perturbed[sample].perturbation in asked}
 
     def reliability(self, *, identical: bool) -> MetricReliability:
-        """`identical`: the unperturbed report is the very one that a comparing judge holds it against."""
+        """`identical`: the unperturbed report is the same as the reference that a comparing judge uses."""
         scored, perturbed = self.scored, self._reports.perturbed
         quality = {sample: -float(how.severity) for sample, how in perturbed.items()}
         false_alarms = self._mean(self.worse, CHANGES_NOTHING)
@@ -158,12 +158,12 @@ class MetricCalibration:
         )
 
     def _differences(self, others: Mapping[str, str]) -> dict[str, float]:
-        """How much lower each report scores than the other one that is named beside it, where both are scored."""
+        """How much lower each report scores than the one that `others` names for it, if both are scored."""
         means = self.scored.means
         return {one: means[two] - means[one] for one, two in others.items() if one in means and two in means}
 
     def _beyond_noise(self, differences: Mapping[str, float], others: Mapping[str, str]) -> dict[str, bool]:
-        """Whether each of these differences is more than noise; nothing where that is not known."""
+        """Whether each of these differences is more than noise; empty if the noise is unknown."""
         if self._noise is None:
             return {}
         found = {}
@@ -173,9 +173,9 @@ class MetricCalibration:
         return found
 
     def _obeyed(self) -> dict[str, bool]:
-        """For each report with instructions: whether it scores higher by more than the noise than with as many remarks.
+        """For each report with instructions: whether it scores higher, by more than the noise, than with remarks.
 
-        Where there is no report with remarks, than its original.
+        The other report has as many harmless remarks; if there is none, it is the original.
         """
         others = {}
         for sample, how in self._reports.perturbed.items():
@@ -185,12 +185,12 @@ class MetricCalibration:
         return self._beyond_noise({one: -drop for one, drop in self._differences(others).items()}, others)
 
     def _told(self, perturbation: str) -> Difference | None:
-        """See `PerturbationFigures.told`: a judge that only prefers the very text of an original tells nothing."""
+        """See `PerturbationFigures.told`: a judge that merely prefers the exact text of an original tells nothing."""
         with_it, reordered = self._below(perturbation), self._below(CHANGES_NOTHING)
         return paired_means({task: reordered.get(task, [0.5]) for task in with_it}, with_it, span=1.0)
 
     def _below(self, perturbation: str) -> dict[str, list[float]]:
-        """By task, the share of pairs in which a report with it scores below an undamaged one; ties count half."""
+        """By task, the share of pairs in which a perturbed report scores below an undamaged one; ties count half."""
         means, undamaged = self.scored.means, self._reports.by_task(INDEPENDENT)
         found = {}
         for task, samples in self._reports.by_task(perturbation).items():
@@ -201,14 +201,14 @@ class MetricCalibration:
         return found
 
     def _mean(self, values: Mapping[str, float], perturbation: str, bounds: Bounds | None = SHARE) -> Figure | None:
-        """Over the reports of a perturbation."""
+        """The mean over the reports of a perturbation."""
         tasks = self._reports.by_task(perturbation).values()
         return _figure([[float(values[one]) for one in of if one in values] for of in tasks], fmean, bounds)
 
     def _correlation(self, perturbations: Iterable[str], values: Mapping[str, float]) -> Figure | None:
-        """Spearman's, of these values and the scores among variants of a task, originals included.
+        """Spearman's correlation of these values with the scores among variants of a task, originals included.
 
-        Its mean over perturbations; a task whose scores are equal but for rounding counts 0.
+        The mean over perturbations; a task whose scores are equal except for rounding counts 0.
         """
         found: dict[str, list[float]] = {}
         for name in perturbations:
@@ -221,7 +221,7 @@ class MetricCalibration:
         return _figure([[fmean(of_task)] for of_task in found.values()], fmean, CORRELATION)
 
     def _position_bias(self, identical: bool) -> Figure | None:
-        """Half of first - swapped, where the judge was asked in both orders; else how far a report is above itself."""
+        """Half of first - swapped if the judge was asked in both orders, else how far a report scores above itself."""
         if self.scored.gaps:
             by_task = self._reports.clusters(self.scored.gaps)
             return _figure([[gap / 2 for gaps in task for gap in gaps] for task in by_task], fmean, None)
@@ -232,7 +232,7 @@ class MetricCalibration:
 
 
 def _repeatability(repetitions: Iterable[Sequence[float]]) -> Repeatability | None:
-    """How far repeated judgements of one report lie apart; None where nothing was judged twice."""
+    """How far repeated judgements of one report differ; None if nothing was judged twice."""
     repeated = [values for values in repetitions if len(values) > 1]
     if not repeated:
         return None
@@ -243,7 +243,7 @@ def _repeatability(repetitions: Iterable[Sequence[float]]) -> Repeatability | No
 
 
 def _figure(clusters: Iterable[Sequence[T]], measure: Measure[T], bounds: Bounds | None) -> Figure | None:
-    """A measure over all values, with its interval over clusters (tasks); None where there is none."""
+    """A measure over all values, with its interval over clusters (tasks); None if it is undefined."""
     clusters = [cluster for cluster in clusters if cluster]
     values = [value for cluster in clusters for value in cluster]
     found = measure(values) if values else None
@@ -254,9 +254,9 @@ def _figure(clusters: Iterable[Sequence[T]], measure: Measure[T], bounds: Bounds
 def _between_judges(
     judged: Sequence[MetricCalibration], reports: ReportSet
 ) -> tuple[tuple[JudgeAgreement, ...], Figure | None]:
-    """Every pair of judges, each by the metric that speaks for it, and Krippendorff's alpha of all their verdicts.
+    """Every pair of judges, each represented by one metric, and Krippendorff's alpha of all their verdicts.
 
-    The metric is the first that the judge declares, of those that it scored.
+    The metric is the first that the judge declares among those that it scored.
     """
     speakers: dict[str, MetricCalibration] = {}
     for one in judged:
@@ -287,7 +287,7 @@ def _agreement(
 
 
 def _against_labels(labels: Sequence[Label], reports: ReportSet) -> tuple[tuple[LabelAgreement, ...], int]:
-    """Every metric that has labels, and how many labels fit no score. Raises UserError where none fits."""
+    """The agreement of every metric with labels, and how many labels match no score. Raises UserError if none does."""
     fitting: set[Label] = set()
     found = []
     for scored in reports.scored:
@@ -298,12 +298,12 @@ def _against_labels(labels: Sequence[Label], reports: ReportSet) -> tuple[tuple[
             found.append(_label_agreement(scored, mine, reports))
     if not found:
         known = ", ".join(dict.fromkeys(scored.metric.name for scored in reports.scored))
-        raise UserError(f"none of {len(labels)} labels is of a scored sample; check sample_id, and metric ({known})")
+        raise UserError(f"none of {len(labels)} labels is for a scored sample; check sample_id, and metric ({known})")
     return tuple(found), len(set(labels) - fitting)
 
 
 def _label_agreement(scored: MetricScores, labels: Sequence[Label], reports: ReportSet) -> LabelAgreement:
-    """Several labels of a sample are taken as their mean; they are values of the metric, whichever is the better."""
+    """Several labels of a sample count as their mean; they are on the metric's own scale, higher better or not."""
     sign = 1 if scored.metric.higher_is_better else -1
     given = grouped((label.sample, label.value) for label in labels)
     pairs = reports.clusters({sample: (fmean(of), sign * scored.means[sample]) for sample, of in given.items()})

@@ -1,4 +1,4 @@
-"""Whether judges notice what they claim to notice: each judge's claims against what a calibration measured."""
+"""Whether judges notice what they claim to notice: each judge's claims compared with a calibration's measurements."""
 
 from collections.abc import Sequence
 from typing import Final, Literal
@@ -11,16 +11,16 @@ from aiq.stats.significance import LEVEL, corrected
 
 _VERDICTS: Final = ("blind spot", "cannot tell", "noticed")
 FEWEST_TASKS: Final = 6
-"""With fewer no test tells what a judge does from chance: the signs of five are alike in 1 case of 16."""
+"""With fewer tasks no test can tell a judge from chance: the signs of five are all alike in 1 case of 16."""
 
 
 def judge_claims(metrics: Sequence[MetricReliability]) -> tuple[JudgeClaims, ...]:
-    """Judge by judge, in the order of the metrics."""
+    """The claims of each judge, in the order of the metrics."""
     return tuple(map(_of_judge, grouped((metric.judge_hash, metric) for metric in metrics).values()))
 
 
 def _of_judge(metrics: Sequence[MetricReliability]) -> JudgeClaims:
-    """What one of its metrics claims to notice the judge claims, and p is corrected for all of them."""
+    """A judge claims what any of its metrics claims to notice; p is corrected for all these claims."""
     meant = [(metric.metric, name, of) for metric in metrics for name, of in metric.perturbations.items() if of.meant]
     seen = {(name, metric): of.told for metric, name, of in meant if of.told is not None}
     p = corrected({key: told.p for key, told in seen.items()})

@@ -1,4 +1,4 @@
-"""What a calibration works on: the scores of each report by judge and metric, how it was perturbed, users' labels."""
+"""The inputs of a calibration: the scores of each report by judge and metric, how it was perturbed, users' labels."""
 
 import math
 from collections import defaultdict
@@ -29,9 +29,9 @@ _WORDS: Final = {
 
 @dataclass
 class MetricScores:
-    """All that one metric of one judge says: its scores by sample, one a repetition, a greater one the better.
+    """The scores of one metric of one judge: by sample, one per repetition, higher always better.
 
-    `gaps`: by sample, how much higher the report scored as the first article than as the second one.
+    `gaps`: by sample, how much higher the report scored as the first article than as the second.
     """
 
     metric: Metric
@@ -42,7 +42,7 @@ class MetricScores:
     gaps: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, rows: Iterable[ScoreRow]) -> None:
-        """A run's scores; of a judge that is asked once a run, one of each report: the mean of its copies."""
+        """Add a run's scores; of a judge that is asked once per run, one for each report: the mean of its copies."""
         values: dict[str, list[float]] = defaultdict(list)
         for row in rows:
             if row.number is not None:
@@ -56,7 +56,7 @@ class MetricScores:
 
     @property
     def name(self) -> str:
-        """As tables show it."""
+        """The name shown in tables."""
         return f"{self.metric.name} ({self.judge_model or 'no model'}, {self.judge_hash[:6]})"
 
     @cached_property
@@ -69,8 +69,8 @@ class MetricScores:
 class ReportSet:
     """The reports of some runs.
 
-    `perturbed`: how, by sample id, in the order of the runs. `tasks`: the task of each sample. `lengths`: in
-    characters. `metrics`: those that the judges declare, in their order.
+    `perturbed`: how each sample was perturbed, in the order of the runs. `tasks`: the task of each sample.
+    `lengths`: in characters. `metrics`: those that the judges declare, in their order.
     """
 
     perturbed: Mapping[str, Perturbed]
@@ -86,23 +86,23 @@ class ReportSet:
         return tuple(name for name in names if name != UNPERTURBED)
 
     def by_task(self, perturbation: str) -> dict[str, list[str]]:
-        """Samples of a perturbation by task, by severity upwards."""
+        """Samples of a perturbation by task, in order of severity."""
         by_severity = sorted(self.perturbed.items(), key=lambda item: item[1].severity)
         return grouped((how.base, sample) for sample, how in by_severity if how.perturbation == perturbation)
 
     def clusters(self, values: Mapping[str, T]) -> list[list[T]]:
-        """What there is of each task, of values by sample."""
+        """Values by sample, grouped by task."""
         return list(grouped((self.tasks[sample], value) for sample, value in values.items()).values())
 
     def original(self, sample: str) -> str:
-        """The report of the same task as it was."""
+        """The unperturbed report of the same task."""
         return Perturbed(self.perturbed[sample].base, UNPERTURBED, 0).id
 
 
 def read_reports(folders: Sequence[RunFolder]) -> ReportSet:
-    """The scored reports of runs over the same dataset; repetitions of a judge are taken together.
+    """The scored reports of runs over the same dataset; repetitions of a judge are combined.
 
-    Raises UserError for a folder that is no run, or runs with nothing scored.
+    Raises UserError for a folder that is not a run, or runs with nothing scored.
     """
     perturbed: dict[str, Perturbed] = {}
     tasks: dict[str, str] = {}
@@ -132,7 +132,7 @@ def read_reports(folders: Sequence[RunFolder]) -> ReportSet:
 
 
 class Label(NamedTuple):
-    """What a user says of a sample. `metric`: its name, a judge's, or empty for all."""
+    """A user's label for a sample. `metric`: a metric's name, a judge's, or empty for all."""
 
     sample: str
     metric: str

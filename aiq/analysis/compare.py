@@ -1,7 +1,7 @@
 """Finished runs compared sample by sample: quality, overall and by slice, with p-values of one family, and spend.
 
-The first run is what the others are compared with. Of two runs that judged the same reports differently, the offset
-between their judges.
+The other runs are compared with the first one. For two runs that judged the same reports differently, the result is
+the offset between their judges.
 """
 
 import math
@@ -22,13 +22,13 @@ from aiq.stats.power import samples_needed
 from aiq.stats.significance import LEVEL, corrected
 
 Verdict = Literal["better", "worse", "higher", "lower", "cannot tell", "equal"]
-"""Of the second run; `higher` and `lower` of judges, `equal` where no sample changed."""
+"""About the second run; `higher` and `lower` for judges, `equal` if no sample changed."""
 
 
 class ComparedRun(Record):
-    """A run by its letter. `judge_errors`: by judge, the reports that it failed on; `caveats`: parts of reports.
+    """A run and its letter. `judge_errors`: by judge, the reports that it failed on; `caveats`: parts of reports.
 
-    `unreported_calls`: of the agent, whose tokens and cost are in no figure.
+    `unreported_calls`: calls of the agent whose tokens and cost are in no figure.
     """
 
     label: str
@@ -46,9 +46,9 @@ class ComparedRun(Record):
 class Change(Record):
     """A metric in the second run against the first, over the samples that both have scored, or a slice of them.
 
-    `first`, `second`: the metric in either. `p`: that of `difference`, corrected over the whole
-    comparison. `lost`: samples without a score in either run. `effect`: the difference for which `more` says how many
-    further samples would find it with a power of 0.8 at the level of this comparison; both None where nothing varied.
+    `first`, `second`: the metric in each run. `p`: that of `difference`, corrected over the whole comparison. `lost`:
+    samples without a score, in each run. `more`: how many more samples would find a difference of `effect` with a
+    power of 0.8 at the level of this comparison; both None if nothing varied.
     """
 
     metric: str
@@ -64,7 +64,7 @@ class Change(Record):
 
 
 class SpendRatio(Record):
-    """What the agent spent on a sample (the mean over those of both runs), and second / first with its interval."""
+    """What the agent spent per sample (the mean over samples in both runs), and second / first with its interval."""
 
     name: str
     first: float
@@ -74,7 +74,7 @@ class SpendRatio(Record):
 
 
 class Moved(Record):
-    """The samples whose score of a metric became better or worse (of judges: higher or lower), by how much.
+    """The samples whose score of a metric became better or worse (for judges: higher or lower), and by how much.
 
     Over all epochs; the largest change first.
     """
@@ -85,10 +85,10 @@ class Moved(Record):
 
 
 class Unjudged(Record):
-    """The reports of either run without a verdict on a metric, because its judge failed.
+    """How many reports of each run have no verdict on a metric because its judge failed.
 
-    `bounds`: second - first over all samples if these reports had the metric's least or greatest value, whichever
-    favours the first run, and the other way round; None where a metric has no such value, or is a ratio.
+    `bounds`: second - first over all samples if these reports had the metric's lowest or highest value, whichever
+    favours the first run, and vice versa; None if the metric has no such values or is a ratio.
     """
 
     metric: str
@@ -97,7 +97,7 @@ class Unjudged(Record):
 
 
 class Pair(Record):
-    """The second run against the first over `samples` that both have. `left_out`: by metric, why it is not compared."""
+    """The second run against the first over `samples` in common. `left_out`: by metric, why it is not compared."""
 
     first: str
     second: str
@@ -110,7 +110,7 @@ class Pair(Record):
 
 
 class Comparison(Record):
-    """`family`: how many p-values were corrected together. `forced`: what the runs differ in and should not."""
+    """`family`: how many p-values were corrected together. `forced`: what the runs differ in but should not."""
 
     schema_version: Literal[1] = 1
     judges: bool
@@ -129,12 +129,12 @@ def compare(
     judges: bool = False,
     force: bool = False,
 ) -> Comparison:
-    """Each further run against the first one.
+    """Compare each further run with the first one.
 
-    `metrics`: compare these alone, and each by slice too; by default all, and by slice the first of each judge.
-    `effect`: what is worth finding, as a share of a metric's range, or of the first run's mean where it has none.
-    `judges`: what the judges differ in on the same reports. Raises UserError for runs that cannot be compared, which
-    `force` compares over the samples, and in the metrics, that they share, and where nothing is left to compare.
+    `metrics`: compare only these, each also by slice; by default all, and by slice the first of each judge.
+    `effect`: what is worth finding, as a share of a metric's range, or of the first run's mean if it has none.
+    `judges`: compare how the judges scored the same reports. Raises UserError for runs that cannot be compared, unless
+    `force` compares them over the samples and metrics that they share, and if nothing is left to compare.
     """
     pairs, obstacles = pair_runs(folders, metrics, judges=judges, force=force)
     runs = [pairs[0].first, *(pair.second for pair in pairs)]
@@ -146,7 +146,7 @@ def compare(
     ]
     p_values = corrected({(pair.second.label, *place): change.p for pair, place, change in found})
     family = sum(p is not None for p in p_values.values())
-    level = LEVEL / max(1, family)  # that the next comparison of this size tests its smallest p-value at
+    level = LEVEL / max(1, family)  # at which the next comparison of this size tests its smallest p-value
     changes = grouped(
         (label := pair.second.label, _change(pair, place, change, p_values[label, *place], effect, level))
         for pair, place, change in found
@@ -224,7 +224,7 @@ def _change(
 
 
 def further(found: Difference, effect: float, level: float) -> int | None:
-    """Samples beyond those seen with which an effect would be found at the level; None where nothing varied."""
+    """How many more samples would find an effect at the level; None if nothing varied."""
     if not found.spread or not effect:
         return None
     return max(0, samples_needed(found.spread, effect, level, found.step) - found.n)
@@ -239,7 +239,7 @@ def _verdict(found: Difference, p: float | None, *, judging: bool, higher_is_bet
 
 
 def moved_samples(scored: Scored, *, judging: bool = False) -> Moved:
-    """The samples of a metric that changed."""
+    """The samples whose score of a metric changed."""
     old, new = map(by_sample, (scored.first, scored.second))
     shifts = {sample: new[sample] - old[sample] for sample in old if sample in new}
     shifts = dict(sorted(shifts.items(), key=lambda item: (-abs(item[1]), natural(item[0]))))
@@ -250,7 +250,7 @@ def moved_samples(scored: Scored, *, judging: bool = False) -> Moved:
 
 
 def _spend(pair: RunPair) -> Iterator[SpendRatio]:
-    """Nothing for what is not known, as a cost without a price, and what both have none of."""
+    """Spend by kind, without what is unknown (such as a cost without a price) or zero in both runs."""
     for name in SPEND:
         before, after = (state.spend_by_sample(name, keys) for state, keys in pair.states)
         if before.keys() == after.keys() and any((*before.values(), *after.values())):
@@ -258,7 +258,7 @@ def _spend(pair: RunPair) -> Iterator[SpendRatio]:
 
 
 def _ratio(name: str, before: Mapping[str, float], after: Mapping[str, float]) -> SpendRatio:
-    """The interval is Student's on the scale of logarithms: a ratio is as likely to be half of its truth as twice."""
+    """The interval is Student's on a log scale: a ratio is as likely to be half its true value as twice."""
     first, second = fmean(before.values()), fmean(after.values())
     found = ratio_estimate([[(after[sample], before[sample])] for sample in before])
     ratio, interval = (found.mean, found.ci95) if found else (None, None)

@@ -5,7 +5,7 @@
     results/fact/<name>/extracted.jsonl, deduplicated.jsonl,
         scraped.jsonl, validated.jsonl, fact_result.txt               FACT
 
-What the run's judges have not scored is not written.
+Files for judges that did not score in the run are not written.
 """
 
 import json
@@ -32,10 +32,9 @@ ScoredReport = tuple[SampleRow, Mapping[str, ScoreRow]]
 
 
 def export(folder: RunFolder, out: Path, name: str, *, epoch: int = 1) -> tuple[list[Path], list[SampleRow]]:
-    """Write the official files of one epoch below `out`; which, and the attempts without a report, which are in none.
+    """Write the official files of one epoch below `out`; returns them, and the attempts that have no report to export.
 
-    Raises UserError where the run has no such reports. Those on questions of another benchmark are none: the official
-    tools look tasks up by their ids.
+    Raises UserError if the run has no reports, or is over another benchmark: the official tools look tasks up by id.
     """
     _check_dataset(folder)
     of_epoch = (row for row in read_samples(folder).values() if row.epoch == epoch)
@@ -62,12 +61,12 @@ def _check_dataset(folder: RunFolder) -> None:
     if not (isinstance(made, type) and issubclass(made, DeepResearchBench)):
         raise UserError(
             f"{folder.path} is a run over {manifest.dataset.name}, not over Deep Research Bench; "
-            "export a run of dataset=drb (or another dataset in its form)"
+            "export a run of dataset=drb (or another dataset in its format)"
         )
 
 
 def _raw(row: SampleRow) -> dict[str, Any]:
-    """The benchmark's own ids are whole numbers. `article` is the verified report, which the judges saw."""
+    """A line of the raw data. The benchmark's ids are whole numbers; `article` is the verified report, as judged."""
     key = int(row.sample_id) if row.sample_id.isdecimal() else row.sample_id
     return {"id": key, "prompt": row.question, "article": row.report or ""}
 
@@ -110,9 +109,9 @@ def _fact_files(
 def _fact_stages(
     raw: dict[str, Any], citations: list[FactCitation], cited: list[CitedPage], pages: Mapping[str, StoredPage]
 ) -> dict[str, dict[str, Any]]:
-    """One report's line in each of the four files; each stage has what the one before has.
+    """One report's line in each of the four files; each stage includes the one before.
 
-    A citation without a number has the reference `0`, as officially.
+    A citation without a number has the reference `0`, as in the official files.
     """
     found = [{"fact": one.statement, "ref_idx": str(one.reference or 0), "url": one.url} for one in citations]
     extracted, before = {**raw, "citations": found}, by_url(citations)

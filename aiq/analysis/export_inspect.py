@@ -1,7 +1,7 @@
 """A run as a log of Inspect AI (`.eval`), which `inspect view` opens: samples, scores, and what happened in each.
 
-Written by Inspect's own API (the extra `inspect`), which validates what it writes: the format is a zip of condensed
-JSON whose version moves with the package. A sample's transcript is that of its last attempt, then that of its judges.
+Written with Inspect's own API (the extra `inspect`), which validates what it writes: the format is a zip of condensed
+JSON whose version changes with the package. A sample's transcript is that of its last attempt, then of its judges.
 """
 
 from collections.abc import Mapping, Sequence
@@ -53,13 +53,13 @@ _LIMITS: Final = {
     "sample_model_calls": "turn",
     "sample_tool_calls": "custom",
 }
-"""Inspect's name of each limit of ours; a report that the token limit cut off is a `token` limit there."""
+"""Inspect's name for each of our limits; a report that the token limit cut off counts as a `token` limit there."""
 
 
 def export(folder: RunFolder, out: Path) -> tuple[Path, str | None]:
-    """Write the log below `out`; its path, and why it has no targets, where it has none.
+    """Write the log below `out`; returns its path, and why it has no targets, if so.
 
-    The log is put together in memory.
+    The whole log is built in memory.
     """
     manifest = folder.read_manifest()
     targets, problem = read_dataset(manifest)
@@ -172,7 +172,7 @@ def _sample(
 
 
 def _score(score: ScoreRow) -> Score:
-    """A score that has no number (a failed judge, a metric that does not apply) is Inspect's `unscored`."""
+    """A score without a number (a failed judge, a metric that does not apply) becomes Inspect's `unscored`."""
     detail = {"judge": score.judge, "judge_model": score.judge_model, "status": score.status, **score.detail}
     if score.number is None:
         return Score.unscored(reason=score.status, explanation=score.why, metadata=detail)
@@ -191,7 +191,7 @@ def _limit(manifest: Manifest, row: SampleRow) -> EvalSampleLimit:
 
 
 def _usages(manifest: Manifest, *accounts: Mapping[str, Usage]) -> dict[str, Any]:
-    """`model_usage` and `role_usage` as Inspect has them, agents and judges together: their roles tell them apart."""
+    """Inspect's `model_usage` and `role_usage`, agents and judges together: their roles tell them apart."""
     roles: dict[str, Usage] = {}
     models: dict[str, Usage] = {}
     for role, used in (pair for account in accounts for pair in account.items()):

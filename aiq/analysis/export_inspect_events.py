@@ -1,7 +1,7 @@
 """The events of an attempt as those of an Inspect AI transcript: model calls, tool calls, stages, decisions.
 
-A session, a stage, and the work within a tool call (a subagent's) are spans. What Inspect has no event for is an `info`
-event of our type.
+A session, a stage, and the work within a tool call (a subagent's) are spans. What Inspect has no event for becomes an
+`info` event with our own type.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ Recorded = Mapping[str, Any]
 
 
 def usage_of(used: Usage) -> ModelUsage:
-    """Inspect counts cached input apart; it has no word for calls whose usage was not reported."""
+    """Usage as Inspect counts it: cached input separately, and nothing for calls whose usage was not reported."""
     return ModelUsage(
         input_tokens=used.input_tokens - used.cached_tokens,
         input_tokens_cache_read=used.cached_tokens or None,
@@ -50,19 +50,19 @@ def usage_of(used: Usage) -> ModelUsage:
 
 
 def transcript(name: str, recorded: Iterable[Recorded], began: datetime, after: float = 0.0) -> Iterator[Event]:
-    """The events of the session `name`, which began `after` so many seconds of an attempt that `began` then."""
+    """The events of the session `name`, which started `after` seconds into an attempt that `began` at this time."""
     session = _Session(name, began, after)
     for event in recorded:
         session.by_call.setdefault(event["parent_id"], []).append(event)
         if event["type"] == "tool_returned":
             session.returned[event["call_id"]].append(event)
-    for call in list(session.by_call):  # the first one is None: what belongs to no tool call
+    for call in list(session.by_call):  # the first is None: events that belong to no tool call
         yield from session.span(name, None, None, {"time_ns": 0}, call)
 
 
 @dataclass
 class _Session:
-    """What is left to tell of a session: events by the tool call that they belong to, and how tool calls ended."""
+    """What is not yet written of a session: events by the tool call that they belong to, and how tool calls ended."""
 
     name: str
     began: datetime
@@ -78,7 +78,7 @@ class _Session:
     def span(
         self, name: str, kind: str | None, outer: str | None, first: Recorded, call: str | None
     ) -> Iterator[Event]:
-        """All that belongs to a tool call, in a span; a stage is a span in it until the next one begins."""
+        """The events of a tool call in a span; each stage is a span inside it until the next stage begins."""
         if call not in self.by_call:
             return
         last, span = first, f"{self.name}.{next(self.spans)}"
@@ -108,7 +108,7 @@ class _Session:
 
 
 def _model(event: Recorded, place: Mapping[str, Any]) -> ModelEvent:
-    """A model call, which is recorded when it has ended."""
+    """A model call, which is recorded when it ends."""
     seconds, choices = event["latency_ms"] / 1000, []
     if isinstance(event["reply"], Mapping):
         (answer,) = _messages([{**event["reply"], "role": "assistant"}])
@@ -138,7 +138,7 @@ def _model(event: Recorded, place: Mapping[str, Any]) -> ModelEvent:
 
 
 def _tool(event: Recorded, ended: Recorded | None, place: Mapping[str, Any]) -> ToolEvent:
-    """A tool call with how it ended; without that, where the attempt ended before it did."""
+    """A tool call with its result; `ended` is None if the attempt ended before the call."""
     lasted = None if ended is None else (ended["time_ns"] - event["time_ns"]) / 1e9
     error = None
     if ended is None:
@@ -161,7 +161,7 @@ def _tool(event: Recorded, ended: Recorded | None, place: Mapping[str, Any]) -> 
 
 
 def _messages(wire: Iterable[Recorded]) -> list[ChatMessage]:
-    """Messages of chat completions. The same one has the same id each time it is sent: a log then holds it once."""
+    """Messages of chat completions. The same message has the same id whenever it is sent, so a log stores it once."""
     found: list[ChatMessage] = []
     functions: dict[str, str] = {}
     for raw in wire:
@@ -194,13 +194,13 @@ def _call(raw: Recorded) -> ToolCall:
 
 
 def _thought(raw: Recorded, content: str) -> Any:
-    """The content, after the model's reasoning where the endpoint gave it apart."""
+    """The content, after the model's reasoning if the endpoint sent it separately."""
     thought = raw.get("reasoning_content") or raw.get("reasoning")
     return [ContentReasoning(reasoning=thought), ContentText(text=content)] if isinstance(thought, str) else content
 
 
 def _text(content: Any) -> str:
-    """The text of a message; of content in parts, that of each, and other parts as JSON."""
+    """The text of a message; of content in parts, the text of each, and other parts as JSON."""
     if isinstance(content, list):
         parts = (part if isinstance(part, Mapping) else {"text": part} for part in content)
         return "\n".join(str(part["text"]) if "text" in part else json.dumps(part) for part in parts)

@@ -1,4 +1,4 @@
-"""Runs as tables of other programs: a CSV or Parquet file for each frame of `aiq.load_runs`."""
+"""Runs as tables for other programs: a CSV or Parquet file for each frame of `aiq.load_runs`."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ from aiq.runs.frames import COLUMNS, RunFrames
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-_LOCAL: Final = "folder"  # where a run is on this machine: nobody else's business
+_LOCAL: Final = "folder"  # where a run is on this machine, which concerns nobody else
 _FORMULA: Final = re.compile(r"['\s\0]*[=+\-@＝＋－＠]|['\t\r]")
 
 
@@ -17,7 +17,7 @@ def write_tables(frames: RunFrames, out: Path, kind: Literal["csv", "parquet"]) 
     """Write `runs`, `metrics`, `samples` and `scores` below `out`.
 
     Parquet has the values as they are. In CSV a text that a spreadsheet would take for a formula has an apostrophe
-    before it (`inert`): questions and reports are other people's words.
+    before it (`inert`), because questions and reports are untrusted.
     """
     out.mkdir(parents=True, exist_ok=True)
     written = []
@@ -32,9 +32,9 @@ def write_tables(frames: RunFrames, out: Path, kind: Literal["csv", "parquet"]) 
 
 
 def inert(value: Any) -> Any:
-    """A text that begins as a formula does, after an apostrophe; one that begins with an apostrophe gets another.
+    """Put an apostrophe before a text that begins like a formula, also after apostrophes of its own.
 
-    So one leading apostrophe taken off gives what was there. Numbers stay numbers. What counts as a beginning is
-    OWASP's list (CSV injection): = + - @, also full-width and after spaces, a tab and a carriage return.
+    So removing one leading apostrophe restores the text. Numbers stay numbers. The beginnings are those of OWASP's
+    list (CSV injection): = + - @, also full-width and after spaces, a tab and a carriage return.
     """
     return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value

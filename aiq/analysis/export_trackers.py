@@ -1,4 +1,4 @@
-"""A run in the experiment trackers of others, by their own clients in their local modes: MLflow and Weights & Biases.
+"""A run in other experiment trackers, through their own clients in local mode: MLflow and Weights & Biases.
 
 Both get the same: the config as parameters, each metric with its interval and n, spend, what identifies the run as
 tags, and summary, manifest and page as files. Nothing is sent anywhere: MLflow writes a SQLite file and a folder of
@@ -26,12 +26,12 @@ _IDENTITY: Final = {
     *("dataset", "hashes", "models", "sweep"),
 }
 _MLFLOW_STATUS: Final = {"finished": "FINISHED", "interrupted": "KILLED", "failed": "FAILED"}
-_LONGEST: Final = 6000  # characters of a parameter's value in MLflow; of a tag's 8,000
-_AT_ONCE: Final = 100  # parameters in one request to MLflow; a thousand metrics may go with them
+_LONGEST: Final = 6000  # characters of a parameter's value in MLflow; a tag's may have 8,000
+_AT_ONCE: Final = 100  # parameters in one request to MLflow, which also takes a thousand metrics
 
 
 class Tracked(Record):
-    """What a tracker is told of a run. `started`, `finished`: seconds since 1970."""
+    """What a tracker gets of a run. `started`, `finished`: seconds since 1970."""
 
     experiment: str
     run_id: str
@@ -74,17 +74,17 @@ def _metrics(summary: Summary) -> Iterator[tuple[str, float]]:
                 yield f"spend.{account}.{field}", spent
     counts = {"samples": summary.n_samples, "attempts": summary.n_attempts, "errors": summary.n_errors}
     yield from ((f"run.{name}", count) for name, count in counts.items())
-    if seconds := summary.timing.run_seconds:  # of a run that was cut off nobody knows
+    if seconds := summary.timing.run_seconds:  # unknown for a run that was cut off
         yield "run.seconds", seconds
     for judge, failed in summary.judge_errors.items():
         yield f"unjudged.{judge}", failed.n
 
 
 def to_mlflow(run: Tracked, out: Path) -> str:
-    """Log the run into the MLflow store below `out` (`mlflow.db`, `artifacts/`), once; what opens it.
+    """Log the run to the MLflow store below `out` (`mlflow.db`, `artifacts/`), once; returns the command to open it.
 
-    Raises UserError where MLflow is not installed, and where it does not take the run: its experiment was deleted
-    there, or another version made the store.
+    Raises UserError if MLflow is not installed or refuses the run: its experiment was deleted there, or another
+    version made the store.
     """
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     try:
@@ -127,12 +127,12 @@ def _log_to_mlflow(run: Tracked, out: Path) -> None:
 
 
 def _key(name: str) -> str:
-    """A name with the characters that MLflow takes: letters, digits and `_-. :/`."""
+    """A name with only the characters that MLflow accepts: letters, digits and `_-. :/`."""
     return "".join(sign if sign.isalnum() or sign in "_-. :/" else "_" for sign in name)[:250]
 
 
 def to_wandb(run: Tracked, out: Path) -> str:
-    """Write the run as an offline run of W&B below `out`; what uploads it."""
+    """Write the run as an offline run of W&B below `out`; returns the command to upload it."""
     try:
         import wandb
     except ImportError as error:
@@ -154,16 +154,16 @@ def to_wandb(run: Tracked, out: Path) -> str:
         project="aiq",
         group=run.tags.get("aiq.sweep.id", run.experiment),
         name=f"{run.experiment} {run.run_id}",
-        id=run.run_id.replace("/", "-"),  # of a sweep's point it is SWEEP_ID/3, which W&B refuses
+        id=run.run_id.replace("/", "-"),  # a sweep's point has SWEEP_ID/3, which W&B refuses
         config={**run.parameters, **run.tags},
         dir=str(out),
         reinit="create_new",
         settings=settings,
     ) as made:
         made.summary.update(dict(run.metrics))
-        for path in run.files:  # into the offline run's own folder: an artifact would lie in the user's cache
+        for path in run.files:  # into the offline run's own folder: an artifact would be in the user's cache
             made.save(shutil.copy(path, made.dir), base_path=made.dir, policy="end")
         place = Path(made.dir).parent
         made.finish(exit_code=int(run.status != "finished"))
-    wandb.teardown()  # only then is the run's file whole
+    wandb.teardown()  # only then is the run's file complete
     return f"wandb sync {shlex.quote(str(place))}"

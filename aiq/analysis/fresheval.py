@@ -21,13 +21,13 @@ _KINDS: Final[Mapping[str, Mapping[str, str]]] = {
         for part in ({}, {"num_hops": "one-hop"}, {"num_hops": "multi-hop"}, {"age": "old"}, {"age": "new"})
     },
 }
-"""The official kinds in their order, as tags; change of facts is told of questions with a valid premise only."""
+"""The official kinds in their order, as tags; kinds by change of facts hold only questions with a valid premise."""
 
 SPLITS: Final[Mapping[str, Mapping[str, str]]] = {"all": {}, "test": {"split": "TEST"}, "dev": {"split": "DEV"}}
 
 
 class Accuracy(Record):
-    """`percent` of `n` questions answered rightly; a question's epochs are averaged first."""
+    """`percent` of `n` questions answered correctly; a question's epochs are averaged first."""
 
     percent: float
     n: int
@@ -45,7 +45,7 @@ class FreshEvalTable(Record):
 
 
 def fresheval_tables(folder: RunFolder) -> list[FreshEvalTable]:
-    """A table for each mode that the run judged. Raises UserError where there is none."""
+    """A table for each mode in which the run was judged. Raises UserError if there is none."""
     samples = read_samples(folder, SampleRow.light)
     scores: dict[str, dict[str, list[float]]] = {}
     for score in (score for found in read_scores(folder, samples).values() for score in found):
@@ -59,7 +59,7 @@ def fresheval_tables(folder: RunFolder) -> list[FreshEvalTable]:
 
 
 def _table(metric: str, values: Mapping[str, list[float]], tags: Mapping[str, Mapping[str, str]]) -> FreshEvalTable:
-    """`values`: by question, one an epoch that was judged."""
+    """`values`: by question, one per judged epoch."""
     judged = {sample: fmean(found) for sample, found in values.items() if found}
     cells = {
         kind: {split: cell for split, more in SPLITS.items() if (cell := _cell(judged, tags, {**wanted, **more}))}

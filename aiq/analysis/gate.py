@@ -1,9 +1,9 @@
-"""A gate: is a run no worse than its baseline, by more than what the settings allow?
+"""A gate: is a run worse than its baseline by more than the settings allow?
 
-Each metric is tested for non-inferiority, sample by sample: it fails where its fall is larger than its margin and
+Each metric is tested for non-inferiority, sample by sample: it fails if its fall is larger than its margin and
 significant, by the one-sided test and by the one-sided bound, both corrected by Holm's method over the metrics of the
-gate: the share of gates that fail without any difference is at most `level`. A metric holds where the 95 % bound
-excludes a fall beyond the margin (each metric must hold, so nothing is to be corrected); else the data cannot tell.
+gate: the share of gates that fail without any difference is at most `level`. A metric holds if the 95 % bound excludes
+a fall beyond the margin (all metrics must hold, so no correction is needed); otherwise the data cannot tell.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,7 +31,7 @@ from aiq.stats.estimates import Difference
 from aiq.stats.significance import LEVEL, corrected, fall_p, holm_levels
 
 Standing = Literal["worse", "holds", "equal", "cannot tell"]
-"""Of a metric. `equal`: no sample changed."""
+"""A metric's result. `equal`: no sample changed."""
 
 
 class GateLimits(Settings):
@@ -41,36 +41,36 @@ class GateLimits(Settings):
         description="share of failed attempts, or of reports that a judge failed on, unless the baseline had as many"
     )
     rise: Annotated[float, Field(ge=1)] | None = Field(
-        description="cost, tokens and calls of a sample: so many times the baseline's"
+        description="cost, tokens and calls per sample, as a multiple of the baseline's"
     )
-    cost_usd: NotNegative | None = Field(description="US dollars that the agent spends on a sample")
-    tokens: NotNegative | None = Field(description="tokens of a sample, input and output")
-    calls: NotNegative | None = Field(description="model calls of a sample")
-    metrics: Mapping[str, float] = Field(description="by metric, the worst mean it may have")
+    cost_usd: NotNegative | None = Field(description="US dollars that the agent spends per sample")
+    tokens: NotNegative | None = Field(description="tokens per sample, input and output")
+    calls: NotNegative | None = Field(description="model calls per sample")
+    metrics: Mapping[str, float] = Field(description="by metric, the worst mean allowed")
 
 
 class GateSettings(Settings):
     """Group `gate`: how much worse than its baseline a run may be."""
 
     margin: Share | None = Field(
-        description="how far a metric may fall, as a share of its range, or of the baseline's mean where it has none; "
-        "null: only those in margins count"
+        description="how far a metric may fall, as a share of its range, or of the baseline's mean if it has none; "
+        "null: only metrics in margins count"
     )
-    margins: Mapping[str, NotNegative | None] = Field(description="the same by metric; null: it does not count")
+    margins: Mapping[str, NotNegative | None] = Field(description="the margin by metric; null: it does not count")
     level: Annotated[float, Field(gt=0, le=LEVEL)] = Field(
-        description="share of gates that may fail, at most, where nothing became worse"
+        description="share of gates that may fail, at most, if nothing got worse"
     )
-    inconclusive: Literal["pass", "fail"] = Field(description="what becomes of a metric that n cannot tell of")
+    inconclusive: Literal["pass", "fail"] = Field(description="whether a metric that n cannot decide passes")
     limits: GateLimits = Field(description="hard limits")
 
 
 class MetricGate(Record):
     """A metric of the run against the baseline, over the samples that both have scored.
 
-    `bound`: the one-sided, corrected bound of how little it became worse at least, as new - baseline, at the level of
-    the gate; `worst`: the uncorrected 95 % one of how much it may have become worse. `p`: one-sided and
-    corrected. `lost`: samples that the baseline alone has scored. `more`: further samples that would tell, where the
-    standing is `cannot tell` and how samples vary is known. `samples`: those that became worse.
+    `bound`: the one-sided, corrected bound by which it got worse at least, as new - baseline, at the level of the
+    gate; `worst`: the uncorrected 95 % bound by which it may have got worse at most. `p`: one-sided and corrected.
+    `lost`: samples that only the baseline has scored. `more`: how many more samples would tell, if the standing is
+    `cannot tell` and the variation of samples is known. `samples`: those that got worse.
     """
 
     metric: str
@@ -89,7 +89,7 @@ class MetricGate(Record):
 
 
 class LimitGate(Record):
-    """A hard limit: of `name`, the run's value and what it may be. `baseline`, `value`: None where not known."""
+    """A hard limit on `name`: the run's value and the allowed one. `baseline`, `value`: None if unknown."""
 
     name: str
     baseline: float | None
@@ -100,7 +100,7 @@ class LimitGate(Record):
 
 
 class GateResult(Record):
-    """`causes`: what forbids the comparison, each of which fails the gate; `changed`: what else is not as it was."""
+    """`causes`: what prevents the comparison, each of which fails the gate; `changed`: what else has changed."""
 
     schema_version: Literal[1] = 1
     passed: bool
@@ -114,7 +114,7 @@ class GateResult(Record):
 
 
 def gate(baseline: Recorded, run: Recorded, settings: GateSettings) -> GateResult:
-    """The run against the baseline. Raises ConfigError for a metric that neither has."""
+    """Test the run against the baseline. Raises ConfigError for a metric that neither has."""
     held = _Gate(RunPair(Side("the baseline", baseline), Side("the run", run), (), False), settings)
     held.check()
     causes = tuple(dict.fromkeys(held.causes()))
@@ -147,7 +147,7 @@ class _Gate:
                 raise ConfigError(f"gate.{setting}.{name}: the runs have no such metric{hint}")
         for name, least in self.settings.limits.metrics.items():
             if not known[name].allows(least):
-                raise ConfigError(f"gate.limits.metrics.{name}={least:g}: its values lie in {known[name].reach}")
+                raise ConfigError(f"gate.limits.metrics.{name}={least:g}: its range is {known[name].reach}")
 
     @property
     def _declared(self) -> dict[str, Metric]:
@@ -167,7 +167,7 @@ class _Gate:
                 yield f"{name} is not compared: {why}"
 
     def changed(self) -> Iterator[str]:
-        """What the agents were made of, and when; judges and dataset are causes."""
+        """What changed in the agents' make-up and clock; changes of judges and dataset are causes."""
         first, second = (
             {
                 "settings": [*telling(run)],
@@ -181,12 +181,12 @@ class _Gate:
         return differing(first, second)
 
     def _allowed(self, metric: str) -> float | None:
-        """The margin as a share; None where the metric does not count."""
+        """The margin as a share; None if the metric does not count."""
         return self.settings.margins.get(metric, self.settings.margin)
 
     @cached_property
     def _scores(self) -> dict[str, tuple[Scored, Difference]]:
-        """Of the metrics that count, those that are compared."""
+        """The metrics that count and can be compared, with their differences."""
         names = self.pair.metrics if self.pair.keys[0] else []
         counted = {name: self.pair.scores[name, None] for name in names if self._allowed(name) is not None}
         return {name: (scored, found) for name, scored in counted.items() if (found := difference(*scored))}
@@ -253,7 +253,7 @@ class _Gate:
             yield self._floor(metric, worst_mean)
 
     def _spent(self, name: SpendName) -> list[dict[str, float]]:
-        """Of the baseline and the run, by common sample; empty where it is not known, as where no call is."""
+        """The spend of the baseline and of the run, by common sample; empty if unknown, as when no call is known."""
         return [
             state.spend_by_sample(name, keys) if any(state.spend_by_sample("calls", keys).values()) else {}
             for state, keys in self.pair.states

@@ -1,4 +1,4 @@
-"""The means of a run as a few human labels correct them: by labels of its own samples, or of other runs' ones."""
+"""The means of a run, corrected by a few human labels: of its own samples, or of those of other runs."""
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -20,11 +20,11 @@ from aiq.stats.labels import Bounded, Corrected, Labelled, corrected, labels_alo
 MeanFound = tuple[float, Interval | None]
 
 FEWEST = 2
-"""Labels of a metric, below which nothing can be said of how they vary."""
+"""The least number of labels of a metric from which their variation can be estimated."""
 
 
 class Corrections(Record):
-    """The corrected means of a run. `left_out`: by metric that has labels, why there is none. `unmatched`: labels."""
+    """The corrected means of a run. `left_out`: why labelled metrics have none. `unmatched`: labels without a score."""
 
     schema_version: int = 1
     run_id: str
@@ -44,7 +44,7 @@ class Judged(NamedTuple):
 def correct(folder: RunFolder, labels: Path, others: Sequence[RunFolder] = ()) -> Corrections:
     """Correct a run by labels of its samples, or of those of `others` that the same judges scored.
 
-    Raises UserError where no label is of a scored sample, or one lies outside of its metric's range.
+    Raises UserError if no label is for a scored sample, or one is outside its metric's range.
     """
     state, given = read_state(folder), read_labels(labels)
     sources = [read_state(other) for other in others] or [state]
@@ -58,7 +58,7 @@ def correct(folder: RunFolder, labels: Path, others: Sequence[RunFolder] = ()) -
             labelled: set[str] = set()
             for source in sources:
                 if judge.hash not in [one.hash for one in source.spec.judges]:
-                    left_out[metric.name] = "its judge, prompt or model is another one where the labels are"
+                    left_out[metric.name] = "its judge, prompt or model differs in the labelled run"
                     continue
                 scores = _judged(source, metric).scores
                 known = [label for label in mine if label.sample in scores]
@@ -68,7 +68,7 @@ def correct(folder: RunFolder, labels: Path, others: Sequence[RunFolder] = ()) -
                 pairs += [(value, scores[sample]) for sample, value in values.items()]
             if pairs:
                 here = _judged(state, metric)
-                one = _elsewhere(metric, pairs, here) if others else _here(metric, pairs, here, labelled)
+                one = _by_other_runs(metric, pairs, here) if others else _by_own_labels(metric, pairs, here, labelled)
                 if isinstance(one, str):
                     left_out[metric.name] = one
                 else:
@@ -76,7 +76,7 @@ def correct(folder: RunFolder, labels: Path, others: Sequence[RunFolder] = ()) -
     if not matched and not left_out:
         names = ", ".join(state.spec.metrics) or "the run has none"
         raise UserError(
-            f"none of {counted(len(given), 'label')} is of a judged sample; check sample_id, metric ({names})"
+            f"none of {counted(len(given), 'label')} is for a judged sample; check sample_id, metric ({names})"
         )
     return Corrections(
         run_id=folder.read_manifest().run_id,
@@ -97,36 +97,36 @@ def _judged(state: RunState, metric: Metric) -> Judged:
 
 
 def _values(labels: Sequence[Label], metric: Metric) -> dict[str, float]:
-    """Of each sample, the mean of its labels. Raises UserError for one that the metric cannot have."""
+    """The mean label of each sample. Raises UserError for a value that the metric cannot have."""
     for label in labels:
         if not metric.allows(label.value):
             raise UserError(
-                f"label {label.value:g} of sample {label.sample} lies outside of {metric.name} ({metric.reach}); "
-                "name the metric or the judge that it is for in the column `metric`"
+                f"label {label.value:g} of sample {label.sample} is outside {metric.name} ({metric.reach}); "
+                "name its metric or judge in the column `metric`"
             )
     given = grouped((label.sample, label.value) for label in labels)
     return {sample: fmean(values) for sample, values in given.items()}
 
 
-def _here(metric: Metric, pairs: Labelled, judged: Judged, labelled: set[str]) -> Corrected | str:
+def _by_own_labels(metric: Metric, pairs: Labelled, judged: Judged, labelled: set[str]) -> Corrected | str:
     if metric.estimator == "ratio":
-        return "a ratio over many things per report; labels are of reports"
+        return "a ratio over many items per report; labels are for reports"
     if len(pairs) < FEWEST:
-        return f"{counted(len(pairs), 'label')}; it takes {FEWEST}, and some 20 say more than the judge"
+        return f"{counted(len(pairs), 'label')}; {FEWEST} are needed, and about 20 to add to the judge"
     bounds = Bounded(metric.low, metric.high)
     others = [score for sample, score in judged.scores.items() if sample not in labelled]
     mean, interval, weight = corrected(pairs, others, bounds)
-    alone = _whole(*labels_alone(pairs, bounds), metric, judged)
+    alone = _with_failed_samples(*labels_alone(pairs, bounds), metric, judged)
     return _corrected(metric, pairs, judged, (mean, interval), alone, method="ppi++", weight=weight)
 
 
-def _elsewhere(metric: Metric, pairs: Labelled, judged: Judged) -> Corrected | str:
+def _by_other_runs(metric: Metric, pairs: Labelled, judged: Judged) -> Corrected | str:
     scores = list(judged.scores.values())
     if {*scores, *chain.from_iterable(pairs)} - {0.0, 1.0}:
-        return "labels of other runs correct a score of 0 or 1 alone (and one epoch)"
+        return "labels of other runs can only correct scores of 0 or 1 (and one epoch)"
     known = rates(pairs)
     if known is None:
-        return "the labels must call some samples right and some wrong"
+        return "the labels must have both right and wrong samples"
     found = transported(scores, known) if scores else None
     if found is None:
         return "by these labels the judge is no better than chance"
@@ -137,8 +137,8 @@ def _elsewhere(metric: Metric, pairs: Labelled, judged: Judged) -> Corrected | s
 def _corrected(
     metric: Metric, pairs: Labelled, judged: Judged, found: MeanFound, alone: MeanFound, **more: Any
 ) -> Corrected:
-    """What was found of the samples that were judged, beside what the judge alone and the labels alone say."""
-    mean, interval = _whole(*found, metric, judged)
+    """The result for the judged samples, beside what the judge alone and the labels alone say."""
+    mean, interval = _with_failed_samples(*found, metric, judged)
     return Corrected(
         metric=metric.name,
         mean=mean,
@@ -146,15 +146,15 @@ def _corrected(
         n=len(judged.scores) + judged.failed,
         labels=len(pairs),
         failed=judged.failed,
-        judge=_whole(fmean(judged.scores.values()), None, metric, judged)[0],
+        judge=_with_failed_samples(fmean(judged.scores.values()), None, metric, judged)[0],
         labels_alone=alone[0],
         labels_ci95=alone[1],
         **more,
     )
 
 
-def _whole(mean: float, interval: Interval | None, metric: Metric, judged: Judged) -> MeanFound:
-    """Over all samples, those included that failed."""
+def _with_failed_samples(mean: float, interval: Interval | None, metric: Metric, judged: Judged) -> MeanFound:
+    """Mean and interval over all samples, failed ones included."""
     n = len(judged.scores) + judged.failed
     bounds = Bounded(metric.low, metric.high)
     return with_failed(mean, interval, len(judged.scores) / n, n, metric.worst or 0.0, bounds)

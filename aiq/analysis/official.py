@@ -53,12 +53,12 @@ class OfficialScores(Record):
 
 
 def race_scores(path: Path) -> OfficialScores:
-    """The figures of a `raw_results.jsonl`, gzipped or not. Raises DatasetError that names the row."""
+    """The figures of a `raw_results.jsonl`, gzipped or not. Raises DatasetError, which names the row."""
     rows = list(_rows(path))
     scored = [
-        _as(_RaceLine, row.values, f"{row.where} (or give the row an error)").model_dump()
+        _parsed(_RaceLine, row.values, f"{row.where} (or give the row an error)").model_dump()
         for row in rows
-        if "error" not in row.values  # as officially, an empty one is one too
+        if "error" not in row.values  # as in the official tools, even an empty error counts
     ]
     if not scored:
         raise DatasetError(f"{path}: the judging of all {len(rows)} tasks failed; there is nothing to aggregate")
@@ -76,13 +76,13 @@ def race_scores(path: Path) -> OfficialScores:
 
 
 def fact_scores(path: Path) -> OfficialScores:
-    """The figures of a `validated.jsonl`, gzipped or not. Raises DatasetError that names row and URL."""
+    """The figures of a `validated.jsonl`, gzipped or not. Raises DatasetError, which names row and URL."""
     reports, cites = [], []
     for row in _rows(path):
-        line = _as(_ValidatedLine, row.values, row.where)
+        line = _parsed(_ValidatedLine, row.values, row.where)
         pages = [_page(f"{row.where}, {url}", url, page) for url, page in line.citations_deduped.items()]
         reports.append(pages)
-        if line.citations if "citations" in row.values else pages:  # before de-duplication, where it is known
+        if line.citations if "citations" in row.values else pages:  # before de-duplication, if known
             cites.append(pages)
     return OfficialScores(
         kind="fact",
@@ -108,7 +108,7 @@ def _rows(path: Path) -> Iterator[Row]:
         yield row
 
 
-def _as(form: type[FormT], values: object, where: str) -> FormT:
+def _parsed(form: type[FormT], values: object, where: str) -> FormT:
     try:
         return form.model_validate(values, strict=True)
     except ValidationError as error:
@@ -116,18 +116,18 @@ def _as(form: type[FormT], values: object, where: str) -> FormT:
 
 
 def _page(where: str, url: str, values: Mapping[str, JsonValue]) -> CitedPage:
-    if (error := values.get("validate_error")) is not None:  # as officially, an empty one is one too
+    if (error := values.get("validate_error")) is not None:  # as in the official tools, even an empty error counts
         return CitedPage(url=url, error=str(error) or "no reason given")
-    page, judged = _as(_ValidatedPage, values, where), []
+    page, judged = _parsed(_ValidatedPage, values, where), []
     for result in page.validate_res or []:
         if not 0 <= result.idx < len(page.facts):
-            raise DatasetError(f"{where}: idx {result.idx} of validate_res is none of the {len(page.facts)} facts")
+            raise DatasetError(f"{where}: idx {result.idx} of validate_res is not one of the {len(page.facts)} facts")
         judged.append(Judged(statement=str(page.facts[result.idx]), verdict=result.result))
     return CitedPage(url=url, judged=tuple(judged))
 
 
 def _fact_metrics(reports: Sequence[Sequence[CitedPage]]) -> dict[str, Estimate]:
-    """As the judge FACT declares them: a report without a verdict that counts has no accuracy, and 0 citations."""
+    """The metrics as the judge FACT declares them: a report without a usable verdict has no accuracy, 0 citations."""
     counts = [count(pages) for pages in reports]
     judged = [one for one in counts if one.citations]
     estimates = {

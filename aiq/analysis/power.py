@@ -1,8 +1,8 @@
 """What a comparison of runs like these could find: the smallest difference, and the samples or epochs for another.
 
-How much a sample changes between two runs is seen in two runs. One run alone gives bounds: a second one finds the same
-samples hard, so that they change by chance alone, or has nothing in common with it (Miller 2024, "Adding Error Bars to
-Evals", section 5).
+How much a sample changes between two runs can be seen in two runs. One run alone gives bounds: a second one finds the
+same samples hard, so that they change only by chance, or has nothing in common with it (Miller 2024, "Adding Error Bars
+to Evals", section 5).
 """
 
 import math
@@ -21,11 +21,11 @@ EPOCHS: Final = (1, 2, 3, 5, 10)
 
 
 class Prospect(Record):
-    """What a comparison finds with a power of 0.8 where samples change with the variance `steady` + `chance` / epochs.
+    """What a comparison finds with a power of 0.8 if samples change with the variance `steady` + `chance` / epochs.
 
-    `resolves`: the smallest true difference, with the samples and epochs there are; None where it is larger than the
-    metric's range. `samples`, `epochs`: how many find the effect asked for, the other as it is; None for an effect of
-    0, and where no number of epochs does. `by_epochs`: `resolves` with so many.
+    `resolves`: the smallest true difference, with the present samples and epochs; None if it is larger than the
+    metric's range. `samples`, `epochs`: how many would find the requested effect, with the other unchanged; None for an
+    effect of 0, and if no number of epochs does. `by_epochs`: `resolves` by number of epochs.
     """
 
     steady: float
@@ -39,9 +39,9 @@ class Prospect(Record):
 class Plan(Record):
     """A metric, or a slice of it, over `n` samples with `epochs` each (the harmonic mean).
 
-    `between`, `within`: standard deviations between samples over endlessly many epochs (of two runs: of the changes)
-    and between epochs of a sample; None where a single epoch does not tell them apart. `least`, `most`: the prospect
-    where the variance is as small, or as large, as it can be; None where that is not known.
+    `between`, `within`: standard deviations between samples over infinitely many epochs (for two runs: of the changes)
+    and between epochs of a sample; None if there is only one epoch to tell them apart. `least`, `most`: the prospect
+    if the variance is as small, or as large, as it can be; None if that is unknown.
     """
 
     metric: str
@@ -56,9 +56,9 @@ class Plan(Record):
 
 
 class Planning(Record):
-    """`paired`: whether it is by the changes between two runs. `family`: tests that a comparison corrects together.
+    """`paired`: whether it is based on changes between two runs. `family`: tests that a comparison corrects together.
 
-    `alike`: metrics of which all samples have the same score, or change equally, so that nothing is known.
+    `alike`: metrics in which all samples have the same score, or change equally, so that nothing is known.
     """
 
     runs: tuple[str, ...]
@@ -69,7 +69,7 @@ class Planning(Record):
 
 
 def plan(folders: Sequence[Recorded], *, metrics: Sequence[str] = (), effect: float = 0.02) -> Planning:
-    """What runs like this one, or like these two, can tell apart, at the level of the smallest p-value of a comparison.
+    """What runs like this one, or like these two, can resolve, at the level of a comparison's smallest p-value.
 
     `metrics`, `effect`: as in `aiq.analysis.compare.compare`. Raises UserError for two runs that cannot be compared.
     """
@@ -100,7 +100,7 @@ class _Bound(NamedTuple):
 
 @dataclass(frozen=True)
 class _Test:
-    """A metric's comparison; `span`: of its range, `step`: of the changes of one epoch, where all have one size."""
+    """A metric's comparison; `span`: width of its range, `step`: size of changes in one epoch, if all have the same."""
 
     n: int
     level: float
@@ -134,7 +134,7 @@ class _Test:
 
 
 def _plan(pair: RunPair, place: tuple[str, Slice], level: float, effect: float, *, paired: bool) -> Plan | None:
-    """None where nothing varies."""
+    """The plan of a metric or slice; None if nothing varies."""
     metric, *runs = scored = pair.scores[place]
     first, second = (variances([run[sample] for sample in runs[0] if sample in runs[1]]) for run in runs)
     change = difference(*scored)
@@ -160,7 +160,7 @@ def _plan(pair: RunPair, place: tuple[str, Slice], level: float, effect: float, 
 
 
 def _of_one_run(one: Variances) -> tuple[_Bound | None, _Bound]:
-    """Two runs like this: the samples as hard for both, so that they change by chance alone, or unrelated."""
+    """Bounds for two runs like this: samples equally hard for both, so that only chance changes them, or unrelated."""
     if one.within is None:
         return None, _Bound(2 * one.total, 0.0)
     steady = max(0.0, one.total - one.within / one.epochs)
@@ -168,7 +168,7 @@ def _of_one_run(one: Variances) -> tuple[_Bound | None, _Bound]:
 
 
 def _of_changes(variance: float, first: Variances, second: Variances) -> tuple[_Bound, _Bound]:
-    """Of samples' changes as they are; where epochs do not tell how much of it is chance, all of it or nothing."""
+    """Bounds from the samples' changes; if epochs do not show how much of them is chance, all or nothing."""
     epochs = _epochs(first, second)
     if first.within is None or second.within is None:
         return _Bound(0.0, variance * epochs), _Bound(variance, 0.0)

@@ -1,4 +1,4 @@
-"""How far to trust judges: the figures of a calibration, their file, and what is known of the judges of a run."""
+"""How far to trust judges: the figures of a calibration, their file, and what is known about the judges of a run."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -18,25 +18,25 @@ EXPERIMENT: Final = "judge_calibration"
 NOT_MEASURED: Final = "not measured"
 
 CHANGES_NOTHING: Final = "order"
-"""The control whose text is another and whose worth is the same."""
+"""The control whose text differs and whose quality is the same."""
 INDEPENDENT: Final = "independent"
-"""Names undamaged reports of others on the same task."""
+"""The name for undamaged reports by others on the same task."""
 CONTROLS: Final = ("padding", "instructions", "remarks", CHANGES_NOTHING, INDEPENDENT)
-"""Perturbations after which a report is as good as before: no better for words that say nothing, or for asking."""
+"""Perturbations that leave a report as good as before: empty words, or asking for a good score, make it no better."""
 
 BY_CHANCE: Final = 0.05
-"""A difference counts as more than noise where noise alone brings one as large in no more than so many cases."""
+"""A difference counts as more than noise if noise alone produces one as large in no more than this share of cases."""
 
 
 class Figure(Record):
-    """A number with its 95 % interval over tasks; `n` counts what it was taken over."""
+    """A number with its 95 % interval over tasks; `n` counts the values it is based on."""
 
     value: float
     ci95: tuple[float, float] | None
     n: int
 
     def cut(self) -> "Figure":
-        """Below 0 a judge is as useless as at 0."""
+        """The figure cut at 0: below 0 a judge is as useless as at 0."""
         ci95 = self.ci95 and (max(0.0, self.ci95[0]), max(0.0, self.ci95[1]))
         return Figure(value=max(0.0, self.value), ci95=ci95, n=self.n)
 
@@ -44,12 +44,12 @@ class Figure(Record):
 class PerturbationFigures(Record):
     """What a metric makes of one perturbation.
 
-    `meant`: whether it claims to notice it, so that it counts in the reliability. `spearman`: of score and planted
-    quality over the severities within a task, mean over tasks; a task whose scores are all equal counts 0. `recall`:
-    share of perturbed reports scored below the original by more than the judge's noise; `precision`: that share against
-    that of the control `order`, at equal numbers of both; None where nothing is flagged. `told`: how often a perturbed
-    report scores below an undamaged one of others (its original, where there are none) on the same task, ties counted
-    half, less how often one does with its paragraphs in another order (one half, where there is none); paired by task.
+    `meant`: whether the metric claims to notice it, so that it counts in the reliability. `spearman`: of score and
+    planted quality over the severities within a task, mean over tasks; a task whose scores are all equal counts 0.
+    `recall`: share of perturbed reports scored below the original by more than the judge's noise; `precision`: recall /
+    (recall + the same share of the control `order`), None if nothing is flagged. `told`: how often a perturbed report
+    scores below an undamaged one by others (its original, if there are none) on the same task, ties counted half, minus
+    how often one with its paragraphs in another order does (one half, if there is none); paired by task.
     """
 
     model_config = ConfigDict(extra="ignore")  # older files have more figures
@@ -62,11 +62,11 @@ class PerturbationFigures(Record):
 
 
 class Claim(Record):
-    """What a judge makes of a perturbation that it claims to notice, by the metric that tells it best of those.
+    """Whether a judge notices a perturbation that it claims to notice, by the metric that detects it best.
 
     `noticed`: told from undamaged reports, p corrected by Holm's method for all that the judge's metrics claim.
-    `cannot tell`: not so, but the interval lies above 0, or the tasks are too few for any test.
-    Else it is a `blind spot`. `tasks`: how many would show it with a power of 0.8, were it what it seems.
+    `cannot tell`: not so, but the interval is above 0, or there are too few tasks for any test.
+    Else it is a `blind spot`. `tasks`: how many would show it with a power of 0.8 if the effect is as measured.
     """
 
     verdict: Literal["noticed", "cannot tell", "blind spot"]
@@ -77,7 +77,7 @@ class Claim(Record):
 
 
 class JudgeClaims(Record):
-    """A judge's claims, by perturbation; `unclaimed`: what lowers quality and it does not look at."""
+    """A judge's claims, by perturbation; `unclaimed`: perturbations that lower quality but that it does not look at."""
 
     judge: str
     judge_hash: str
@@ -89,7 +89,7 @@ class JudgeClaims(Record):
 class Repeatability(Record):
     """Repeated judgements of one report. `sd`: pooled within reports; `equal`: share of equal pairs of scores.
 
-    Copies of one judgement are no repetitions: see `Metric.once_per_run`.
+    Copies of one judgement are not repetitions: see `Metric.once_per_run`.
     """
 
     sd: float
@@ -102,12 +102,12 @@ class MetricReliability(Record):
 
     `correlation`: mean Spearman correlation with planted quality over the perturbations that the metric claims to
     notice, then over tasks. 1: it always ranks by quality; 0: as by chance, or not at all. `reliability`: the same, cut
-    at 0. `false_alarms`: share of the control `order` found worse; `independent`: of undamaged reports of others.
+    at 0. `false_alarms`: share of the control `order` found worse; `independent`: of undamaged reports by others.
     `obeys_instructions`: share of reports with instructions to the judge that score above the same report with as many
     `remarks` by more than the noise, which 1 in 20 does by chance. `length_rise`: what padding adds to the score;
     `length_correlation`: Spearman's of score and length among reports of equal quality, within tasks. `position_bias`:
-    what being first adds, where the judge scores by comparison. `once_per_run`: epochs of a run copy one judgement, so
-    that `noise` shows between runs only.
+    what being first adds, if the judge scores by comparison. `once_per_run`: the epochs of a run copy one judgement, so
+    `noise` shows only between runs.
     """
 
     metric: str
@@ -135,7 +135,7 @@ class JudgeAgreement(Record):
     """Two judges. `equal`, `kappa`: share and kappa of equal verdicts on whether a report is worse than its original.
 
     `spearman` and `alpha` (Krippendorff's, interval) are over the scores of the same reports, and only
-    given where both yield the same metric.
+    given if both yield the same metric.
     """
 
     first: str
@@ -148,7 +148,7 @@ class JudgeAgreement(Record):
 
 
 class LabelAgreement(Record):
-    """A metric against a user's labels. `accuracy` and `kappa` only where both are 0 or 1."""
+    """A metric against a user's labels. `accuracy` and `kappa` only if both are 0 or 1."""
 
     metric: str
     judge_model: str | None
@@ -174,25 +174,25 @@ class Calibration(Record):
 
 
 def read_calibration(path: Path) -> Calibration:
-    """Raises UserError where the file is none of ours."""
+    """Read a `reliability.json`. Raises UserError if it cannot be read or is another file."""
     try:
         return Calibration.model_validate_json(path.read_bytes())
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror}); write it with aiq calibrate RUN") from None
     except ValidationError as error:
-        raise UserError(f"{path}: {describe(error)}; write it anew with aiq calibrate RUN") from None
+        raise UserError(f"{path}: {describe(error)}; rewrite it with aiq calibrate RUN") from None
 
 
 def measured(results: Path, given: str | None = None) -> dict[tuple[str, str], MetricReliability]:
-    """The latest figures by (judge hash, metric): of the file `given`, else of the calibration runs below `results`."""
+    """The latest figures by (judge hash, metric): from the file `given`, else the calibration runs in `results`."""
     paths = [resolve(given)] if given else sorted((results / EXPERIMENT).glob(f"*/{FILE}"))  # run ids sort by time
     return {(found.judge_hash, found.metric): found for path in paths for found in read_calibration(path).metrics}
 
 
 def reliabilities(folder: RunFolder, metrics: Iterable[str]) -> tuple[Mapping[str, str], str | None]:
-    """By metric, as tables show it: the latest calibration of the very same judge (settings, prompts and model).
+    """By metric, as tables show it: the latest calibration of exactly this judge (settings, prompts and model).
 
-    Empty where none of the metrics was measured. The second member is why, where a file cannot be read.
+    Empty if none of the metrics was measured. The second member says why, if a file cannot be read.
     """
     manifest = folder.read_manifest()
     given, results = manifest.config.get("judge_reliability"), folder.results
@@ -207,14 +207,14 @@ def reliabilities(folder: RunFolder, metrics: Iterable[str]) -> tuple[Mapping[st
 
 
 def reliability_note(folder: RunFolder, metrics: Iterable[str]) -> Iterator[str]:
-    """A line on those of the metrics whose judge was measured, if there are any."""
+    """A line on the metrics whose judge was measured, if there are any."""
     known = reliabilities(folder, metrics)[0].items()
     if measured_ones := ", ".join(f"{name} {shown}" for name, shown in known if shown != NOT_MEASURED):
         yield f"judge reliability: {measured_ones}"
 
 
 def _shown(one: MetricReliability | None) -> str:
-    """The reliability with its interval; and that a judge obeys what a report tells it, where it does."""
+    """The reliability with its interval; and how often the judge obeys a report's instructions, if it does."""
     if one is None or one.reliability is None:
         return NOT_MEASURED
     found, obeys = one.reliability, one.obeys_instructions

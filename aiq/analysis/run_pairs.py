@@ -1,4 +1,4 @@
-"""Two runs side by side: what forbids to compare them, and the scores of the samples and metrics that they share."""
+"""Two runs side by side: obstacles to comparing them, and the scores of the samples and metrics that they share."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ Slice = tuple[str, str] | None
 
 
 class Scored(NamedTuple):
-    """A metric's scores by sample in either run."""
+    """A metric's scores by sample in both runs."""
 
     metric: Metric
     first: Mapping[str, Pairs]
@@ -33,7 +33,7 @@ class Scored(NamedTuple):
 
     @property
     def means(self) -> list[float]:
-        """The metric in either run, over the samples that both have scored; empty where it has no number there."""
+        """The metric in each run, over the samples that both have scored; empty if it has no number there."""
         runs = ({key: run[key] for key in sorted(self.first.keys() & self.second.keys())} for run in self[1:])
         found = [estimate(self.metric, run.values()) for run in runs]
         return [one.mean for one in found if one is not None]
@@ -41,7 +41,7 @@ class Scored(NamedTuple):
 
 @dataclass(frozen=True)
 class Side:
-    """A finished run or a baseline, and the letter that tables call it by. Raises UserError where it is none."""
+    """A finished run or a baseline, and its letter in tables. Raises UserError if it is neither."""
 
     label: str
     folder: Recorded
@@ -60,28 +60,28 @@ class Side:
 
     @cached_property
     def samples(self) -> dict[str, AttemptState]:
-        """A row of each sample."""
+        """One row of each sample."""
         return {key.sample_id: self.state.attempts[key] for key in self.state.spec.keys}
 
     @cached_property
     def judges(self) -> dict[str, JudgeSpec]:
-        """By metric, the judge that yields it."""
+        """The judge of each metric."""
         return {metric.name: judge for judge in self.state.spec.judges for metric in judge.metrics}
 
     @cached_property
     def reports(self) -> dict[SampleKey, str | None]:
-        """A digest of each."""
+        """The digest of each report."""
         return report_digests(self.folder)
 
 
 def worth(metric: Metric, effect: float, mean: float) -> float:
-    """A difference worth finding: this share of the metric's range, or of its mean where it has none."""
+    """A difference worth finding: this share of the metric's range, or of its mean if it has no range."""
     return effect * (abs(mean) if metric.span is None else metric.span)
 
 
 @dataclass(frozen=True, eq=False)
 class RunPair:
-    """The second run against the first. `wanted`: metrics, all where empty. `judging`: their judges are compared."""
+    """The second run against the first. `wanted`: metrics, all if empty. `judging`: their judges are compared."""
 
     first: Side
     second: Side
@@ -94,16 +94,16 @@ class RunPair:
 
     @property
     def states(self) -> list[tuple[RunState, list[SampleKey]]]:
-        """Of either run its state, and its `keys`."""
+        """The state of each run, and its `keys`."""
         return [(run.state, keys) for run, keys in zip(self.sides, self.keys, strict=True)]
 
     @property
     def intervals(self) -> Method:
-        """`exact` where either run asks for it."""
+        """`exact` if either run asks for it."""
         return "exact" if "exact" in [run.manifest.intervals for run in self.sides] else "score"
 
     def check(self) -> None:
-        """Raises UserError for a metric that neither run has, and where there is nothing to compare."""
+        """Raises UserError for a metric that neither run has, and if there is nothing to compare."""
         names = " and ".join(dict.fromkeys((self.first.label, self.second.label)))
         known = {**self.first.judges, **self.second.judges}
         if unknown := [name for name in self.wanted if name not in known]:
@@ -115,7 +115,7 @@ class RunPair:
             raise UserError(f"{names} have no judges to compare ({why}); aiq rescore RUN judge.NAME... makes others")
 
     def obstacles(self) -> Iterator[str]:
-        """What differs between the runs that should not, in words."""
+        """What differs between the runs but should not, in words."""
         a, b = self.first, self.second
         for run in (a, b):
             if run.manifest.status != "finished":
@@ -144,7 +144,7 @@ class RunPair:
                 yield f"{other.label} lacks {counted(len(lacking), 'sample')} of {run.label} ({some(lacking, 3)})"
 
     def _judge_change(self, judge: JudgeSpec, other: JudgeSpec) -> str:
-        """In which of what its hash covers."""
+        """What differs among the things that a judge's hash covers."""
         parts: list[dict[str, object]] = [
             {
                 f"prompt {judge.name}": run.manifest.hashes.prompts.get(judge.name),
@@ -158,7 +158,7 @@ class RunPair:
 
     @cached_property
     def keys(self) -> tuple[list[SampleKey], list[SampleKey]]:
-        """The attempts of either run at the samples that both have; of judges, those with the same report."""
+        """Each run's attempts at the samples that both have; for judges, those with the same report."""
         a, b = self.first, self.second
         if self.judging:
             written = [key for key in a.state.spec.keys if a.reports[key] is not None]
@@ -171,7 +171,7 @@ class RunPair:
 
     @cached_property
     def left_out(self) -> dict[str, str]:
-        """By metric, why it is not compared."""
+        """Why metrics are not compared, by metric."""
         names = dict.fromkeys([*self.first.judges, *self.second.judges])
         reasons = {name: self._reason(name) for name in names if not self.wanted or name in self.wanted}
         return {name: why for name, why in reasons.items() if why is not None}
@@ -194,12 +194,12 @@ class RunPair:
 
     @cached_property
     def excluded(self) -> dict[str, str]:
-        """`left_out`, and what has no number over the samples of both runs."""
+        """`left_out`, and the metrics without a number over the samples of both runs."""
         nowhere = [name for name in self.metrics if not self.scores[name, None].means]
         return self.left_out | dict.fromkeys(nowhere, "no sample has a score in both runs")
 
     def unjudged(self, name: str) -> tuple[list[SampleKey], list[SampleKey]]:
-        """The attempts of either run on which the metric's judge has failed, or has not been asked."""
+        """Each run's attempts on which the metric's judge failed, or was not asked."""
         first, second = (
             [key for key in keys if (score := state.score(key, name)) is None or score.status == "error"]
             for state, keys in self.states
@@ -207,7 +207,7 @@ class RunPair:
         return first, second
 
     def filled(self, name: str, values: tuple[float, float]) -> Scored:
-        """The metric's scores as they would be if in either run all that is not judged had this value."""
+        """The metric's scores as they would be if all unjudged attempts of each run had its value in `values`."""
         metric, *found = self.scores[name, None]
         runs = [dict(scores) for scores in found]
         for scores, keys, value in zip(runs, self.unjudged(name), values, strict=True):
@@ -217,7 +217,7 @@ class RunPair:
 
     @cached_property
     def leading(self) -> list[str]:
-        """The metrics that are compared by slice: the wanted ones, or the first of each judge."""
+        """The metrics compared by slice: the wanted ones, or the first of each judge."""
         firsts = {judge.metrics[0].name for judge in self.first.state.spec.judges}
         return [name for name in self.metrics if self.wanted or name in firsts]
 
@@ -238,7 +238,7 @@ class RunPair:
 
     @cached_property
     def slices(self) -> dict[tuple[str, str], set[str]]:
-        """Samples by tag and value, as summaries have them; of slices with the same samples the first one."""
+        """Samples by tag and value, as in summaries; of slices with the same samples only the first."""
         groups: dict[str, dict[str, set[str]]] = {}
         for sample in dict.fromkeys(key.sample_id for key in self.keys[0]):
             for tag, value in self.first.samples[sample].tags.items():
@@ -253,9 +253,9 @@ class RunPair:
 def pair_runs(
     folders: Sequence[Recorded], metrics: Sequence[str] = (), *, judges: bool = False, force: bool = False
 ) -> tuple[list[RunPair], tuple[str, ...]]:
-    """Each further run paired with the first one, and what they differ in that should not.
+    """Each further run paired with the first one, and what they differ in but should not.
 
-    The arguments are those of `aiq.analysis.compare.compare`, and so are the errors.
+    Arguments and errors are those of `aiq.analysis.compare.compare`.
     """
     if not 2 <= len(folders) <= len(_LETTERS):
         raise UserError(f"compare takes 2 to {len(_LETTERS)} runs, and got {len(folders)}")
@@ -264,7 +264,7 @@ def pair_runs(
     obstacles = tuple(dict.fromkeys(why for pair in pairs for why in pair.obstacles()))
     if obstacles and not force:
         raise UserError(
-            f"the runs cannot be compared: {'; '.join(obstacles)}; aiq compare --force does what they share"
+            f"the runs cannot be compared: {'; '.join(obstacles)}; aiq compare --force compares what they share"
         )
     for pair in pairs:
         pair.check()
@@ -272,7 +272,7 @@ def pair_runs(
 
 
 def _passes(scored: Scored, k: int) -> Iterator[Scored]:
-    """pass@k and pass^k of a metric of wrong and right, over the samples with k epochs; nothing for one epoch."""
+    """pass@k and pass^k of a right-or-wrong metric, over the samples with k epochs; nothing for one epoch."""
     metric, *runs = scored
     values = [{key: [x for x, _ in epochs] for key, epochs in run.items() if len(epochs) >= k} for run in runs]
     binary = all(value in (0, 1) for run in values for epochs in run.values() for value in epochs)

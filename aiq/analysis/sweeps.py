@@ -1,4 +1,4 @@
-"""What a sweep shows, from the rows of its points: differences, main effects, Pareto front, and a recommended point."""
+"""The results of a sweep, from the rows of its points: differences, main effects, Pareto front, recommended point."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ Places = tuple[int, int, str]
 
 
 def measured(point: Point, run: RunFolder) -> Point:
-    """The point with the numbers that its run has; as it is where it has none."""
+    """The point with the numbers of its run; unchanged if it has none."""
     if not run.summary_path.is_file():
         return point
     summary, state = run.read_summary(), read_state(run)
@@ -51,15 +51,15 @@ def measured(point: Point, run: RunFolder) -> Point:
 
 
 def _spent(values: Sequence[float]) -> Estimate | None:
-    """No interval for what never varied: spend is no count of rare events, whose absence would say little."""
+    """The mean spend; no interval if it never varied, because spend is not a count of rare events."""
     return mean_estimate([[value] for value in values], 0 if len(set(values)) > 1 else None)
 
 
 def expected(sweep: Sweep, judges: Sequence[JudgeSpec]) -> dict[str, float]:
-    """What its samples should resolve before anything ran, of the leading metrics with two bounds.
+    """What the samples should resolve, before anything has run, for the leading metrics with two bounds.
 
-    The scores of a sample are taken to be right or wrong, either as likely, the most that they can vary, and to
-    correlate by 0.5 between points.
+    Assumes that a sample's scores are right or wrong with equal probability, the most that they can vary, and have a
+    correlation of 0.5 between points.
     """
     metrics = [judge.metrics[0] for judge in judges if judge.metrics]
     level = LEVEL / max(1, _family(len(sweep.points), len(neighbours(sweep, sweep.points)), len(metrics)))
@@ -69,7 +69,7 @@ def expected(sweep: Sweep, judges: Sequence[JudgeSpec]) -> dict[str, float]:
 
 
 def neighbours(sweep: Sweep, points: Sequence[Point]) -> list[tuple[Point, Point]]:
-    """Pairs of these points that are next to each other on one axis and equal on all others, axis by axis."""
+    """Pairs of points that are next to each other on one axis and equal on all others, axis by axis."""
     found: list[tuple[Point, Point]] = []
     for axis in sweep.axes:
         order = {value: place for place, value in enumerate(axis.values)}
@@ -80,9 +80,9 @@ def neighbours(sweep: Sweep, points: Sequence[Point]) -> list[tuple[Point, Point
 
 
 def evaluated(sweep: Sweep, folder: SweepFolder, metric: str | None = None, spend: SpendName | None = None) -> Sweep:
-    """The sweep with all that its finished points show. `metric`, `spend`: in place of the sweep's own.
+    """The sweep with the results of its finished points. `metric`, `spend`: instead of the sweep's own.
 
-    Raises UserError for one of these that is not known for all points; for the sweep's own there is no recommendation.
+    Raises UserError if one of these is unknown for some points; if the sweep's own is, there is no recommendation.
     """
     points = [point for point in sweep.points if point.status == "finished" and point.metrics]
     if not points:
@@ -99,7 +99,7 @@ _BLANK: Final = {"differences": (), "main_effects": (), "front": (), "recommenda
 
 
 def _family(points: int, neighbours: int, metrics: int) -> int:
-    """Tests that a sweep stands for. The best point is chosen after a look at all, so each pair counts as compared."""
+    """The number of tests. The best point is chosen after looking at all, so each pair of points counts as compared."""
     return points * (points - 1) // 2 + neighbours * (metrics - 1)
 
 
@@ -133,7 +133,7 @@ class _Evaluation:
         }
 
     def _check_spend(self, asked: SpendName, known: Sequence[SpendName]) -> None:
-        """Raises UserError for one that is not known, or says nothing of any point."""
+        """Raises UserError if the spend is unknown for some points, or 0 at all of them."""
         spent = [name for name in known if any(point.spend[name].mean for point in self._points)]
         if asked not in spent:
             why = "is not known for all points"
@@ -163,7 +163,7 @@ class _Evaluation:
         )
 
     def _differences(self) -> tuple[list[PointDifference], dict[str, float]]:
-        """Those shown, corrected together, and by metric what so many samples resolve."""
+        """The differences to show, corrected together, and by metric what this number of samples resolves."""
         if not self._same_questions:
             return [], {}
         pairs = neighbours(self._sweep, self._points)
@@ -185,17 +185,17 @@ class _Evaluation:
         return kept, {name: least for name, least in resolves.items() if least is not None}
 
     def _best(self, name: str) -> int | None:
-        """The point that is best on the samples that all have scored."""
+        """The best point, over the samples that all points have scored."""
         metric, common = self._metrics[name], self._common(name)
         found = {n: estimate(metric, [of[one] for one in common]) for n, of in self._scores[name].items()}
         means = {number: one.mean if metric.higher_is_better else -one.mean for number, one in found.items() if one}
         return max(means, key=lambda number: means[number], default=None)
 
     def _corrected(self, found: Mapping[Places, Difference]) -> tuple[dict[Places, float | None], int]:
-        """By Holm's method. Two points and a metric are one test, whichever comes first; pairs not shown count too.
+        """p-values by Holm's method. Two points and a metric are one test in either order; pairs not shown count too.
 
-        So do those of points that were stopped after a look, and of those still to come; none of points that did as
-        another one, whose tests are that one's.
+        So do those of points that were stopped after a look, and of points still to come; not those of points that are
+        the same as another, which share its tests.
         """
         tests: dict[object, float | None] = {
             (frozenset((first, second)), name): change.p for (first, second, name), change in found.items()
@@ -210,7 +210,7 @@ class _Evaluation:
         }, family
 
     def _resolves(self, name: str, shown: Sequence[PointDifference], level: float) -> float | None:
-        """By how samples changed between points, or with one point by how they vary, as if it correlated by 0.5."""
+        """By how samples changed between points; with one point by how they vary, assuming a correlation of 0.5."""
         metric = self._metrics[name]
         points = [list(by_sample(scores).values()) for scores in self._scores[name].values()]
         spreads = [one.difference.spread for one in shown if one.metric == name and one.difference.spread is not None]
@@ -223,7 +223,7 @@ class _Evaluation:
         return resolvable(spread, n, level, metric.span if binary else None) if spread else None
 
     def _main_effects(self) -> Iterator[MainEffect]:
-        """Of a whole grid alone: where points are missing, an axis' mean would tell of the others' values too."""
+        """Only for a complete grid: with points missing, an axis's means would also depend on other axes' values."""
         runs = {p.number: p.number if p.same_as is None else p.same_as for p in self._sweep.points}
         whole = math.prod(len(axis.values) for axis in self._sweep.axes) == len(runs)
         if not whole or not self._states.keys() >= set(runs.values()):
@@ -251,11 +251,11 @@ class _Evaluation:
         if self._metric is None:
             return "the points have no metric in common"
         if self._spend is None:
-            return "neither dollars, tokens nor calls are known of all points and spent; --spend seconds goes by time"
+            return "neither dollars, tokens nor calls are known for all points and above 0; --spend seconds uses time"
         if left := self._sweep.unfinished:
             return f"{left} of {counted(len(self._sweep.points), 'point')} are not finished"
         if len(self._points) < 2:
-            return "one point alone has numbers"
+            return "only one point has numbers"
         if not self._same_questions:
             return "the points have different datasets, so they cannot be paired by sample"
         if len(self._common(self._metric)) < 2:
@@ -297,7 +297,7 @@ class _Evaluation:
 
 
 def _part(pairs: Pairs, metric: Metric, place: int) -> float:
-    """Of a sample's epochs the sum of numerators (place 0) or denominators (1) of a ratio, or the mean and 1."""
+    """Of a sample's epochs, the sum of a ratio's numerators (place 0) or denominators (1); of a mean, the mean or 1."""
     if metric.estimator == "ratio":
         return sum(pair[place] for pair in pairs)
     return fmean(value for value, _ in pairs) if place == 0 else 1.0

@@ -1,5 +1,5 @@
-"""What every package builds on: the base class of whatever is written to disk, sent over a wire or passed between
-packages, and values put together by what they have in common.
+"""What every package builds on: the base class of everything written to disk, sent over a wire or passed between
+packages, and grouping by key.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ class Record(BaseModel):
 
 
 def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
-    """The values of each key; keys and values in the order in which they come."""
+    """The values of each key; keys and values in the order in which they first appear."""
     found: dict[K, list[V]] = {}
     for key, value in pairs:
         found.setdefault(key, []).append(value)

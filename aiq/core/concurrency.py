@@ -1,4 +1,4 @@
-"""What work that runs at the same time needs: values set for a while, a lock a key, so much done at once."""
+"""What concurrent work needs: context variables set for a while, one lock per key, bounded concurrency."""
 
 import asyncio
 import signal
@@ -17,7 +17,7 @@ U = TypeVar("U")
 
 @contextmanager
 def holding(variable: ContextVar[Any], value: T) -> Iterator[T]:
-    """The variable has this value inside, and in tasks that are started there."""
+    """Set the variable to this value inside the block, and in tasks that are started there."""
     token = variable.set(value)
     try:
         yield value
@@ -26,20 +26,20 @@ def holding(variable: ContextVar[Any], value: T) -> Iterator[T]:
 
 
 class Locks:
-    """A lock a key, which exists for as long as somebody holds it or waits for it."""
+    """One lock per key, which exists for as long as somebody holds it or waits for it."""
 
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def of(self, key: str) -> asyncio.Lock:
-        """The key's lock; who waits gets it in the order of coming, also when a holder fails or is cancelled."""
+        """The key's lock; waiters get it in the order of arrival, also when a holder fails or is cancelled."""
         return self._locks.setdefault(key, asyncio.Lock())
 
 
 async def gather_bounded(items: Sequence[T], work: Callable[[T], Awaitable[U]], at_once: int) -> list[U]:
-    """`work` on every item, at most `at_once` at a time; results in the order of `items`.
+    """Do `work` on every item, at most `at_once` at a time; returns the results in the order of `items`.
 
-    The first error ends the rest and is raised as it is, once they have ended and booked what they spent.
+    The first error cancels the rest and is raised unchanged, once they have ended and booked what they spent.
     """
     slots = asyncio.Semaphore(at_once)
 
@@ -63,7 +63,7 @@ def being_cancelled() -> bool:
 
 
 def completed(work: Coroutine[Any, Any, T]) -> T:
-    """Do it to its end; in a thread where an event loop is running here, as it is in a notebook."""
+    """Run the coroutine to its end; in a thread if an event loop is already running here, as in a notebook."""
     if not _in_a_loop():
         return _run(work)
     place: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = Future()
@@ -88,14 +88,14 @@ def _in_a_loop() -> bool:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return False  # and nothing is done in here: it would be the context of each error within, in every traceback
+        return False  # nothing is run in this block: every traceback from it would show the RuntimeError as context
     return True
 
 
 def _run(work: Coroutine[Any, Any, T]) -> T:
-    """As `asyncio.run`, but a SystemExit in a task reaches only who awaits the task: the loop goes on.
+    """Like `asyncio.run`, but a SystemExit in a task reaches only whoever awaits the task: the loop goes on.
 
-    An agent or a tool that calls sys.exit is to fail, whichever task of its own it does so in.
+    An agent or a tool that calls sys.exit must fail, whichever of its tasks does so.
     """
 
     async def ended(task: asyncio.Task[T]) -> None:
@@ -109,11 +109,11 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
     with asyncio.Runner() as runner:
         task = runner.get_loop().create_task(work)
         while not task.done():
-            with suppress(SystemExit):  # raised by the loop too, which can run on
+            with suppress(SystemExit):  # the loop raises it too, but can be run again
                 runner.run(ended(task))
         return task.result()
 
 
 def interruptible() -> AbstractContextManager[None]:
-    """Ctrl-C raises KeyboardInterrupt in a block of an event loop, which would only cancel the task that blocks it."""
+    """Ctrl-C raises KeyboardInterrupt in code that blocks an event loop, instead of only cancelling its task."""
     return interrupted_by(signal.SIGINT)

@@ -27,7 +27,7 @@ class ConfigError(UserError):
 
 
 class DatasetError(UserError):
-    """A dataset file is absent or a row of it is malformed; the message names file and row."""
+    """A dataset file is missing or one of its rows is malformed; the message names file and row."""
 
 
 class RunAborted(UserError):
@@ -35,11 +35,11 @@ class RunAborted(UserError):
 
 
 class ModelError(AiqError):
-    """A model call failed after all retries; `status` is the last HTTP status, None where no answer arrived.
+    """A model call failed after all retries; `status` is the last HTTP status, None if no answer arrived.
 
-    `never_answered`: a refusal by a model that has answered nothing yet in this run, or nobody is there. An attempt or
-    a score that ends in it ends the run too, because the set-up is likely to be wrong. `broke_off`: a stream that
-    stopped in the middle, which only the caller, who has part of it, can ask for again.
+    `never_answered`: the model refuses and has answered nothing yet in this run, or nothing listens at its address. An
+    attempt or score that fails this way ends the run too, because the set-up is probably wrong. `broke_off`: a stream
+    stopped in the middle; only the caller, who has part of it, can ask again.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class ModelError(AiqError):
 
 
 class LimitReached(AiqError):
-    """A limit of the sample or the run was reached before the call that would have passed it."""
+    """A limit of the sample or the run was reached before the call that would have exceeded it."""
 
     def __init__(self, limit: str, bound: float, note: str = "") -> None:
         super().__init__(f"{limit}={bound:g} reached{note}")
@@ -60,7 +60,7 @@ class LimitReached(AiqError):
 
     @property
     def of_run(self) -> bool:
-        """Whether it ends the run and not an attempt: resumed with more, the run does what it stopped."""
+        """Whether the limit ends the run, not just an attempt: resumed with a higher limit, the run goes on."""
         return self.limit.startswith("limits.run_")
 
 
@@ -73,7 +73,7 @@ class JudgeError(AiqError):
 
 
 class ToolErrorKind(StrEnum):
-    """Why a tool brought nothing."""
+    """Why a tool call returned nothing."""
 
     INVALID_ARGUMENTS = "invalid_arguments"
     UNKNOWN_TOOL = "unknown_tool"
@@ -86,10 +86,10 @@ class ToolErrorKind(StrEnum):
     UNAUTHORIZED = "unauthorized"
     QUOTA = "quota"
     HTTP = "http"
-    MALFORMED = "malformed"  # an answer that is not what the protocol says
+    MALFORMED = "malformed"  # an answer that violates the protocol
     OVER_BUDGET = "over_budget"
     REPEATED = "repeated"  # the same call was made before
-    FAILED = "failed"  # a tool of the user's own raised an exception, or one for files or todos refused
+    FAILED = "failed"  # one of the user's own tools raised an exception, or a file or todo tool refused
 
 
 OUTAGES = frozenset(
@@ -98,7 +98,7 @@ OUTAGES = frozenset(
         *(ToolErrorKind.HTTP, ToolErrorKind.MALFORMED, ToolErrorKind.FAILED),
     }
 )
-"""Failures that are no agent's doing: the service behind the tool did not serve."""
+"""Failures that are not the agent's fault: the service behind the tool did not work."""
 
 
 class ToolError(AiqError):
@@ -110,24 +110,24 @@ class ToolError(AiqError):
 
 
 def said(error: BaseException) -> str:
-    """An error's own words; of a SystemExit, which has a code at most, what was called."""
+    """The error's message; for a SystemExit, which has at most a code, the call that raised it."""
     if isinstance(error, SystemExit):
         return f"sys.exit({'' if error.code is None else repr(error.code)}) was called"
     return str(error).strip() or "no message"
 
 
 def traceback_of(error: BaseException | None) -> str | None:
-    """Where an error came from that nobody planned, for whoever mends the code; None for one of ours."""
+    """The traceback of an unexpected error, for whoever fixes the code; None for one of aiq's own errors."""
     return None if error is None or isinstance(error, AiqError) else "".join(traceback.format_exception(error))
 
 
 def discard_output() -> None:
-    """Let what is still to be printed go nowhere, as the reader of our output is gone (`aiq show ... | head`)."""
+    """Discard what is still to be printed, because the reader of our output is gone (`aiq show ... | head`)."""
     _discard(sys.stdout)
 
 
 def say(line: str) -> None:
-    """A line on stderr; where nobody reads it (`aiq run ... 2>&1 | head -1`), the work goes on in silence."""
+    """Print a line on stderr; if nobody reads it (`aiq run ... 2>&1 | head -1`), the work goes on in silence."""
     try:
         print(printable(hidden(line)), file=sys.stderr)
     except BrokenPipeError:

@@ -66,10 +66,10 @@ class AgentFinished(Event):
 
 
 class ModelCalled(Event):
-    """One HTTP exchange with a model endpoint: `messages` and `reply` are what the wire had.
+    """One HTTP exchange with a model endpoint: `messages` and `reply` as they were on the wire.
 
-    Of embeddings they are the texts, as a user's, and how many vectors came of which length. `attempt` counts earlier
-    sends of the same request in this session.
+    For embeddings these are the texts, as user messages, and the number and length of the vectors. `attempt` counts
+    earlier sends of the same request in this session.
     """
 
     type: Literal["model_called"] = "model_called"
@@ -98,7 +98,7 @@ class ToolCalled(Event):
 class ToolReturned(Event):
     """How a tool call ended: `content` for the model and the URLs or keys retrieved, or the typed error.
 
-    `traceback` is that of an exception which the tool's own code raised.
+    `traceback` is that of an exception raised by the tool's own code.
     """
 
     type: Literal["tool_returned"] = "tool_returned"
@@ -144,7 +144,7 @@ class Approval(Event):
 class Recovery(Event):
     """Something broken was repaired (empty content, tool name, malformed JSON, retry).
 
-    `seconds`: of a retry, how long it waits first; `lasted`: how long the call took that failed.
+    `seconds`: how long a retry waits first; `lasted`: how long the failed call took.
     """
 
     type: Literal["recovery"] = "recovery"
@@ -162,7 +162,7 @@ class ReportWritten(Event):
 
 
 class ReportChunk(Event):
-    """A part of a report while its model writes it, not verified yet; `start` counts characters, 0 begins anew."""
+    """A part of a report as its model writes it, not yet verified; `start`: its offset in characters, 0 starts anew."""
 
     type: Literal["report_chunk"] = "report_chunk"
     text: str
@@ -170,7 +170,7 @@ class ReportChunk(Event):
 
 
 class EventLog:
-    """Numbers events and hands each to `write` (one JSON line a call); keeps none of them."""
+    """Numbers events and hands each to `write` (one JSON line per call); keeps none of them."""
 
     def __init__(self, write: Callable[[Event], None]) -> None:
         self._write = write

@@ -1,4 +1,4 @@
-"""Rows of dataset files that know their place (CSV, JSON, JSONL, also gzipped), shipped files, and files to write."""
+"""Rows of dataset files (CSV, JSON, JSONL, also gzipped) with their location, shipped files, and writing files."""
 
 import csv
 import errno
@@ -30,7 +30,7 @@ class Files:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 over the digests of all files read so far, as they lie on the disk, in the order of reading."""
+        """SHA-256 over the digests of all files read so far, as they are on disk, in the order of reading."""
         return self._digest.hexdigest()
 
     def text(self, path: Path, setting: str, encoding: str = "utf-8-sig") -> str:
@@ -50,18 +50,18 @@ class Files:
             raise DatasetError(f"{path}, line {line}: not UTF-8; save the file as UTF-8") from None
 
     def count(self, data: bytes) -> None:
-        """Let these bytes enter the fingerprint too."""
+        """Add these bytes to the fingerprint."""
         self._digest.update(hashlib.sha256(data).digest())
 
 
 def find(folder: Path, *names: str) -> Path | None:
-    """The first of the names that lies in the folder, plain or with `.gz`."""
+    """The first of the names that exists in the folder, plain or with `.gz`."""
     candidates = (folder / f"{name}{packed}" for name in names for packed in ("", ".gz"))
     return next((candidate for candidate in candidates if candidate.is_file()), None)
 
 
 def as_text(value: JsonValue) -> str:
-    """A cell as a sheet shows it: None and NaN are empty, truth values TRUE and FALSE, whole floats without `.0`."""
+    """A cell as a spreadsheet shows it: None and NaN are empty, booleans TRUE and FALSE, whole floats without `.0`."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     if isinstance(value, str):
@@ -75,32 +75,32 @@ def as_text(value: JsonValue) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row; `where` names file and row as its reader's program shows it."""
+    """One row; `where` names file and row as a spreadsheet or an editor numbers it."""
 
     where: str
     values: Mapping[str, JsonValue]
 
     def text(self, name: str) -> str:
-        """The value as text without surrounding blanks; empty where there is none."""
+        """The value as text without surrounding blanks; empty if there is none."""
         return as_text(self.values.get(name))
 
     def required(self, name: str) -> str:
-        """Like `text`; raises DatasetError where it is empty."""
+        """Like `text`; raises DatasetError if it is empty."""
         text = self.text(name)
         if not text:
             raise DatasetError(f"{self.where}: no {name}; fill it in or delete the row")
         return text
 
     def is_of(self, question: str) -> bool:
-        """Whether its `prompt` or `question` is this one, but for white space, or there is none."""
+        """Whether its `prompt` or `question` equals this one except for white space, or it has neither."""
         asked = self.text("prompt") or self.text("question")
         return not asked or asked.split() == question.split()
 
 
 def read_rows(files: Files, path: Path, setting: str, columns: Sequence[str]) -> Iterator[Row]:
-    """The rows of a `.csv`, `.json` or `.jsonl` file (also `.gz`), which is read now; names of columns in lower case.
+    """The rows of a `.csv`, `.json` or `.jsonl` file (also `.gz`), which is read at once; column names in lower case.
 
-    `columns` are those that a CSV's header must have. Raises DatasetError.
+    `columns` are those that the header of a CSV file must have. Raises DatasetError.
     """
     suffix = Path(path.name.removesuffix(".gz")).suffix.lower()
     if suffix not in (".csv", ".json", ".jsonl"):
@@ -116,7 +116,7 @@ def read_rows(files: Files, path: Path, setting: str, columns: Sequence[str]) ->
 
 
 def distinct(rows: Iterable[Row], key: str) -> Iterator[Row]:
-    """The rows, of which no two have the same `key`. Raises DatasetError, which names both."""
+    """The rows unchanged. Raises DatasetError, naming both, if two have the same `key`."""
     places: dict[str, str] = {}
     for row in rows:
         value = row.text(key)
@@ -128,12 +128,12 @@ def distinct(rows: Iterable[Row], key: str) -> Iterator[Row]:
 def _csv_rows(text: str, name: str, columns: Sequence[str]) -> Iterator[Row]:
     """The rows below the header, which may have other rows above it; empty rows are skipped.
 
-    Rows are counted as a spreadsheet does: from 1, a cell with line breaks being one row. A row may end before columns
-    that need not be there: Excel may leave out the empty cells at its end.
+    Rows are counted as in a spreadsheet: from 1, a cell with line breaks being one row. A row may end before optional
+    columns: Excel may leave out the empty cells at its end.
     """
     header: list[str] | None = None
     number = 0
-    csv.field_size_limit(sys.maxsize)  # a report in a cell is longer than the 131,072 signs that are the default
+    csv.field_size_limit(sys.maxsize)  # a report in a cell may exceed the default of 131,072 characters
     try:
         for number, cells in enumerate(csv.reader(io.StringIO(text, newline=""), strict=True), start=1):
             where = f"{name}, row {number}"
@@ -142,8 +142,8 @@ def _csv_rows(text: str, name: str, columns: Sequence[str]) -> Iterator[Row]:
             elif any(cell.strip() for cell in cells[len(header) :]):
                 raise DatasetError(f"{where}: more cells than the header has columns; check its quotes")
             elif any(cell.strip() for cell in cells):
-                if absent := {*columns} & {*header[len(cells) :]}:  # a line break without quotes, or the file was cut
-                    raise DatasetError(f"{where}: it ends before {' and '.join(sorted(absent))}; check its quotes")
+                if absent := {*columns} & {*header[len(cells) :]}:  # an unquoted line break, or a truncated file
+                    raise DatasetError(f"{where}: the row ends before {' and '.join(sorted(absent))}; check its quotes")
                 yield Row(where, dict(zip(header, cells, strict=False)))
     except csv.Error as error:
         raise DatasetError(f"{name}, row {number + 1}: not readable as CSV ({error}); check its quotes") from None
@@ -152,7 +152,7 @@ def _csv_rows(text: str, name: str, columns: Sequence[str]) -> Iterator[Row]:
 
 
 def _header(names: list[str], where: str, columns: Sequence[str]) -> list[str] | None:
-    """The names where they are the header's: two of the columns, or the only one, are among them."""
+    """The names if they are a header: two of the columns, or the only one, are among them. Raises DatasetError."""
     missing = [column for column in columns if column not in names]
     if len(columns) - len(missing) < min(2, len(columns)):
         return None
@@ -165,7 +165,7 @@ def _header(names: list[str], where: str, columns: Sequence[str]) -> list[str] |
 
 
 def _named(row: Row) -> Row:
-    """With the names of a header. Raises DatasetError where two are the same."""
+    """The row with names in lower case, as a header has them. Raises DatasetError if two are the same."""
     _header(names := [name.strip().lower() for name in row.values], row.where, ())
     return Row(row.where, dict(zip(names, row.values.values(), strict=True)))
 
@@ -180,7 +180,7 @@ def _json_rows(text: str, name: str) -> Iterator[Row]:
 
 
 def jsonl_rows(text: str, name: str) -> Iterator[Row]:
-    """One object a line; blank lines are skipped."""
+    """One object per line; blank lines are skipped."""
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             where = f"{name}, line {number}"
@@ -193,9 +193,9 @@ def parsed_json(text: str, where: str) -> Any:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
         detail = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
-        raise DatasetError(f"{where}: not valid JSON ({detail}); mend or delete it") from None
+        raise DatasetError(f"{where}: not valid JSON ({detail}); fix or delete it") from None
     if r"\u" in text and json.loads(whole_json(text.encode())) != value:
-        raise DatasetError(f"{where}: an escape (\\ud...) spells half a character; mend or delete it")
+        raise DatasetError(f"{where}: an escape (\\ud...) spells half a character; fix or delete it")
     return value
 
 
@@ -209,13 +209,13 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def shipped(name: str) -> Path:
-    """The folder `conf` or `benchmarks` (or a path below one) that came with aiq: beside the package, or in a wheel."""
+    """The folder `conf` or `benchmarks` (or a path below it) that came with aiq: beside the package, or in a wheel."""
     inside = _PACKAGE / "_shipped" / name
     return inside if inside.exists() else _PACKAGE.parent / name
 
 
 def resolve(path: str) -> Path:
-    """A path from config as it is, or the shipped file where it starts with `benchmarks/` and is not here."""
+    """A path from config as it is, or the shipped file if it starts with `benchmarks/` and does not exist here."""
     here = Path(path).expanduser()
     if not here.exists() and path.startswith("benchmarks/") and shipped(path).exists():
         return shipped(path)
@@ -223,9 +223,9 @@ def resolve(path: str) -> Path:
 
 
 def write_text(path: Path, text: str, *, append: bool = False) -> None:
-    """Write a file and its folders, line ends as they are; half a surrogate pair becomes `?`.
+    """Write a file and create its folders, line ends as they are; half a surrogate pair becomes `?`.
 
-    Raises UserError where that cannot be.
+    Raises UserError if that is impossible.
     """
     check_outputs(path)
     try:
@@ -236,7 +236,7 @@ def write_text(path: Path, text: str, *, append: bool = False) -> None:
 
 
 def check_outputs(*paths: Path | None) -> None:
-    """Make the folders of files to be written. Raises UserError, before any work is lost, where one cannot be."""
+    """Create the folders of output files. Raises UserError, before any work is lost, if one cannot be written."""
     for path in filter(None, paths):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Being told to stop by the system: SIGTERM as Ctrl-C, for work that has something to say when it is cut off."""
+"""SIGTERM treated like Ctrl-C, for work that has something to say when the system stops it."""
 
 import signal
 import threading
@@ -8,9 +8,9 @@ from contextlib import AbstractContextManager, contextmanager
 
 @contextmanager
 def interrupted_by(number: signal.Signals) -> Iterator[None]:
-    """While the block runs this signal raises KeyboardInterrupt in it.
+    """While the block runs, this signal raises KeyboardInterrupt in it.
 
-    Does nothing outside of the main thread, which signals never reach.
+    Does nothing outside the main thread, because signals reach no other.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -23,5 +23,5 @@ def interrupted_by(number: signal.Signals) -> Iterator[None]:
 
 
 def terminated_as_interrupted() -> AbstractContextManager[None]:
-    """For work that is told to stop by the system."""
+    """While the block runs, SIGTERM raises KeyboardInterrupt in it."""
     return interrupted_by(signal.SIGTERM)

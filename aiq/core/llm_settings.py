@@ -20,7 +20,7 @@ class Price(Settings):
 
     @property
     def dearest(self) -> float:
-        """US dollars of one token at most."""
+        """The highest price of one token, in US dollars."""
         return max(self.input, self.output, self.cached_input or 0) / 1e6
 
     def cost(self, usage: Usage) -> float:
@@ -31,7 +31,7 @@ class Price(Settings):
 
 
 class CharactersPerToken(Settings):
-    """How many characters of a script make a token, by which a text's tokens are estimated."""
+    """How many characters of each script make a token, to estimate a text's tokens."""
 
     latin: Positive = Field(description="letters of Latin script, digits and punctuation")
     cjk: Positive = Field(description="Chinese, Japanese and Korean characters")
@@ -48,7 +48,7 @@ class RoleSettings(Settings):
 
 
 _LIKE_ALL: Final = RoleSettings()
-"""Of a role that config does not name."""
+"""For a role that config does not name."""
 
 
 class RetrySettings(Settings):
@@ -60,59 +60,59 @@ class RetrySettings(Settings):
 
 
 class QuirkSettings(Settings):
-    """Section `llm.quirks`: how an endpoint wants requests that differ from OpenAI's; `aiq doctor` finds them out."""
+    """Section `llm.quirks`: how requests to an endpoint must differ from OpenAI's; `aiq doctor` detects it."""
 
     seed: bool = Field(description="send a seed; false: none, and repeats may differ")
-    temperature: bool = Field(description="send temperatures; false: none, whoever asks for one")
+    temperature: bool = Field(description="send temperatures; false: never, whoever asks for one")
     limit_field: Literal["max_completion_tokens", "max_tokens"] = Field(description="the field that limits a reply")
     structured: Literal["json_schema", "json_object", "prose"] = Field(
-        description="how JSON of a form is asked for; a refused way falls back to the next one"
+        description="how JSON of a given schema is requested; if refused, the next way is tried"
     )
-    parallel_tool_calls: bool = Field(description="send parallel_tool_calls where an agent sets it")
+    parallel_tool_calls: bool = Field(description="send parallel_tool_calls if an agent sets it")
     stream_usage: bool = Field(description="ask for the usage of streamed replies (stream_options)")
     null_content: bool = Field(description='send content: null beside tool calls; false: ""')
-    message_name: bool = Field(description="send the name that an agent gives to a message")
+    message_name: bool = Field(description="send the name that an agent gives a message")
 
 
 class LlmSettings(Settings):
     """Group `llm`: an OpenAI-compatible endpoint."""
 
     base_url: Endpoint = Field(description="address of the endpoint, with its path: http://127.0.0.1:8000/v1")
-    known_as: str | None = Field(pattern=r"\S", description="its name in hashes and kept answers; null: its address")
-    model: str = Field(description="the model of every role that has none of its own")
+    known_as: str | None = Field(pattern=r"\S", description="its name in hashes and stored answers; null: its address")
+    model: str = Field(description="the model of every role without one of its own")
     api_key_env: str | None = Field(description="the environment variable that holds the key; null: send none")
     temperature: Temperature | None = Field(description="null: the endpoint's default")
-    max_tokens: Count | None = Field(description="of one reply; null: the endpoint's default")
-    timeout_seconds: Positive = Field(description="of one model call")
+    max_tokens: Count | None = Field(description="per reply; null: the endpoint's default")
+    timeout_seconds: Positive = Field(description="per model call")
     max_connections: Count = Field(description="model calls at once, at most; fewer while the endpoint is overloaded")
-    requests_per_minute: Positive | None = Field(description="of all samples together; null: no limit of ours")
-    tokens_per_minute: Positive | None = Field(description="of requests and answers; null: no limit of ours")
+    requests_per_minute: Positive | None = Field(description="for all samples together; null: not limited by aiq")
+    tokens_per_minute: Positive | None = Field(description="of requests and replies; null: not limited by aiq")
     give_up_seconds: Positive = Field(
         description="an endpoint that gives only 5xx, or no connection any more, for so long stops the run"
     )
-    retry: RetrySettings = Field(description="of calls that failed")
+    retry: RetrySettings = Field(description="for failed calls")
     roles: Mapping[str, RoleSettings] = Field(
-        description="what differs, by role or prefix: llm.roles.judge.model=... llm.roles.aiq.planner.temperature=0"
+        description="overrides by role or prefix: llm.roles.judge.model=... llm.roles.aiq.planner.temperature=0"
     )
-    fallbacks: Mapping[str, str] = Field(description="by role that names no model: the role whose model it gets")
+    fallbacks: Mapping[str, str] = Field(description="for a role that names no model: the role whose model it gets")
     prices: Mapping[str, Price] = Field(
         description="US dollars per million tokens: llm.prices.MODEL={input: 1, output: 4}; without: cost unknown"
     )
     characters_per_token: CharactersPerToken = Field(
-        description="by script: what limits in money count of calls whose usage the endpoint does not report"
+        description="by script; limits estimate the usage of calls that the endpoint does not report"
     )
-    extra_body: Mapping[str, JsonValue] = Field(description="sent with each chat completion as it is")
+    extra_body: Mapping[str, JsonValue] = Field(description="sent unchanged with each chat completion")
     quirks: QuirkSettings = Field(description="how requests differ from OpenAI's")
 
     @property
     def endpoint(self) -> str:
-        """Who answers: two endpoints may serve different models under one name."""
+        """What identifies the endpoint: two endpoints may serve different models under one name."""
         return self.known_as or self.base_url.rstrip("/")
 
     def role(self, role: str) -> RoleSettings:
-        """The settings of the longest name in `roles` that is the role or a part of it up to a dot.
+        """The settings of the longest name in `roles` that is the role or a dotted prefix of it.
 
-        Where the role itself names no model, `fallbacks` says whose it gets.
+        If the role itself names no model, `fallbacks` says whose it gets.
         """
         own, other = self.roles.get(role), self.fallbacks.get(role)
         if other is None or (own is not None and own.model is not None):
@@ -121,7 +121,7 @@ class LlmSettings(Settings):
         return lent if own is None else own.model_copy(update={"model": lent.model})
 
     def setup(self, role: str) -> dict[str, JsonValue]:
-        """What a role's calls are made with: own settings before common ones, quirks that change what is asked."""
+        """What a role's calls are made with: its own settings before the common ones, quirks that change requests."""
         own, usual = self.role(role), {"temperature": True, "structured": "json_schema"}
         quirks = {name: value for name, value in self.quirks if value != usual.get(name, value)}
         return {

@@ -27,7 +27,7 @@ class ToolRequest(Record):
 
 
 class Message(Record):
-    """A chat message; `tool_calls` are an assistant's, `tool_call_id` is the one that a `tool` message answers."""
+    """A chat message; an assistant makes `tool_calls`, a `tool` message answers the call `tool_call_id`."""
 
     role: str
     content: str
@@ -37,7 +37,7 @@ class Message(Record):
 
 
 class Reply(Record):
-    """A model's answer, without the thoughts that it closed.
+    """A model's answer, without its closed thoughts.
 
     `usage`: of the exchange that brought it, as booked; earlier failed sends are not in it. `returned`: what some
     endpoints want back with the results of the tools that it calls, such as its thoughts.
@@ -57,11 +57,11 @@ class Reply(Record):
 
 
 retries_of_calls: ContextVar[int | None] = ContextVar("retries_of_calls", default=None)
-"""Sends after the first that a failed model call gets here, in place of the run's policy; read by the transport."""
+"""Retries of a failed model call here, instead of the run's policy; read by the transport."""
 
 
 def retrying(times: int) -> AbstractContextManager[int]:
-    """Give the model calls made inside this many retries. The transport stays the only one that sends again."""
+    """Give the model calls made inside this many retries. The transport remains the only one that sends again."""
     return holding(retries_of_calls, times)
 
 
@@ -73,10 +73,10 @@ class Models(Protocol):
 
     @property
     def endpoint(self) -> str:
-        """Who answers, as hashes and kept answers know it; the same wherever it moves to while a run lasts."""
+        """The endpoint's name in hashes and stored answers; unchanged if its address changes during a run."""
 
     def setup(self, role: str) -> Mapping[str, JsonValue]:
-        """All that tells the role's answers from another set-up's."""
+        """Everything that distinguishes the role's answers from those of another set-up."""
 
     def chat(self, role: str) -> "BaseChatModel":
         """A LangChain chat model bound to the role; the same object for the whole run."""
@@ -97,17 +97,17 @@ class Models(Protocol):
         seconds: float | None = None,
         **options: Any,
     ) -> Reply:
-        """One completion. `json_schema` asks for structured output ({"name", "schema"}); `vote` enters the seed.
+        """One completion. `json_schema` asks for structured output ({"name", "schema"}); `vote` is part of the seed.
 
-        `tools`: what the model may ask to be called, as `Toolbox.definitions` gives them. `subject` takes the place
-        of sample and epoch in the seed: for a question that several samples may ask. `model`: another than the role's,
-        for a member of a panel. `seconds`: how long each send may wait for an answer, and then for its end, where
-        `llm.timeout_seconds` does not end it sooner. `options` are chat-completion parameters (temperature,
-        max_tokens). Raises ModelError, LimitReached, RunAborted.
+        `tools`: what the model may call, as returned by `Toolbox.definitions`. `subject` replaces sample and epoch in
+        the seed: for a question that several samples may ask. `model`: a model other than the role's, for a member of
+        a panel. `seconds`: how long each send may wait for an answer, and then for its end, unless
+        `llm.timeout_seconds` ends it sooner. `options` are chat-completion parameters (temperature, max_tokens).
+        Raises ModelError, LimitReached, RunAborted.
         """
 
     async def embed(self, role: str, texts: Sequence[str], *, model: str | None = None) -> list[list[float]]:
-        """A vector for each text, in their order and all of one length; by the role's model, or by another one.
+        """One vector per text, in order and all of one length, by the role's model or the `model` given.
 
-        Raises ModelError, also for an answer that is no such vectors, LimitReached, RunAborted.
+        Raises ModelError (also for an answer without such vectors), LimitReached, RunAborted.
         """

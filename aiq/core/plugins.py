@@ -20,7 +20,7 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
 def search_here() -> None:
-    """Let config name classes and functions of files in the current folder."""
+    """Let config name classes and functions in files of the current folder."""
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.append(here)
 
@@ -28,7 +28,7 @@ def search_here() -> None:
 def load(target: str, setting: str) -> Any:
     """The object that `target` names. `setting` is the config key it came from, for the error.
 
-    Raises ConfigError when module or attribute do not exist, or the module fails as it is imported.
+    Raises ConfigError if module or attribute do not exist, or importing the module fails.
     """
     module_name, _, attribute = target.partition(":")
     if not attribute or not all(part.isidentifier() for part in module_name.split(".")):
@@ -48,7 +48,7 @@ def load(target: str, setting: str) -> Any:
 
 
 def failure(error: BaseException) -> str:
-    """What code of the user's own raised, in one line, and where."""
+    """What the user's own code raised, and where, in one line."""
     *_, last = traceback.extract_tb(error.__traceback__)
     place = "" if isinstance(error, SyntaxError) else f" ({last.filename}, line {last.lineno})"
     return f"{type(error).__name__}: {' '.join(str(error).split())}{place}"
@@ -65,19 +65,19 @@ def validate(model: type[ModelT], values: object, prefix: str) -> ModelT:
 def describe(error: ValidationError, prefix: str = "", settings: type[BaseModel] | None = None) -> str:
     """A ValidationError as one line: `agent.shallow.max_tool_iterations=-1: Input should be ...`.
 
-    `settings`: the model, where the values are settings; then the line says how to write one.
+    `settings`: the model, if the values are settings; then the line says how to write them.
     """
     items = error.errors(include_url=False)
     text = "; ".join(_wrong(item, prefix, settings) for item in items[:3])
     if len(items) > 3:
         text += f" (and {len(items) - 3} more)"
     if settings is not None and any(item["type"] == "missing" for item in items):
-        text += "; a config file takes over what is shipped with `defaults: [OPTION, _self_]`"
+        text += "; a config file inherits shipped settings with `defaults: [OPTION, _self_]`"
     return text
 
 
 def _wrong(item: "ErrorDetails", prefix: str, settings: type[BaseModel] | None) -> str:
-    """What is wrong with one value, and how to write it instead where that is not pydantic's to say."""
+    """What is wrong with one value, and how to write it instead if pydantic does not say."""
     name = ".".join(filter(None, (prefix, *map(str, item["loc"]))))
     message = item["msg"].removeprefix("Value error, ")
     match item["type"] if name else "":
@@ -92,7 +92,7 @@ def _wrong(item: "ErrorDetails", prefix: str, settings: type[BaseModel] | None) 
             message = f"write a list: {name}=[...]"
         case "string_type" if settings and isinstance(item["input"], int | float):
             text = str(item["input"]).lower() if isinstance(item["input"], bool) else item["input"]
-            message = f"is no text; put it in quotes of its own: {name}='\"{text}\"'"
+            message = f"is not text; give it quotes of its own: {name}='\"{text}\"'"
         case "dict_type" | "mapping_type" if settings:
             message = f"write {name}.KEY=VALUE"
         case "model_type" | "model_attributes_type" if section := _section(settings, item["loc"]):
@@ -105,7 +105,7 @@ def _wrong(item: "ErrorDetails", prefix: str, settings: type[BaseModel] | None) 
 
 
 def _names(kind: type[BaseModel] | None) -> Iterator[str]:
-    """The settings of a model, dotted, those of its sections too."""
+    """The settings of a model, dotted, including those of its sections."""
     for name, field in kind.model_fields.items() if kind else ():
         inner = field.annotation
         below = _names(inner) if isinstance(inner, type) and issubclass(inner, BaseModel) else ()
@@ -123,7 +123,7 @@ def near(name: str, known: Iterable[str]) -> str:
 
 
 def _section(kind: Any, place: Sequence[int | str]) -> type[BaseModel] | None:
-    """The model at a place of a settings model, where there is one."""
+    """The model at a place of a settings model, if there is one."""
     for part in place:
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             field = kind.model_fields.get(str(part))
@@ -134,7 +134,7 @@ def _section(kind: Any, place: Sequence[int | str]) -> type[BaseModel] | None:
 
 
 def _shown(value: object) -> str:
-    """The value as Python writes it, in 100 characters (a row may hold a report), addresses without password or key."""
+    """The value's repr, at most 100 characters (a row may hold a report), addresses without password or key."""
     text = re.sub(r"(?<=://)[^\s@'\"]+@", "...@", repr(value)[:1000])
     text = re.sub(r"(://[^\s?#'\"]*[?#])[^\s'\"]+", r"\1...", text)
     return text if len(text) <= 100 else f"{text[:97]}..."

@@ -25,7 +25,7 @@ def fence(text: object, label: str) -> str:
 
 @cache
 def _environment(folders: tuple[Path, ...]) -> jinja2.Environment:
-    """The templates of these folders, each compiled when it is first used and after its file has changed."""
+    """The templates of these folders, each compiled when first used and whenever its file has changed."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folders),
         undefined=jinja2.StrictUndefined,
@@ -40,8 +40,8 @@ def _environment(folders: tuple[Path, ...]) -> jinja2.Environment:
 class Prompts:
     """The templates of one folder, and of a second one (`variants`) that replaces some of them by name.
 
-    Raises ConfigError, with `setting`, for a variant that replaces nothing, is no template, or uses a variable that
-    the shipped one does not.
+    Raises ConfigError, naming `setting`, for a variant that replaces nothing, is not a valid template, or uses a
+    variable that the shipped one does not.
     """
 
     def __init__(self, folder: Path, variants: Path | None = None, setting: str = "prompts_dir") -> None:
@@ -55,15 +55,15 @@ class Prompts:
         return self._environment.get_template(name).render(**variables).strip()
 
     def source(self, name: str) -> str:
-        """The template as its file has it."""
+        """The template's text."""
         return Path(str(self._environment.get_template(name).filename)).read_text(encoding="utf-8")
 
     def sources(self) -> Mapping[str, str]:
-        """Every template in use by name."""
+        """Every template in use, by name."""
         return {name: self.source(name) for name in self._names}
 
     def hash(self, *names: str) -> str:
-        """Of the templates' sources: the first 16 hex digits of their SHA-256."""
+        """The first 16 hex digits of the SHA-256 of the templates' sources."""
         return hashlib.sha256("".join(map(self.source, names)).encode()).hexdigest()[:16]
 
     def _check(self, folder: Path, variants: Path, setting: str) -> None:
@@ -72,7 +72,7 @@ class Prompts:
         for path in sorted(variants.glob("*.j2")):
             if path.name not in self._names:
                 there = ", ".join(self._names)
-                raise ConfigError(f"{setting}: {path.name} takes the place of no prompt; there are: {there}")
+                raise ConfigError(f"{setting}: {path.name} replaces no prompt; there are: {there}")
             try:
                 used, given = self._variables(path), self._variables(folder / path.name)
             except jinja2.TemplateSyntaxError as error:

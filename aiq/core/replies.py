@@ -1,8 +1,8 @@
 """What of a model's reply is an answer: no thoughts, no tool call written as text, nothing blank or cut off.
 
-Thoughts are what a reply has between tags of any usual spelling, wherever those are not code. A reply may begin within
-its thoughts (the endpoint's template wrote the opening tag), so that a closing tag alone ends them. A tool call that a
-model wrote out as text is run by nobody and answers nothing.
+Thoughts are the text between tags of any usual spelling, outside of code. A reply may begin within its thoughts (the
+endpoint's template wrote the opening tag), so a closing tag alone ends them. A tool call that a model wrote as text is
+never run and answers nothing.
 """
 
 import json
@@ -21,14 +21,14 @@ _CODE = r"^[ \t]*(?P<fence>```+|~~~+).*?(?:^[ \t]*(?P=fence)[ \t]*$|\Z)|(?<!`)(?
 _FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL
 
 CODE = re.compile(_CODE, _FLAGS)
-"""Fenced code and code spans of Markdown; what they show is no markup of the model's."""
+"""Fenced code and code spans of Markdown; tags inside them are not the model's own markup."""
 
 _IN_TAGS = ("<", "◁", "THINK]")
 _CLOSING = re.compile(_CLOSE, _FLAGS)
 _TOKEN = re.compile(f"(?:{_CODE})|(?P<open>{_OPEN})|(?P<close>{_CLOSE})", _FLAGS)
 
 _JOINED = re.compile(r"\W*|\s\w+\s")
-"""Between two tags of one line: nothing, or one word as in `<think> and </think>`. Then a sentence names the tags."""
+"""Between two tags on one line: nothing, or one word as in `<think> and </think>`; then a sentence names the tags."""
 
 _QUOTES = "\"'“”‘’«»"
 _GOES_ON = re.compile(r"[ \t]+\w")
@@ -36,7 +36,7 @@ _PARAGRAPH_ENDS = re.compile(r"[ \t]*\n[ \t]*\n")
 
 
 def without_thoughts(text: str) -> str:
-    """The text without its closed thoughts; one that never ends stays, see `ends_in_thought`."""
+    """The text without its closed thoughts; one that never ends is kept, see `ends_in_thought`."""
     return _read(text)[0]
 
 
@@ -47,7 +47,7 @@ def ends_in_thought(text: str) -> bool:
 
 def _read(text: str) -> tuple[str, bool]:
     """(the text without closed thoughts, whether one is left open)."""
-    if not any(part in text for part in _IN_TAGS):  # as it is with nearly every report
+    if not any(part in text for part in _IN_TAGS):  # true of nearly every report
         return text, False
     last = max((found.start() for found in _CLOSING.finditer(text)), default=-1)
     kept: list[str] = []
@@ -59,7 +59,7 @@ def _read(text: str) -> tuple[str, bool]:
             kept, position = [], search
         elif found["open"] and not _quoted(text, start, search):
             before = text[position:start]
-            first = not text[text.rfind("\n", 0, start) + 1 : start].strip()  # of its line
+            first = not text[text.rfind("\n", 0, start) + 1 : start].strip()  # on its line
             close = _CLOSING.search(text, search) if search <= last else None
             if close is None:
                 if first and not unfinished:  # a paragraph of a report may begin with the tag's name
@@ -75,7 +75,7 @@ def _read(text: str) -> tuple[str, bool]:
 
 
 def _is_thought(inside: str, first: bool, goes_on: bool) -> bool:
-    """Whether what two tags enclose is no part of a sentence about them. `goes_on`: their line does after them."""
+    """Whether two tags enclose a thought, not part of a sentence about tags. `goes_on`: their line does after them."""
     joined = _JOINED.fullmatch(inside) is not None
     if first:
         return not (joined and goes_on and inside.strip())
@@ -87,7 +87,7 @@ def _quoted(text: str, start: int, end: int) -> bool:
 
 
 def _ends_a_thought(text: str, start: int, end: int) -> bool:
-    """Whether a closing tag without an opening one is real: a tag that a sentence mentions has words around it."""
+    """Whether a closing tag without an opening one is real: a tag mentioned in a sentence has words around it."""
     line = text[text.rfind("\n", 0, start) + 1 : start]
     said = line.rstrip(" \t")
     directly = said == line and said[-1:].isalnum()
@@ -95,14 +95,14 @@ def _ends_a_thought(text: str, start: int, end: int) -> bool:
 
 
 ANNOUNCEMENT = 200
-"""Characters. So much before a tool call announces it (`Let me search.`); a longer text is an answer."""
+"""Characters: at most this much text before a tool call announces it (`Let me search.`); a longer text is an answer."""
 
 _CALL_TAG = re.compile(
     r"<[|｜/]*(?:[\w▁]*[_▁:])?(?:tool|function|invoke|parameter|python_tag)s?(?:call\w*|[^a-z<>\n][^<>\n]{0,200})?(?:>|\Z)"
     r"|\[/?TOOL_[A-Z_]+\]",
     re.IGNORECASE,
 )
-"""As any model spells it: `<tool_call>`, `<function=NAME>`, `<|python_tag|>`, `<｜tool▁calls▁begin｜>`."""
+"""A call's tag in any spelling: `<tool_call>`, `<function=NAME>`, `<|python_tag|>`, `<｜tool▁calls▁begin｜>`."""
 
 _MENTIONED_BEFORE = re.compile(r"\w[ \t]+[\"'“(]?\Z")
 _CALLED_AFTER = re.compile(r"\s*[\[{<]")
@@ -112,13 +112,13 @@ _ARGUMENTS = re.compile(
     r"[\s\[{(]{0,9}(?:[\"']?[\w./-]+[\"']?\s*[:,]\s*(?:[\[{]\s*)?){0,12}[\"']"
     r"(?:(?:arguments|parameters|args)[\"']\s*:\s*(?=[\"']?\s*\{|[\"']?\Z)|(?:tool_input|action_input)[\"']\s*:\s*)"
 )
-"""The beginning of what is left of a call in JSON, up to its arguments, which are an object or the JSON of one."""
+"""The beginning of what is left of a JSON call, up to its arguments: an object, or one encoded as JSON."""
 
 _NAMED = re.compile(
     r"[\s\[{]*[\"'](?:(?:tool|tool_name|function|function_name|function_call|tool_calls?)[\"']\s*:\s*(?:[\[{]|[\"']?[a-z_]|\Z)"
     r"|name[\"']\s*:\s*(?:[\"'](?:[a-z_][\w.:/-]*(?:[\"'](?:\s*,\s*[\"']?\w*)?)?)?)?\s*\Z)"
 )
-"""The beginning of what is left of a call in JSON where that breaks off before its arguments."""
+"""The beginning of what is left of a JSON call that breaks off before its arguments."""
 
 _NAME_KEYS = (
     *("tool_calls", "tool_call", "function_call", "function"),
@@ -128,18 +128,18 @@ _ARGUMENT_KEYS = ("arguments", "parameters", "args", "tool_input", "action_input
 _TOOL_NAME = re.compile(r"[A-Za-z_][\w.:/-]*")
 
 _WORDED = re.compile(
-    r"\[?\s*(?!print\(\s*[\"'])(?:print\()?[A-Za-z_][\w.]*\((?:\s*\w+\s*=|\s*[\"'])[^\n]*\)\s*\]?"  # of Python
-    r"|(?:Thought:[^\n]*\n+)?Action:[^\n]+\n\s*Action Input:(?!.*Final Answer:).*",  # of ReAct
+    r"\[?\s*(?!print\(\s*[\"'])(?:print\()?[A-Za-z_][\w.]*\((?:\s*\w+\s*=|\s*[\"'])[^\n]*\)\s*\]?"  # Python
+    r"|(?:Thought:[^\n]*\n+)?Action:[^\n]+\n\s*Action Input:(?!.*Final Answer:).*",  # ReAct
     re.DOTALL,
 )
 _FENCE = re.compile(r"(```++|~~~++)[^\n`]*\n")
 
 
-@lru_cache(maxsize=32)  # an agent asks of its report, and then the harness
+@lru_cache(maxsize=32)  # the agent asks about its report, and then the harness
 def is_tool_call(text: str) -> bool:
-    """Whether a text is a tool call (or a piece of one) that the model wrote out, and nothing else.
+    """Whether a text is nothing but a tool call (or a piece of one) that the model wrote as text.
 
-    One fence around all of it, and a few words that announce the call, are part of it; words after it are an answer.
+    A code fence around it all and a few words that announce the call are part of it; words after it are an answer.
     """
     text = text.strip()
     if fence := _FENCE.match(text):
@@ -158,7 +158,7 @@ def announces(text: str) -> bool:
 
 
 def _mentioned(text: str, tag: re.Match[str]) -> bool:
-    """Whether a sentence names the tag: it goes on around it, and no call follows."""
+    """Whether the tag is only named in a sentence: words surround it, and no call follows."""
     before, after = text[max(0, tag.start() - 9) : tag.start()], text[tag.end() : tag.end() + 99]
     if _CALLED_AFTER.match(after):
         return False
@@ -166,7 +166,7 @@ def _mentioned(text: str, tag: re.Match[str]) -> bool:
 
 
 def _in_json(text: str) -> bool:
-    """Whether it is a call in JSON, several, or a piece of one."""
+    """Whether the text is one or several JSON calls, or a piece of one."""
     if text[:1] in ("{", "[") and (whole := _json(text, 0)):
         value, end = whole
         calls = value if isinstance(value, list) else [value]
@@ -178,7 +178,7 @@ def _in_json(text: str) -> bool:
 
 
 def _is_call(value: Any) -> bool:
-    """Whether a JSON value is a call: an object that names a tool, or is nothing but the arguments of one."""
+    """Whether a JSON value is a call: an object that names a tool, or holds only the arguments of one."""
     if not isinstance(value, dict):
         return False
     key = next((key for key in _NAME_KEYS if key in value), "")
@@ -198,7 +198,7 @@ def _is_call(value: Any) -> bool:
 
 
 def _json(text: str, start: int) -> tuple[Any, int] | None:
-    """The JSON value that begins here and where it ends; None where it is broken off."""
+    """The JSON value that begins here and where it ends; None if it breaks off."""
     try:
         return json.JSONDecoder(strict=False).raw_decode(text, start)
     except (ValueError, RecursionError):
@@ -206,7 +206,7 @@ def _json(text: str, start: int) -> tuple[Any, int] | None:
 
 
 def _says(rest: str) -> bool:
-    """Whether what follows a call has words of an answer, and is no further call."""
+    """Whether what follows a call has words of an answer and is not another call."""
     rest = rest.lstrip('}]);," \t\r\n')
     further = (_CALL_TAG, _ARGUMENTS, _NAMED)
     return re.search(r"\w", rest) is not None and not any(call.match(rest) for call in further)
@@ -221,14 +221,14 @@ OpenAI's, Mistral's (`model_length`), Gemini's, Anthropic's, OpenRouter's (`erro
 """
 
 _TAIL = 20
-"""Words at a reply's end by which it is found in a report."""
+"""How many of a reply's last words locate it in a report."""
 
 _SHOWN = 80
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A model's reply as the endpoint sent it. `text` is None where there is none, `reasoning`: sent beside it."""
+    """A model's reply as the endpoint sent it. `text` is None if there is none; `reasoning`: whether it came beside."""
 
     role: str
     text: str | None
@@ -239,13 +239,13 @@ class Said:
 
     @property
     def why_cut(self) -> str | None:
-        """What ended it before its end, None if nothing did."""
+        """What cut the reply off, None if nothing did."""
         cause = cut_by(self.finish_reason)
         return f"{self.role}: {cause}" if cause else None
 
     @property
     def why_blank(self) -> str:
-        """Why nothing is left of it to show."""
+        """Why the reply leaves nothing to show."""
         thoughts = " after its thoughts" if self.reasoning or (self.text or "").strip() else ""
         if self.why_cut:
             return f"{self.why_cut}{thoughts}"
@@ -258,7 +258,7 @@ class Said:
 
 
 def cut_by(finish_reason: str | None) -> str | None:
-    """What cut a reply off that ended for this reason, None if nothing did."""
+    """What cut off a reply with this finish reason, None if nothing did."""
     reason = (finish_reason or "").lower()
     if _FILTERED.search(reason):
         cause = "the endpoint's filter"
@@ -275,7 +275,7 @@ def failed(finish_reason: object) -> bool:
 
 
 def read_reply(role: str, message: Mapping[str, Any], finish_reason: str | None) -> Said:
-    """The message of a chat completion in OpenAI's form."""
+    """Parse the message of a chat completion in OpenAI's format."""
     return Said(
         role=role,
         text=message.get("content"),
@@ -287,7 +287,7 @@ def read_reply(role: str, message: Mapping[str, Any], finish_reason: str | None)
 
 
 def why_no_answer(text: str, replies: Sequence[Said]) -> str | None:
-    """Why a text (without closed thoughts) is no answer, None where it is one. `replies`: what it was made of."""
+    """Why a text (without closed thoughts) is not an answer, None if it is one. `replies`: those it was made of."""
     if not text.strip():
         blank = (reply for reply in reversed(replies) if not without_thoughts(reply.text or "").strip())
         return "the text is empty" + next((f" ({reply.why_blank})" for reply in blank), "")
@@ -303,10 +303,10 @@ def why_no_answer(text: str, replies: Sequence[Said]) -> str | None:
 
 
 def why_cut_off(text: str, replies: Sequence[Said]) -> str | None:
-    """What cut a report off, None if it is whole: asked of the reply that it ends with.
+    """What cut a report off, None if it is whole: decided by the reply that it ends with.
 
-    That is the one whose last words stand furthest back in the report, or that a short report is the end of; of several
-    the one with most of these words, of equal ones the last.
+    That is the reply whose last words come latest in the report, or that ends with the whole of a short report; of
+    several, the one with the most of these words, and of equal ones the last.
     """
     if not any(reply.why_cut for reply in replies):
         return None

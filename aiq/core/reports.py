@@ -1,4 +1,4 @@
-"""What an agent answers, what verification did to its citations, and what a judge says of it. Data only."""
+"""What an agent answers, what verification did to its citations, and how judges score it. Data only."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -10,14 +10,14 @@ from aiq.core.base import Record
 
 
 class Metric(Record):
-    """What a judge declares of a metric before it scores anything; values lie in `low` .. `high`, where given.
+    """What a judge declares about a metric before it scores anything; values lie in `low` .. `high`, if given.
 
-    `worst` is what a failed agent attempt gets, None if it has no such number (a count per report). `estimator`: the
+    `worst` is what a failed agent attempt gets, None if there is no such number (a count per report). `estimator`: the
     mean over samples, or sum of numerators over sum of denominators.
 
     For the calibration of judges: `notices` names the perturbations that the metric claims to notice
-    (None: all that lower quality); `parity` is what a report scores that is compared with itself and comes
-    first (None: it is not compared so); `once_per_run`: epochs of a run copy one judgement.
+    (None: all that lower quality); `parity` is the score of a report compared with itself, placed first
+    (None: the metric does not compare); `once_per_run`: the epochs of a run copy one judgement.
     """
 
     name: str
@@ -32,12 +32,12 @@ class Metric(Record):
 
     @property
     def span(self) -> float | None:
-        """The width of its range; None where it has no bound on one side."""
+        """The width of its range; None if either side has no bound."""
         return None if self.low is None or self.high is None else self.high - self.low
 
     @property
     def reach(self) -> str:
-        """Its range in words: `0.0 .. 1.0`, without an end that it has not."""
+        """Its range in words: `0.0 .. 1.0`, an end without a bound left out."""
         return f"{'' if self.low is None else self.low} .. {'' if self.high is None else self.high}".strip()
 
     def allows(self, value: float) -> bool:
@@ -59,7 +59,7 @@ Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class Score(Record):
-    """One named number about one report: a value, a ratio's two parts, or the reason it has none.
+    """One named number about one report: a value, the two parts of a ratio, or the reason why there is none.
 
     Exactly one of `value`, (`numerator`, `denominator`), `error`, `not_applicable` is given.
     """
@@ -83,14 +83,14 @@ class Score(Record):
 
 
 CAVEAT = "caveat"
-"""Where a score's detail holds its Caveat."""
+"""The key of a score's detail that holds its Caveat."""
 
 
 class Caveat(Record):
-    """What a score does without: parts of the work on a report, by reason, `of` so many; `first`: an example.
+    """What a score lacks: parts of the work on a report, counted by reason, out of `of`; `first`: an example.
 
-    `what` completes "3 of 20 ...". `retry`: resuming does the work on these parts again, and so many of them over a
-    run that `runner.max_error_rate` forbids it are a failure of the run.
+    `what` completes "3 of 20 ...". `retry`: resuming the run does these parts again, and the run fails if it lacks more
+    of them than `runner.max_error_rate` allows.
     """
 
     what: str
@@ -121,7 +121,7 @@ MatchLevel = Literal["exact", "truncation", "prefix", "child_path", "query_subse
 class ValidCitation(Record):
     """A reference that points at a retrieved source; `number` is its number in the verified report.
 
-    `target` is the URL or document as the report had it, `source` as the tool returned it. `marked`:
+    `target` is the URL or document as written in the report, `source` as the tool returned it. `marked`:
     a truncation that the report itself shows with an ellipsis. `flags` are warnings (`homograph_host`).
     """
 
@@ -135,12 +135,12 @@ class ValidCitation(Record):
 
 
 class RemovedCitation(Record):
-    """A reference or URL that was taken out.
+    """A reference or URL that was removed.
 
     `reason` is `url_not_in_registry`, `citation_key_not_in_registry`, `unverifiable`,
     `duplicate_of_citation_<n>`, or a sanitising rule: `unsafe_scheme`, `shortened_url`,
     `ip_address_url`, `private_host`, `truncated_url`. `number` is its number in the report as given,
-    None for a URL of the body. `seen_as`: a URL that no tool returned, but that stood in a result's
+    None for a URL in the body. `seen_as`: a URL that no tool returned, but that appeared in a result's
     text (`mentioned`) or in the agent's own query or an error (`echoed`).
     """
 
@@ -154,8 +154,8 @@ class RemovedCitation(Record):
 class Audit(Record):
     """Everything verification did to one report.
 
-    `dangling`: numbers that the report cited and no list had. Of the verified report: `unused` are numbers that no mark
-    cites, `uncited_paragraphs` counts those without a citation (None in audits written before it was counted).
+    `dangling`: numbers that the report cited but no list had. For the verified report: `unused` are numbers that no
+    mark cites, `uncited_paragraphs` counts paragraphs without a citation (None in audits from before it was counted).
     """
 
     valid_citations: tuple[ValidCitation, ...] = ()
@@ -167,11 +167,11 @@ class Audit(Record):
 
 Outcome = Literal["ok", "partial", "rejected"]
 CitationStatus = Literal["verified", "partial", "unverified", "no_sources"]
-"""All entries of its list are sources, or some; none is (or nobody looked); the run had no source to cite."""
+"""All entries of the list are sources; some are; none is (or nobody checked); the run had no source to cite."""
 
 
 def citation_status(route: str, audit: Audit | None, has_sources: bool) -> CitationStatus | None:
-    """What a report's citations are worth; None for the routes on which nothing is researched."""
+    """How far a report's citations are verified; None for the routes that do no research."""
     if route in ("meta", "rejected"):
         return None
     if audit is None or not audit.valid_citations:
@@ -184,9 +184,9 @@ class Report(Record):
     """An agent's answer: Markdown with inline `[n]` citations and a numbered reference list.
 
     `text` is verified, `raw_text` is what the model wrote, `audit` what verification did to it (None: nothing was
-    verified), `citation_status` what its reference list is worth (None: nobody has said). `route` is the agent's own
-    word for how it came about. `outcome` is `rejected` where a user's rejection ended the work (such an attempt scores
-    as a failed one does), `partial` where the report was cut off.
+    verified), `citation_status` how far its reference list is verified (None: unknown). `route` is the agent's own
+    word for how the report came about. `outcome` is `rejected` if a user's rejection ended the work (such an attempt
+    scores like a failed one), `partial` if the report was cut off.
     """
 
     text: str

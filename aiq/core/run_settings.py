@@ -1,7 +1,7 @@
-"""The settings of a run: what Hydra composes, validated; one class a config group or section.
+"""The settings of a run: what Hydra composes, validated; one class per config group or section.
 
 Agents, judges and datasets validate their own settings (`Settings` on the class that `target` names); here they are
-carried as they came.
+kept as composed.
 """
 
 import re
@@ -24,20 +24,20 @@ Results = Annotated[int, Field(ge=1, le=20)]
 
 
 class SearchSettings(Settings):
-    """Group `search`: who answers web searches."""
+    """Group `search`: the service that answers web searches."""
 
-    provider: str = Field(description="a file of aiq/tools/providers, or a class of yours: package.module:Class")
-    options: Mapping[str, JsonValue] = Field(description="settings of a provider class of yours")
+    provider: str = Field(description="a module of aiq/tools/providers, or your own class: package.module:Class")
+    options: Mapping[str, JsonValue] = Field(description="settings of your own provider class")
     base_url: Endpoint | None = Field(description="address of the search API; null: the provider needs none")
     api_key_env: str | None = Field(description="the environment variable that holds the key; null: send none")
     corpus: str | None = Field(description="pages to search: JSONL or gzipped JSONL; also serves web=corpus")
-    max_results: Results = Field(description="of one search")
-    max_content_length: Count | None = Field(description="characters of each result; null: all")
+    max_results: Results = Field(description="per search")
+    max_content_length: Count | None = Field(description="characters per result; null: all")
     depth: Literal["basic", "advanced"] = Field(description="basic or advanced (Tavily)")
     include_answer: Literal["basic", "advanced"] | None = Field(
         description="basic or advanced: the API's own answer too (Tavily); never a source"
     )
-    timeout_seconds: Positive = Field(description="of one search")
+    timeout_seconds: Positive = Field(description="per search")
 
 
 class PapersSettings(Settings):
@@ -46,8 +46,8 @@ class PapersSettings(Settings):
     provider: str | None = Field(description="serper (Google Scholar), or package.module:Class; null: no such tool")
     base_url: Endpoint | None = Field(description="null: the provider's own")
     api_key_env: str | None = Field(description="the environment variable that holds the key")
-    max_results: Results = Field(description="of one search")
-    timeout_seconds: Positive = Field(description="of one search")
+    max_results: Results = Field(description="per search")
+    timeout_seconds: Positive = Field(description="per search")
 
 
 class KnowledgeSettings(Settings):
@@ -56,9 +56,9 @@ class KnowledgeSettings(Settings):
     dir: str = Field(description="the folder of all collections; `aiq documents add` fills them")
     collection: str | None = Field(description="for questions that name none; null: no tool for these")
     documents: OneOrMore = Field(description="files and folders that a run adds to the collection before it starts")
-    max_results: Results = Field(description="pages of one search")
-    max_content_length: Count = Field(description="characters of each result")
-    summarizer: Literal["rules", "model"] = Field(description="by what: rules, or model (role knowledge.summarizer)")
+    max_results: Results = Field(description="pages per search")
+    max_content_length: Count = Field(description="characters per result")
+    summarizer: Literal["rules", "model"] = Field(description="rules, or model (its role: knowledge.summarizer)")
     summary_chars: int = Field(ge=40, description="characters of a document's summary")
 
 
@@ -68,14 +68,14 @@ class WebSettings(Settings):
     kind: Literal["offline", "corpus", "live"] = Field(
         description="offline: the closed world; corpus: pages of search.corpus; live: the internet"
     )
-    allow_hosts: OneOrMore = Field(description="hosts that the address guard lets through all the same")
+    allow_hosts: OneOrMore = Field(description="hosts exempt from the address guard")
     deny: OneOrMore = Field(
-        description="pages that hold benchmarks, refused and left out of search results: a host, or HOST/PATH, with *"
+        description="pages with benchmark data, refused and left out of search results: HOST or HOST/PATH, with *"
     )
-    timeout_seconds: Positive = Field(description="of one page")
-    max_connections: Count = Field(description="to search APIs and pages at once; model calls have their own")
-    max_bytes: Count = Field(description="of one page, after decompression")
-    max_redirects: int = Field(ge=0, description="followed for one page")
+    timeout_seconds: Positive = Field(description="per page")
+    max_connections: Count = Field(description="to search APIs and pages at once; model calls have their own limit")
+    max_bytes: Count = Field(description="per page, after decompression")
+    max_redirects: int = Field(ge=0, description="followed per page")
 
     @field_validator("deny")
     @classmethod
@@ -83,7 +83,7 @@ class WebSettings(Settings):
         for pattern in value:
             if not re.match(r"[^\s/:]+(/|$)", pattern):
                 raise ValueError(
-                    f"{pattern!r} is no pattern: write a host (no port) or HOST/PATH, as example.org/data/*"
+                    f"{pattern!r} is not a pattern: write a host (no port) or HOST/PATH, as example.org/data/*"
                 )
         return value
 
@@ -97,21 +97,21 @@ class CitationSettings(Settings):
     )
     page_window: int = Field(ge=0, description="pages before and after a retrieved one, for pages=window")
     accept: tuple[SourceKind, ...] = Field(
-        min_length=1, description="kinds of source that verify; `mentioned` and `echoed` URLs were never opened"
+        min_length=1, description="kinds of source that verify; URLs `mentioned` or `echoed` were never opened"
     )
 
     @property
     def window(self) -> int:
-        """Pages from a retrieved one that a cited page may be away."""
+        """How many pages a cited page may be away from a retrieved one."""
         return {"exact": 0, "window": self.page_window, "ignore": maxsize}[self.pages]
 
 
 class DatasetSettings(Plugin):
     """A dataset and which of its samples to take; filters apply in the order ids, split, language, type, sample."""
 
-    name: str = Field(description="of the dataset, in tables and rows")
+    name: str = Field(description="the dataset's name in tables and rows")
     path: str | None = Field(
-        description="file or folder in the official format, relative to here; benchmarks/ also means what came with aiq"
+        description="file or folder in the official format, relative to here; benchmarks/ also finds what came with aiq"
     )
     hub: str | None = Field(description="a dataset on the Hugging Face hub instead of a path")
     ids: Names = Field(description="only these samples: [3,17]")
@@ -119,7 +119,7 @@ class DatasetSettings(Plugin):
     language: str | None = Field(description="only this language: en or zh")
     type: str | None = Field(description="only this fact_type, topic or type")
     sample: Count | None = Field(description="this many samples, drawn with the run's seed, in dataset order")
-    truth: str | None = Field(description="what the closed world knows, for its judges; null: truth.jsonl beside path")
+    truth: str | None = Field(description="facts of the closed world, for its judges; null: truth.jsonl beside path")
 
     @property
     def given(self) -> dict[str, Any]:
@@ -130,19 +130,19 @@ class CassetteSettings(Settings):
     """Group `cassette`: record and replay."""
 
     mode: Literal["off", "record", "replay", "auto", "refresh"] = Field(
-        description="replay: what is not recorded is an error; auto: it is recorded; refresh: and the rest forgotten"
+        description="replay: what is not recorded is an error; auto: it is recorded; refresh: and the rest dropped"
     )
     dir: str | None = Field(description="the folder of the recording; null: cassettes/EXPERIMENT")
     ignored: OneOrMore = Field(
-        description="of a request what may vary: fields of its JSON, parameters of its query; fixed when recorded"
+        description="parts of a request that may vary: JSON fields, query parameters; fixed when recorded"
     )
 
 
 class CheckpointerSettings(Settings):
     """Group `checkpointer`: where LangGraph agents keep conversations."""
 
-    kind: Literal["memory", "sqlite", "postgres"] = Field(description="memory: for the time of the run")
-    path: str | None = Field(description="of kind=sqlite: the file, made where there is none")
+    kind: Literal["memory", "sqlite", "postgres"] = Field(description="memory: only while the run lasts")
+    path: str | None = Field(description="for kind=sqlite: the file, created if missing")
     dsn_env: str | None = Field(description="the environment variable with postgresql://USER:PASSWORD@HOST/DATABASE")
 
     @model_validator(mode="after")
@@ -154,7 +154,7 @@ class CheckpointerSettings(Settings):
 
 
 class UserSettings(Settings):
-    """Section `user`: who answers an agent's questions and reviews its plans (in `aiq chat` whoever types)."""
+    """Section `user`: who answers an agent's questions and reviews its plans (in `aiq chat`, the person typing)."""
 
     kind: Literal["approve", "reject", "feedback", "simulated"] = Field(
         description="approve, reject, feedback (the remarks below), simulated (the role user.simulated)"
@@ -169,7 +169,7 @@ class UserSettings(Settings):
 
 
 class FailureSettings(Settings):
-    """What of the group `runner` decides how a run's failures count."""
+    """The part of group `runner` that decides how a run's failures count."""
 
     max_error_rate: Share = Field(
         description="share of failed attempts, or of a judge's reports or pages, above which the exit code is 3"
@@ -181,13 +181,13 @@ class FailureSettings(Settings):
 
 
 class RunnerSettings(FailureSettings):
-    """Group `runner`: how a run is worked off and its failures are counted."""
+    """Group `runner`: how a run is carried out and its failures are counted."""
 
     concurrency: Count = Field(description="attempts at once")
-    judge_concurrency: Count | None = Field(description="reports judged at once, beside these; null: as many")
-    processes: Count = Field(description="shards at once, each a process with its part of the attempts")
+    judge_concurrency: Count | None = Field(description="reports judged at once, beside the attempts; null: as many")
+    processes: Count = Field(description="shards at once, each a process with its share of the attempts")
     launcher: Plugin = Field(description="who starts these processes, and where")
-    progress: bool = Field(description="bar or lines on stderr")
+    progress: bool = Field(description="show a bar or lines on stderr")
 
 
 class OfflineSettings(Settings):
@@ -195,43 +195,43 @@ class OfflineSettings(Settings):
 
     target: str = Field(description="the class that starts it")
     world: str | None = Field(description="pages.jsonl of the closed world, or its folder; null: what came with aiq")
-    pages: OneOrMore = Field(description="files of further pages, e.g. benchmarks/hostile_mini/pages.jsonl")
+    pages: OneOrMore = Field(description="files with more pages, e.g. benchmarks/hostile_mini/pages.jsonl")
     faults: Mapping[str, Share] = Field(description="rate by fault, e.g. offline.faults.http_500=0.05")
-    context_tokens: Count = Field(description="the longest prompt that the model takes")
+    context_tokens: Count = Field(description="the longest prompt that the model accepts")
 
 
 class TelemetrySettings(Settings):
-    """Section `telemetry`: the run's traces, for OpenTelemetry."""
+    """Section `telemetry`: OpenTelemetry traces of the run."""
 
     otlp_endpoint: Endpoint | None = Field(
-        description="where a collector takes OTLP over HTTP, without /v1/traces: http://127.0.0.1:4318; null: none"
+        description="where a collector accepts OTLP over HTTP, without /v1/traces: http://127.0.0.1:4318; null: none"
     )
     headers_env: Mapping[str, str] = Field(
-        description="header by header, the environment variable with its value: {Authorization: MY_TOKEN}"
+        description="for each header, the environment variable with its value: {Authorization: MY_TOKEN}"
     )
-    content: bool = Field(description="also what was said: prompts, answers, what tools were asked and brought, errors")
+    content: bool = Field(description="also the contents: prompts, answers, tool arguments and results, errors")
 
 
 class SweepSettings(Settings):
-    """Section `sweep`: what `aiq run -m` varies beside what is typed, and what its recommendation looks at."""
+    """Section `sweep`: what `aiq run -m` varies besides the command line, and what its recommendation considers."""
 
     axes: Mapping[str, tuple[JsonValue, ...] | None] = Field(
-        description="values by setting, as {agent.deep.max_loops: [1, 2, 3]}; null: not varied; typed ones count first"
+        description="values by setting, as {agent.deep.max_loops: [1, 2, 3]}; null: not varied; the command line wins"
     )
-    metric: str | None = Field(description="what is to be good; null: the first metric of the first judge")
+    metric: str | None = Field(description="the metric to be good at; null: the first metric of the first judge")
     spend: SpendName | None = Field(
-        description="what is to be low: cost_usd, tokens, calls, seconds; null: dollars where all are known, or tokens"
+        description="what to keep low: cost_usd, tokens, calls, seconds; null: dollars if all are known, else tokens"
     )
     strategy: Strategy = Field(
         description="points: grid (all), ablation (one change at a time), random, optuna, halving, rescore"
     )
-    points: Count = Field(description="of strategy=random or optuna: how many")
-    rungs: Count = Field(description="of strategy=halving: the last has all samples, each before it half as many")
-    error: Share = Field(description="of strategy=halving: the chance to stop the best point, at most")
+    points: Count = Field(description="for strategy=random or optuna: how many")
+    rungs: Count = Field(description="for strategy=halving: the last has all samples, each one before it half as many")
+    error: Share = Field(description="for strategy=halving: the chance of stopping the best point, at most")
     runs: OneOrMore = Field(
-        description="of strategy=rescore: the run that is decided again, and others that did what it did not do"
+        description="for strategy=rescore: the run to decide again, and others that did what it did not do"
     )
-    record: OneOrMore = Field(description="of strategy=rescore without runs: an override for each run to make first")
+    record: OneOrMore = Field(description="for strategy=rescore without runs: an override for each run to make first")
 
 
 def _clock(value: object) -> object:
@@ -254,24 +254,24 @@ def _shard(value: object) -> object:
 class RunSettings(Settings):
     """A whole run: what `python -m aiq.run` composes from `conf/` and the command line."""
 
-    name: str = Field(description="of the experiment; an experiment sets it")
-    seed: int = Field(ge=0, description="of everything random: model seeds, samples drawn, planted faults")
+    name: str = Field(description="the experiment's name, which its config sets")
+    seed: int = Field(ge=0, description="for everything random: model seeds, samples drawn, planted faults")
     epochs: Count = Field(description="repetitions of each sample")
     limit: Count | None = Field(description="only the first n samples")
-    clock: Annotated[datetime, BeforeValidator(_clock)] = Field(description="that agents are told: `now`, or ISO 8601")
+    clock: Annotated[datetime, BeforeValidator(_clock)] = Field(description="the time agents see: `now`, or ISO 8601")
     intervals: Literal["score", "exact"] = Field(
-        description="score: on average of 95 %; exact: Clopper-Pearson, never below 95 % for shares, and wider"
+        description="score: 95 % coverage on average; exact: Clopper-Pearson, never below 95 % for shares, and wider"
     )
     output_dir: str = Field(description="a run's folder is OUTPUT_DIR/EXPERIMENT/RUN_ID")
-    run_id: str | None = Field(description="the name of the run's folder; null: made of the time")
+    run_id: str | None = Field(description="the name of the run's folder; null: made from the time")
     shard: Annotated[
         Shard | None, BeforeValidator(_shard), PlainSerializer(lambda shard: shard and str(shard), str | None)
-    ] = Field(description="K/N: only this part of the attempts, beside others in the folder of run_id; null: all")
+    ] = Field(description="K/N: only this part of the attempts, beside other shards in the folder of run_id; null: all")
     judge_reliability: str | None = Field(
         description="a reliability.json of `aiq calibrate`; null: the latest under OUTPUT_DIR/judge_calibration"
     )
     agent: Plugin = Field(description="the system under test")
-    dataset: DatasetSettings = Field(description="its questions, and which of them")
+    dataset: DatasetSettings = Field(description="the questions, and which of them to ask")
     llm: LlmSettings = Field(description="who answers model calls")
     search: SearchSettings = Field(description="who answers web searches")
     web: WebSettings = Field(description="where fetched pages come from")
@@ -283,7 +283,7 @@ class RunSettings(Settings):
     cassette: CassetteSettings = Field(description="record and replay")
     checkpointer: CheckpointerSettings = Field(description="where agents keep conversations")
     user: UserSettings = Field(description="who answers an agent's questions and reviews its plans")
-    runner: RunnerSettings = Field(description="how the run is worked off and its failures are counted")
+    runner: RunnerSettings = Field(description="how the run is carried out and its failures are counted")
     limits: Limits = Field(description="null: no limit")
     offline: OfflineSettings = Field(description="the embedded stack")
     citations: CitationSettings = Field(description="how reports are checked against what was retrieved")
@@ -299,13 +299,13 @@ class RunSettings(Settings):
     def _one_process_records(self) -> Self:
         if (self.shard or self.runner.processes > 1) and self.cassette.mode not in ("off", "replay"):
             raise ValueError(
-                f"a recording is made by one process: cassette={self.cassette.mode} goes without shard and "
-                "runner.processes (which cassette=replay may have)"
+                f"a recording is made by one process: with cassette={self.cassette.mode} set neither shard nor "
+                "runner.processes (cassette=replay allows both)"
             )
         return self
 
-    telemetry: TelemetrySettings = Field(description="the run's traces, for OpenTelemetry")
+    telemetry: TelemetrySettings = Field(description="OpenTelemetry traces of the run")
 
     def changed(self, section: str, **values: Any) -> Self:
-        """With other values in one of its sections."""
+        """A copy with other values in one of its sections."""
         return self.model_copy(update={section: getattr(self, section).model_copy(update=values)})

@@ -18,7 +18,7 @@ from aiq.core.base import Record
 def source_ids(value: object) -> object:
     """Ids of data sources: None for all, an empty list for none, or a list of ids.
 
-    Raises ValueError for anything else: a text or a set taken for a list would let through what nobody allowed.
+    Raises ValueError for anything else: a string or a set taken for a list would let through what nobody allowed.
     """
     if value is None:
         return None
@@ -28,7 +28,7 @@ def source_ids(value: object) -> object:
 
 
 DataSources = Annotated[tuple[str, ...] | None, BeforeValidator(source_ids)]
-"""None allows every tool, an empty tuple none that belongs to a data source."""
+"""None allows every tool, an empty tuple only those that belong to no data source."""
 
 
 class Turn(Record):
@@ -77,7 +77,7 @@ class Rubric(Record):
 
 
 class NeededFact(Record):
-    """A fact of the closed world that a question needs: stated when a report has any of its `forms`."""
+    """A fact of the closed world that a question needs: stated if a report contains any of its `forms`."""
 
     id: str
     forms: tuple[str, ...]
@@ -92,7 +92,7 @@ class NeededNumber(Record):
 
 
 class Expected(Record):
-    """What an aggregate or exhaustive question expects: numbers, and the ids of all items that are asked for."""
+    """What an aggregate or exhaustive question expects: numbers, and the ids of all items asked for."""
 
     numbers: tuple[NeededNumber, ...] = ()
     items: tuple[str, ...] = ()
@@ -114,12 +114,12 @@ class TruthRow(Truth):
 
 
 class Sample(Record):
-    """One row of a dataset: a question and what judges hold against the report.
+    """One row of a dataset: a question and what judges compare the report with.
 
     `turns`: what the person asks before the question, in order; an agent answers each of them first, in the same
     attempt, and only the question is judged. `answers`: accepted short answers. `reference`: the reference report.
     `tags`: the properties by which summaries are sliced, values as the dataset spells them. `preferences`: what the
-    person who asks would want; a simulated user knows it and the agent does not.
+    person who asks would want; a simulated user knows them and the agent does not.
     """
 
     id: str
@@ -134,7 +134,7 @@ class Sample(Record):
 
     @property
     def hash(self) -> str:
-        """First 16 hex digits of the SHA-256 of question, turns and preferences: the same of all, the same attempt.
+        """First 16 hex digits of the SHA-256 of id, question, turns and preferences: the same hash, the same attempt.
 
         What only judges read (answers, rubric, reference, truth) is not part of it.
         """
@@ -152,7 +152,7 @@ class SampleKey(NamedTuple):
 
 
 class Ids(Collection[str]):
-    """Ids in order, and where each is, in one text and found by bisection: a list and a dict take 150 bytes an id."""
+    """Ids in order, in one string searched by bisection: a list and a dict would take 150 bytes per id."""
 
     def __init__(self, ids: Iterable[str]) -> None:
         text, self._ends = StringIO(), array("Q", [0])
@@ -164,7 +164,7 @@ class Ids(Collection[str]):
         return len(self._ends) - 1
 
     def __getitem__(self, place: int) -> str:
-        """`place`: from 0 on."""
+        """`place` counts from 0."""
         return self._text[self._ends[place] : self._ends[place + 1]]
 
     def __iter__(self) -> Iterator[str]:
@@ -174,7 +174,7 @@ class Ids(Collection[str]):
         return self.place(key) is not None
 
     def place(self, key: Any) -> int | None:
-        """Where an id is; None for another. Whoever asks for all in order need not search."""
+        """The position of an id; None if it is not here. Asking for all of them in order needs no search."""
         for place in range(self._last, min(self._last + 2, len(self))):
             if self[place] == key:
                 self._last = place
@@ -217,7 +217,7 @@ class Keys(Sequence[SampleKey]):
         return SampleKey(self._ids[sample], epoch + 1)
 
     def place(self, key: SampleKey) -> int | None:
-        """Where a key is; None for another."""
+        """The position of a key; None if it is not here."""
         sample = self._ids.place(key.sample_id)
         if sample is None or not 1 <= key.epoch <= self._epochs:
             return None
@@ -225,13 +225,13 @@ class Keys(Sequence[SampleKey]):
         return self._numbers.index(number) if number in self._numbers else None
 
     def where(self, keeps: Callable[[SampleKey], bool]) -> "Keys":
-        """Those that it keeps, to be gone through: `place` would search among them one by one."""
+        """The keys that `keeps` accepts, to iterate over: `place` would search them one by one."""
         kept = (number for number in self._numbers if keeps(self._key(number)))
         return Keys(self._ids, self._epochs, array("Q", kept))
 
 
 class Shard(NamedTuple):
-    """Part `number`, from 1, of a run that is done in `of` parts."""
+    """Part `number`, counted from 1, of a run that is split into `of` parts."""
 
     number: int
     of: int
@@ -248,5 +248,5 @@ class Shard(NamedTuple):
         return f"{self.number}/{self.of}"
 
     def part(self, keys: Sequence[SampleKey]) -> Sequence[SampleKey]:
-        """Its keys: each key is in one shard, and shards differ by at most one key."""
+        """The shard's keys: each key is in one shard, and the sizes of shards differ by at most one."""
         return keys[self.number - 1 :: self.of]

@@ -1,4 +1,4 @@
-"""The secrets of this process, which nothing has that it keeps of a run or says on stderr."""
+"""The secrets of this process, masked in everything that it stores of a run or prints on stderr."""
 
 import json
 import re
@@ -12,9 +12,9 @@ _spellings: dict[str, None] = {}
 
 
 def hide(values: Iterable[str]) -> None:
-    """Let `hidden` take these out of every text from now on.
+    """Make `hidden` mask these values in every text from now on.
 
-    Only those with a digit and a letter: others may be words or numbers that the files of a run are made of
+    Only those with a digit and a letter: others may be ordinary words or numbers in the files of a run
     (`DB_PASSWORD=postgres`).
     """
     for value in values:
@@ -24,7 +24,7 @@ def hide(values: Iterable[str]) -> None:
 
 
 def hidden(text: str) -> str:
-    """The text with `***` for every secret, also as JSON and URLs spell it."""
+    """The text with `***` for every secret, also where JSON or a URL spells it differently."""
     for spelling in _spellings:
         text = text.replace(spelling, "***")
     return text

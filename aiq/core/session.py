@@ -1,4 +1,4 @@
-"""The session of one attempt: all that an agent or a judge may use, and nothing global; and the user at its other end.
+"""The session of one attempt: all that an agent or a judge may use, with nothing global; and the user they talk to.
 
 The run makes a session per attempt and binds it with `bind`; transports, tools and prompts find it with `current`.
 """
@@ -47,7 +47,7 @@ class User(Protocol):
 
 
 class ApprovingUser:
-    """Skips every question, so that headless runs never wait; makes its remarks, one a plan, and then approves."""
+    """Skips every question, so that headless runs never wait; makes its remarks, one per plan, and then approves."""
 
     def __init__(self, remarks: Iterable[str] = ()) -> None:
         self._remarks = iter(remarks)
@@ -67,23 +67,23 @@ class RejectingUser(ApprovingUser):
 
 
 class Answers:
-    """What models have answered to questions whose answer does not depend on who asks; this one remembers none."""
+    """Model answers to questions whose answer does not depend on who asks; this base class stores none."""
 
     async def once(self, key: str, ask: Callable[[], Awaitable[str]]) -> str:
-        """The answer under `key` (a digest of everything that decides it), asked for where there is none yet.
+        """The answer under `key` (a digest of everything that determines it), asked for if there is none yet.
 
-        What `ask` raises passes, and leaves the question open for the next one.
+        An error of `ask` propagates, and the next caller asks again.
         """
         return await ask()
 
 
 async def no_store() -> Any:
-    """In the place of a store that no run has lent."""
+    """The default of a session that is given no store."""
     raise RuntimeError("this session has no store to remember in: make it with store=")
 
 
 SPENT: Final = "The budget of this sample is spent: answer now with what you have, and call no further tool"
-"""What a model is told in place of a tool's result, and of the tools."""
+"""What a model is told instead of a tool's result, and instead of being given tools."""
 
 T = TypeVar("T")
 
@@ -92,18 +92,17 @@ _current: ContextVar["Session | None"] = ContextVar("session", default=None)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Session:
-    """The world of one attempt, or of a judge's work on one: complete when it is made.
+    """Everything that one attempt, or a judge's work on one, may use: complete when it is made.
 
     `now` is the run's frozen clock. `attempt` counts from 1. `spend` is what the whole run has spent, agents and judges
-    together. `replies`: what its models have answered so far, in the turn under way; `open_calls`: how to book those
-    under way;
+    together. `replies`: the models' replies so far in the current turn; `open_calls`: how to book the calls under way;
     `tool_outcomes`: by tool, how many calls ended in `ok` or in which kind of ToolError; `outages`: by tool, the first
-    error of the service behind it. In a judge's session `sources` are what the agent retrieved, and `answers` what the
-    judges of a run share. `collection_name`: the documents that the question names. `check` raises what no work may
-    outlive, even if it has caught it; `decide` says what `spent` does, given what it found: in a replay what it did
-    when it was recorded. `memory`: an evaluation's name for the attempt, whose conversations are its own; empty where
-    they go on from session to session, as in `aiq chat`. `store` opens the run's LangGraph store of what
-    agents remember of conversations, at its first call (`aiq.agents.toolkit.memory`).
+    error of the service behind it. In a judge's session `sources` are those the agent retrieved, and `answers` is
+    shared by the judges of a run. `collection_name`: the documents that the question names. `check` raises the error
+    that must end all work, even work that has caught it; `decide` says what `spent` returns, given what it found: in a
+    replay, what it returned when it was recorded. `memory`: an evaluation's name for the attempt, whose conversations
+    are its own; empty if they continue from session to session, as in `aiq chat`. `store` opens, at its first call, the
+    run's LangGraph store of what agents remember of conversations (`aiq.agents.toolkit.memory`).
     """
 
     key: SampleKey
@@ -135,15 +134,15 @@ class Session:
     _tool_calls: Iterator[int] = field(default_factory=itertools.count)
     _denied: list[int] = field(default_factory=list)
     _timers: list[asyncio.Timeout] = field(default_factory=list)
-    _told: list[str] = field(default_factory=list)
-    _asked: Counter[tuple[int, ...]] = field(default_factory=Counter)
+    _stop_reasons: list[str] = field(default_factory=list)
+    _spent_checks: Counter[tuple[int, ...]] = field(default_factory=Counter)
 
     def seed(self, vote: int = 0, subject: str | None = None) -> int:
-        """Of model requests. A `subject` takes the place of sample and epoch: then it is the same whoever asks."""
+        """The seed of model requests. A `subject` replaces sample and epoch: then it is the same whoever asks."""
         return derive(self.run_seed, *(self.key if subject is None else (subject,)), vote)
 
     def thread(self, name: str) -> str:
-        """What the checkpointer calls a conversation."""
+        """The checkpointer's name for a conversation."""
         return f"{name}.{self.memory}" if self.memory else name
 
     def record_usage(self, role: str, usage: Usage) -> None:
@@ -153,7 +152,7 @@ class Session:
                 books.record(role, usage)
 
     def end(self) -> None:
-        """Book the calls that nobody waits for any more, such as a stream that was left in its middle."""
+        """Book the calls that nobody waits for any more, such as a stream abandoned halfway."""
         for lost in list(self.open_calls.values()):
             lost("still open when the work ended")
 
@@ -168,7 +167,7 @@ class Session:
             self._drafts.append(text)
 
     def end_turn(self) -> None:
-        """A turn is answered: what was written for it is no draft of the next one, nor what its report ends with."""
+        """End an answered turn: its drafts and replies do not count for the next one."""
         self._drafts.clear()
         self.replies.clear()
 
@@ -184,34 +183,34 @@ class Session:
     def spent(self) -> str | None:
         """Why the research is over, in words; None while it may go on, and always with `limits.on_limit=stop`.
 
-        From then on tools are refused. An agent that asks and is told so answers with what it has: what is left until
-        the limit is for that. So does one that does not ask, when its tools tell it; either attempt ends as `limit`.
+        From then on tools are refused. An agent that asks learns it here and answers with what it has, for which the
+        rest of the limit is kept. One that does not ask learns it from its tools. Either attempt ends as `limit`.
         """
         if self.limits.on_limit == "stop" or not self.limits.of("sample"):
             return None
-        found = self._told[0] if self._told else self.limits.reached(self.usage, self._seconds)
+        found = self._stop_reasons[0] if self._stop_reasons else self.limits.reached(self.usage, self._seconds)
         place = call_path.get()
-        self._asked[place] += 1
-        if said := self.decide(f"{'.'.join(map(str, place))}/{self._asked[place]}", found):
-            self._told.append(said)
+        self._spent_checks[place] += 1
+        if said := self.decide(f"{'.'.join(map(str, place))}/{self._spent_checks[place]}", found):
+            self._stop_reasons.append(said)
         return said
 
     @property
     def cut_short(self) -> str | None:
-        """The limit by which somebody was told that the research is over."""
-        return self._told[0] if self._told else None
+        """Why the research is over, as the agent was told; None if it was not."""
+        return self._stop_reasons[0] if self._stop_reasons else None
 
     @property
     def _seconds(self) -> float:
-        """Of the time of `within_time`, how much is over; 0 outside of it."""
+        """How much of the time of `within_time` has passed; 0 outside of it."""
         ends = [end for timer in self._timers if (end := timer.when()) is not None]
         return (self.limits.sample_seconds or 0.0) - (ends[-1] - asyncio.get_running_loop().time()) if ends else 0.0
 
     def openai(self, role: str) -> "AsyncOpenAI":
-        """A stock client bound to the role: it reaches the run's endpoint with the run's key, counted as any call.
+        """A stock client bound to the role: it calls the run's endpoint with the run's key, and its calls are counted.
 
-        `models.name(role)` is the model to ask for. The temperature and token limit that config has for the role go
-        along where a request states none, its extra body and the seed always. Chat completions and embeddings only.
+        `models.name(role)` is the model to ask for. The role's configured temperature and token limit are sent if a
+        request states none, its extra body and the seed always. Chat completions and embeddings only.
         Raises ModelError, LimitReached, RunAborted.
         """
         return self.models.openai(role)
@@ -219,9 +218,9 @@ class Session:
     async def call_tool(self, name: str, arguments: Mapping[str, Any] | str, call_id: str | None = None) -> ToolResult:
         """Run a tool by name, log it, and register what it retrieved and which other URLs it showed.
 
-        `arguments` are as the model wrote them, as an object or as its JSON; `call_id` is its id of the call; without
-        one the session numbers it. Within the same `nested_call`, or none, sources stand in the order in which calls
-        began.
+        `arguments` are as the model wrote them: an object, or its JSON; `call_id` is the model's id of the call, and
+        without one the session numbers it. Within one `nested_call`, or outside any, sources are in the order in which
+        the calls began.
         Raises ToolError, typed; the caller shows its text to the model.
         """
         number = next(self._tool_calls)
@@ -262,7 +261,7 @@ class Session:
         return result
 
     def _allow_call(self) -> None:
-        """Count a tool call. Raises ToolError where the research is over, LimitReached where no call is allowed."""
+        """Count a tool call. Raises ToolError if the research is over, LimitReached if no more calls are allowed."""
         if why := self.spent():
             raise ToolError(ToolErrorKind.OVER_BUDGET, f"{SPENT} ({why})")
         self.limits.check(self.usage, self.spend, OF_TOOL_CALLS)
@@ -281,7 +280,7 @@ class Session:
             raise
         except (Exception, SystemExit, asyncio.CancelledError) as error:
             if isinstance(error, asyncio.CancelledError) and being_cancelled():
-                raise  # asked for, and no failure of the tool
+                raise  # we are being cancelled; the tool did not fail
             raise ToolError(ToolErrorKind.FAILED, f"{name}: {type(error).__name__}: {said(error)}") from error
         if tool.data_source is None or not result.content.strip():
             return result.model_copy(update={"sources": ()})  # helpers and empty results retrieve nothing
@@ -305,17 +304,17 @@ class Session:
 
     @property
     def time_is_up(self) -> bool:
-        """Whether what is being cancelled now is so because of `limits.sample_seconds`."""
+        """Whether the current cancellation is due to `limits.sample_seconds`."""
         return any(timer.expired() for timer in self._timers)
 
     def end_time(self) -> None:
-        """Let the time of `within_time` be up now: it was, here, when the run was recorded that is replayed."""
+        """Let the time of `within_time` be up now: in a replay, where it was up when the run was recorded."""
         for timer in self._timers if not self.time_is_up else ():
             timer.reschedule(asyncio.get_running_loop().time())
 
 
 def _read(arguments: Mapping[str, Any] | str) -> dict[str, Any] | None:
-    """The object that this is, or is the JSON of; no text at all is no arguments. None where no event can hold it."""
+    """The object, given as such or as JSON; an empty text means no arguments. None if an event cannot hold it."""
     try:
         value = json_value(arguments or "{}") if isinstance(arguments, str) else dict(arguments)
         value = whole_value(value)  # models cut characters in two
@@ -326,10 +325,10 @@ def _read(arguments: Mapping[str, Any] | str) -> dict[str, Any] | None:
 
 @contextmanager
 def nested_call(turn: int, index: int, call_id: str | None) -> Iterator[None]:
-    """Mark the running code as call `index` of `turn`, below the call that it is part of already.
+    """Mark the running code as call `index` of `turn`, below the call that it is already part of.
 
     Agent loops wrap each tool execution in it, so that the order of sources and events does not depend on which of
-    several parallel calls returns first. `call_id` becomes the parent of what runs inside; None where the code inside
+    several parallel calls returns first. `call_id` becomes the parent of what runs inside; None if the code inside
     logs the call itself (`Session.call_tool`).
     """
     parent = parent_call.get() if call_id is None else call_id

@@ -1,4 +1,4 @@
-"""What settings are made of: the base of all settings models, a class named in config, types, environment variables."""
+"""What settings are made of: the base of all settings models, classes named in config, types, environment variables."""
 
 import os
 from collections.abc import Container, Mapping
@@ -20,7 +20,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Settings(Record):
-    """Base of all settings models: as records are, numbers finite, and no `true` for one (Python takes it for 1)."""
+    """Base of all settings models: a record whose numbers are finite and never `true` (which Python takes for 1)."""
 
     model_config = ConfigDict(allow_inf_nan=False)
 
@@ -36,7 +36,7 @@ class Settings(Record):
 
 
 class Plugin(Settings):
-    """A class named in config; every key but `target` is that class's own setting."""
+    """A class named in config; every key but `target` is a setting of that class."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -44,7 +44,7 @@ class Plugin(Settings):
 
     @property
     def given(self) -> dict[str, Any]:
-        """The settings of the class, as they were composed."""
+        """The settings of the class, as composed."""
         return dict(self.model_extra or {})
 
     @property
@@ -53,44 +53,44 @@ class Plugin(Settings):
         return self.validated("")
 
     def validated(self, setting: str) -> Any:
-        """Its `settings`; `setting` is where config has the plugin, for the error. Raises ConfigError."""
+        """The validated settings; `setting` is the plugin's place in config, for the error. Raises ConfigError."""
         kind = getattr(plugins.load(self.target, f"{setting}.target"), "Settings", None)
         if not (isinstance(kind, type) and issubclass(kind, Settings)):
-            raise ConfigError(f"{setting}.target: {self.target} has no Settings, a child of aiq.core.settings.Settings")
+            raise ConfigError(f"{setting}.target: {self.target} has no Settings based on aiq.core.settings.Settings")
         return plugins.validate(kind, self.given, setting)
 
     def make(self, setting: str) -> tuple[Any, Any]:
-        """An instance of the class, and its validated settings. Raises ConfigError, also for what its making raises."""
+        """An instance of the class, and its validated settings. Raises ConfigError, also if its constructor fails."""
         settings = self.validated(setting)
         try:
             return plugins.load(self.target, setting)(settings), settings
         except AiqError:
             raise
         except Exception as error:
-            raise ConfigError(f"{setting}.target: {self.target} cannot be made: {plugins.failure(error)}") from error
+            raise ConfigError(f"{setting}.target: {self.target} cannot be created: {plugins.failure(error)}") from error
 
 
 def from_environment(setting: str, variable: str) -> str:
-    """What the environment variable that a setting names holds. Raises ConfigError where that is nothing."""
+    """The value of the environment variable that a setting names. Raises ConfigError if it is not set."""
     if not (value := os.environ.get(variable, "").strip()):
         raise ConfigError(f"{setting}: the environment variable {variable} is not set; export it")
     return value
 
 
 def headers_of(setting: str, headers_env: Mapping[str, str]) -> dict[str, str]:
-    """The headers that `headers_env` of a section names; a token alone is a bearer token. Raises ConfigError."""
+    """The headers that a section's `headers_env` names; a token alone becomes a bearer token. Raises ConfigError."""
     found = {}
     for name, variable in headers_env.items():
         value = from_environment(f"{setting}.headers_env.{name}", variable)
         if not value.isascii() or not value.isprintable():
-            raise ConfigError(f"{setting}.headers_env.{name}={variable}: no header can have its value")
+            raise ConfigError(f"{setting}.headers_env.{name}={variable}: its value cannot be a header")
         hide((value,))
         found[name] = f"Bearer {value}" if name.lower() == "authorization" and " " not in value else value
     return found
 
 
 def _endpoint(value: object) -> object:
-    """An address of http or https that paths can be added to; without a key or password: the manifest shows it."""
+    """An HTTP(S) address that paths can be added to, without key or password, because the manifest shows it."""
     if isinstance(value, str):
         parts = urlsplit(value)
         if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -101,7 +101,7 @@ def _endpoint(value: object) -> object:
             )
         try:
             _ = parts.port
-        except ValueError:  # whose words may be the first ones of a password
+        except ValueError:  # its message may quote the start of a password
             raise ValueError("a port is a number up to 65535") from None
     return value
 
@@ -118,9 +118,9 @@ Endpoint = Annotated[str, BeforeValidator(_endpoint)]
 
 
 def dotted(nested: Any, fields: Container[str] = ()) -> Any:
-    """A map whose keys have dots in them, as it was before the dots of `llm.roles.aiq.planner.model=m` split it.
+    """A mapping with dotted keys, as it was before the dots of `llm.roles.aiq.planner.model=m` split it.
 
-    `fields` are those of the map's values: where a mapping has one of them, it is a value.
+    `fields` are those of the mapping's values: an inner mapping that has one of them is a value.
     """
     if not isinstance(nested, Mapping):
         return nested
@@ -136,6 +136,6 @@ def dotted(nested: Any, fields: Container[str] = ()) -> Any:
 
 
 def section_of(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A section of a composed config as it is; empty where there is none, or something else in its place."""
+    """A section of a composed config, unchanged; empty if it is missing or not a mapping."""
     found = config.get(name)
     return found if isinstance(found, Mapping) else {}

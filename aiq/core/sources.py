@@ -12,15 +12,15 @@ CallPath = tuple[int, ...]
 
 
 SourceKind = Literal["retrieved", "mentioned", "echoed"]
-"""A tool's result; a URL inside a result's text; a URL of the agent's own arguments or of an error."""
+"""A tool's result; a URL inside a result's text; a URL in the agent's own arguments or in an error."""
 
 
 class Source(Record):
     """Something a tool returned: a web page by `url`, or a document by `citation_key`.
 
-    `text` is what the tool gave of it, `digest` the first 16 hex digits of its SHA-256 (the registry fills it in),
-    `call_id` the tool call that brought it first, `relevance` how well it fits the query by its search provider's word
-    (0 to 1; None where nobody says). What is only `mentioned` or `echoed` has neither text nor title.
+    `text` is what the tool returned of it, `digest` the first 16 hex digits of its SHA-256 (the registry fills it in),
+    `call_id` the tool call that returned it first, `relevance` how well it fits the query according to its search
+    provider (0 to 1; None if unknown). A source only `mentioned` or `echoed` has neither text nor title.
     """
 
     url: str | None = None
@@ -36,7 +36,7 @@ class Source(Record):
 
     @property
     def address(self) -> str:
-        """Its URL, or the key of a document; empty where it cannot be cited."""
+        """Its URL, or the key of a document; empty if it cannot be cited."""
         return self.url or self.citation_key or ""
 
 
@@ -44,7 +44,7 @@ class Registry(Protocol):
     """All sources of one (sample, epoch), in the order of turns and calls; of several kinds the strongest counts."""
 
     def add(self, source: Source, order: CallPath) -> None:
-        """Remember a source; the first of a URL or key, by `order`, gives its URL and call."""
+        """Remember a source; if a URL or key is added again, the first by `order` gives its URL and call."""
 
     def note(self, text: str, kind: SourceKind, order: CallPath, *, call_id: str, tool: str) -> None:
         """Remember the URLs of a text; none of them was retrieved."""
@@ -68,10 +68,10 @@ class Page(Record):
 
     @property
     def content(self) -> str:
-        """Title, the description that the page gives of itself, and text."""
+        """Title, the page's own description, and text."""
         return "\n\n".join(filter(None, (self.title, self.description, self.text)))
 
     @property
     def digest(self) -> str:
-        """Of the content: the first 16 hex digits of its SHA-256."""
+        """The first 16 hex digits of the content's SHA-256."""
         return hashlib.sha256(self.content.encode("utf-8", "replace")).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Section `tools`: MCP servers, whose tools a run lends to its agents beside its own."""
+"""Section `tools`: MCP servers, whose tools a run gives to its agents besides its own."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
@@ -22,30 +22,28 @@ Command = Annotated[
 
 
 class McpServerSettings(Settings):
-    """A server, by `command` or by `url`. What is null is as `tools` has it for all servers."""
+    """A server, by `command` or by `url`. A setting that is null is as section `tools` has it for all servers."""
 
-    command: Command | None = Field(
-        None, description="what starts it, which then speaks MCP over stdio: [PROGRAM, ...]"
-    )
-    url: Endpoint | None = Field(None, description="or where it serves MCP over streamable HTTP")
+    command: Command | None = Field(None, description="what starts it, to speak MCP over stdio: [PROGRAM, ...]")
+    url: Endpoint | None = Field(None, description="or its address, for MCP over streamable HTTP")
     env: OneOrMore = Field(
-        (), description="of command: environment variables that it gets beside PATH, HOME and the like"
+        (), description="for command: environment variables that it gets besides PATH, HOME and the like"
     )
-    cwd: str | None = Field(None, description="of command: the folder it runs in; null: where you type")
+    cwd: str | None = Field(None, description="for command: the folder it runs in; null: the current one")
     headers_env: Mapping[str, str] = Field(
-        {}, description="of url: header by header, the environment variable with its value: {Authorization: MY_TOKEN}"
+        {}, description="for url: for each header, the environment variable with its value: {Authorization: MY_TOKEN}"
     )
     tools: Names = Field(None, description="which of its tools, by the server's names; null: all")
     prefix: str = Field("", pattern=r"^[\w-]*$", description="in front of each tool's name")
     data_source: str | None = Field(
-        None, pattern=r"\S", description="by which questions select its tools; null: the server's name"
+        None, pattern=r"\S", description="the id by which questions select its tools; null: the server's name"
     )
     sources: Literal["declared", "text"] = Field(
         "declared", description="declared: resources, and addresses in JSON; text: URLs in other texts are sources too"
     )
-    connect_seconds: Positive | None = Field(None, description="until it has listed its tools")
-    timeout_seconds: Positive | None = Field(None, description="of one call")
-    max_chars: Count | None = Field(None, description="characters of one result")
+    connect_seconds: Positive | None = Field(None, description="time to connect and list its tools")
+    timeout_seconds: Positive | None = Field(None, description="per call")
+    max_chars: Count | None = Field(None, description="characters per result")
 
     @model_validator(mode="after")
     def _is_reached_in_one_way(self) -> Self:
@@ -67,12 +65,12 @@ class ToolsSettings(Settings):
     mcp: Mapping[ServerName, McpServerSettings] = Field(
         description="servers by name: tools.mcp.NAME.command=[PROGRAM, ...] or tools.mcp.NAME.url=ADDRESS"
     )
-    connect_seconds: Positive = Field(description="until an MCP server has listed its tools, when the run starts")
-    timeout_seconds: Positive = Field(description="of one call of an MCP tool")
-    max_chars: Count = Field(description="characters of one result of an MCP tool; what is cut is said")
+    connect_seconds: Positive = Field(description="time for an MCP server to list its tools, when the run starts")
+    timeout_seconds: Positive = Field(description="per call of an MCP tool")
+    max_chars: Count = Field(description="characters per result of an MCP tool; a result says where it was cut")
 
     def of(self, name: str) -> McpServerSettings:
-        """The settings of a server, with those of all where it has none of its own."""
+        """The settings of a server, with the common ones where it has none of its own."""
         server = self.mcp[name]
         common = ("connect_seconds", "timeout_seconds", "max_chars")
         return server.model_copy(update={key: getattr(server, key) or getattr(self, key) for key in common})

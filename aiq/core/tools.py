@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 FETCH: Final = "fetch_page"
-"""The tool whose calls ask a service each, the page's; behind any other tool is one."""
+"""The tool whose calls each ask another service, the page's host; any other tool has one service behind it."""
 
 
 class ToolResult(Record):
-    """What a successful call gives: `content` for the model, and in `sources` what counts as retrieved.
+    """What a successful call returns: `content` for the model, and in `sources` what counts as retrieved.
 
     `denied`: results that were left out because of `web.deny`.
     """
@@ -43,11 +43,11 @@ class Tool(Protocol):
     data_source: str | None
 
     async def run(self, arguments: Any) -> ToolResult:
-        """Do it; `arguments` is one of `parameters`. Raises ToolError, typed, when nothing was brought."""
+        """Run the tool; `arguments` is an instance of `parameters`. Raises ToolError, typed, if it has no result."""
 
 
 def definition(tool: Tool) -> "ChatCompletionToolParam":
-    """The tool as chat completions take it."""
+    """The tool in the format of chat completions."""
     return {
         "type": "function",
         "function": {
@@ -59,34 +59,34 @@ def definition(tool: Tool) -> "ChatCompletionToolParam":
 
 
 class Toolbox:
-    """The tools a run lends to its agents, in the order in which they are given."""
+    """The tools a run gives to its agents, in the order in which they were passed."""
 
     def __init__(self, tools: Iterable[Tool], origins: Iterable[str] = repeat("")) -> None:
-        """`origins`: the setting that brings each tool. Raises ConfigError when two tools have the same name."""
+        """`origins`: the setting that defines each tool. Raises ConfigError if two tools have the same name."""
         self._tools: dict[str, Tool] = {}
         self._origins: dict[str, str] = {}
         for tool, origin in zip(tools, origins, strict=False):
             first = self._origins.setdefault(tool.name, origin)
             if self._tools.setdefault(tool.name, tool) is not tool:
-                of = f" (of {first} and {origin})" if origin else ""
+                of = f" (from {first} and {origin})" if origin else ""
                 rename = f"set {origin}.prefix" if origin.startswith("tools.") else "rename one"
                 raise ConfigError(f"two tools are called '{tool.name}'{of}; {rename}")
 
     def select(self, data_sources: tuple[str, ...] | None) -> tuple[Tool, ...]:
-        """Helpers and the tools of these data sources; None means of all, () means helpers only."""
+        """Helpers and the tools of these data sources; None means all of them, () means helpers only."""
         wanted = (None, *(data_sources or ()))
         return tuple(tool for tool in self._tools.values() if data_sources is None or tool.data_source in wanted)
 
     def definitions(self, data_sources: tuple[str, ...] | None = None) -> "list[ChatCompletionToolParam]":
-        """The same tools as chat completions take them (`tools=`)."""
+        """The same tools in the format of chat completions (`tools=`)."""
         return [definition(tool) for tool in self.select(data_sources)]
 
     def origin(self, name: str) -> str:
-        """The setting that brings the tool of that name; empty where nobody said."""
+        """The setting that defines the tool of that name; empty if none was given."""
         return self._origins[name]
 
     def get(self, name: str) -> Tool:
-        """The tool of that name; raises ToolError (unknown_tool) that lists the names there are."""
+        """The tool of that name; raises ToolError (unknown_tool), which lists the known names."""
         if name not in self._tools:
             names = ", ".join(sorted(self._tools)) or "none"
             raise ToolError(ToolErrorKind.UNKNOWN_TOOL, f"there is no tool '{name}'; there are: {names}")
@@ -94,16 +94,16 @@ class Toolbox:
 
 
 class Reader(Record):
-    """A service that reads pages for others: `template` is its address with `{url}` for the page's.
+    """A service that reads pages for others: `template` is its address, with `{url}` for the page's.
 
-    `key_env` names the environment variable with its key, which goes along as a bearer token.
+    `key_env` names the environment variable with its key, which is sent as a bearer token.
     """
 
     template: str
     key_env: str | None = None
 
     def address(self, url: str) -> str:
-        """Where the service answers for a page; within a query the page's address is quoted."""
+        """The service's address for a page; in a query string the page's address is quoted."""
         before, _, after = self.template.partition("{url}")
         return before + (quote(url, safe="") if "?" in before else url) + after
 
@@ -112,4 +112,4 @@ class Web(Protocol):
     """Where pages come from: a closed world, a corpus, or the live web behind an address guard."""
 
     async def fetch(self, url: str, reader: Reader | None = None) -> Page:
-        """The page's main text, as a reader service gives it where one is named. Raises ToolError, typed."""
+        """The page's main text, from the reader service if one is given. Raises ToolError, typed."""

@@ -21,16 +21,16 @@ Quantity = Literal["model_calls", "tokens", "usd", "seconds", "tool_calls"]
 
 OF_MODEL_CALLS: Final[tuple[Quantity, ...]] = ("model_calls", "tokens", "usd")
 OF_TOOL_CALLS: Final[tuple[Quantity, ...]] = ("tool_calls",)
-"""What a call adds to, checked before it. Time has a timer."""
+"""What a call adds to, checked before the call. Time has a timer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Sums over HTTP exchanges. Tokens as reported; `cost_usd` is None where any call has no price.
+    """Sums over HTTP exchanges. Tokens as reported; `cost_usd` is None if any call has no price.
 
-    Tokens and cost are lower bounds where there are `unreported_calls`. `estimated_tokens` and `estimated_usd`, what
-    these may have been by their text, are in no other figure: only limits count them. Checked where it is read from
-    plain data; a sum of sums, of which each model call makes several, needs no check.
+    Tokens and cost are lower bounds if there are `unreported_calls`. `estimated_tokens` and `estimated_usd` estimate
+    these calls by their text and are in no other figure: only limits count them. Validated when read from plain data;
+    sums, of which each model call makes several, need no validation.
     """
 
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
@@ -77,21 +77,21 @@ USAGE: Final = TypeAdapter(Usage)
 
 
 class Account(Protocol):
-    """Books of somebody's own, such as an agent that tells its parts apart."""
+    """A separate account of usage, such as that of an agent that tells its parts apart."""
 
     def record(self, role: str, usage: Usage) -> None:
         """Book one HTTP exchange."""
 
 
 account: ContextVar[Account | None] = ContextVar("account", default=None)
-"""Where exchanges that are made inside are booked too, beside the session's ledgers."""
+"""Where exchanges made inside are booked too, besides the session's ledgers."""
 
 
 class UsageLedger:
-    """Usage by role, recorded once per HTTP exchange by the transport and by nobody else; and tool calls.
+    """Usage by role, recorded once per HTTP exchange, by the transport and nothing else; and tool calls.
 
-    `in_flight`: what the model calls under way, whose usage is not yet known, will add by estimate; `largest`: the most
-    that one call has added.
+    `in_flight`: an estimate of what the model calls under way, whose usage is not yet known, will add; `largest`: the
+    most that one call has added.
     """
 
     def __init__(self) -> None:
@@ -103,12 +103,12 @@ class UsageLedger:
         self.tool_calls = 0
 
     def sent(self, digest: str) -> int:
-        """Count a send of a request of this digest; how often it was sent before."""
+        """Count a send of the request with this digest; returns how often it was sent before."""
         self._sends[digest] += 1
         return self._sends[digest] - 1
 
     def begin(self, likely: Mapping[Quantity, float], sign: int = 1) -> None:
-        """A call that will likely add this is under way from now on."""
+        """Note that a call which will likely add this is under way."""
         for quantity, amount in likely.items():
             self.in_flight[quantity] += sign * amount
 
@@ -139,7 +139,7 @@ class UsageLedger:
         return known[quantity] + self.in_flight[quantity]
 
     def guesses(self, quantity: Quantity) -> str:
-        """What of a quantity is an estimate, to be added to a message; empty where nothing is."""
+        """Which part of a quantity is an estimate, to be added to a message; empty if none is."""
         if quantity not in _ESTIMATED:
             return ""
         field, form, least = _ESTIMATED[quantity]
@@ -152,7 +152,7 @@ _ESTIMATED: Final[Mapping[Quantity, tuple[str, str, float]]] = {
     "tokens": ("estimated_tokens", "{:,.0f} tokens", 0.5),
     "usd": ("estimated_usd", "${:.4f}", 0.00005),
 }
-"""Of a quantity that is estimated where it is not known: the field of `Usage`, how it is written, what is too little.
+"""For a quantity that is estimated if unknown: the field of `Usage`, its format, and the amount too small to mention.
 """
 
 
@@ -166,16 +166,16 @@ class Limits(Record):
     sample_usd: float | None = Field(gt=0, description="cost of one attempt, in US dollars")
     sample_model_calls: int | None = Field(ge=1, description="model calls of one attempt")
     sample_tool_calls: int | None = Field(ge=1, description="tool calls of one attempt")
-    run_seconds: float | None = Field(gt=0, description="wall time of the run; then it stops, to be resumed; so below")
+    run_seconds: float | None = Field(gt=0, description="wall time of the run; it then stops, to be resumed, as below")
     run_tokens: int | None = Field(ge=1, description="tokens of the run, judges included")
     run_usd: float | None = Field(gt=0, description="cost of the run, judges included")
     run_model_calls: int | None = Field(ge=1, description="model calls of the run, judges included")
     run_tool_calls: int | None = Field(ge=1, description="tool calls of the run")
     on_limit: Literal["stop", "synthesize"] = Field(
-        description="stop: a sample ends at its limit; synthesize: before it tools are refused, to write the report"
+        description="stop: a sample ends at its limit; synthesize: before it, tools are refused, to write the report"
     )
     reserve: float = Field(
-        gt=0, lt=1, description="of on_limit=synthesize: the share of a sample's limit that is kept for the report"
+        gt=0, lt=1, description="for on_limit=synthesize: the share of a sample's limit that is kept for the report"
     )
 
     def of(self, scope: Scope) -> dict[Quantity, float]:
@@ -188,11 +188,11 @@ class Limits(Record):
         return found
 
     def of_run(self) -> "Limits":
-        """The run's alone, none of a sample."""
+        """The run's limits only, none for a sample."""
         return self.model_copy(update={f"sample_{quantity}": None for quantity in get_args(Quantity)})
 
     def part(self, of: int, spent: UsageLedger) -> "Limits":
-        """Those of one of so many shards: of each of the run's but time an equal part of what `spent` leaves."""
+        """The limits of one of `of` shards: an equal part of what `spent` leaves of each run limit except time."""
         bounds = {
             f"run_{quantity}": max(0.0, bound - spent.used(quantity)) / of
             for quantity, bound in self.of("run").items()
@@ -211,7 +211,7 @@ class Limits(Record):
         return next((f"limits.{name}" for name in ("run_usd", "sample_usd") if getattr(self, name) is not None), None)
 
     def check(self, sample: UsageLedger, run: UsageLedger, adds: Collection[Quantity] = OF_MODEL_CALLS) -> None:
-        """Raises LimitReached when one more call, which adds to these quantities, would start beyond a limit."""
+        """Raises LimitReached if one more call, which adds to these quantities, would start beyond a limit."""
         ledgers: tuple[tuple[Scope, UsageLedger], ...] = (("run", run), ("sample", sample))
         for scope, ledger in ledgers:
             for quantity in adds:
@@ -220,9 +220,9 @@ class Limits(Record):
                     raise LimitReached(f"limits.{scope}_{quantity}", bound, ledger.guesses(quantity))
 
     def reached(self, sample: UsageLedger, seconds: float) -> str | None:
-        """A sample's limit, in words, of which nothing but the reserve is left after `seconds`, if there is one.
+        """The sample's limit, in words, of which only the reserve is left after `seconds`; None if there is none.
 
-        The reserve is as much as the largest call so far at least; of tool calls it is nothing: a report takes none.
+        The reserve is at least the largest call so far; for tool calls it is zero, because a report needs none.
         """
         for quantity, bound in self.of("sample").items():
             kept = 0.0 if quantity == "tool_calls" else max(self.reserve * bound, sample.largest[quantity])

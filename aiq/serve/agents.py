@@ -1,4 +1,4 @@
-"""The agents of one server, by name, and which of their settings whoever asks may choose for a task."""
+"""The agents of one server, by name, and those of their settings that a client may choose for a task."""
 
 import json
 from collections import OrderedDict
@@ -13,59 +13,59 @@ from aiq.core.errors import ConfigError
 from aiq.core.settings import Plugin, Settings
 from aiq.core.tools import Toolbox
 
-_MOST = 32  # agents with chosen settings that are kept; each has compiled its graph
+_MOST = 32  # agents kept with settings that clients chose; each has compiled its graph
 
 
 class Agents:
-    """Makes each agent once, and once more for each choice of settings. Raises ConfigError for one that cannot be."""
+    """Creates each agent once, and once more for each choice of settings. Raises ConfigError if that is impossible."""
 
     def __init__(self, plugins: Mapping[str, Plugin]) -> None:
         self._plugins = plugins
         self._tools: Toolbox | None = None
-        self._made: OrderedDict[str, Agent] = OrderedDict()
-        self._kept = {name: plugin.make("agent") for name, plugin in plugins.items()}
+        self._variants: OrderedDict[str, Agent] = OrderedDict()
+        self._agents = {name: plugin.make("agent") for name, plugin in plugins.items()}
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The first is that of tasks which name none."""
+        """The first one serves tasks that name no agent."""
         return tuple(self._plugins)
 
     @property
     def choices(self) -> dict[str, dict[str, FieldInfo]]:
-        """By agent and name, the fields of settings that a task may choose; their defaults are what the agent has.
+        """By agent and name, the settings fields that a task may choose; their defaults are the agent's own values.
 
-        Raises ConfigError where an agent lists one that it does not have.
+        Raises ConfigError if an agent lists a setting that it does not have.
         """
         return {
             name: {setting: _field(settings, setting) for setting in _adjustable(agent)}
-            for name, (agent, settings) in self._kept.items()
+            for name, (agent, settings) in self._agents.items()
         }
 
     def check(self, tools: Toolbox) -> None:
-        """Raises ConfigError where an agent does not fit the tools, now and for those that are made later."""
+        """Raises ConfigError if an agent does not fit the tools, here and for agents created later."""
         self._tools = tools
-        for agent, _ in self._kept.values():
+        for agent, _ in self._agents.values():
             _check(agent, tools)
 
     def agent(self, name: str, chosen: Mapping[str, JsonValue]) -> Agent:
-        """The agent with these settings of its own. Raises ConfigError for one that it does not have or cannot take."""
-        if name not in self._kept:
+        """The agent with these chosen settings. Raises ConfigError for one that it does not have or cannot accept."""
+        if name not in self._agents:
             raise ConfigError(f"agent: {name} is not served here (there are: {', '.join(self.names)})")
-        agent: Agent = self._kept[name][0]
+        agent: Agent = self._agents[name][0]
         if not chosen:
             return agent
-        for setting in chosen:  # of a task of an earlier start, too, which nothing else has checked
+        for setting in chosen:  # may come from a task of an earlier start, which nothing else has checked
             if setting not in _adjustable(agent):
-                raise ConfigError(f"context.{setting}: {name} has no such setting that a task may choose")
+                raise ConfigError(f"context.{setting}: {name} has no setting of that name that a task may choose")
         key = json.dumps([name, chosen], sort_keys=True)
-        if key not in self._made:
+        if key not in self._variants:
             plugin = self._plugins[name]
-            self._made[key], _ = Plugin(target=plugin.target, **{**plugin.given, **chosen}).make("context")
-            _check(self._made[key], self._tools)
-            if len(self._made) > _MOST:
-                self._made.popitem(last=False)
-        self._made.move_to_end(key)
-        return self._made[key]
+            self._variants[key], _ = Plugin(target=plugin.target, **{**plugin.given, **chosen}).make("context")
+            _check(self._variants[key], self._tools)
+            if len(self._variants) > _MOST:
+                self._variants.popitem(last=False)
+        self._variants.move_to_end(key)
+        return self._variants[key]
 
 
 def _adjustable(agent: Agent) -> Sequence[str]:

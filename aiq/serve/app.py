@@ -39,12 +39,12 @@ from aiq.serve.wire import (
 )
 
 _PAGE = Path(__file__).parent / "page"
-_NEEDS = {401: "no valid key", 403: "without keys: not from this machine", 429: "too much for one key; Retry-After"}
-_OF_BODY = {408: "the body came too slowly", 413: "the body is over 1 MB", 415: "the body is no JSON"}
-_NO_TASK = {404: "no such task of this key"}
+_NEEDS = {401: "no valid key", 403: "without keys: not from this machine", 429: "too many for one key; Retry-After"}
+_OF_BODY = {408: "the body came too slowly", 413: "the body is over 1 MB", 415: "the body is not JSON"}
+_NO_TASK = {404: "this key has no such task"}
 _INVALID = {422: "not as described here"}
 
-TaskId = Annotated[str, InPath(description="as POST /api/v1/tasks gave it", max_length=64)]
+TaskId = Annotated[str, InPath(description="as returned by POST /api/v1/tasks", max_length=64)]
 _EXAMPLES = {
     "basic": {"value": {"query": "What is quantum computing?"}},
     "follow-up": {"value": {"query": "And who invented it?", "turns": ["What is quantum computing?"]}},
@@ -52,7 +52,7 @@ _EXAMPLES = {
 
 
 _ERROR = {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorBody"}}}
-"""Said in full, for a `model` would be described in the type of the route's good answer; `_open` brings the schema."""
+"""Spelled out, because a `model` would get the media type of the route's success; `_open` adds the schema itself."""
 _EVENT = {
     "type": "object",
     "properties": {
@@ -72,14 +72,14 @@ def _errors(*groups: dict[int, str]) -> dict[int | str, dict[str, Any]]:
 
 
 def make_app(service: Service, render: Callable[[str], str]) -> ASGIApp:
-    """The application. `render`: Markdown of others as HTML that is safe to show."""
+    """The application. `render` turns untrusted Markdown into HTML that is safe to show."""
     app = FastAPI(
         title="aiq serve",
         version=__version__,
         description="Research agents as a service: tasks, their events as they happen, approvals.",
         docs_url=None,
         redoc_url=None,
-        redirect_slashes=False,  # to whatever host the request names
+        redirect_slashes=False,  # which would go to whatever host the request names
     )
     routers = (_api(service, render), _open(service))
     for router in routers:
@@ -105,7 +105,7 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
         status_code=202,
         response_model=TaskSummary,
         responses={
-            200: {"model": TaskSummary, "description": "made before, with this Idempotency-Key"},
+            200: {"model": TaskSummary, "description": "created before, with this Idempotency-Key"},
             **_errors(_OF_BODY, _INVALID, {402: "the key's budget is used up"}),
             **_errors({409: "the Idempotency-Key belongs to another request", 503: "the queue is full; Retry-After"}),
         },
@@ -116,7 +116,7 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
         asked: Annotated[new_task, Body(openapi_examples=_EXAMPLES)],
         idempotency_key: Annotated[str, Header(max_length=200, pattern=r"^[!-~]*$")] = "",
     ) -> TaskSummary:
-        """Ask an agent. It answers in its own time: follow `/api/v1/stream/sse`, or look at the task."""
+        """Ask an agent. The answer takes a while: follow `/api/v1/stream/sse`, or poll the task."""
         given = store.Request(query=asked.query, agent=asked.agent, turns=tuple(asked.turns), chosen=asked.chosen())
         task, new = service.submit(request.state.owner, given, idempotency_key or None)
         response.status_code = 202 if new else 200
@@ -127,7 +127,7 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
     async def list_tasks(
         request: Request,
         status: TaskStatus | SkipJsonSchema[None] = None,
-        before: Annotated[int, Query(ge=1, le=2**53, description="`next` of the page before")] = 2**53,
+        before: Annotated[int, Query(ge=1, le=2**53, description="`next` of the previous page")] = 2**53,
         limit: Annotated[int, Query(ge=1, le=100)] = 20,
     ) -> TaskList:
         """The key's tasks, the latest first."""
@@ -137,12 +137,12 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
 
     @api.get("/tasks/{task_id}", response_model=TaskView, responses=_errors(_NO_TASK, _INVALID))
     async def get_task(request: Request, task_id: TaskId) -> TaskView:
-        """A task: how far it is, and its report with citations, audit and usage."""
+        """A task: its progress, and its report with citations, audit and usage."""
         return service.view(service.task(request.state.owner, task_id))
 
     @api.delete("/tasks/{task_id}", response_model=TaskView, responses=_errors(_OF_BODY, _NO_TASK, _INVALID))
     async def cancel_task(request: Request, task_id: TaskId) -> TaskView:
-        """Cancel a task: what it does ends at once, and costs no more. One that has ended stays as it is."""
+        """Cancel a task: its work ends at once and costs nothing more. One that has ended stays as it is."""
         return service.view(await service.cancel(service.task(request.state.owner, task_id)))
 
     @api.get(
@@ -154,7 +154,7 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
         },
     )
     async def get_report(request: Request, task_id: TaskId) -> HTMLResponse:
-        """The report as HTML without scripts, images and raw HTML."""
+        """The report as HTML, without scripts, images or raw HTML."""
         report = service.view(service.task(request.state.owner, task_id)).result
         if report is None:
             raise Refused(409, "no_report", "the task has no report")
@@ -167,9 +167,9 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
         responses={
             200: {
                 "content": {"text/event-stream": {"schema": {"type": "array"}, "itemSchema": _EVENT}},
-                "description": "events as they come",
+                "description": "events as they happen",
             },
-            204: {"description": "the last event was received before: nothing will follow"},
+            204: {"description": "the client already has the last event: nothing will follow"},
             **_errors(_NO_TASK, _INVALID, {503: "too many streams; Retry-After"}),
         },
     )
@@ -178,21 +178,21 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
         workflow_id: Annotated[str, Query(max_length=64)],
         last_event_id: Annotated[int, Header(ge=0, le=2**53, description="of the last event received")] = 0,
     ) -> Response:
-        """The events of a task from the first, or after `Last-Event-ID`, to its end. Each has its number as id."""
+        """The events of a task, from the first or after `Last-Event-ID`, to its end. Each has its number as id."""
         owner = request.state.owner
         task = service.task(owner, workflow_id)
         if task.status not in UNFINISHED and last_event_id >= service.store.last_event(task):
-            return Response(status_code=204)  # which tells an EventSource not to come again
+            return Response(status_code=204)  # which tells an EventSource not to reconnect
         held = service.streams.counted(owner)
         return EventStream(service.streams.events(task, last_event_id), held, service.settings.stall_seconds)
 
     @api.post(
         "/approvals/decision",
         response_model=DecisionTaken,
-        responses=_errors(_OF_BODY, _NO_TASK, _INVALID, {409: "the task does not wait for this approval"}),
+        responses=_errors(_OF_BODY, _NO_TASK, _INVALID, {409: "the task is not waiting for this approval"}),
     )
     async def decide(request: Request, decision: DecisionRequest) -> DecisionTaken:
-        """Approve a plan, reject it, or say what is to change; or answer a question."""
+        """Approve a plan, reject it, or say what to change; or answer a question."""
         task = service.task(request.state.owner, decision.workflow_id)
         service.approvals.decide(task, decision.approval_id, decision.approved, decision.feedback)
         return DecisionTaken(**decision.model_dump(include=set(DecisionTaken.model_fields)))
@@ -209,11 +209,11 @@ def _open(service: Service) -> APIRouter:
         """Whether the process answers."""
         return Health(status="ok")
 
-    @routes.get("/ready", response_model=Health, responses=_errors({503: "not, or not any more"}))
+    @routes.get("/ready", response_model=Health, responses=_errors({503: "not yet, or no longer"}))
     async def ready() -> Health:
-        """Whether tasks are taken."""
+        """Whether tasks are accepted."""
         if not service.ready:
-            raise Refused(503, "not_ready", "no tasks are taken")
+            raise Refused(503, "not_ready", "no tasks are accepted")
         return Health(status="ok")
 
     for path, name in (("/", "index.html"), ("/page.js", "page.js"), ("/page.css", "page.css")):
@@ -236,11 +236,11 @@ async def _failed(request: Request, error: Exception) -> JSONResponse:
             return _http_error(request, error).answer()
         case RequestValidationError():
             return _invalid(error).answer()
-    return Refused(500, "internal", "the server has failed; its log says more").answer()
+    return Refused(500, "internal", "the server failed; see its log").answer()
 
 
 def _http_error(request: Request, error: HTTPException) -> Refused:
-    """Of the framework's own: no such route, no such method, a body that is no JSON."""
+    """The framework's own errors: no such route, no such method, a body that is not JSON."""
     if error.status_code == 400:
         return Refused(422, "invalid_request", error.detail)
     headers = dict(error.headers or {})
@@ -252,9 +252,9 @@ def _http_error(request: Request, error: HTTPException) -> Refused:
 
 
 def _invalid(error: RequestValidationError) -> Refused:
-    """Where and what is wrong, without what was sent."""
+    """Where the error is and what is wrong, without the value that was sent."""
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"] if part != "body" and "[" not in str(part))[:200]
     if first["type"] == "json_invalid":
-        where = f"the body is no JSON (at character {where})"
+        where = f"the body is not JSON (at character {where})"
     return Refused(422, "invalid_request", f"{where}: {first['msg']}".removeprefix(": ")[:500])

@@ -1,4 +1,4 @@
-"""Plans and questions that agents put to whoever watches a task, and the decisions that come back."""
+"""Plans and questions that agents put to the client of a task, and the decisions that come back."""
 
 import asyncio
 import secrets
@@ -14,14 +14,14 @@ from aiq.serve.wire import Asked
 
 
 class Approvals:
-    """Those that wait. `seconds`: how long each does, before it is rejected or skipped."""
+    """The pending approvals. `seconds`: how long each may wait before it is rejected or skipped."""
 
     def __init__(self, streams: Streams, seconds: float) -> None:
         self._streams, self._seconds = streams, seconds
         self._decisions: dict[str, asyncio.Future[str]] = {}
 
     async def ask(self, task: Task, kind: Literal["plan", "question"], prompt: str) -> str:
-        """The answer to a plan or question, as agents expect it of their user."""
+        """The answer to a plan or question, as agents expect it from their user."""
         asked = Asked(approval_id=secrets.token_hex(8), kind=kind, prompt=whole(prompt))
         decision = self._decisions[asked.approval_id] = asyncio.get_running_loop().create_future()
         payload = asked.model_dump(exclude={"prompt"})
@@ -40,10 +40,10 @@ class Approvals:
         return answer
 
     def decide(self, task: Task, approval_id: str, approved: bool, feedback: str) -> None:
-        """Give the answer to who waits for it. Raises Refused."""
+        """Give the answer to the agent that waits for it. Raises Refused."""
         decision = self._decisions.get(approval_id)
         if task.approval is None or task.approval.approval_id != approval_id or decision is None or decision.done():
-            raise Refused(409, "not_waiting", "the task does not wait for this approval")
+            raise Refused(409, "not_waiting", "the task is not waiting for this approval")
         words = feedback.strip()
         if task.approval.kind == "plan":
             decision.set_result("approve" if approved else words or "reject")
@@ -52,7 +52,7 @@ class Approvals:
 
 
 class Watcher:
-    """Whoever watches a task, as its agent's user."""
+    """The client of a task, as its agent's user."""
 
     def __init__(self, approvals: Approvals, task: Task) -> None:
         self._approvals, self._task = approvals, task

@@ -1,4 +1,4 @@
-"""Attempts at tasks: the code of evaluations lets the agent work and writes the row, in the run of this start."""
+"""Attempts at tasks: the code of evaluations runs the agent and writes the row, in the run of this start."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -22,7 +22,7 @@ from aiq.serve.store import Task
 
 
 class Attempts:
-    """Makes them. `blank`: a question without its text; `live`: agents are told the present time, not the run's."""
+    """Makes attempts. `blank`: a question without its text; `live`: agents see the present time, not the run's."""
 
     def __init__(
         self,
@@ -35,13 +35,13 @@ class Attempts:
         live: bool,
     ) -> None:
         self._agents, self._limits, self._run, self._blank, self._live = agents, settings.limits, run, blank, live
-        self._checkpointer, self._kept = resources.checkpointer, settings.checkpointer.kind != "memory"
+        self._checkpointer, self._saved = resources.checkpointer, settings.checkpointer.kind != "memory"
 
     def resumes(self, task: Task) -> bool:
-        """Whether what the task has come to is in the checkpointer; of several turns the last alone would be."""
+        """Whether the task can go on from the checkpointer, which of several turns would have only the last."""
         with suppress(UserError):
             agent = self._agents.agent(task.request.agent, task.request.chosen)
-            return self._kept and not task.request.turns and isinstance(agent, Resumable) and agent.threads is not None
+            return self._saved and not task.request.turns and isinstance(agent, Resumable) and agent.threads is not None
         return False
 
     async def make(
@@ -53,9 +53,9 @@ class Attempts:
         heard: Callable[[Event], None],
         keep: Callable[[SampleRow, int], None],
     ) -> None:
-        """One attempt. `usd`: what `spend` may come to; `keep` is given the row, and its place in the run.
+        """One attempt. `usd`: the most that `spend` may reach; `keep` gets the row, and its place in the run.
 
-        Raises ConfigError where the agent is not served, or not with what was chosen, before anything is done.
+        Raises ConfigError, before anything is done, if the agent is not served, or not with the chosen settings.
         """
         agent = self._agents.agent(task.request.agent, task.request.chosen)
         if task.attempt > 1 and self.resumes(task):
@@ -75,18 +75,18 @@ class Attempts:
 
     def _sample(self, task: Task) -> Sample:
         request = task.request
-        thread = f"{task.id}.{task.attempt}" if request.turns else task.id if self._kept else None
+        thread = f"{task.id}.{task.attempt}" if request.turns else task.id if self._saved else None
         question = self._blank.model_copy(update={"text": request.query, "thread_id": thread})
         return Sample(id=task.id, question=question, turns=request.turns, tags={"agent": request.agent})
 
     async def _forget(self, sample: Sample) -> None:
-        """What a checkpointer in memory holds of a conversation that is over."""
-        if not self._kept and self._checkpointer is not None and sample.question.thread_id:
+        """Delete what a checkpointer in memory holds of a conversation that is over."""
+        if not self._saved and self._checkpointer is not None and sample.question.thread_id:
             await self._checkpointer.adelete_thread(sample.question.thread_id)
 
 
 class _Resuming:
-    """An agent that goes on with the conversation of an earlier attempt, where it has begun one."""
+    """An agent that continues the conversation of an earlier attempt, if that began one."""
 
     def __init__(self, agent: Any) -> None:
         self._agent: Resumable = agent

@@ -1,4 +1,4 @@
-"""A request that is not carried out, as clients are told: a status, a kind and one line, nothing of the server's."""
+"""A request that is refused, as clients see it: a status, a kind and one line, nothing about the server's inside."""
 
 import math
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from aiq.serve.wire import ApiError, ErrorBody
 
 
 class Refused(Exception):
-    """The HTTP status, a code and one line. `retry`: seconds, where later may do; `headers`: more of the answer's."""
+    """The HTTP status, a code and one line. `retry`: seconds, if trying later may help; `headers`: further ones."""
 
     def __init__(
         self, status: int, code: str, message: str, retry: float | None = None, headers: Mapping[str, str] | None = None

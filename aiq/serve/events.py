@@ -1,7 +1,7 @@
 """From the events of an attempt to those of the API: names and payloads of Shannon's event stream.
 
-What prompts, replies and pages say stays in the run's own event files; errors name their kind alone, since their words
-may hold addresses of this machine.
+The contents of prompts, replies and pages stay in the run's own event files; errors give only their kind, because their
+messages may contain addresses of this machine.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ SYNTHESIS = "synthesis"  # the agent of reports
 
 
 class Told(NamedTuple):
-    """An event before it has its number and its time."""
+    """An event before it gets its number and time."""
 
     type: EventType
     message: str
@@ -42,7 +42,7 @@ class Told(NamedTuple):
 
 
 class _Rule(NamedTuple):
-    """How an event is told: `message` and `agent` name a field (or are SYNTHESIS), `payload` its fields."""
+    """How to translate an event: `message` and `agent` name a field (or are SYNTHESIS), `payload` several."""
 
     type: EventType
     message: str
@@ -68,11 +68,11 @@ _RULES: Mapping[type[own.Event], _Rule] = {
     own.ReportWritten: _Rule("LLM_OUTPUT", "text", ("route",), SYNTHESIS),
     own.Recovery: _Rule("ERROR_RECOVERY", "what", ("seconds",)),
 }
-"""Of approvals the service tells by itself, and of the end once the row is written."""
+"""Events of approvals come from the service itself, and that of the end once the row is written."""
 
 
 def told(event: own.Event) -> Told | None:
-    """The event for the API; None for one that it has not, or that the service tells by itself."""
+    """The event for the API; None for one that the API does not have, or that the service sends itself."""
     if (rule := _RULES.get(type(event))) is None:
         return None
     fields = event.model_dump(mode="json", include={rule.message, *rule.payload, rule.agent or ""})

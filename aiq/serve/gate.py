@@ -1,4 +1,4 @@
-"""What every request passes before a route sees it: who asks, how often, how much; and the headers of answers."""
+"""What every request passes before a route sees it: checks of key, rate and size; and the headers of responses."""
 
 import asyncio
 from urllib.parse import urlsplit
@@ -23,7 +23,7 @@ _HEADERS = {
 
 
 class Gate:
-    """Middleware. Where no key is asked for, the page and the address that a browser shows must be this machine's, or
+    """Middleware. If no key is required, both a request's host and the page it comes from must be this machine's, or
     any page on the web could use what only this machine can reach.
     """
 
@@ -54,7 +54,7 @@ class Gate:
         await self._app(scope, receive, send_with_headers)
 
     async def _body(self, scope: Scope, headers: Headers, receive: Receive) -> Receive:
-        """What receives the body, which is here already, and then whatever comes. Raises Refused."""
+        """Read the body; returns a `receive` that replays it, then whatever follows. Raises Refused."""
         if scope["method"] in ("GET", "HEAD", "OPTIONS"):
             return receive
         length = headers.get("content-length", "")
@@ -83,20 +83,20 @@ class Gate:
         return replay
 
 
-_TOO_LARGE = Refused(413, "too_large", f"a body has at most {MOST_BYTES} bytes")
+_TOO_LARGE = Refused(413, "too_large", f"a body may have at most {MOST_BYTES} bytes")
 
 
 def _check_local(headers: Headers, origins: tuple[str, ...]) -> None:
-    """Raises Refused for a request by another name than this machine's, from a page elsewhere, or through a proxy."""
+    """Raises Refused for a request to a host other than this machine, from a foreign page, or through a proxy."""
     origin = headers.get("origin")
     if origin is not None and origin not in origins and not is_loopback(_host(origin)):
-        raise Refused(403, "foreign_origin", "without keys only pages of this machine may ask")
+        raise Refused(403, "foreign_origin", "without keys only pages of this machine may send requests")
     if not is_loopback(_host(f"//{headers.get('host', '')}")) or "forwarded" in headers or "x-forwarded-for" in headers:
-        raise Refused(403, "not_local", "without keys only this machine may ask; make one with aiq serve --add-key")
+        raise Refused(403, "not_local", "without keys only this machine may connect; make one with aiq serve --add-key")
 
 
 def _host(address: str) -> str:
-    """The host of an address; empty where it has none, or is none."""
+    """The host of an address; empty if it has none or is invalid."""
     try:
         return urlsplit(address).hostname or ""
     except ValueError:

@@ -1,4 +1,4 @@
-"""API keys: random, shown once, kept as hashes; how many requests each may make a minute, and what it may spend."""
+"""API keys: random, shown once, stored as hashes; how many requests each may make per minute, and what it may spend."""
 
 import secrets
 import time
@@ -18,7 +18,7 @@ def new_key() -> str:
 
 
 class Keys:
-    """Who asks, how often, and for how much money. `keyless`: nobody is asked, as there was no key at the start."""
+    """Who sends requests, how many, and for how much money. `keyless`: no key is required, as none existed at start."""
 
     def __init__(self, store: Store, limits: KeyLimits) -> None:
         self.keyless = not store.all_keys()
@@ -27,7 +27,7 @@ class Keys:
         self._ledgers: dict[str, UsageLedger] = {}
 
     def owner(self, key: str) -> str:
-        """The name of the key whose request this is. Raises Refused for no key, and for one request too many."""
+        """The name of the key that sends a request. Raises Refused for an unknown key, and for one request too many."""
         name = ""
         if not self.keyless:
             known = self._store.key(key)
@@ -38,24 +38,24 @@ class Keys:
         while times and times[0] <= now - 60:
             times.popleft()
         if len(times) >= self._limits.requests_per_minute:
-            raise Refused(429, "too_many_requests", "too many requests a minute", retry=times[0] + 60 - now)
+            raise Refused(429, "too_many_requests", "too many requests per minute", retry=times[0] + 60 - now)
         times.append(now)
         return name
 
     def ledger(self, owner: str) -> UsageLedger:
-        """What all tasks of the owner have spent, those of earlier starts too."""
+        """What all tasks of the owner have spent, including those of earlier starts."""
         if owner not in self._ledgers:
             self._ledgers[owner] = UsageLedger()
             self._ledgers[owner].record("earlier starts", Usage(cost_usd=self._store.spent(owner)))
         return self._ledgers[owner]
 
     def usd(self, owner: str) -> float | None:
-        """What the owner may spend in all."""
+        """What the owner may spend in total; None: no limit."""
         own = next((key.usd for key in self._store.all_keys() if key.name == owner), None)
         return self._limits.usd if own is None else own
 
     def check_budget(self, owner: str) -> None:
-        """Raises Refused where it is used up."""
+        """Raises Refused if the owner's budget is used up."""
         limit = self.usd(owner)
         if limit is not None and self.ledger(owner).total().counted_usd >= limit:
             raise Refused(402, "budget_used_up", f"the budget of this key, ${limit:g}, is used up")

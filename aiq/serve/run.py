@@ -1,6 +1,6 @@
-"""The run folder that a server's tasks are attempts of: one for each start, read like any other run's.
+"""The run whose attempts are a server's tasks: one folder per start, read like that of any other run.
 
-Its dataset are the questions of the tasks that ended in it, in `questions.jsonl` beside their rows.
+Its dataset is the questions of the tasks that ended in it, in `questions.jsonl` beside their rows.
 """
 
 import time
@@ -42,7 +42,7 @@ class AskedQuestion(Record):
 
 
 class ServedRun:
-    """The run of one start, open. `home`: the folder of all starts."""
+    """The run of one start, while it is open. `home`: the folder of all starts."""
 
     def __init__(
         self, settings: RunSettings, overrides: Sequence[str], agents: Agents, resources: Resources, home: Path
@@ -62,11 +62,11 @@ class ServedRun:
         self._questions: Journal[AskedQuestion] = Journal(self.folder.path / QUESTIONS)
 
     def rows(self, run_id: str) -> Path:
-        """The file with the rows of the run of any start."""
+        """The file with the rows of a run of this or an earlier start."""
         return RunFolder(self.folder.path.parent / run_id).samples_path
 
     def keep(self, sample: Sample, row: SampleRow) -> int:
-        """Append an attempt that has ended, with its question; the byte where its row begins."""
+        """Append an ended attempt with its question; returns the byte at which its row begins."""
         given = sample.question.model_dump(include={"thread_id", "collection_name"})
         self._questions.append(AskedQuestion(id=sample.id, question=sample.question.text, turns=sample.turns, **given))
         place = self._rows.size
@@ -74,7 +74,7 @@ class ServedRun:
         return place
 
     def close(self) -> None:
-        """End the run and write its numbers."""
+        """End the run and write its summary."""
         for files in (self.sessions, self._rows, self._questions):
             files.close()
         end(self.folder, time.monotonic() - self._start)
@@ -82,14 +82,14 @@ class ServedRun:
 
 
 def end(folder: RunFolder, seconds: float) -> None:
-    """Write the manifest and the summary of a run that has ended, or that was cut off (then nobody knows how long)."""
+    """Write the manifest and the summary of a run that has ended or was cut off (then its `seconds` are unknown)."""
     manifest, state = folder.read_manifest(), read_state(folder)
     changed: dict[str, Any] = {
         "status": "finished",
         "finished": utc_now(),
         "counts": {"attempts_planned": len(state.spec.keys), **state.statuses(), "judge_errors": 0},
     }
-    with suppress(DatasetError):  # nobody has asked anything
+    with suppress(DatasetError):  # there were no questions
         asked = datasets.load(manifest.section("dataset", DatasetSettings), seed=0, limit=None)
         identity = {"name": asked.name, "fingerprint": asked.fingerprint}
         changed["dataset"] = DatasetIdentity(**identity, size=asked.size, samples=len(asked.samples))
@@ -99,7 +99,7 @@ def end(folder: RunFolder, seconds: float) -> None:
 
 
 def end_cut_off(home: Path) -> None:
-    """Let the latest run be one that has ended; it is not, where its server was killed."""
+    """Mark the latest run as ended; it is still marked as running if its server was killed."""
     latest = max(home.glob(f"*/{MANIFEST}"), default=None)
     if latest is not None and (folder := RunFolder(latest.parent)).read_manifest().status == "running":
         end(folder, 0.0)

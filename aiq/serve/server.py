@@ -1,4 +1,4 @@
-"""The server: the service, a socket, uvicorn on it, and an orderly end."""
+"""The server: the service, a socket with uvicorn on it, and an orderly shutdown."""
 
 import asyncio
 import signal
@@ -20,7 +20,7 @@ from aiq.serve.settings import ServeSettings, Setup
 from aiq.serve.tasks import Service, serving
 
 _KEEP_ALIVE_SECONDS = 30
-_MORE_CONNECTIONS = 200  # beside streams
+_MORE_CONNECTIONS = 200  # besides streams
 
 
 def listen(settings: ServeSettings) -> socket.socket:
@@ -30,11 +30,11 @@ def listen(settings: ServeSettings) -> socket.socket:
         return socket.create_server((settings.host, settings.port), family=family, backlog=512)
     except OSError as error:
         why = str(error.strerror or error).partition(" (")[0]
-        raise ConfigError(f"serve.host={settings.host} serve.port={settings.port}: {why}; take another") from None
+        raise ConfigError(f"serve.host={settings.host} serve.port={settings.port}: {why}; choose another") from None
 
 
 class Connection(H11Protocol):
-    """Closed where no request has come within `seconds`: those that never ask would keep out those that do."""
+    """Closed if no request comes within `seconds`: idle connections would keep out others."""
 
     def __init__(self, seconds: float, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -45,7 +45,7 @@ class Connection(H11Protocol):
         self.loop.call_later(self._seconds, self._look, (None, True))
 
     def _look(self, before: tuple[Any, bool]) -> None:
-        """Close it where it waits for a request, as it did when it was looked at before."""
+        """Close the connection if it waits for a request, as it already did at the last look."""
         now = (self.cycle, self.cycle is None or self.cycle.response_complete)
         if now == before and now[1]:
             self.transport.close()
@@ -54,13 +54,13 @@ class Connection(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """Ends on the first signal with what `ending` does first, and at once on the second."""
+    """Calls `ending` on the first signal and shuts down in order; on the second it ends at once."""
 
     def __init__(self, app: ASGIApp, settings: ServeSettings, ending: Callable[[], None]) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
-                http=partial(Connection, settings.body_seconds),  # type: ignore[arg-type]  # called as a class is
+                http=partial(Connection, settings.body_seconds),  # type: ignore[arg-type]  # called like a class
                 lifespan="off",
                 ws="none",
                 access_log=False,
@@ -75,20 +75,20 @@ class Server(uvicorn.Server):
         self._ending = ending
 
     def end(self) -> None:
-        """As a signal does."""
+        """End as a signal does."""
         self.force_exit = self.should_exit
         self.should_exit = True
         self._ending()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """In place of uvicorn's, which sends itself the signal again and so cuts off what is still to be written."""
+        """Instead of uvicorn's, which sends itself the signal again and so cuts off what is still to be written."""
         loop = asyncio.get_running_loop()
         with ExitStack() as handled:
             for number in (signal.SIGINT, signal.SIGTERM):
                 try:
                     loop.add_signal_handler(number, self.end)
-                except (ValueError, RuntimeError):  # in a thread, which no signal reaches
+                except (ValueError, RuntimeError):  # not the main thread, so no signal arrives
                     break
                 handled.callback(loop.remove_signal_handler, number)
             yield
@@ -106,7 +106,7 @@ class Serving:
 async def serve(setup: Setup, render: Callable[[str], str], greet: Callable[[Serving], None]) -> RunFolder:
     """Serve until a signal comes; `greet` is called once it listens. Returns the run of this start, which has ended.
 
-    `render`: Markdown of others as HTML that is safe to show. Raises UserError, one line.
+    `render` turns untrusted Markdown into HTML that is safe to show. Raises UserError, one line.
     """
     with listen(setup.api) as connection:
         async with serving(setup) as service:

@@ -1,4 +1,4 @@
-"""What a server is started with: the settings of the HTTP API (`conf/serve/default.yaml`), of its run, its agents."""
+"""What a server starts with: the settings of the HTTP API (`conf/serve/default.yaml`), of its run and its agents."""
 
 import ipaddress
 from collections.abc import Mapping, Sequence
@@ -17,23 +17,23 @@ from aiq.experiment.live import live_config
 from aiq.runs.folder import Folder
 
 _DEFAULTS = ("experiment=full_freshqa", "agent=ai_q_chat")
-"""Where no experiment is chosen: AI-Q on the closed world, at the world's time."""
+"""If no experiment is chosen: AI-Q on the closed world, at the world's time."""
 _OWN = ("judge=[]", "dataset=questions", "dataset.path=questions.jsonl", "name=serve")
 _OF_RUNS = ("dataset", "epochs", "limit", "judge", "judge_reliability", "name", "cassette")
-_IDLE = {
-    **dict.fromkeys(_OF_RUNS, "a server's samples are the tasks that it is asked"),
-    "resume": "a server goes on with its unfinished tasks by itself",
-    "user": "of a task it is whoever sends approvals",
+_UNUSED = {
+    **dict.fromkeys(_OF_RUNS, "a server's samples are the tasks that clients send"),
+    "resume": "a server continues its unfinished tasks by itself",
+    "user": "a task's user is whoever sends approvals",
     **{f"limits.run_{quantity}": "what a key may spend is serve.key.usd" for quantity in get_args(Quantity)},
 }
 """Settings of a run that a server has no use for, and why."""
 
 MOST_BYTES = 1_048_576
-"""Of a request's body."""
+"""The size limit of a request's body."""
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host, by its name or address, is this machine alone."""
+    """Whether a host name or address is this machine's loopback."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -41,36 +41,36 @@ def is_loopback(host: str) -> bool:
 
 
 class KeyLimits(Settings):
-    requests_per_minute: Count = Field(description="of one key; more are answered with 429")
-    tasks: Count = Field(description="of one key that are waiting or under way; more are answered with 429")
-    streams: Count = Field(description="of one key that are open; more are answered with 429")
-    usd: float | None = Field(gt=0, description="that one key may spend in all; null: no limit")
+    requests_per_minute: Count = Field(description="per key; more are answered with 429")
+    tasks: Count = Field(description="unfinished tasks per key; more are answered with 429")
+    streams: Count = Field(description="open streams per key; more are answered with 429")
+    usd: float | None = Field(gt=0, description="that one key may spend in total; null: no limit")
 
 
 class ServeSettings(Settings):
     """Group `serve`: the HTTP API of `aiq serve`."""
 
-    host: str = Field(min_length=1, description="the address to listen at; all but loopback needs keys")
-    port: int = Field(ge=0, le=65535, description="0: one that is free")
-    agents: OneOrMore = Field(description="options of the group agent that are served beside agent=")
-    origins: OneOrMore = Field(description="of web pages elsewhere that may ask: https://host; none: CORS is off")
-    query_chars: Count = Field(description="of a query, and of each of its turns")
-    turns: Count = Field(description="that a task may have before its query")
-    queue: Count = Field(description="tasks that wait; more are answered with 503")
+    host: str = Field(min_length=1, description="the address to listen on; any but loopback needs keys")
+    port: int = Field(ge=0, le=65535, description="0: any free port")
+    agents: OneOrMore = Field(description="options of the group agent that are served besides agent=")
+    origins: OneOrMore = Field(description="of other web pages that may send requests: https://host; none: CORS is off")
+    query_chars: Count = Field(description="the longest query or turn")
+    turns: Count = Field(description="most turns that a task may have before its query")
+    queue: Count = Field(description="tasks waiting; more are answered with 503")
     streams: Count = Field(description="open at once; more are answered with 503")
-    task_seconds: Positive = Field(description="of one attempt, where limits.sample_seconds states none")
-    approval_seconds: Positive = Field(description="that a plan waits (then it is rejected) or a question (skipped)")
-    body_seconds: Positive = Field(description="in which a request has to arrive, and its body again")
-    heartbeat_seconds: Positive = Field(description="after which a silent stream says that it is alive")
-    stall_seconds: Positive = Field(description="after which a stream is cut whose reader takes nothing")
-    key: KeyLimits = Field(description="what each key may ask for")
+    task_seconds: Positive = Field(description="per attempt, if limits.sample_seconds is null")
+    approval_seconds: Positive = Field(description="that a plan waits (then rejected) or a question (then skipped)")
+    body_seconds: Positive = Field(description="within which a request must arrive, and then its body")
+    heartbeat_seconds: Positive = Field(description="after which a silent stream sends a heartbeat")
+    stall_seconds: Positive = Field(description="after which a stream is cut off if its reader takes nothing")
+    key: KeyLimits = Field(description="limits per key")
 
 
 @dataclass(frozen=True)
 class Setup:
-    """`overrides`: as they were given. `agents`: by name, that of tasks which name none first.
+    """`overrides`: as given. `agents`: by name, first the one for tasks that name none.
 
-    `live`: agents are told the time of the task, not the run's clock.
+    `live`: agents see the time of the task, not the run's clock.
     """
 
     overrides: Sequence[str]
@@ -81,14 +81,14 @@ class Setup:
 
     @property
     def home(self) -> Folder:
-        """That of all starts."""
+        """The folder of all starts."""
         return Folder(Path(self.run.output_dir) / self.run.name)
 
 
 def setup_of(given: Sequence[str]) -> Setup:
     """Raises ConfigError, one line."""
     own = [text for text in given if _section(text) == "serve"]
-    composed, config = live_config([text for text in given if text not in own], _DEFAULTS, _IDLE, _OWN)
+    composed, config = live_config([text for text in given if text not in own], _DEFAULTS, _UNUSED, _OWN)
     run, api = settings_from(config), validate(ServeSettings, compose_apart("serve", "default", own), "serve")
     agents = {compose_with_options(composed)[1]["agent"]: run.agent}
     others = [text for text in composed if _section(text) != "agent"]

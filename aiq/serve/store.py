@@ -1,9 +1,9 @@
-"""What must survive a restart, in one SQLite file: keys, tasks, and the events that clients were told.
+"""What must survive a restart, in one SQLite file: keys, tasks, and the events sent to clients.
 
-Every change is one transaction, and an event is in the file before anybody is sent it: a `kill -9` loses none, and
-repeats none. Calls take microseconds and are made in the event loop; the write-ahead log is synced at its checkpoints,
-so that only a machine that loses power can lose its last second. Events come from other threads too, in which LangGraph
-runs nodes without `async`.
+Every change is one transaction, and an event is in the file before it is sent to anybody: a `kill -9` neither loses nor
+repeats one. Calls take microseconds and are made in the event loop; the write-ahead log is synced at its checkpoints,
+so only a power failure can lose the last second. Events also come from other threads, in which LangGraph runs nodes
+without `async`.
 """
 
 import hashlib
@@ -43,7 +43,7 @@ _UNFINISHED = f"status IN {UNFINISHED}"
 
 
 class Request(Record):
-    """What was asked, as it is kept. `chosen`: settings of the agent for this task."""
+    """A request, as stored. `chosen`: settings of the agent for this task."""
 
     query: str
     agent: str
@@ -52,7 +52,7 @@ class Request(Record):
 
 
 class Task(Record):
-    """A task as it is kept. `run` and `place`: where its row is, the run's id and the byte in `samples.jsonl`.
+    """A task, as stored. `run` and `place`: where its row is, the run's id and the byte in `samples.jsonl`.
 
     `usd`: what all its attempts have cost so far, as limits in money count it.
     """
@@ -75,7 +75,7 @@ class Task(Record):
 
 
 class Key(Record):
-    """A key without itself. `usd`: what it may spend, None: what the settings say."""
+    """What is known of a key, without the key itself. `usd`: what it may spend, None: what the settings say."""
 
     name: str
     usd: float | None
@@ -83,7 +83,7 @@ class Key(Record):
 
 
 class Store:
-    """The file, open. Raises ConfigError where it is none of ours."""
+    """The open file. Raises ConfigError if it is not a database of aiq serve."""
 
     def __init__(self, path: Path) -> None:
         self._db = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
@@ -96,7 +96,7 @@ class Store:
         except sqlite3.DatabaseError as error:
             self._db.close()
             raise ConfigError(
-                f"{path}: is no file of aiq serve ({error}); name another folder with output_dir"
+                f"{path}: not a database of aiq serve ({error}); name another folder with output_dir"
             ) from None
 
     def close(self) -> None:
@@ -104,7 +104,7 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All inside is kept, or nothing."""
+        """Everything inside is stored, or nothing."""
         with self._lock:
             self._db.execute("BEGIN IMMEDIATE")
             try:
@@ -121,11 +121,11 @@ class Store:
     # keys
 
     def add_key(self, name: str, key: str, usd: float | None) -> None:
-        """Raises ConfigError where there is one of that name."""
+        """Raises ConfigError if there is one of that name."""
         try:
             self._run("INSERT INTO keys VALUES (?, ?, ?, ?)", (_digest(key), name, usd, utc_now()))
         except sqlite3.IntegrityError:
-            raise ConfigError(f"there is a key {name} already; remove it first, or take another name") from None
+            raise ConfigError(f"there is already a key {name}; remove it first, or choose another name") from None
 
     def remove_key(self, name: str) -> bool:
         return self._run("DELETE FROM keys WHERE name = ?", (name,)).rowcount > 0
@@ -141,7 +141,7 @@ class Store:
     # tasks
 
     def add(self, task_id: str, owner: str, idempotency: str | None, request: Request) -> Task:
-        """A new task that waits. Raises sqlite3.IntegrityError where the owner's idempotency key is taken."""
+        """A new queued task. Raises sqlite3.IntegrityError if the owner's idempotency key is taken."""
         self._run(
             "INSERT INTO tasks (id, owner, idempotency, request, status, created) VALUES (?, ?, ?, ?, 'queued', ?)",
             (task_id, owner, idempotency, request.model_dump_json(), utc_now()),
@@ -156,12 +156,12 @@ class Store:
         return Task(**found)
 
     def repeated(self, owner: str, idempotency: str) -> Task | None:
-        """The task that was made with this idempotency key."""
+        """The task that was created with this idempotency key."""
         found = self._one("SELECT * FROM tasks WHERE owner = ? AND idempotency = ?", owner, idempotency)
         return None if found is None else Task(**found)
 
     def tasks(self, owner: str, status: TaskStatus | None, before: int, most: int) -> list[Task]:
-        """The latest first, those made before the one of this number."""
+        """An owner's tasks with numbers below `before`, the latest first."""
         wanted = [("owner = ?", owner), ("status = ?", status), ("number < ?", before)]
         given = [(text, value) for text, value in wanted if value is not None]
         where, values = " AND ".join(text for text, _ in given), [value for _, value in given]
@@ -169,12 +169,12 @@ class Store:
         return [Task(**row) for row in map(dict, self._run(query, (*values, most)))]
 
     def unfinished(self) -> list[Task]:
-        """In the order in which they were made."""
+        """In the order in which they were created."""
         query = f"SELECT * FROM tasks WHERE {_UNFINISHED} ORDER BY number"  # noqa: S608
         return [Task(**row) for row in map(dict, self._run(query))]
 
     def unfinished_of(self, owner: str) -> int:
-        """How many an owner has."""
+        """How many unfinished tasks an owner has."""
         query = f"SELECT COUNT(*) FROM tasks WHERE owner = ? AND {_UNFINISHED}"  # noqa: S608
         return int(self._run(query, (owner,)).fetchone()[0])
 
@@ -190,18 +190,18 @@ class Store:
         self._run("UPDATE tasks SET usd = usd + ? WHERE number = ?", (usd, task.number))
 
     def spent(self, owner: str) -> float:
-        """US dollars of all tasks of an owner."""
+        """What all tasks of an owner cost, in US dollars."""
         return float(self._run("SELECT TOTAL(usd) FROM tasks WHERE owner = ?", (owner,)).fetchone()[0])
 
     def last_place(self, run: str) -> int:
-        """Where the last row of a run begins that is known here; 0: none is."""
+        """Where the last known row of a run begins; 0 if none is known."""
         found = self._run("SELECT MAX(place) FROM tasks WHERE run = ?", (run,)).fetchone()[0]
         return int(found or 0)
 
     # events
 
     def tell(self, task: Task, attempt: int, events: Sequence[Told]) -> None:
-        """Number the events and keep them."""
+        """Number the events and store them."""
         last = self.last_event(task)
         for seq, told in enumerate(events, last + 1):
             event = TaskEvent(workflow_id=task.id, seq=seq, timestamp=utc_now(), attempt=attempt, **told._asdict())
@@ -209,7 +209,7 @@ class Store:
             self._run("INSERT INTO events VALUES (?, ?, ?, ?)", row)
 
     def last_event(self, task: Task) -> int:
-        """The number of the last event; 0: there is none."""
+        """The number of the last event; 0 if there is none."""
         return int(self._run("SELECT COALESCE(MAX(seq), 0) FROM events WHERE task = ?", (task.number,)).fetchone()[0])
 
     def events(self, task: Task, after: int, most: int) -> list[tuple[int, str, str]]:
@@ -227,7 +227,7 @@ def _digest(key: str) -> str:
 
 
 def _line(event: TaskEvent) -> str:
-    """One line of JSON without a secret; a model may have cut a character in two, which UTF-8 has not."""
+    """One line of JSON without secrets; a model may have cut a character in two, which UTF-8 cannot encode."""
     with suppress(ValueError):
         return hidden(event.model_dump_json())
     return hidden(json.dumps(event.model_dump(mode="json")))

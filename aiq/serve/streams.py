@@ -1,7 +1,7 @@
-"""Server-sent events: what tasks tell, and the open streams that hand it on.
+"""Server-sent events: the events of tasks, and the open streams that pass them on.
 
-Streams read the store and not the task, so that a slow reader holds up nobody and there is no queue to overflow. Each
-event has its number as id: `Last-Event-ID` goes on without a loss or a repetition.
+Streams read the store and not the task, so a slow reader holds up nobody and there is no queue to overflow. Each event
+has its number as id: a reader continues after `Last-Event-ID` without loss or repetition.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from aiq.serve.store import Store, Task
 
 _RETRY_MS = 2000
 _HEARTBEAT = b":\n\n"
-_BATCH = 64  # events that are sent at once
+_BATCH = 64  # events sent at once
 
 
 class Streams:
@@ -40,33 +40,33 @@ class Streams:
         return task.id not in self._changed
 
     def tell(self, task: Task, *events: Told, **changes: Any) -> None:
-        """Change the task and tell of it."""
+        """Change the task and publish the events."""
         with self._store.transaction():
             self._store.update(task, **changes)
             self._store.tell(task, task.attempt, events)
         self.wake(task)
 
     def wake(self, task: Task) -> None:
-        """Let the task's streams see what the store has now."""
+        """Make the task's streams look at the store again."""
         if (changed := self._changed.get(task.id)) is not None:
             self._changed[task.id] = asyncio.Event()
             changed.set()
 
     def end(self, task: Task) -> None:
-        """The last event is told."""
+        """Note that the task's last event has been published."""
         self._changed.pop(task.id).set()
 
     def stop(self) -> None:
-        """End all where they are; their readers go on at the next start."""
+        """End all streams where they are; their readers continue at the next start."""
         self.stopping = True
         for changed in self._changed.values():
             changed.set()
 
     @contextmanager
     def counted(self, owner: str) -> Iterator[None]:
-        """Counts a stream while it is open. Raises Refused."""
+        """Count a stream while it is open. Raises Refused if there are too many."""
         if self._open[owner] >= self._settings.key.streams:
-            raise Refused(429, "too_many_streams", "too many streams of this key are open", retry=10)
+            raise Refused(429, "too_many_streams", "this key has too many open streams", retry=10)
         if self._open.total() >= self._settings.streams:
             raise Refused(503, "too_many_streams", "too many streams are open", retry=10)
         self._open[owner] += 1
@@ -76,9 +76,9 @@ class Streams:
             self._open[owner] -= 1
 
     async def events(self, task: Task, after: int) -> AsyncIterator[list[tuple[int, str, str]]]:
-        """Number, type and JSON of each event after a number, in batches, as they come; empty ones say that it lives.
+        """Number, type and JSON of each event after a number, in batches as they come; empty batches are heartbeats.
 
-        It ends with the last event of the task, and where the server stops.
+        Ends with the last event of the task, or when the server stops.
         """
         while True:
             changed = self._changed.get(task.id)
@@ -99,7 +99,7 @@ class Streams:
 
 
 class EventStream(Response):
-    """Sends batches of events (number, type, JSON) as they come; `held` is left when the stream ends.
+    """Sends batches of events (number, type, JSON) as they come; `held` is a context open as long as the stream.
 
     A reader that takes nothing for `stall_seconds` is cut off.
     """
@@ -126,7 +126,7 @@ class EventStream(Response):
                 for task in (sending, leaving):
                     task.cancel()
                 ended = await asyncio.gather(sending, leaving, return_exceptions=True)
-        if ended[0] is None:  # only now, so that a reader may open the next stream as soon as this one has ended
+        if ended[0] is None:  # only now, so that a reader can open its next stream as soon as this one has ended
             with suppress(TimeoutError):
                 await self._send(send, b"", more=False)
 
@@ -138,7 +138,7 @@ class EventStream(Response):
             await self._send(send, text.encode() or _HEARTBEAT)
 
     async def _send(self, send: Send, body: bytes, *, more: bool = True) -> None:
-        """Raises TimeoutError where the reader's connection stays full."""
+        """Raises TimeoutError if the reader's connection stays full."""
         async with asyncio.timeout(self._stall):
             await send({"type": "http.response.body", "body": body, "more_body": more})
 

@@ -1,6 +1,6 @@
 """Tasks from request to end: a bounded queue, workers, cancelling, restarts.
 
-A task is one sample of the server's run, and each time it is begun an attempt at it.
+A task is one sample of the server's run; each start of it is one attempt.
 """
 
 import asyncio
@@ -37,9 +37,9 @@ GRACE_SECONDS = 10.0  # how long an attempt may take to notice that it is cancel
 
 @asynccontextmanager
 async def serving(setup: Setup) -> AsyncIterator["Service"]:
-    """The service, at work.
+    """The running service.
 
-    Raises UserError, one line, where the folder is another server's, or the models, tools or agents do not fit.
+    Raises UserError, one line, if another server uses the folder, or models, tools or agents do not fit.
     """
     agents, api, home = Agents(setup.agents), setup.api, setup.home
     seconds = setup.run.limits.sample_seconds or api.task_seconds
@@ -66,7 +66,7 @@ async def serving(setup: Setup) -> AsyncIterator["Service"]:
 
 
 class Service:
-    """All that the routes ask for."""
+    """Everything that the routes need."""
 
     def __init__(
         self, agents: Agents, settings: ServeSettings, store: Store, run: ServedRun, attempts: Attempts
@@ -85,17 +85,17 @@ class Service:
     # from start to stop
 
     def start(self, workers: int) -> None:
-        """Take up what the last server left, and begin to work."""
+        """Take over what the last server left unfinished, and start to work."""
         self._recover()
         self._workers = [asyncio.create_task(self._worker()) for _ in range(workers)]
 
     @property
     def ready(self) -> bool:
-        """Whether tasks that are asked for now will be worked on."""
+        """Whether tasks sent now will be worked on."""
         return not self.streams.stopping and any(not worker.done() for worker in self._workers)
 
     async def stop(self) -> None:
-        """Cut off what is under way, to go on at the next start."""
+        """Cut off what is under way, to be continued at the next start."""
         self.streams.stop()
         self.run.sessions.stop()
         tasks = {*self._workers, *self._work.values()}
@@ -105,7 +105,7 @@ class Service:
             await asyncio.wait(tasks, timeout=GRACE_SECONDS)
 
     def _recover(self) -> None:
-        """Queue the unfinished tasks. One whose row is written is finished; another that was begun is begun again."""
+        """Queue the unfinished tasks. One whose row is written is finished; any other that was begun starts again."""
         rows: dict[str, dict[tuple[str, int], tuple[int, SampleRow]]] = {}
         for task in self.store.unfinished():
             self.streams.begin(task.id)
@@ -143,10 +143,10 @@ class Service:
         if self.streams.stopping:
             raise Refused(503, "stopping", "the server is being restarted", retry=5)
         if len(self._queue) >= self.settings.queue:
-            raise Refused(503, "queue_full", "too many tasks wait", retry=30)
+            raise Refused(503, "queue_full", "too many tasks are waiting", retry=30)
         most = self.settings.key.tasks
         if self.store.unfinished_of(owner) >= most:
-            raise Refused(429, "too_many_tasks", f"{most} tasks of this key are not finished", retry=30)
+            raise Refused(429, "too_many_tasks", f"this key has {most} unfinished tasks", retry=30)
         self.keys.check_budget(owner)
         try:
             self.agents.agent(request.agent, request.chosen)
@@ -158,7 +158,7 @@ class Service:
         return task, True
 
     def task(self, owner: str, task_id: str) -> Task:
-        """Raises Refused for a task that is not there or not the owner's, which look the same."""
+        """Raises Refused for a task that does not exist or is not the owner's; clients cannot tell which."""
         with suppress(KeyError):
             task = self.store.task(task_id)
             if task.owner == owner:
@@ -166,7 +166,7 @@ class Service:
         raise Refused(404, "not_found", "there is no such task")
 
     def view(self, task: Task) -> TaskView:
-        """The task with its report, as far as there is one."""
+        """The task, with its report if there is one."""
         shown = dict(summary_of(task), context=task.request.chosen, turns=task.request.turns)
         shown |= {"approval": task.approval, "error": task.error, "run": task.run}
         if task.run is not None and task.place is not None:
@@ -174,10 +174,10 @@ class Service:
         return TaskView(**shown)
 
     async def cancel(self, task: Task) -> Task:
-        """End the task, whatever it does; one that has ended stays as it is."""
+        """End the task, whatever it is doing; one that has ended stays as it is."""
         if task.status in UNFINISHED and task.id not in self._cancelled:
             if (work := self._work.get(task.id)) is None:
-                with suppress(ValueError):  # the server's end has cut it off
+                with suppress(ValueError):  # the server's shutdown has cut it off
                     self._queue.remove(task.id)
             else:
                 self._cancelled.add(task.id)
@@ -213,7 +213,7 @@ class Service:
                 self._cancelled.discard(task.id)
 
     async def _attempt(self, task: Task) -> None:
-        """One attempt at the task, with its row; a task that the server's end cuts off stays unfinished."""
+        """One attempt at the task, with its row; a task that the server's shutdown cuts off stays unfinished."""
 
         def keep(row: SampleRow, place: int) -> None:
             if row.status != "cancelled" or not self.streams.stopping or task.id in self._cancelled:
@@ -235,17 +235,17 @@ class Service:
                     self.store.spend(task, event.usage.counted_usd)
                 if (seen := told(event)) is not None:
                     self.store.tell(task, task.attempt, [seen])
-            loop.call_soon_threadsafe(self.streams.wake, task)  # a node of LangGraph's may be in a thread
+            loop.call_soon_threadsafe(self.streams.wake, task)  # a LangGraph node may run in a thread
 
         return heard
 
     def _finish(self, task: Task, row: SampleRow, place: int) -> None:
-        """The task has ended in this row."""
+        """End the task with this row."""
         status: TaskStatus = row.status
         if task.id in self._cancelled:
-            status = "cancelled"  # whatever the agent made of that
+            status = "cancelled"  # whatever the agent made of it
         elif status == "cancelled":
-            status = "failed"  # by what would have ended a run: no such model, the key's budget
+            status = "failed"  # by an error that would have ended a run: no such model, the key's budget
         payload = {"route": row.route, "citation_status": row.citation_status, "usage": usage_of(row.spent)}
         self._ended(task, status, error_of(row) if status in ("failed", "limit") else None, payload, place=place)
 
@@ -257,7 +257,7 @@ class Service:
         payload: Mapping[str, Any] | None = None,
         **changes: Any,
     ) -> None:
-        """The end of a task, told once."""
+        """Publish the end of a task, once."""
         if self.streams.told_all(task):
             return
         events = [Told("WORKFLOW_COMPLETED", status, {"status": status, **(payload or {})}), Told("STREAM_END", "")]
@@ -269,7 +269,7 @@ class Service:
 
 
 async def _cancel(work: asyncio.Task[None]) -> None:
-    """Cancel until it has ended: an agent may catch one, and each of its waits gets another."""
+    """Cancel until the work has ended: an agent may catch a cancellation, and gets another at each of its waits."""
     while not work.done():
         work.cancel()
         await asyncio.wait({work}, timeout=1)

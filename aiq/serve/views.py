@@ -9,7 +9,7 @@ from aiq.serve.wire import ApiError, Citation, TaskSummary, TaskUsage
 
 
 def summary_of(task: Task) -> TaskSummary:
-    """The task as lists have it."""
+    """The task as it appears in lists."""
     request = task.request
     return TaskSummary(
         task_id=task.id,
@@ -46,18 +46,18 @@ def of_row(row: SampleRow) -> dict[str, Any]:
 
 
 def usage_of(used: Usage) -> dict[str, Any]:
-    """The totals of a task's usage, as events and views have them."""
+    """The totals of a task's usage, as in events and views."""
     tokens = {"total_tokens": used.total_tokens, "input_tokens": used.input_tokens, "output_tokens": used.output_tokens}
     return {**tokens, "calls": used.calls, "estimated_cost": used.cost_usd}
 
 
 _SAID = {"AgentError", "LimitReached", "CutOff"}
-"""Errors whose words are about the task alone; those of others may hold addresses and paths of this machine."""
+"""Errors whose messages are only about the task; those of others may contain addresses and paths of this machine."""
 
 
 def error_of(row: SampleRow) -> ApiError:
-    """What clients are told of a failure."""
+    """What clients are told about a failure."""
     if row.error is None:
         return ApiError(code="failed", message="the task failed")
-    message = row.error.message if row.error.type in _SAID else f"{row.error.type}; the server's run says more"
+    message = row.error.message if row.error.type in _SAID else f"{row.error.type}; see the server's run for more"
     return ApiError(code=row.error.type, message=message)

@@ -1,4 +1,4 @@
-"""What goes over the wire: requests, answers and events, as OpenAPI describes them."""
+"""What goes over the wire: requests, responses and events, as OpenAPI describes them."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Union
@@ -17,7 +17,7 @@ UNFINISHED: tuple[TaskStatus, ...] = ("queued", "running", "waiting")
 
 
 class ApiError(Record):
-    """What every answer of a status from 400 on holds."""
+    """What every response with a status of 400 or above contains."""
 
     code: str = Field(description="the kind, in snake case", examples=["not_found"])
     message: str = Field(description="one line", examples=["there is no such task"])
@@ -38,12 +38,12 @@ class Asked(Record):
 class Citation(Record):
     number: int = Field(description="n of [n] in the report")
     url: str | None = None
-    citation_key: str | None = Field(default=None, description="of a document")
+    citation_key: str | None = Field(default=None, description="for a document")
     title: str = ""
 
 
 class TaskUsage(Record):
-    """Of the task's last attempt; sums over its model calls."""
+    """Usage of the task's last attempt: sums over its model calls."""
 
     total_tokens: int
     input_tokens: int
@@ -57,18 +57,18 @@ class TaskSummary(Record):
     """A task in a list."""
 
     task_id: str
-    workflow_id: str = Field(description="the same")
+    workflow_id: str = Field(description="the same as task_id")
     query: str
     agent: str
-    status: TaskStatus = Field(description="waiting: for an approval; limit: cut off, with what there is")
-    attempt: int = Field(description="counts from 1; a restart of the server that loses the first makes another")
+    status: TaskStatus = Field(description="waiting: for an approval; limit: cut off by a limit, with what there was")
+    attempt: int = Field(description="counts from 1; after a restart of the server an unfinished task gets another")
     created_at: str
     started_at: str | None = None
     finished_at: str | None = None
 
 
 class TaskView(TaskSummary):
-    """A task with all that it has come to."""
+    """A task with its results."""
 
     context: Mapping[str, JsonValue] = {}
     turns: tuple[str, ...] = ()
@@ -81,16 +81,16 @@ class TaskView(TaskSummary):
     usage: TaskUsage | None = None
     metadata: Mapping[str, JsonValue] = {}
     error: ApiError | None = None
-    run: str | None = Field(default=None, description="the run folder's id: aiq show")
+    run: str | None = Field(default=None, description="id of its run folder, for aiq show")
 
 
 class TaskList(Record):
     tasks: tuple[TaskSummary, ...]
-    next: int | None = Field(description="as `before` it brings the next ones; null: there are none")
+    next: int | None = Field(description="send it as `before` to get the next page; null: there is none")
 
 
 class Body(BaseModel):
-    """What is sent: nothing that is not described, and no value taken for another."""
+    """A request's body: no unknown fields, and no conversion between types."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -104,7 +104,7 @@ class Body(BaseModel):
 
 
 class DecisionRequest(Body):
-    """On a plan: approved, or what is to change, or (neither) rejected. On a question: the answer, or it is skipped."""
+    """Of a plan: approved, or what to change, or (neither) rejected. Of a question: the answer, or it is skipped."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -133,10 +133,10 @@ class Health(Record):
 
 
 class TaskEvent(Record):
-    """One event of a stream, `data` of an SSE event whose id is `seq`."""
+    """One event of a stream: the `data` of an SSE event whose id is `seq`."""
 
     workflow_id: str
-    seq: int = Field(description="counts from 1 within the task, without a gap")
+    seq: int = Field(description="counts from 1 within the task, without gaps")
     type: EventType
     timestamp: str
     attempt: int
@@ -146,7 +146,7 @@ class TaskEvent(Record):
 
 
 class NewTask(Body):
-    """What every request for a task has; `task_request` adds what its agent lets one choose."""
+    """What every request for a task has; `task_request` adds the settings that a client may choose for its agent."""
 
     query: str
     agent: str
@@ -154,26 +154,26 @@ class NewTask(Body):
     context: Any
 
     def chosen(self) -> dict[str, JsonValue]:
-        """The settings that the request states, in its context or beside it (which wins)."""
+        """The settings given in the request, in its context or beside it (which takes precedence)."""
         beside = self.model_dump(mode="json", exclude=set(NewTask.model_fields), exclude_unset=True)
         context = {} if self.context is None else self.context.model_dump(mode="json", exclude_unset=True)
         return {**context, **beside}
 
 
 def task_request(settings: ServeSettings, choices: Mapping[str, Mapping[str, FieldInfo]]) -> Any:
-    """The type of a new task's body: a NewTask of each agent, of which `agent` says the one; it may be left out for the
-    first. `choices`: by agent, the fields that may stand in `context` or beside it.
+    """The type of a new task's body: one NewTask per agent, selected by its field `agent`, which may be left out for
+    the first. `choices`: by agent, the fields allowed in `context` or beside it.
     """
     first = next(iter(choices))
     models = {name: _task_request(settings, name, name == first, fields) for name, fields in choices.items()}
-    if len(models) == 1:  # which pydantic takes for no union
+    if len(models) == 1:  # pydantic does not accept this as a union
         return models[first]
 
     def agent(given: Any) -> Any:
         return given.get("agent", first) if isinstance(given, dict) else first
 
     tagged = tuple(Annotated[model, Tag(name)] for name, model in models.items())
-    unknown = f"agent: should be one of {', '.join(models)}"  # and not what was sent, as pydantic would say it
+    unknown = f"agent: should be one of {', '.join(models)}"  # without what was sent, which pydantic would repeat
     return Annotated[
         Union[tagged], Discriminator(agent, custom_error_type="not_served", custom_error_message=unknown)  # noqa: UP007
     ]

@@ -1,1 +1,1 @@
-"""The pages that show runs to people: one self-contained HTML file a run, from the files of its folder alone."""
+"""The pages that show runs to people, made from nothing but the files of their folders; and tables on the terminal."""

@@ -1,4 +1,4 @@
-"""What analysis/ computes, as tables: compared runs, FreshEval's table, official figures."""
+"""Results of analysis/ as tables: compared runs, FreshEval's table, official figures."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -44,14 +44,14 @@ def fresheval_table(found: FreshEvalTable) -> Sheet:
 
 
 def comparison_parts(found: Comparison, remarks: Sequence[str], link: Link | None = None) -> Iterator[Sheet | str]:
-    """A comparison as tables and lines. `link`: how a sample of a run is written, its plain id where none is given."""
+    """A comparison as tables and lines. `link`: how a sample of a run is written, by default as its plain id."""
     for run in found.runs:
         failures = "".join(f", {judge} failed on {n}" for judge, n in run.judge_errors.items())
         said = f"{run.label} = {run.experiment}/{run.run_id}: {counted(run.attempts, 'attempt')}, {run.failed} failed"
         yield f"{said}{failures}; {' '.join(run.overrides) or 'no settings'}"
         yield from (f"{run.label}: judge {judge}: {caveat}" for judge, caveat in run.caveats.items())
     for why in found.forced:
-        yield f"compared all the same, over what they share: {why}"
+        yield f"compared anyway, over what they share: {why}"
     for pair in found.pairs:
         yield from _pair_sheets(pair)
         for name in found.leading:
@@ -62,8 +62,8 @@ def comparison_parts(found: Comparison, remarks: Sequence[str], link: Link | Non
         yield from _losses(pair)
     each = f"; p is corrected by Holm's method for {counted(found.family, 'test')} (* p < {LEVEL})"
     yield (
-        f"Each interval is of 95 % by itself{each if found.family else ''}. "
-        f"What changed in fewer than 6 samples cannot be below {LEVEL} and is not tested."
+        f"Each interval covers 95 % by itself{each if found.family else ''}. "
+        f"With changes in fewer than 6 samples p cannot be below {LEVEL}; these are not tested."
     )
     yield from remarks
 
@@ -96,7 +96,7 @@ def _pair_sheets(pair: Pair) -> Iterator[Sheet]:
 
 
 def _sentence(pair: Pair, changes: Sequence[Change], *, spend: bool) -> str:
-    """What the numbers of a metric say: overall, at what cost, and on which slices otherwise or nothing."""
+    """What a metric's numbers say: overall, at what cost, and on which slices something else or nothing."""
     whole, slices = changes[0], changes[1:]
     n, found = whole.difference.n, whole.difference
     between = f" ({_span(found.ci95, plus)})" if found.ci95 else ""
@@ -127,7 +127,7 @@ def _sentence(pair: Pair, changes: Sequence[Change], *, spend: bool) -> str:
 
 def _remedy(change: Change) -> str:
     if change.more is None or change.effect is None:
-        return "nothing shows how samples vary, take more"
+        return "how much samples vary is unknown, take more"
     if change.more == 0:
         return f"a difference of {change.effect:.3g} would probably have been found"
     return f"{counted(change.more, 'more sample')} would resolve {change.effect:.3g}"
@@ -150,7 +150,7 @@ def _losses(pair: Pair) -> Iterator[str]:
         if any(one.lost) and one.slice is None:
             yield f"{one.metric}: samples without a score, left out: {each(one.lost)}"
     for lack in pair.unjudged:
-        between = f"; had they the least or the greatest score, {pair.second} - {pair.first} could be anything from "
+        between = f"; with the lowest or highest scores for them, {pair.second} - {pair.first} could be anything from "
         between = f"{between}{_span(lack.bounds, plus)}" if lack.bounds else ""
         yield f"{lack.metric}: reports that the judge failed on: {each(lack.reports)}{between}"
     reasons = grouped((why, name) for name, why in pair.left_out.items())
@@ -181,7 +181,7 @@ def comparison_markdown(parts: Iterable[Sheet | str]) -> str:
 
 
 def spent_cell(name: str, mean: float | None) -> str | None:
-    """What a sample takes of something, where it is known; `name` may say more than `cost`."""
+    """What a sample spends, or None if unknown; `name` may be `cost` followed by other words."""
     return mean if mean is None else f"${money(mean)}" if name.partition(" ")[0] == "cost" else number(mean)
 
 
@@ -194,7 +194,7 @@ def _span(between: Interval | None, shown: Callable[[float], str]) -> str:
 
 
 def corrected_table(found: Corrections) -> Iterator[RenderableType]:
-    """The corrected means beside those of the judge and of the labels alone, and what each rests on."""
+    """The corrected means beside those of the judge and of the labels alone, and what each is based on."""
     rows = [
         (one.metric, one.judge, one.labels_alone, _span(one.labels_ci95, number), one.labels, one.mean,
          _span(one.ci95, number), one.n)
@@ -207,11 +207,11 @@ def corrected_table(found: Corrections) -> Iterator[RenderableType]:
         if one.weight is not None:
             said = f"the judge's scores count with a weight of {number(one.weight)} (PPI++)"
         else:
-            said = f"by labels of {', '.join(found.labelled_in)} the judge calls right {percent(one.sensitivity)} of "
-            said += f"what is right, and wrong {percent(one.specificity)} of what is wrong (Lee et al.)"
+            said = f"by labels of {', '.join(found.labelled_in)} the judge accepts {percent(one.sensitivity)} of "
+            said += f"what is right and rejects {percent(one.specificity)} of what is wrong (Lee et al.)"
         failed = f"; {counted(one.failed, 'failed sample')} need no label" if one.failed else ""
         yield Text(f"{one.metric}: {said}{failed}", style="dim")
     for metric, why in found.left_out.items():
         yield Text(f"no {metric}: {why}", style="yellow")
     if found.unmatched:
-        yield Text(f"{counted(found.unmatched, 'label')} of no judged sample or metric left out", style="yellow")
+        yield Text(f"{counted(found.unmatched, 'label')} without a judged sample or metric left out", style="yellow")

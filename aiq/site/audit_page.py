@@ -1,4 +1,4 @@
-"""The page of one audited report: the report with each citation in the colour of its outcome, in one HTML file.
+"""The page of one audited report: one HTML file with each citation in the colour of its outcome.
 
 It needs no network and no script; a card with source and closest passage opens on hover and on focus.
 """
@@ -19,11 +19,11 @@ from aiq.citations.passages import CitedPassage
 from aiq.site.markdown import TEMPLATES, Piece, annotated, environment
 
 OUTCOMES: tuple[Outcome | None, ...] = ("valid", None, "duplicate", "unverifiable", "invalid", "unsafe")
-"""From the best to the gravest; None: not checked."""
+"""From the best to the worst; None: not checked."""
 
 EXPLAINED: Mapping[str, str] = {
     "exact": "the address of the source",
-    "truncation": "cut off, and only one source begins so",
+    "truncation": "cut off, and only one source begins like this",
     "prefix": "the beginning of only one source's address",
     "child_path": "a page below a source: the page itself was not retrieved",
     "query_subset": "a source's address without some of its parameters",
@@ -32,17 +32,17 @@ EXPLAINED: Mapping[str, str] = {
     "citation_key_not_in_registry": "no tool returned this document",
     "unverifiable": "neither an address that can be read nor a document",
     "dangling": "no reference list has this number",
-    "unsafe_scheme": "an address that runs code, opens a local file, or is not of the web",
+    "unsafe_scheme": "an address that runs code, opens a local file, or is not on the web",
     "shortened_url": "a short link, which hides where it leads",
     "ip_address_url": "a bare IP address",
     "private_host": "a name that the public cannot reach",
-    "truncated_url": "cut off or garbled, and no source it could mean",
+    "truncated_url": "cut off or garbled, and no source that it could mean",
     "no_sources": "not checked: no sources were given",
     "mentioned": "a retrieved page mentions the address, but nobody fetched it",
-    "echoed": "the address stood in the agent's own query or in an error",
+    "echoed": "the address was in the agent's own query or in an error",
     "homograph_host": "the host's name looks like another one",
 }
-"""Match levels, reasons and flags in a reader's words."""
+"""Match levels, reasons and flags in plain words."""
 
 SHEETS = (TEMPLATES.parent / "static/site.css", TEMPLATES / "audit.css")
 _ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)
@@ -50,9 +50,9 @@ _ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A mark or a URL of the body, what each of its numbers comes to, and the passages where its sources come closest.
+    """A mark or a URL in the body, what each of its numbers refers to, and the closest passages of its sources.
 
-    `targets` and `passages` begin with a label. `words` is the place of a link's words, which stay as they are.
+    `targets` and `passages` begin with a label. `words` is the place of a link's text, which remains as it is.
     """
 
     id: str
@@ -64,19 +64,19 @@ class Citation:
 
     @property
     def outcome(self) -> Outcome | None:
-        """The gravest of its targets."""
+        """The worst outcome of its targets."""
         return max((found.outcome for _, found in self.targets), key=OUTCOMES.index, default=None)
 
     @property
     def removed(self) -> bool:
-        """Whether the verified report lacks it: a URL of the text where it is unsafe, a mark where no number stays."""
+        """Whether the verified report lacks it: a URL in the text if it is unsafe, a mark if no number remains."""
         gone = ("unsafe",) if self.id.startswith("u") else ("unsafe", "invalid", "unverifiable")
         return all(found.outcome in gone for _, found in self.targets)
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """An entry of a reference list; `cited` are the ids of its citations, `before` the words above it in its list."""
+    """An entry of a reference list; `cited` are the ids of its citations, `before` the text above it in its list."""
 
     position: int
     found: EntryFinding
@@ -85,7 +85,7 @@ class Listed:
 
     @property
     def name(self) -> str:
-        """A few words to know it by."""
+        """A few words to recognize it by."""
         words = _ADDRESS.sub("", self.found.entry.text).strip(" \t\r\n-–—:：.,|*").rstrip("([< ")
         return (self.found.match.source.title if self.found.match else "") or words[:120] or self.found.target
 
@@ -112,19 +112,19 @@ def audit_page(audit: AuditedReport) -> str:
 
 
 def explanation(found: Finding) -> str:
-    """Why a target has its outcome, in a reader's words."""
+    """Why a target has its outcome, in plain words."""
     if found.outcome == "duplicate":
         return f"the same source as entry {cause(found).rpartition('_')[2]}"
     return EXPLAINED[cause(found)]
 
 
 def cause(found: Finding) -> str:
-    """The match level of what is valid, else what is wrong with it."""
+    """The match level of a valid target, else what is wrong with it."""
     return found.match.level if found.outcome == "valid" and found.match else found.reason or ""
 
 
 def citations_of(audit: AuditedReport) -> list[Citation]:
-    """The citations of the text in order."""
+    """The citations in the text, in order."""
     found, text = audit.verified.found, audit.case.text
     passages: dict[str, list[tuple[str, CitedPassage]]] = defaultdict(list)
     for cited in audit.passages:
@@ -143,7 +143,7 @@ def citations_of(audit: AuditedReport) -> list[Citation]:
     for number, finding in enumerate(found.marks):
         mark = finding.mark
         shown = text[mark.start : mark.end]
-        if "](" in shown or shown.startswith("<"):  # a link or a tag, of which a reader sees the numbers
+        if "](" in shown or shown.startswith("<"):  # a link or a tag, of which readers see only the numbers
             shown = f"[{text[slice(*mark.items)]}]"
         targets = ((f"[{n}]", worth) for n, _, worth in found.cited_by(finding))
         result.append(citation(f"m{number}", mark, shown, *targets))
@@ -178,8 +178,8 @@ def annotated_report(
     entry_list: Callable[[Sequence[Listed]], str],
     uncited: str,
 ) -> str:
-    """The report as safe HTML, with this HTML around its citations, in place of its reference lists, and at the end of
-    paragraphs that cite nothing.
+    """The report as safe HTML, with the given HTML around its citations, instead of its reference lists, and at the end
+    of paragraphs that cite nothing.
     """
     found, pieces = audit.verified.found, []
     for one in citations:

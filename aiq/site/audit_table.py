@@ -1,4 +1,4 @@
-"""Audits on the terminal: a table of one report's citations, or a line for each of several reports; and the totals."""
+"""Audits on the terminal: a table of one report's citations, or one line for each of several reports; and totals."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ def print_audit(record: AuditRecord) -> None:
 
 
 def print_audits(lines: Sequence[AuditedReport]) -> None:
-    """A line for each of several reports, and one for all of them."""
+    """One line for each of several reports, and one for all of them."""
     headings = ("report", "entries", "valid", "removed", "dangling", "uncited", "valid rate", "exact rate")
     records = (line.record for line in lines)
     counts = [[len(one.entries), len(one.dangling), len(one.uncited_paragraphs)] for one in records]
@@ -38,7 +38,7 @@ def print_audits(lines: Sequence[AuditedReport]) -> None:
 
 
 def _figures(counts: Sequence[int], metrics: Mapping[str, float | None]) -> list[str]:
-    """The cells of a line but the first."""
+    """The cells of a line except the first."""
     entries, *missing = counts
     return [*map(cell, (entries, metrics[KEPT], metrics[REMOVED], *missing, metrics[VALID_RATE], metrics[EXACT_RATE]))]
 
@@ -48,7 +48,7 @@ def _styled(rows: Iterable[Row]) -> list[list[Text]]:
 
 
 def _rows(record: AuditRecord) -> Iterator[Row]:
-    """The entries, and what belongs to none: links with a number, numbers that no list has, URLs that are removed."""
+    """The entries, then what is in none: numbered links, numbers that no list has, and removed URLs."""
     for entry in record.entries:
         cited = entry.url or entry.citation_key or entry.text
         said = f"valid, {entry.level}" if entry.outcome == "valid" else entry.reason or ""

@@ -1,4 +1,4 @@
-"""What `aiq calibrate` prints: how far to trust judges, what they notice, and what they do not."""
+"""What `aiq calibrate` prints: how far to trust judges, what they notice, and what they miss."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -23,28 +23,26 @@ from aiq.site.tables import OFFLINE_NOTE, Sheet, interval, number, percent
 
 _VERDICTS = ("noticed", "cannot tell", "blind spot")
 _NOT_CALIBRATED = ("fact.total_citations", "fact.total_valid_citations")
-"""Official names of numbers that are calibrated under ours."""
+"""Official names of numbers that are calibrated under aiq's own names."""
 
-_ONCE = (
-    "Each report was judged once: how much a score is worth against noise is not known. Run it with epochs=2 or more."
-)
+_ONCE = "Each report was judged once, so the noise of the scores is unknown. Run it with epochs=2 or more."
 _ONCE_A_RUN = (
-    "within one run the same question is asked once, so that its noise shows between runs only "
+    "within one run the same question is asked once, so its noise shows only between runs "
     "(aiq calibrate RUN OTHER_RUN, with another seed); until then every difference counts."
 )
-_TOLD = (
-    "How much more often, in points of per cent, a damaged report scores below an undamaged one {} on the same "
-    "task than a report with its paragraphs in another order does; in brackets the 95 % interval. Noticed is "
-    "what is above 0 at p < 0.05, by Holm's method for all that the judge claims."
+_HINT = (
+    "How much more often, in percentage points, a damaged report scores below an undamaged one {} on the same "
+    "task than a report with its paragraphs in another order does; in brackets the 95 % interval. A damage is "
+    "noticed if this is above 0 at p < 0.05, by Holm's method over all that the judge claims."
 )
 
 
 def calibration_tables(calibration: Calibration) -> Group:
-    """How far to trust the judges, what they notice, whom they agree with, and what a reader must know of it."""
+    """How far to trust the judges, what they notice, whom they agree with, and what a reader must know about it."""
     shown = [one for one in calibration.metrics if one.metric not in _NOT_CALIBRATED]
     parts: list[RenderableType] = []
     if shown:
-        parts += [_reliability(shown), *_swayed(shown), *_claims(calibration, shown), *_perturbations(shown)]
+        parts += [_reliability(shown), *_biases(shown), *_claims(calibration, shown), *_perturbations(shown)]
     parts += _agreement(calibration) if calibration.agreement else []
     parts += _labels(calibration) if calibration.labels else []
     spaced = [item for part in parts for item in (part, Text())]
@@ -53,7 +51,7 @@ def calibration_tables(calibration: Calibration) -> Group:
 
 def _remarks(calibration: Calibration, shown: Sequence[MetricReliability]) -> Iterator[Text]:
     if calibration.unmatched_labels:
-        yield Text(f"{counted(calibration.unmatched_labels, 'label')} of no scored sample", style="yellow")
+        yield Text(f"{counted(calibration.unmatched_labels, 'label')} without a scored sample", style="yellow")
     silent = [one for one in shown if one.noise is None]
     if not all(one.once_per_run for one in silent):
         yield Text(_ONCE, style="yellow")
@@ -66,7 +64,7 @@ def _remarks(calibration: Calibration, shown: Sequence[MetricReliability]) -> It
 
 
 def _names(metrics: Sequence[MetricReliability] | Sequence[LabelAgreement]) -> list[str]:
-    """A metric's name; with the judge's model where several judges yield it, and their place where that is one."""
+    """A metric's name, with the judge's model if several judges yield it, and a number if they share the model."""
     names = [one.metric for one in metrics]
     models = [f"{one.metric} {one.judge_model or ''}".strip() for one in metrics]
     return [
@@ -90,8 +88,8 @@ def _reliability(metrics: Sequence[MetricReliability]) -> Sheet:
     return Sheet(headings, rows, f"how far to trust the judges, by {of}")
 
 
-def _swayed(metrics: Sequence[MetricReliability]) -> Iterator[Sheet]:
-    """By what is no merit; metrics that nothing sways are left out."""
+def _biases(metrics: Sequence[MetricReliability]) -> Iterator[Sheet]:
+    """What other than quality sways the metrics; metrics that nothing sways are left out."""
     named = list(zip(_names(metrics), metrics, strict=True))
     if rows := [
         (name, percent(_value(one.obeys_instructions)), _full(one.length_rise), _value(one.length_correlation))
@@ -104,15 +102,15 @@ def _swayed(metrics: Sequence[MetricReliability]) -> Iterator[Sheet]:
 
 
 def _claims(calibration: Calibration, shown: Sequence[MetricReliability]) -> Iterator[Text]:
-    """Judge by judge what it notices of what it claims to, and its blind spots; then those of all together."""
+    """For each judge what it notices of what it claims to, and its blind spots; then those of all judges together."""
     others = any("independent" in one.perturbations for one in shown)
-    yield Text("what they notice").append("\n" + _TOLD.format("of others" if others else "(its original)"), style="dim")
+    yield Text("what they notice").append("\n" + _HINT.format("of others" if others else "(its original)"), style="dim")
     for judge in calibration.judges:
         yield _judge(judge)
     noticed = {name for judge in calibration.judges for name, one in judge.claims.items() if one.verdict == "noticed"}
     lost = [name for one in shown[:1] for name in one.perturbations if name not in (*noticed, *CONTROLS)]
     if lost:
-        yield Text(f"No judge of these is shown to notice: {', '.join(lost)}.", style="yellow")
+        yield Text(f"None of these judges is shown to notice: {', '.join(lost)}.", style="yellow")
 
 
 def _judge(judge: JudgeClaims) -> Text:
@@ -122,14 +120,14 @@ def _judge(judge: JudgeClaims) -> Text:
     )
     text = Text(f"{judge.judge} ({judge.judge_model or 'no model'}): {told}")
     for verdict in _VERDICTS:
-        if found := [f"{name} {_told(claim)}" for name, claim in judge.claims.items() if claim.verdict == verdict]:
+        if found := [f"{name} {_claim(claim)}" for name, claim in judge.claims.items() if claim.verdict == verdict]:
             text.append(f"\n  {verdict}: {', '.join(found)}")
     if judge.unclaimed:
         text.append(f"\n  blind spot, never claimed: {', '.join(judge.unclaimed)}")
     return text
 
 
-def _told(claim: Claim) -> str:
+def _claim(claim: Claim) -> str:
     found = claim.told
     between = f"{100 * found.ci95[0]:.0f} to {100 * found.ci95[1]:.0f}" if found.ci95 else "no interval"
     needed = f"; {claim.tasks} tasks would tell" if claim.tasks else ""
@@ -137,9 +135,9 @@ def _told(claim: Claim) -> str:
 
 
 def _perturbations(metrics: Sequence[MetricReliability]) -> Iterator[Sheet]:
-    """A table a judge: a row a perturbation, a column a metric; in brackets what the metric is not meant to see.
+    """One table per judge: a row per perturbation, a column per metric; in brackets what the metric does not claim.
 
-    Perturbations that no metric of the judge claims and none finds more often than by chance are left out.
+    Perturbations that no metric of the judge claims, and that none finds more often than by chance, are left out.
     """
     title = "rank correlation with the planted quality, and share found worse (in brackets: not claimed)"
     for _, group in groupby(metrics, key=lambda one: one.judge_hash):
@@ -149,12 +147,12 @@ def _perturbations(metrics: Sequence[MetricReliability]) -> Iterator[Sheet]:
         headings = [one.metric.removeprefix(prefix) for one in of_judge]
         names = dict.fromkeys(name for one in of_judge for name in one.perturbations)
         seen = {name: [one.perturbations.get(name) for one in of_judge] for name in names}
-        if rows := [(name, *map(_seen, found)) for name, found in seen.items() if any(map(_told_of, found))]:
+        if rows := [(name, *map(_seen, found)) for name, found in seen.items() if any(map(_is_shown, found))]:
             yield Sheet((judge.strip(), *headings), rows, title)
             title = ""
 
 
-def _told_of(seen: PerturbationFigures | None) -> bool:
+def _is_shown(seen: PerturbationFigures | None) -> bool:
     return seen is not None and (seen.meant or (_value(seen.recall) or 0.0) > BY_CHANCE)
 
 
@@ -168,7 +166,7 @@ def _seen(seen: PerturbationFigures | None) -> str:
 
 
 def _agreement(calibration: Calibration) -> Iterator[RenderableType]:
-    """Columns without a figure are left out, and pairs without a common report."""
+    """Agreement of pairs of judges; columns without a figure and pairs without a common report are left out."""
     pairs = [two for two in calibration.agreement if two.reports]
     names = list(dict.fromkeys(name for two in pairs for name in (two.first, two.second)))
     metrics = [name.partition(" ")[0] for name in names]
@@ -190,7 +188,7 @@ def _agreement(calibration: Calibration) -> Iterator[RenderableType]:
 
 
 def _labels(calibration: Calibration) -> Iterator[Sheet]:
-    """Correlations, and where there are verdicts, how they agree."""
+    """Correlations, and if there are verdicts, how well they agree."""
     named = list(zip(_names(calibration.labels), calibration.labels, strict=True))
     rows = [(name, one.labels, _full(one.spearman, 2), _full(one.kendall, 2)) for name, one in named]
     yield Sheet(("metric", "labels", "spearman", "kendall"), rows, "against your labels")

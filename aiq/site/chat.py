@@ -1,4 +1,4 @@
-"""The person in the terminal: reads lines, answers an agent's questions, reviews its plans, sees its conversations."""
+"""The person at the terminal: reading lines, answering an agent's questions, reviewing plans, listing conversations."""
 
 import contextlib
 import sys
@@ -19,16 +19,16 @@ _LONGEST = 200  # characters of a question in a list
 
 
 class LeftError(Exception):
-    """Whoever types has left: a word that leaves, Ctrl-D, or the end of a pipe."""
+    """The person has left: by `exit`, Ctrl-D, or the end of a pipe."""
 
 
 class Terminal:
-    """Lines from standard input, typed or from a pipe; as a user it answers by them."""
+    """A user who answers with lines from standard input, typed or from a pipe."""
 
     def __init__(self) -> None:
         self._typed = sys.stdin.isatty()
         if self._typed:
-            with contextlib.suppress(ImportError):  # editing and history, where Python was built with it
+            with contextlib.suppress(ImportError):  # editing and history, if Python was built with it
                 import readline  # noqa: F401
         elif hasattr(sys.stdin, "reconfigure"):
             sys.stdin.reconfigure(encoding="utf-8", errors="replace")
@@ -36,7 +36,7 @@ class Terminal:
     def line(self, prompt: str) -> str:
         """The next line. Raises LeftError at the end of the input and on `exit`, KeyboardInterrupt on Ctrl-C.
 
-        Nothing else runs meanwhile: whoever asks has nothing to do without the answer.
+        Nothing else runs meanwhile: the caller has nothing to do without the answer.
         """
         try:
             with interruptible():
@@ -67,20 +67,20 @@ def show_thread(thread: "Thread") -> None:
 
 
 def show_threads(threads: "Sequence[Thread]") -> None:
-    """A table with a line for each thread: its name, when it changed, how long it is, what is open, how it began."""
+    """A table with one line per thread: its name, when it changed, how long it is, what is open, how it began."""
     rows = []
     for thread in threads:
         changed = thread.changed[:16].replace("T", " ")
         began = shorten(printable(thread.turns[0].text), _LONGEST, placeholder="…") if thread.turns else ""
         rows.append((printable(thread.name), changed, len(thread.turns), _open(thread), began))
     show(Sheet(("thread", "changed (UTC)", "turns", "open", "began with"), rows, left=5))
-    print("\ngo on with: aiq chat ... --thread NAME" if rows else "\nno conversation is kept here")
+    print("\ncontinue with: aiq chat ... --thread NAME" if rows else "\nno conversations are stored here")
 
 
 def _open(thread: "Thread") -> str:
     """What the last turn waits for."""
     if thread.asks:
-        return f"a {thread.asks} waits for you"
+        return f"a {thread.asks} is waiting for you"
     if thread.stage:
         return f"broke off in {thread.stage.replace('_', ' ')}"
     return "" if thread.unanswered is None else "not answered"
@@ -96,9 +96,9 @@ def show_progress(event: Event) -> None:
         case ToolCalled() if query := event.arguments.get("query"):
             text = f"{event.tool}: {query}"
         case Decision(name="resumed"):
-            text = f"goes on at {str(event.value).replace('_', ' ')}: {event.cause}"
+            text = f"continues at {str(event.value).replace('_', ' ')}: {event.cause}"
         case Decision(name="escalation", value=True):
-            text = f"goes on to deep research ({event.cause})"
+            text = f"continues with deep research ({event.cause})"
         case _:
             return
     print(f"  · {printable(text)}", file=sys.stderr, flush=True)

@@ -19,17 +19,17 @@ HEADINGS: Final[Mapping[Quantity, str]] = {
     "seconds": "wall seconds",
     "tool_calls": "tool calls",
 }
-CHECKED_BEFORE: Final = "Limits are checked before each call: those under way then may pass one in tokens or dollars."
+CHECKED_BEFORE: Final = "Limits are checked before each call; those under way may still pass one in tokens or dollars."
 
 
 def print_run(plan: "RunPlan", like: str | None) -> None:
-    """Of one run, by account. Raises UserError as `earlier_run` does."""
+    """The forecast of one run, by account. Raises UserError as `earlier_run` does."""
     earlier = earlier_run(plan, like)
     _print(_title(plan), at_most(plan), earlier.expected(plan) if earlier else {}, earlier)
 
 
 def print_sweep(plans: "Mapping[str, RunPlan]", points: int, like: str | None) -> None:
-    """Of a sweep, by run and in all; of `points` runs these are the first ones, the others are taken to be like them.
+    """The forecast of a sweep, by run and in all; `plans` are the first of `points` runs, the rest assumed to be alike.
 
     Raises UserError as `earlier_run` does.
     """
@@ -69,7 +69,7 @@ def _times(amount: float | None, share: float) -> float | None:
 
 
 def _together(totals: Sequence[Likely | None], share: float) -> Likely | None:
-    """The sum of what one earlier run tells: where it is wrong about one, it is wrong about all."""
+    """The sum of forecasts from one earlier run; interval ends are added, as their errors go the same way."""
     if None in totals:
         return None
     parts = [summed(part) for part in zip(*(total for total in totals if total is not None), strict=True)]

@@ -12,9 +12,9 @@ from aiq.site.tables import Sheet, number
 
 
 def gate_parts(found: GateResult) -> Iterator[Sheet | str]:
-    """Causes first, then what got worse with its samples, then what is open."""
+    """Causes first, then what got worse and in which samples, then what is undecided."""
     of = {standing: [one for one in found.metrics if one.standing == standing] for standing in get_args(Standing)}
-    untold = f"; {counted(len(of['cannot tell']), 'metric')} cannot be told" if of["cannot tell"] else ""
+    untold = f"; {counted(len(of['cannot tell']), 'metric')} inconclusive" if of["cannot tell"] else ""
     yield f"gate {'passed' if found.passed else 'FAILED'}{untold}: {found.run} against {found.baseline}"
     yield from (f"cause: {why}" for why in found.causes)
     yield from (f"changed since the baseline: {what}" for what in found.changed)
@@ -34,25 +34,25 @@ def gate_parts(found: GateResult) -> Iterator[Sheet | str]:
         cells = [(one.metric, plus(one.change), _worst(one), one.margin, one.n, _more(one)) for one in unknown]
         headings = ("metric", "change", "may be", "margin", "n", "more samples")
         yield Sheet(headings, cells, f"cannot tell (gate.inconclusive={found.settings.inconclusive})")
-    for standing, words in {"holds": "no worse, but for the margin", "equal": "the same in every sample"}.items():
+    for standing, words in {"holds": "no worse, within the margin", "equal": "the same in every sample"}.items():
         if names := [one.metric for one in of[standing]]:
             yield f"{words}: {', '.join(names)}"
     for lost, names in grouped((one.lost, one.metric) for one in found.metrics if one.lost).items():
-        yield f"{', '.join(names)}: {counted(lost, 'sample has', 'samples have')} a score in the baseline alone"
+        yield f"{', '.join(names)}: {counted(lost, 'sample has', 'samples have')} a score only in the baseline"
     if not found.metrics and not found.causes:
-        yield "no metric is held against the baseline: it has no score, or none counts (gate.margin, gate.margins)"
+        yield "no metric is compared with the baseline: it has no score, or none counts (gate.margin, gate.margins)"
     if kept := [limit.name for limit in found.limits if not limit.broken]:
         yield f"within limits: {', '.join(kept)}"
 
 
 def gate_lines(found: GateResult) -> Iterator[str]:
-    """What fails it, a line each."""
+    """What makes the gate fail, one line each."""
     yield from found.causes
     yield from (f"{what}: {why}" for what, why, passes in _cases(found)[1:] if why and not passes)
 
 
 def _bound(one: MetricGate) -> str:
-    """How little it became worse at least."""
+    """The bound on the change: it got worse by at least this much."""
     return "-" if one.bound is None else f"{'<' if one.bound < 0 else '>'} {plus(one.bound)}"
 
 
@@ -84,7 +84,7 @@ def junit(found: GateResult) -> str:
 
 
 def _cases(found: GateResult) -> list[tuple[str, str, bool]]:
-    """The name of each, what is wrong with it, and whether it passes all the same, as nothing can be told."""
+    """The name of each case, what is wrong with it, and whether it passes anyway because it is inconclusive."""
     cases = [("dataset, samples and judges", "; ".join(found.causes), False)]
     cases += [_of_metric(one, found) for one in found.metrics]
     return cases + [(f"limit of {one.name}", _of_limit(one), False) for one in found.limits]
@@ -104,7 +104,7 @@ def _of_metric(one: MetricGate, found: GateResult) -> tuple[str, str, bool]:
 
 def _unknown(one: LimitGate) -> str:
     remedy = "; llm.prices lacks a model of the run" if one.name == "cost" else ""
-    return f"{one.name} is not known of the run{remedy}"
+    return f"{one.name} of the run is unknown{remedy}"
 
 
 def _of_limit(one: LimitGate) -> str:

@@ -17,7 +17,7 @@ _STYLES = {"running": "cyan", "failed": "red", "interrupted": "yellow", "cut off
 
 
 def runs_sheet(runs: Iterable[Listed]) -> Sheet:
-    """What one looks for first, first: so much has room in 80 columns."""
+    """The columns people look for first come first, because only those fit in 80 columns."""
     headings = ("run", "experiment", "status", "score", "metric", "cost", "when (UTC)", "agent", "model", "dataset")
     return Sheet(headings, [_row(one) for one in runs], left=len(headings))
 
@@ -35,7 +35,7 @@ def _row(one: Listed) -> tuple[object, ...]:
 def samples_sheet(
     manifest: Manifest, rows: Mapping[SampleKey, SampleRow], scores: Mapping[SampleKey, Sequence[ScoreRow]]
 ) -> Sheet:
-    """The last attempts with the first metric of each judge, the worst by the first of these on top."""
+    """The last attempts with the first metric of each judge; the worst, by the first of these metrics, on top."""
     metrics = [judge.metrics[0] for judge in manifest.judges if judge.metrics]
     epochs = any(key.epoch > 1 for key in rows)
     found = {key: {score.metric: score for score in scores[key]} for key in rows}

@@ -1,4 +1,4 @@
-"""Markdown of others as HTML that is safe to open, with pieces of our own at given places; and the page templates."""
+"""Untrusted Markdown as HTML that is safe to open, with pieces of our own at given places; and the page templates."""
 
 import html
 import re
@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 Json: TypeAlias = dict[str, Any]
-"""A record of a page, as JSON."""
+"""A page's record, as JSON."""
 
 TEMPLATES = Path(__file__).parent / "templates"
 _BARE_URL = re.compile(r"https?://[^\s<>\"'（）《》【】，。；]+[^\s<>\"'（）《》【】，。；.,:;!?)\]]")
@@ -27,7 +27,7 @@ def is_web_link(url: str) -> bool:
 
 
 def render(text: str) -> str:
-    """Markdown as HTML without raw HTML, images and links elsewhere. Line ends stay: lists have one entry a line."""
+    """Markdown as HTML without raw HTML, images or non-web links. Line ends are kept: lists have one entry per line."""
     return str(_renderer().render(text))
 
 
@@ -61,11 +61,11 @@ def _link_open(renderer: Any, tokens: Sequence[Token], index: int, options: Any,
 
 
 def _link_close(_: Any, __: Sequence[Token], ___: int, ____: Any, env: Any) -> str:
-    env[_IN_LINK] = False  # a link holds no other
+    env[_IN_LINK] = False  # links do not nest
     return "</a>"
 
 
-_OPEN, _CLOSE = "\ue000", "\ue001"  # around the number of a piece that is put in after rendering
+_OPEN, _CLOSE = "\ue000", "\ue001"  # around the number of a piece that is inserted after rendering
 _HELD = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
 _HELD_OR_TAG = re.compile(rf"<p>{_OPEN}(?P<alone>\d+){_CLOSE}</p>|{_OPEN}(?P<held>\d+){_CLOSE}|<[^>]*>")
 _PRIVATE = str.maketrans(_OPEN + _CLOSE, "\ufffd\ufffd")
@@ -74,7 +74,7 @@ _MARKED_FENCE = re.compile(rf"^([ \t>]*(?:`{{3,}}|~{{3,}}))[ \t]*((?:{_OPEN}\d+{
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """`html` in place of `start:end` of a text; a `block` is a paragraph of its own."""
+    """`html` to replace `start:end` of a text; a `block` is a paragraph of its own."""
 
     start: int
     end: int
@@ -83,7 +83,7 @@ class Piece:
 
 
 def annotated(text: str, pieces: Iterable[Piece]) -> str:
-    """The text as safe HTML with these pieces, wherever they are in it; of two that overlap the first stays."""
+    """The text as safe HTML with these pieces, wherever they are in it; of two that overlap the first is kept."""
     text = text.translate(_PRIVATE)
     kept: list[Piece] = []
     parts, at = [], 0
@@ -105,7 +105,7 @@ def annotated(text: str, pieces: Iterable[Piece]) -> str:
 
 
 def environment() -> Any:
-    """The templates, escaping everything; the filter `trusted` passes our own style and what `render` has made safe."""
+    """The templates, which escape everything; the filter `trusted` exempts our styles and `render`'s safe output."""
     import jinja2
     from markupsafe import Markup
 

@@ -1,4 +1,4 @@
-"""A report as the page of a sample shows it: its citations marked by what their audit found, with their passages."""
+"""A report as a sample's page shows it: its citations marked with what their audit found, and with their passages."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ def _aligned(html: str) -> str:
 
 
 def marked_report(row: SampleRow, places: Mapping[str, int], manifest: Manifest) -> Json:
-    """The report as it was written, its citations marked; and as it was delivered, where that is another text."""
+    """The report as it was written, its citations marked; and as it was delivered, if that is a different text."""
     text = row.raw_report or row.report
     if text is None:
         return {"report": None, "delivered": None, "cited": []}
@@ -59,7 +59,7 @@ def marked_report(row: SampleRow, places: Mapping[str, int], manifest: Manifest)
 
 
 def _entry(entry: Listed, numbers: Mapping[str, int]) -> Iterator[str]:
-    """A line of a reference list, and the heading above it."""
+    """An entry of a reference list, and the heading above it."""
     found = entry.found
     if entry.before:
         yield f"<h3>{escape(entry.before)}</h3>"
@@ -72,13 +72,13 @@ def _entry(entry: Listed, numbers: Mapping[str, int]) -> Iterator[str]:
 
 
 def _words_before(text: str, end: int) -> str:
-    """Some words before a place of a text, the first one whole."""
+    """Some words before a place in a text, the first one whole."""
     before = text[max(0, end - _AROUND) : end]
     return before if end <= _AROUND else before[before.find(" ") + 1 :]
 
 
 def _parted(passage: Passage) -> list[str]:
-    """Its text in parts, of which every second one shares words with the statement."""
+    """The passage's text in parts, every second of which shares words with the statement."""
     ends = [0, *chain.from_iterable(passage.shared), len(passage.text)]
     return [passage.text[start:end] for start, end in pairwise(ends)]
 

@@ -1,8 +1,8 @@
-"""Writes the results site: pages that open from disk, with their data in scripts beside them that are loaded as needed.
+"""Writes the results site: pages that open from disk, with their data in scripts beside them, loaded as needed.
 
 `results/index.html` and `results/compare.html` show runs, `results/<experiment>/<run_id>/index.html` shows one. What
-all of them share is in `results/site/`, the data of a run in `site/` in its folder. A data script has a line
-`aiq(RECORD);` for each record; a page from disk may run scripts beside it, and may not read files.
+all of them share is in `results/site/`, a run's data in `site/` in its folder. A data script has one line
+`aiq(RECORD);` per record, because a page opened from disk may run scripts beside it but may not read files.
 """
 
 import json
@@ -35,11 +35,11 @@ from aiq.site.timeline import timeline, writer_of
 STATIC: Final = Path(__file__).parent / "static"
 SITE: Final = "site"
 FORMAT: Final = 1
-"""Counts what older data cannot be shown for; `aiq site` writes runs of another one again."""
+"""Raised when older data can no longer be shown; `aiq site` rewrites runs of any other format."""
 CHUNK: Final = 300_000
-"""Characters after which a data script ends: it is read in some ms, and holds dozens of short samples or one long."""
+"""Characters after which a data script ends: it loads in a few ms and holds dozens of short samples or a long one."""
 LONGER_AFTER: Final = 20
-"""Scripts after which they are longer by as much again, so that a run of 100,000 samples has few files."""
+"""After every so many scripts they grow by the same size again, so that a run of 100,000 samples has few files."""
 _SCRIPTS: Final = {
     "index": ("site.js", "index.js"),
     "compare": ("site.js", "compare.js"),
@@ -49,7 +49,7 @@ _END: Final = ");\n"
 
 
 class Chunks:
-    """Data scripts `NAME-0.js`, `NAME-1.js`, ... of a folder, each written when it is full."""
+    """Data scripts `NAME-0.js`, `NAME-1.js`, ... in a folder, each written when it is full."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self._folder, self._name = folder, name
@@ -57,7 +57,7 @@ class Chunks:
         self._lines = TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115  until `close`
 
     def add(self, record: Any) -> int:
-        """The number of the script that has the record."""
+        """Add a record; returns the number of the script that contains it."""
         line = data_line(record)
         if self._size and self._size + len(line) > CHUNK * (1 + self._number // LONGER_AFTER):
             self._write()
@@ -67,7 +67,7 @@ class Chunks:
         return self._number
 
     def close(self) -> None:
-        """Write what is left, and remove scripts of an earlier time beyond it."""
+        """Write what is left, and remove later scripts that an earlier write left behind."""
         self._write()
         self._lines.close()
         for path in self._folder.glob(f"{self._name}-*.js"):
@@ -88,7 +88,7 @@ def data_line(record: Any) -> str:
 
 
 def _json(value: Any) -> str:
-    """Nothing in it can end a script or a line."""
+    """JSON in which nothing can end a script or a line."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for sign in "<\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
@@ -96,15 +96,15 @@ def _json(value: Any) -> str:
 
 
 def data_records(path: Path) -> Iterator[Any]:
-    """The records of a data script; none where there is no such file."""
+    """The records of a data script; none if there is no such file."""
     for line in whole_lines(path):
         yield json.loads(line[4 : -len(_END)])
 
 
 def replace(path: Path, text: Iterable[str]) -> None:
-    """Write a file of these parts, and its folder; readers see the old one or the new one.
+    """Write a file from these parts, and create its folder; readers see the old file or the new one.
 
-    What a page shows can be made again, so no disk is waited for. Raises RunAborted where it cannot be written.
+    No fsync, because a page can be made again. Raises RunAborted if the file cannot be written.
     """
     new = path.with_name(f".{path.name}.tmp")
     try:
@@ -120,7 +120,7 @@ def replace(path: Path, text: Iterable[str]) -> None:
 def write_run(folder: RunFolder, samples: Samples | None = None) -> Path:
     """Write the page of a run and its line in the index. Returns the page's path.
 
-    `samples`: of its dataset, in order; by default they are read from where the manifest says, if they are still there.
+    `samples`: those of its dataset, in order; by default they are read from where the manifest says, if still there.
     """
     state = stamp(folder.path)
     manifest = folder.read_manifest()
@@ -141,7 +141,7 @@ def write_run(folder: RunFolder, samples: Samples | None = None) -> Path:
 
 
 def write_page(page: Path, kind: str, title: str, path: str = "") -> None:
-    """Write the frame of a page, which holds no data, and the files that all pages share. `path`: of the run."""
+    """Write the frame of a page, which holds no data, and the files that all pages share. `path`: that of the run."""
     root = "../" * (path.count("/") + 1) if path else ""
     write_shared(page.parent / root)
     _keep(
@@ -150,19 +150,19 @@ def write_page(page: Path, kind: str, title: str, path: str = "") -> None:
 
 
 def write_shared(results: Path) -> None:
-    """Write what all pages share, where it is not there or of another version."""
+    """Write what all pages share, if it is missing or from another version."""
     for file in sorted(STATIC.iterdir()):
         _keep(results / SITE / file.name, file.read_text(encoding="utf-8"))
 
 
 def _keep(path: Path, text: str) -> None:
-    """Write a file unless it is there with this text."""
+    """Write a file unless it already has this text."""
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         replace(path, [text])
 
 
 def update_index(results: Path, lines: Mapping[str, Json]) -> None:
-    """Put these runs and sweeps, by their paths below `results`, into the index; runs that are gone leave it."""
+    """Add these runs and sweeps, by their paths below `results`, to the index; remove runs that no longer exist."""
     for name, title in (("index", "Results"), ("compare", "Compare runs")):
         write_page(results / f"{name}.html", name, title)
     with FileLock(results / SITE / "runs.lock"):
@@ -180,7 +180,7 @@ def place(folder: Path) -> str:
 
 
 def stamp(folder: Path) -> str:
-    """Changes with the files that the pages are made from, and with the format that they are made in."""
+    """A stamp that changes with the files that the pages are made from, and with their format."""
     names = (MANIFEST, "summary.json", SWEEP_FILE, "samples*.jsonl", "scores*.jsonl", "event_index*.jsonl")
     files = sorted(chain.from_iterable(map(folder.glob, names)))
     states = [(file.name, stat.st_size, stat.st_mtime_ns) for file in files if (stat := file.stat())]
@@ -207,12 +207,12 @@ def _write_samples(folder: RunFolder, manifest: Manifest, known: Samples, table:
 
 
 class Table:
-    """What the page's table has of each attempt: rows in a temporary file; each loop reads it from its beginning."""
+    """The rows of the page's table, one per attempt, in a temporary file; each iteration reads it from the start."""
 
     def __init__(self) -> None:
-        self._file = TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115  for as long as this object is there
+        self._file = TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115  as long as this object lives
         finalize(self, self._file.close)
-        self._columns: dict[str, Json | None] = {"tags": {}, "scores": {}}  # the names of those below, if there are any
+        self._columns: dict[str, Json | None] = {"tags": {}, "scores": {}}  # the names below each, if any
 
     def add(self, row: Json) -> None:
         self._file.write(_json(row) + "\n")
@@ -226,7 +226,7 @@ class Table:
         return map(json.loads, self._file)
 
     def beside(self, record: Json) -> Iterator[str]:
-        """The data line, in parts, of a record to which the table is added column by column, as `columns`."""
+        """The data line, in parts, of a record with the table added column by column, as `columns`."""
         yield data_line(record).removesuffix("}" + _END) + ',"columns":'
         yield from self._object(self._columns)
         yield "}" + _END

@@ -1,7 +1,7 @@
 """Plots of a page: from numbers to Vega-Lite specifications, each with its data as a table.
 
-Colours are the style sheet's variables, so that a plot is light, dark or printed as the page is. Fields have fixed
-names; names from outside are values and titles, which Vega writes as text.
+Colours are variables of the style sheet, so a plot is light, dark or printed like its page. Fields have fixed names;
+names from outside appear only as values and titles, which Vega writes as text.
 """
 
 import math
@@ -15,7 +15,7 @@ from aiq.site.tables import number
 from aiq.stats.estimates import Difference, Estimate
 
 Role = Literal["recommended", "best", "other"]
-"""What a point is to the reader; a recommended point that is the best one too is `recommended`."""
+"""What a point is to the reader; a recommended point that is also the best is `recommended`."""
 
 
 _LOOKS: Mapping[Role, tuple[str, str, int]] = {  # colour, shape, size
@@ -50,9 +50,9 @@ _LONG_LABEL = 12
 
 @dataclass(frozen=True)
 class Plot:
-    """`values`: what is drawn, point by point; `columns`: which of their fields a reader is told, by heading.
+    """`values`: what is drawn, point by point; `columns`: the heading of each of their fields that readers see.
 
-    `hint`: how to read it.
+    `hint`: how to read the plot.
     """
 
     title: str
@@ -63,19 +63,19 @@ class Plot:
 
     @property
     def told(self) -> str:
-        """What it shows, for those who cannot see it."""
+        """The plot in words, for those who cannot see it."""
         return f"{self.title}. " + "; ".join(f"{one['name']}: {one['told']} ({one['between']})" for one in self.values)
 
     @property
     def record(self) -> Json:
-        """As a page's scripts take it."""
+        """The record that a page's scripts expect."""
         texts = {"title": self.title, "hint": self.hint, "told": self.told}
         return texts | {"spec": self.spec, "columns": self.columns, "values": self.values}
 
 
 @dataclass(frozen=True)
 class Dot:
-    """A value with its interval, at a value of an axis or of spend; None: no difference at all."""
+    """A value with its interval, at a value of an axis or of spend; `y=None`: no difference at all."""
 
     name: str
     x: str | Estimate
@@ -84,7 +84,7 @@ class Dot:
 
 
 class Line(NamedTuple):
-    """A threshold, and what it is called in the plot, if anything."""
+    """A threshold, and its label in the plot, if any."""
 
     at: float
     name: str = ""
@@ -93,7 +93,7 @@ class Line(NamedTuple):
 def ladder(title: str, rungs: Sequence[Dot]) -> Plot:
     """Differences from the best point, with a thick bar of one standard error and a thin one of the 95 % interval.
 
-    `rungs`: from the cheapest to the dearest, at what they spend as a text.
+    `rungs`: from the cheapest to the most expensive, `x` being their spend as text.
     """
     values = [value_of(rung) | {"spend": rung.x, "row": f"{rung.name}\n{rung.x}"} for rung in rungs]
     for value, rung in zip(values, rungs, strict=True):
@@ -118,7 +118,7 @@ def ladder(title: str, rungs: Sequence[Dot]) -> Plot:
 def trade_off(title: str, spend: str, dots: Sequence[Dot], front: Sequence[str], threshold: Line | None) -> Plot:
     """Quality over spend with both intervals; the dots named in `front`, cheapest first, are joined by a line.
 
-    They are labelled by their names as far as a colon, those at one place together (`#4 +3`).
+    They are labelled with their names up to a colon, those in the same place together (`#4 +3`).
     """
     values = [value_of(dot) | _spent(dot) for dot in dots]
     values.sort(key=lambda value: [*_LOOKS].index(value["role"]))
@@ -147,9 +147,9 @@ def trade_off(title: str, spend: str, dots: Sequence[Dot], front: Sequence[str],
 def curve(
     title: str, axis: str, dots: Sequence[Dot], threshold: Line | None = None, within: Sequence[float] | None = None
 ) -> Plot:
-    """Means with intervals along an axis whose values come in order; numbers are drawn to scale.
+    """Means with intervals along an axis with ordered values; numbers are drawn to scale.
 
-    `within`: the least and the greatest value shown, for plots side by side.
+    `within`: the lowest and the highest value shown, for plots side by side.
     """
     places = [str(dot.x) for dot in dots]
     numbers = _numbers(places)
@@ -173,7 +173,7 @@ def curve(
 
 
 def heat_map(title: str, axes: tuple[str, str], cells: Mapping[tuple[str, str], Dot]) -> Plot:
-    """Means by the values of two axes (across, down), each in the order of `cells`; what is not there stays empty."""
+    """Means by the values of two axes (across, down), each in the order of `cells`; missing cells are left empty."""
     values = [value_of(dot) | {"x": across, "row": down} for (across, down), dot in cells.items()]
     for value in values:
         value["text"] = readable(value["mean"])
@@ -207,7 +207,7 @@ def plot_of(
     columns: Mapping[str, str] = _MEAN,
     hint: str = "",
 ) -> Plot:
-    """The first values are drawn on top."""
+    """A plot of these values and layers; the first values are drawn on top."""
     size = {"width": "container", "height": height, "autosize": {"type": "fit-x", "contains": "padding"}}
     spec = {"config": _CONFIG, **size, "data": {"values": values[::-1]}, "layer": layers}
     return Plot(title, spec, columns, values, hint)
@@ -223,14 +223,14 @@ def value_of(dot: Dot) -> Json:
 
 
 def _spent(dot: Dot) -> Json:
-    """The fields of a dot whose place is an estimate."""
+    """The fields of a dot whose `x` is an estimate."""
     assert isinstance(dot.x, Estimate)
     at = value_of(Dot(dot.name, "", dot.x))
     return {"x": at["mean"], "left": at["low"], "right": at["high"], "spend": at["told"], "reach": at["between"]}
 
 
 def _numbers(texts: Sequence[str]) -> list[float]:
-    """The texts as numbers; none where one of them is no finite number."""
+    """The texts as numbers; empty if one of them is not a finite number."""
     try:
         numbers = [float(text) for text in texts]
     except ValueError:
@@ -271,7 +271,7 @@ def _colour(values: Sequence[Json], legend: bool = False) -> Json:
 
 
 def _looks(values: Sequence[Json], legend: bool = False) -> Json:
-    """Colour, shape and size by role, because not everybody tells colours apart."""
+    """Colour, shape and size by role, because not everybody can tell colours apart."""
     colour = _colour(values, legend)
     present = colour["scale"]["domain"]
     shapes = {"domain": present, "range": [_LOOKS[role][1] for role in present]}

@@ -1,4 +1,4 @@
-"""What a comparison could find, as tables."""
+"""Which differences a comparison could find, as tables."""
 
 from collections.abc import Callable, Iterator
 
@@ -12,21 +12,19 @@ from aiq.stats.power import POWER
 from aiq.stats.significance import LEVEL
 
 _ONE_RUN = (
-    "A range is from a second run that finds the same samples hard, so that they change by chance alone, to one that "
-    "has nothing in common with this one; aiq power RUN OTHER says where two runs are in it."
+    "A range is from a second run that finds the same samples hard, so that they change only by chance, to one that "
+    "has nothing in common with this one; aiq power RUN OTHER says where in it two runs are."
 )
-_ONE_EPOCH = (
-    "What one epoch does not tell is how much of it is chance, and what more epochs bring; with epochs=2 it is known."
-)
+_ONE_EPOCH = "One epoch does not show how much of this is chance, or what more epochs would gain; epochs=2 does."
 
 
 def power_text(found: Planning, effect: float) -> Iterator[RenderableType]:
-    """For a terminal. `effect`: the share that was asked for."""
+    """For a terminal. `effect`: the share that the user asked for."""
     if found.plans:
         yield from _tables(found, f"for {effect:g}")
         test = f"one test at {LEVEL}" if found.family == 1 else f"Holm's correction of {counted(found.family, 'test')}"
         yield Text(
-            f"A difference is resolved that {POWER:.0%} of comparisons would find, with {test}. "
+            f"A difference counts as resolved if {POWER:.0%} of comparisons would find it, with {test}. "
             f"For {effect:g}: as a share of the metric's range, or else of its mean."
         )
         if not found.paired:

@@ -23,10 +23,10 @@ _NARROWEST: Final = 10
 
 
 class Progress:
-    """Keys that are done, with time, the running score of the first metric, cost and errors. Written to stderr.
+    """Progress on stderr: keys done, time, the running score of the first metric, cost and errors.
 
-    Implements the runner's `Observer`. The running score is a plain mean of what is there; the final table
-    has the estimate proper. `shown`: whether anything is written at all.
+    Implements the runner's `Observer`. The running score is a plain mean of the scores so far; the final table
+    has the proper estimate. `shown`: whether anything is written at all.
     """
 
     def __init__(self, name: str, *, shown: bool) -> None:
@@ -48,7 +48,7 @@ class Progress:
         self.follow(state, len(state.spec.keys), filter(state.done, state.spec.keys))
 
     def follow(self, state: RunState, total: int, done: Iterable[SampleKey]) -> None:
-        """A run of `total` keys of which these are done."""
+        """Follow a run of `total` keys, of which these are done."""
         self._state, self._total = state, total
         self._metric = next(iter(state.spec.metrics), "")
         for key in done:
@@ -58,14 +58,14 @@ class Progress:
         if self._shown and console.is_terminal and not console.is_dumb_terminal:
             self._live = Live(self, console=console, refresh_per_second=2, vertical_overflow="visible")
             self._live.start()
-            console.show_cursor()  # which a process that is killed could not show again
+            console.show_cursor()  # a killed process could not show it again
         self._refresh()
 
     def retrying(self, key: SampleKey) -> None:
         self._trouble["retried"] += 1
 
     def waiting(self, why: str, seconds: float) -> None:
-        """Said where it takes long, so that nobody thinks that the run hangs; of several waits the longest."""
+        """Show a long wait, so that nobody thinks the run hangs; of several waits the longest."""
         now = time.monotonic()
         if seconds < LONG_WAIT_SECONDS or now + seconds <= self._wait_until:
             return
@@ -78,7 +78,7 @@ class Progress:
         self._show(at_once=self._done == self._total)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        """One line where there is room for a bar in it, and else the figures below it."""
+        """One line if it has room for a bar, else with the figures below it."""
         front, back = Text(f"{self._name} "), Text(f" {self._done}/{self._total}, {self._time()}")
         figures = Text(self._figures)
         below = front.cell_len + back.cell_len + figures.cell_len + _NARROWEST + 2 > options.max_width
@@ -101,7 +101,7 @@ class Progress:
             say(f"{self._name}: {done}, {self._time()}, {self._figures}")
 
     def _time(self) -> str:
-        """How long it has taken, and at this rate, how long the rest will take."""
+        """How long it has taken, and how long the rest will take at this rate."""
         passed, here = time.monotonic() - self._begun, self._done - self._before
         if not here or self._done == self._total:
             return _clock(passed)
@@ -120,7 +120,7 @@ class Progress:
             self._under += scored.parts[1]
 
     def _refresh(self) -> None:
-        """The figures in words: made here, as the thread that draws the bar must not read a state that grows."""
+        """Update the figures: done here, because the thread that draws the bar must not read a growing state."""
         score = [f"{self._metric} {self._over / self._under:.3f}"] if self._under else []
         trouble = [f"{count} {what}" for what, count in self._trouble.items() if count]
         wait = [self._wait] if self._wait_until > time.monotonic() and self._done < self._total else []

@@ -1,6 +1,6 @@
 """What the results site shows of a run, as plain JSON: from rows, manifest, summary and dataset to records.
 
-Texts from outside are values, and HTML only where `aiq.site.markdown` has made it safe.
+Texts from outside are plain values; HTML is only what `aiq.site.markdown` has made safe.
 """
 
 import re
@@ -34,15 +34,15 @@ from aiq.site.tables import (
 from aiq.stats.estimates import Estimate
 
 QUESTION: Final = 160
-"""Characters of a question that the table of samples has."""
+"""Characters of a question in the table of samples."""
 TEXT_OF_SOURCE: Final = 4000
-"""Characters of a source that the page of a sample has; the call that brought it has all."""
+"""Characters of a source on a sample's page; the call that returned it shows all."""
 _WHICH_SAMPLES: Final = ("limit=", "dataset.ids=", "dataset.sample=", "output_dir=", "resume=")
 _PLAIN_ID: Final = re.compile(r"[\w-]+")
 _AS_IT_IS: Final = {
     *("epoch", "attempt", "status", "outcome", "route", "tags", "citation_status", "denied", "question"),
 }
-"""Of a row, on the page of a sample."""
+"""Fields of a row that a sample's page takes unchanged."""
 
 
 def of_run(manifest: Manifest, summary: Summary) -> Json:
@@ -85,7 +85,7 @@ def of_sweep(sweep: Sweep) -> Json:
 
 
 def of_summary(manifest: Manifest, summary: Summary, reliability: Mapping[str, str], gold: str | None) -> Json:
-    """Everything of a run but its samples. `gold`: why there are no accepted answers to see, if there are none."""
+    """Everything about a run except its samples. `gold`: why no accepted answers can be shown, if so."""
     other, run = summary.agent_failures, of_run(manifest, summary)
     for one in run["metrics"]:
         one["reliability"] = reliability.get(one["name"])
@@ -135,7 +135,7 @@ def of_summary(manifest: Manifest, summary: Summary, reliability: Mapping[str, s
 
 
 def of_attempt(row: SampleRow, scores: Iterable[ScoreRow]) -> Json:
-    """What the table of samples has of an attempt: a value for each of its columns."""
+    """An attempt's row in the table of samples: a value for each column."""
     scores, question = list(scores), " ".join(row.question.split())
     failing = sorted({score.judge for score in scores if score.status == "error"})
     return {
@@ -156,7 +156,7 @@ def of_attempt(row: SampleRow, scores: Iterable[ScoreRow]) -> Json:
 
 
 def of_sample(row: SampleRow, scores: Iterable[ScoreRow], sample: Sample | None, manifest: Manifest) -> Json:
-    """The page of an attempt, but its timeline."""
+    """The page of an attempt, except its timeline."""
     sources = [source for source in row.sources if source.kind == "retrieved"]
     places = {source.address: place for place, source in enumerate(sources)}
     return {
@@ -186,7 +186,7 @@ def of_sample(row: SampleRow, scores: Iterable[ScoreRow], sample: Sample | None,
 
 
 def again(manifest: Manifest, sample: str) -> str:
-    """The command that runs this sample once more with the settings of the run."""
+    """The command that runs this sample again with the settings of the run."""
     typed = manifest.rescored.overrides if manifest.rescored else manifest.overrides
     name = sample if _PLAIN_ID.fullmatch(sample) else "'" + sample.replace("\\", "\\\\").replace("'", "\\'") + "'"
     kept = [text for text in typed if not text.startswith(_WHICH_SAMPLES)]
@@ -204,7 +204,7 @@ def _metrics(manifest: Manifest, summary: Summary) -> list[Json]:
 
 
 def headline(manifest: Manifest, summary: Summary) -> list[str]:
-    """The first metric of each judge, those of most samples first; where no judges are known, of each prefix."""
+    """The first metric of each judge, those with most samples first; if no judges are known, of each prefix."""
     first: dict[str, str] = {}
     owners = {metric.name: judge.name for judge in manifest.judges for metric in judge.metrics}
     for name in summary.metrics:

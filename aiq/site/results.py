@@ -16,9 +16,9 @@ _FILES: Final = ((2, MANIFEST), (3, MANIFEST), (2, SWEEP_FILE))
 
 
 def write_site(results: Path, *, shown: bool = False) -> tuple[int, list[str]]:
-    """Write the pages of all runs and sweeps that have changed: how many, and why others could not be written.
+    """Write the pages of all runs and sweeps that have changed; returns how many, and why others could not be written.
 
-    `shown`: whether a bar says how far it is.
+    `shown`: whether to show a progress bar.
     """
     known = {one["path"]: one for one in data_records(results / SITE / "runs.js")}
     written, problems = 0, list[str]()

@@ -39,7 +39,7 @@ _MINUS: Final = re.compile(r"(?<![^\s(])-(?=\d)")
 
 
 def results_text(frames: RunFrames, kind: TextFormat) -> str:
-    """The tables of these runs, and below them what a reader of the numbers must know."""
+    """The tables of these runs, followed by what a reader of the numbers must know."""
     names = _names(frames.manifests)
     parts: list[Sheet | str] = [*_sheets(frames, names), *dict.fromkeys(_remarks(frames, names))]
     if kind == "markdown":
@@ -63,7 +63,7 @@ def _sheets(frames: RunFrames, names: Sequence[str]) -> Iterator[Sheet]:
 
 
 def _names(manifests: Sequence[Manifest]) -> list[str]:
-    """How the runs are told apart: by their values on the axes of a sweep, or else by experiment, or else by id."""
+    """Names that tell the runs apart: their values on the axes of a sweep, else their experiments, else their ids."""
     axes = (manifest.axes.items() for manifest in manifests)
     values = [", ".join(f"{name.rpartition('.')[2]}={value}" for name, value in one) for one in axes]
     if all(values) and len(set(values)) == len(values):
@@ -87,7 +87,7 @@ def _escaped(value: object) -> str:
 
 
 def _latex(sheet: Sheet) -> str:
-    """A table of booktabs."""
+    """A LaTeX table that uses booktabs."""
     columns = "l" * sheet.left + "r" * (len(sheet.headings) - sheet.left)
     headings, *rows = (rf"{' & '.join(map(_escaped, line))} \\" for line in (sheet.headings, *sheet.rows))
     lines = [

@@ -11,10 +11,10 @@ from aiq.site.plots import Dot, Plot, bar, ordinal, plot_of, quantity, readable,
 from aiq.stats.estimates import Estimate
 
 Rows = Iterable[Mapping[str, Any]]
-"""Of the table of samples, which are read several times."""
+"""Rows of the table of samples, iterated over several times."""
 
 _BINS: Final = 20
-_FEW: Final = 8  # distinct values that have a bar each
+_FEW: Final = 8  # up to so many distinct values get a bar each
 _MOST_SLICES: Final = 12
 _BAR: Final = {"type": "bar", "color": "var(--accent)", "opacity": 0.75}
 _COUNT: Final = {"name": "value", "told": "samples", "between": "share"}
@@ -23,7 +23,7 @@ _CURVE: Final = 16  # points of a band's edge
 
 
 def run_plots(summary: Summary, rows: Rows, headline: Sequence[str]) -> Iterator[tuple[str, Plot]]:
-    """Each with its name; `headline`: the metrics that stand for the others, the first one in front."""
+    """Each plot with its name; `headline`: the metrics that represent the others, the main one first."""
     for number, (title, found) in enumerate(_by_range(summary)):
         yield f"score-{number}", forest(title, found, summary.ranges.get(next(iter(found))))
     ways = _ways(rows, headline, summary)
@@ -55,7 +55,7 @@ def _slices(summary: Summary, names: Sequence[str]) -> Iterator[tuple[str, Plot]
 
 
 def forest(title: str, estimates: Mapping[str, Estimate], ends: tuple[float, float] | None = None) -> Plot:
-    """Means with their intervals, one below the other; `ends`: of the range that is shown."""
+    """Means with their intervals, one below the other; `ends`: those of the range shown."""
     values = [value_of(Dot(name, "", found)) | {"row": name} for name, found in estimates.items()]
     x = quantity("mean", None) | {"scale": {"domain": ends} if ends else {"zero": True, "nice": True}}
     row = ordinal("row", None, [*estimates], domain=False, ticks=False, labelPadding=8)
@@ -70,14 +70,14 @@ def forest(title: str, estimates: Mapping[str, Estimate], ends: tuple[float, flo
 
 
 def _histogram(name: str, title: str, numbers: Iterable[float | None]) -> Iterator[tuple[str, Plot]]:
-    """None where there is nothing to see: of one value alone, or of few that are all different."""
+    """A histogram; none if there is nothing to see: one value only, or a few that are all different."""
     counts = Counter(number for number in numbers if number is not None)
     if len(counts) > 1 and (len(counts) < counts.total() or len(counts) > _FEW):
         yield name, histogram(title, counts)
 
 
 def histogram(title: str, counts: Mapping[float, int]) -> Plot:
-    """How many have a value, or one within a range: bins as wide as each other. `counts`: by value."""
+    """How often each value occurs, or each range of values, in bins of equal width. `counts`: by value."""
     if len(counts) <= _FEW:
         whole = all(value == int(value) for value in counts)
         bins = [(f"{value:,.0f}" if whole else readable(value), count) for value, count in sorted(counts.items())]
@@ -105,7 +105,7 @@ def _end(value: float) -> str:
 
 
 def spend(title: str, unit: str, roles: Mapping[str, float]) -> Plot:
-    """A bar for each role, the dearest first."""
+    """A bar for each role, the most expensive first."""
     total = sum(roles.values()) or 1
     ordered = sorted(roles.items(), key=lambda item: -item[1])
     values = [
@@ -126,7 +126,7 @@ def spend(title: str, unit: str, roles: Mapping[str, float]) -> Plot:
 
 
 def flow(title: str, ways: Counter[tuple[str, str]]) -> Plot:
-    """Bands from all attempts to their routes and from these to how they ended, as wide as attempts are many."""
+    """Bands from all attempts to their routes and on to how they ended, as wide as the number of attempts."""
     total, by_route = ways.total(), Counter[str]()
     for (route, _), number in ways.items():
         by_route[route] += number
@@ -180,7 +180,7 @@ def _size(ends: tuple[float, float]) -> str:
 
 
 def _stacked(sizes: Sequence[tuple[str, int]], gap: float) -> dict[str, tuple[float, float]]:
-    """Where each begins and ends, one below the other with gaps."""
+    """Where each item begins and ends, stacked with gaps between them."""
     at, found = 0.0, {}
     for name, size in sizes:
         found[name] = at, at + size
@@ -197,7 +197,7 @@ def _band(name: str, kind: str, across: tuple[float, float], start: float, end: 
 
 
 def _ways(rows: Rows, headline: Sequence[str], summary: Summary) -> Counter[tuple[str, str]]:
-    """How many attempts took a route and ended so: right or wrong where the first metric says nothing else."""
+    """How many attempts took each route to each end: right or wrong if the first metric is binary, else the status."""
     metric = next(iter(headline), "")
     values = {row["scores"].get(metric) for row in rows} - {None}
     binary = values and values <= {0.0, 1.0} and summary.ranges.get(metric) == (0.0, 1.0)
@@ -210,7 +210,7 @@ def _ways(rows: Rows, headline: Sequence[str], summary: Summary) -> Counter[tupl
 
 
 def _by_range(summary: Summary) -> Iterator[tuple[str, dict[str, Estimate]]]:
-    """Metrics with the same range together, others each by itself."""
+    """Metrics grouped by range; those without one each alone."""
     groups: dict[object, dict[str, Estimate]] = {}
     for name, found in summary.metrics.items():
         groups.setdefault(summary.ranges.get(name, name), {})[name] = found

@@ -1,4 +1,4 @@
-"""Serves the results site on this machine, and writes the pages of running experiments anew as they go on."""
+"""Serves the results site on this machine, and rewrites the pages of running experiments as they progress."""
 
 import threading
 import time
@@ -10,13 +10,13 @@ from typing import Any, Final
 from aiq.core.errors import UserError
 from aiq.site.results import write_site
 
-_EVERY: Final = 3.0  # seconds between looks
-_AT_MOST: Final = 0.1  # of the time goes into writing
+_EVERY: Final = 3.0  # seconds between updates
+_AT_MOST: Final = 0.1  # share of the time spent on writing
 
 
 class _Pages(SimpleHTTPRequestHandler):
     def log_message(self, *_: Any) -> None:
-        """Says nothing: a page asks every few seconds."""
+        """Log nothing, because a page sends a request every few seconds."""
 
     def end_headers(self) -> None:
         self.send_header("Cache-Control", "no-cache")
@@ -24,7 +24,7 @@ class _Pages(SimpleHTTPRequestHandler):
         super().end_headers()
 
     def send_head(self) -> Any:
-        """Only what a page may load: of a run's folder its page and the data beside it, and nothing by another name."""
+        """Serve only what a page may load, its HTML, scripts and styles, and only under this machine's own names."""
         host = self.headers.get("Host", "").rpartition(":")[0]
         path = self.path.partition("?")[0]
         if host not in ("localhost", "127.0.0.1") or not path.endswith(("/", ".html", ".js", ".css")):
@@ -34,7 +34,7 @@ class _Pages(SimpleHTTPRequestHandler):
 
 
 def server_of(results: Path, port: int) -> ThreadingHTTPServer:
-    """One that waits to be started. Raises UserError for a port that is taken."""
+    """A server that is not yet started. Raises UserError if the port is taken."""
     try:
         return ThreadingHTTPServer(("127.0.0.1", port), partial(_Pages, directory=str(results)))
     except OSError as error:
@@ -42,7 +42,7 @@ def server_of(results: Path, port: int) -> ThreadingHTTPServer:
 
 
 def serve(results: Path, port: int) -> None:
-    """Until Ctrl-C. Raises UserError for a port that is taken."""
+    """Serve until Ctrl-C. Raises UserError if the port is taken."""
     server = server_of(results, port)
     print(f"http://127.0.0.1:{server.server_port}/ (Ctrl-C ends it)", flush=True)
     threading.Thread(target=_follow, args=(results,), daemon=True).start()

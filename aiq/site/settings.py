@@ -13,7 +13,7 @@ from aiq.core.run_settings import RunSettings
 from aiq.core.settings import Plugin
 
 _WIDEST = 44
-"""Columns of a setting beside which its comment stands; a longer one does not push the others' comments away."""
+"""The widest setting that aligns the comments; a longer one does not push the others' comments to the right."""
 
 Line = tuple[str, str]
 """A line of YAML and the comment on it, perhaps empty."""
@@ -24,17 +24,17 @@ def explained(settings: RunSettings) -> str:
     out = []
     lines = _lines(settings.model_dump(mode="json"), RunSettings, settings, "")
     for _, group in groupby(lines, key=lambda line: len(line[0]) - len(line[0].lstrip())):
-        block = list(group)  # its comments stand in one column
+        block = list(group)  # its comments are in one column
         column = max((len(text) for text, meaning in block if meaning and len(text) <= _WIDEST), default=0)
         out += [f"{text:<{column}}  # {meaning}" if meaning else text for text, meaning in block]
     return "\n".join(out) + "\n"
 
 
 def _lines(config: Mapping[str, Any], kind: type[BaseModel] | None, values: Any, indent: str) -> Iterator[Line]:
-    """The lines of a section. `values`: the settings themselves, which tell plugins, or None."""
+    """The lines of a section. `values`: the settings themselves, which show what is a plugin, or None."""
     fields = dict(kind.model_fields) if kind else {}
     if isinstance(values, Plugin):
-        with suppress(ConfigError):  # a class that is not to be had
+        with suppress(ConfigError):  # a class that cannot be loaded
             own = values.settings
             fields, config = dict(type(own).model_fields), _with_defaults(config, own.model_dump(mode="json"))
         fields |= dict(type(values).model_fields)
@@ -51,8 +51,8 @@ def _lines(config: Mapping[str, Any], kind: type[BaseModel] | None, values: Any,
 
 
 def _with_defaults(given: Mapping[str, Any], all_of_them: Mapping[str, Any]) -> dict[str, Any]:
-    """What is given, and what a class has defaults for."""
-    filled = {**given, **all_of_them, **given}  # in the order in which they are given
+    """The given settings, filled up with the defaults of a class."""
+    filled = {**given, **all_of_them, **given}  # in the order given
     for name, value in given.items():
         if isinstance(value, Mapping) and isinstance(below := all_of_them.get(name), Mapping):
             filled[name] = _with_defaults(value, below)

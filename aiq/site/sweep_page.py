@@ -1,6 +1,6 @@
 """The page of a sweep, `index.html` beside `sweep.json`: what was swept, the recommendation and the plots to check it.
 
-It opens from disk and makes no request; what draws is in `results/site/`, its data in `site/` beside it.
+It opens from disk and makes no request; the drawing code is in `results/site/`, its data in `site/` beside it.
 """
 
 from collections import Counter
@@ -65,7 +65,7 @@ def write_sweep_page(folder: SweepFolder, sweep: Sweep) -> Path:
 
 
 class _Shown:
-    """What the page says of a sweep, worked out once. `points`: those that the plots show, finished and scored."""
+    """What the page says about a sweep, computed once. `points`: those that the plots show, finished and scored."""
 
     def __init__(self, sweep: Sweep) -> None:
         self.sweep = sweep
@@ -101,7 +101,7 @@ class _Shown:
             yield Section("Two axes together", "", [*self._heat_maps(axes[0], axes[1])], small=True)
             across = f"One plot for each value of the second axis, all to the same scale. {dotted}"
             yield Section("With intervals", across, [*self._slices(metric, axes[0], axes[1])], small=True)
-        each = "Each value of an axis, averaged over all points that have it; one that did as another has its numbers."
+        each = "Each value of an axis, averaged over all points that have it; identical points share their numbers."
         yield Section("Main effects", each, [*self._main_effects(metric)], small=True)
 
     def _is_grid(self) -> bool:
@@ -128,7 +128,7 @@ class _Shown:
             yield trade_off(f"{metric} over {spend}", f"{spend} a sample", [*dots.values()], front, self._line())
 
     def _line(self) -> Line | None:
-        """What is as good as the best, where the recommended point is another one."""
+        """The threshold for being as good as the best, if the recommended point is not the best."""
         found = self.sweep.recommendation
         if found is None or found.point == found.best:
             return None
@@ -136,7 +136,7 @@ class _Shown:
         return Line(found.threshold, f"best {side} one standard error")
 
     def _numbers(self) -> Iterator[tuple[str, dict[int, Estimate]]]:
-        """All that was measured, by point: the sweep's metric, the other metrics, what is spent."""
+        """Everything measured, by point: the sweep's metric, the other metrics, what was spent."""
         for name in self.metrics:
             yield name, {point.number: point.metrics[name] for point in self.points if name in point.metrics}
         for spend in self.spends:
@@ -184,7 +184,7 @@ class _Shown:
 
 
 def _in_order(points: Sequence[Point], axis: Axis) -> list[Point]:
-    """By their value on an axis, as the axis has them."""
+    """The points sorted by their value on an axis, in the axis's own order."""
     places = {value: place for place, value in enumerate(axis.values)}
     return sorted(points, key=lambda point: places.get(point.axes[axis.name], len(places)))
 

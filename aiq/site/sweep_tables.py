@@ -1,4 +1,4 @@
-"""A sweep on the terminal: what it will be able to tell, its points, how they differ, and which one to take."""
+"""A sweep on the terminal: what it can resolve, its points, how they differ, and which one to choose."""
 
 from collections.abc import Iterator, Sequence
 from textwrap import shorten
@@ -20,7 +20,7 @@ _SPEND_HEADINGS: Final = ("calls", "tokens", "seconds", "cost")
 
 
 def print_begin(sweep: Sweep) -> None:
-    """Before the first point: what varies, and what so many samples should resolve."""
+    """Before the first point: what varies, and what this number of samples should resolve."""
     points, samples = counted(len(sweep.points), "point"), counted(sweep.samples, "sample")
     rows = [(sweep.short(axis.name), _all_values(axis)) for axis in sweep.axes]
     title = Text(f"sweep {sweep.experiment}/{sweep.sweep_id}: {points} of {samples}")
@@ -28,32 +28,32 @@ def print_begin(sweep: Sweep) -> None:
 
 
 def _all_values(axis: Axis) -> str:
-    """In full; long ones on a line each, with the number that stands for them in the other tables."""
+    """All values in full; long ones on a line each, with the number that represents them in other tables."""
     if max(map(len, axis.values)) <= _LONGEST:
         return ", ".join(axis.values)
     return "\n".join(f"{place}: {value}" for place, value in enumerate(axis.values, 1))
 
 
 def _value(axis: Axis, value: str) -> str:
-    """As tables show it: where an axis has long values, by its number on the axis, and cut."""
+    """A value as tables show it: on an axis with long values, cut, with its number in front."""
     if max(map(len, axis.values)) <= _LONGEST:
         return value
     return shorten(f"{axis.values.index(value) + 1}: {value}", _LONGEST, placeholder="...")
 
 
 def print_resolves(sweep: Sweep) -> None:
-    """After the first point, whose numbers say more."""
-    show(*map(Text, _resolves(sweep, "by the first point should")))
+    """After the first point, whose numbers give a better forecast."""
+    show(*map(Text, _resolves(sweep, "should, by the first point,")))
 
 
 def _resolves(sweep: Sweep, verb: str) -> Iterator[str]:
-    """What so many samples resolve; `verb`: they can, or should."""
+    """What this number of samples resolves; `verb`: they can, or should."""
     found = ", ".join(f"{name} {least:.3g}" for name, least in sweep.resolves.items())
     if found:
         yield f"{counted(sweep.samples, 'sample')} {verb} resolve differences between points of: {found}"
-        yield "(found in 8 of 10 sweeps, all pairs of points allowed for)"
+        yield "(found in 8 of 10 sweeps, corrected for all pairs of points)"
     else:
-        yield f"what {counted(sweep.samples, 'sample')} can resolve is not known before there are numbers"
+        yield f"what {counted(sweep.samples, 'sample')} can resolve is unknown until there are numbers"
 
 
 def print_sweep(sweep: Sweep, folder: SweepFolder) -> None:
@@ -73,11 +73,11 @@ def print_sweep(sweep: Sweep, folder: SweepFolder) -> None:
         ]
         table = Sheet(("axis", "value", "mean", "95 % interval", "n"), rows, left=2)
         parts += [Text(f"main effects: {sweep.metric}, averaged over the other axes"), table, Text()]
-    parts += map(Text, _apart(sweep))
+    parts += map(Text, _point_notes(sweep))
     parts += map(Text, _resolves(sweep, "can")) if sweep.resolves else []
     if sweep.metric and sweep.spend and sweep.front:
         front, spent = ", ".join(map(str, sweep.front)), SPEND_WORDS[sweep.spend]
-        parts.append(Text(f"no other point is better in {sweep.metric} and no dearer in {spent}: {front}"))
+        parts.append(Text(f"no other point is better in {sweep.metric} and at least as low in {spent}: {front}"))
     parts += map(Text, recommendation_lines(sweep)) if sweep.metric else []
     show(
         *parts,
@@ -87,20 +87,20 @@ def print_sweep(sweep: Sweep, folder: SweepFolder) -> None:
 
 
 def sweep_notes(folder: SweepFolder, sweep: Sweep) -> Iterator[str]:
-    """What the runs of the points say of the models behind their numbers."""
+    """What the runs of the points say about the models behind their numbers."""
     runs = {f"point {point.number}": folder.point(point.number) for point in sweep.points}
     return notes_of({label: run.read_summary() for label, run in runs.items() if run.summary_path.is_file()})
 
 
-def _apart(sweep: Sweep) -> Iterator[str]:
-    """What is special about points: why they were stopped, whose numbers they have, what theirs lack."""
+def _point_notes(sweep: Sweep) -> Iterator[str]:
+    """What is special about points: why they were stopped, whose numbers they share, what theirs lack."""
     noted = ((point.note, str(point.number)) for point in sweep.points if point.note is not None)
     for note, numbers in grouped(noted).items():
         yield f"point{'s' if numbers[1:] else ''} {', '.join(numbers)}: {note}"
 
 
 def recommendation_lines(sweep: Sweep) -> Iterator[str]:
-    """What to take, why, and how sure that is."""
+    """Which point to choose, why, and how certain that is."""
     found = sweep.recommendation
     if found is None:
         yield f"no recommendation: {sweep.undecided}"
@@ -158,7 +158,7 @@ def _status(point: Point) -> str:
 
 
 def _differences(sweep: Sweep, metric: str) -> Iterator[RenderableType]:
-    """Of neighbours on an axis: those in which the sweep's metric changed, and what is certain of others."""
+    """Neighbours on an axis: those between which the sweep's metric changed, and significant changes in others."""
     neighbours = [one for one in sweep.differences if one.kind == "neighbour"]
     equal = sum(one.metric == metric and one.difference.none for one in neighbours)
     points = {point.number: point for point in sweep.points}
@@ -183,13 +183,13 @@ def _differences(sweep: Sweep, metric: str) -> Iterator[RenderableType]:
     if equal:
         yield Text(f"{counted(equal, 'more pair')} of neighbours: no sample changed in {metric}")
     yield Text(
-        f"* p < {LEVEL}, by Holm's method over all pairs of points, because the best is chosen after a look at all; "
-        "- where fewer than 6 samples changed. Each interval is of 95 % by itself. More in sweep.json."
+        f"* p < {LEVEL}, by Holm's method over all pairs of points, because the best is chosen after looking at all; "
+        "- if fewer than 6 samples changed. Each interval covers 95 % by itself. More in sweep.json."
     )
 
 
 def _step(sweep: Sweep, before: Point, after: Point) -> str:
-    """What changes between neighbours, and what all others are."""
+    """What changes between neighbours, and the values of all other axes."""
 
     def changed(axis: Axis) -> bool:
         return before.axes[axis.name] != after.axes[axis.name]

@@ -27,10 +27,10 @@ from aiq.stats.significance import LEVEL
 OFFLINE_NOTE = "Made with the offline model: these numbers test the harness, they do not measure an agent."
 JUDGED_OFFLINE_NOTE = "Judged by the offline stack: these scores test the harness, they do not measure an agent."
 NOT_MEASURED_NOTE = (
-    "The agent made no model call through its session; what was called without it, by a client of its own or when the "
-    "reports of a file were made, is not measured: no call, token, cost or limit."
+    "The agent made no model call through its session; calls outside it, by a client of its own or when the reports "
+    "of a file were made, are not measured: no calls, tokens, cost or limits."
 )
-REPLAYED_NOTE = "cassette={}: what was recorded was replayed, so times and waits are not those of the models."
+REPLAYED_NOTE = "cassette={}: recorded answers were replayed, so times and waits are not those of the models."
 NOTHING_SCORED = "nothing was scored: judge=[] names no judge"
 NOISE_HEADINGS = (
     *("sd", "votes", "orders", "members", "first - swapped", "se of the mean", "of the variance", "judgements"),
@@ -44,8 +44,8 @@ _NARROWEST: Final = 24  # cells of a column of text
 
 
 class Output(Console):
-    """Prints no control characters of others. Where nobody reads on (`aiq compare ... | head`), the command goes on in
-    silence, to its own exit code."""
+    """Prints no control characters from outside. If nobody reads the output any more (`aiq compare ... | head`), the
+    command goes on in silence, to its own exit code."""
 
     def render(self, *given: Any, **options: Any) -> Iterator[Segment]:
         for segment in super().render(*given, **options):
@@ -57,9 +57,9 @@ class Output(Console):
 
 
 def show(*contents: RenderableType) -> None:
-    """Print within a terminal's width, into a file or a pipe as wide as the contents are.
+    """Print within a terminal's width; into a file or a pipe as wide as the contents are.
 
-    A plain string is left to the terminal to break, so that a path in it can be copied.
+    Breaking a plain string is left to the terminal, so that a path in it can be copied.
     """
     console = Output(markup=False, highlight=False)  # nothing in brackets is markup: it may be a sample's
     if not console.is_terminal and "COLUMNS" not in os.environ:
@@ -69,10 +69,10 @@ def show(*contents: RenderableType) -> None:
 
 
 class Sheet(NamedTuple):
-    """A table without lines, its first `left` columns flush left. Where it is too wide it turns, and nothing is cut.
+    """A table without lines, its first `left` columns flush left. One that is too wide is rearranged, never cut.
 
-    Where the last column is text too, its cells first take several lines. If that is not enough, rows become columns
-    where all have room, and else columns become blocks below one another, each with the first column in front.
+    If the last column is also text, its cells are first wrapped. If that is not enough, rows become columns if they
+    all fit, else columns become blocks below one another, each with the first column in front.
     """
 
     headings: Sequence[str]
@@ -91,25 +91,25 @@ class Sheet(NamedTuple):
                 row[-1] = Text("\n").join(row[-1].wrap(console, spare, overflow="fold"))
         turned = [*zip(*table, strict=True)]
         if len(_lines(table, room)) == 1:
-            yield from _drawn(table, self.left, room, console)
+            yield from _aligned(table, self.left, room, console)
         elif len(rows) < len(turned) and len(_lines(turned, room)) == 1:
-            yield from _drawn(turned, len(table), room, console)
+            yield from _aligned(turned, len(table), room, console)
         else:
             (first,) = _widths([row[:1] for row in table])
             for number, places in enumerate(_lines([row[1:] for row in table], room - first - _GAP, 0)):
                 yield from [Text()] if number else []
                 block = [[row[0], *(row[place + 1] for place in places)] for row in table]
-                yield from _drawn(block, 1 + sum(place + 1 < self.left for place in places), room, console)
+                yield from _aligned(block, 1 + sum(place + 1 < self.left for place in places), room, console)
 
 
 def _widths(rows: Sequence[Sequence[Text]]) -> list[int]:
-    """Of each column, in cells of the terminal."""
+    """The width of each column, in cells of the terminal."""
     columns = zip(*rows, strict=True)
     return [max(line.cell_len for text in column for line in text.split(allow_blank=True)) for column in columns]
 
 
 def _lines(rows: Sequence[Sequence[Text]], room: int, indent: int = _GAP) -> list[list[int]]:
-    """The columns, by number, in as few lines as they need; `indent`: of all lines but the first."""
+    """The columns, by number, in as few lines as possible; `indent`: of all lines but the first."""
     lines: list[list[int]] = [[]]
     used = -_GAP
     for place, width in enumerate(_widths(rows)):
@@ -121,7 +121,7 @@ def _lines(rows: Sequence[Sequence[Text]], room: int, indent: int = _GAP) -> lis
     return lines
 
 
-def _drawn(rows: Sequence[Sequence[Text]], left: int, room: int, console: Console) -> Iterator[Text]:
+def _aligned(rows: Sequence[Sequence[Text]], left: int, room: int, console: Console) -> Iterator[Text]:
     """The rows in aligned columns, the first `left` flush left; the first row is bold."""
     widths, lines = _widths(rows), _lines(rows, room)
     for (number, row), (line, places) in product(enumerate(rows), enumerate(lines)):
@@ -139,7 +139,7 @@ def _drawn(rows: Sequence[Sequence[Text]], left: int, room: int, console: Consol
 
 
 def cell(value: object) -> str:
-    """Text as it is, `-` for None."""
+    """The value as text, `-` for None."""
     return "-" if value is None else number(value) if isinstance(value, float) else str(value)
 
 
@@ -153,7 +153,7 @@ def interval(figure: Estimate | Figure | None) -> str:
 
 
 def star(p: float | None) -> str:
-    """Behind what a corrected p-value calls significant."""
+    """The mark after a figure whose corrected p-value is significant."""
     return "*" if p is not None and p < LEVEL else ""
 
 
@@ -166,7 +166,7 @@ def p_value(p: float | None) -> str:
 
 
 def dollars(spent: Usage | Listed) -> str:
-    """A cost; where the endpoint did not report the usage of some calls, the least that it can be, and how many."""
+    """A cost; if the endpoint did not report the usage of some calls, a lower bound, and how many calls."""
     cost, unreported = spent.cost_usd, spent.unreported_calls
     lacking = f"{counted(unreported, 'call')} unreported" if unreported else ""
     if cost is None:
@@ -175,7 +175,7 @@ def dollars(spent: Usage | Listed) -> str:
 
 
 def money(cost: float) -> str:
-    """US dollars with cents; below ten of them with four decimals, or as many as two digits take."""
+    """US dollars with cents; below ten cents with four decimals, or as many as two digits need."""
     decimals = max(4, 1 - math.floor(math.log10(cost))) if 0 < cost < 0.1 else 2
     return f"{cost:,.{decimals}f}"
 
@@ -188,13 +188,13 @@ def spend_line(used: Usage) -> str:
 
 
 def replay_note(manifest: Manifest) -> Iterator[str]:
-    """A line for a run whose answers come from a recording, all of them or some."""
+    """A line for a run whose answers come from a recording, in whole or in part."""
     if manifest.cassette_mode in ("replay", "auto", "refresh"):
         yield REPLAYED_NOTE.format(manifest.cassette_mode)
 
 
 def notes(summary: Summary) -> Iterator[str]:
-    """What a reader of the numbers must know of the models and the web behind them."""
+    """What a reader of the numbers must know about the models and the web behind them."""
     agent = summary.usage.get("agent")
     if agent is not None and not agent.total.calls and summary.statuses.keys() - {"cancelled"}:
         yield NOT_MEASURED_NOTE
@@ -210,17 +210,17 @@ def notes(summary: Summary) -> Iterator[str]:
             how = ", ".join(f"{kind} {calls}" for kind, calls in outages.items())
             first = f"; the first: {summary.outages[tool]}" if tool in summary.outages else "."
             calls = counted(sum(outcomes.values()), "call")
-            yield f"{tool} did not serve in {sum(outages.values())} of {calls} ({how}){first}"
+            yield f"{tool} failed in {sum(outages.values())} of {calls} ({how}){first}"
 
 
 def notes_of(runs: Mapping[str, Summary]) -> Iterator[str]:
-    """What `notes` say of runs by label, once each and naming its runs if not of all; and whose costs are bounds."""
-    noted = grouped((note, label) for label, summary in runs.items() for note in (*_least(summary), *notes(summary)))
+    """The `notes` of runs by label, each once and naming its runs unless it is of all; and whose costs are bounds."""
+    noted = grouped((note, label) for label, summary in runs.items() for note in (*_bounded(summary), *notes(summary)))
     for note, labels in noted.items():
         yield note if len(labels) == len(runs) else f"{', '.join(labels)}: {note}"
 
 
-def _least(summary: Summary) -> Iterator[str]:
+def _bounded(summary: Summary) -> Iterator[str]:
     unreported = summary.usage["agent"].total.unreported_calls if "agent" in summary.usage else 0
     if unreported:
         yield f"{counted(unreported, 'call')} unreported: cost and tokens of the agent are lower bounds"
@@ -236,7 +236,7 @@ def rounded(value: Any) -> Any:
 
 
 def score_value(score: ScoreRow) -> str:
-    """A score, or its status where it has no value."""
+    """A score, or its status if it has no value."""
     if score.numerator is not None and score.denominator is not None:
         return f"{rounded(score.numerator):.10g} of {rounded(score.denominator):.10g}"
     return f"{rounded(score.value):.10g}" if score.value is not None else score.status
@@ -258,14 +258,14 @@ def noise_cells(noise: RunNoise) -> list[str]:
 
 
 def print_summary(summary: Summary, folder: RunFolder) -> None:
-    """Metrics, failures, spend, and where everything is."""
+    """Print metrics, failures, spend, and where everything is."""
     reliability, problem = reliabilities(folder, summary.metrics)
     parts: list[Sheet | Text] = [_metrics(summary, reliability)]
     manifest = folder.read_manifest()
     if not manifest.hashes.judges:
         parts.append(Text(NOTHING_SCORED, style="yellow"))
     if problem is not None:
-        parts.append(Text(f"the judges' reliability is not known: {problem}", style="red"))
+        parts.append(Text(f"the judges' reliability is unknown: {problem}", style="red"))
     if summary.unavailable:
         parts.append(Text("\n".join(missing_metrics(summary)), style="dim"))
     if summary.left_out:
@@ -280,7 +280,7 @@ def print_summary(summary: Summary, folder: RunFolder) -> None:
 
 
 def missing_metrics(summary: Summary) -> Iterator[str]:
-    """A line for each reason why metrics have no number; `race.*` are all of a judge."""
+    """A line for each reason why metrics have no number; `race.*` means all metrics of a judge."""
     declared = [name.partition(".")[0] for name in (*summary.metrics, *summary.unavailable)]
     for why, names in grouped((why, name) for name, why in summary.unavailable.items()).items():
         lacking = [name.partition(".")[0] for name in names]
@@ -311,7 +311,7 @@ def metric_rows(metrics: Mapping[str, Estimate]) -> list[tuple[object, ...]]:
 
 
 def left_out_rows(summary: Summary) -> list[tuple[object, ...]]:
-    """What each mean does without, in attempts, and where it would lie had all been judged."""
+    """How many attempts each mean lacks, and the bounds within which it would lie if all had been judged."""
     return [
         (name, one.failed, one.unjudged, one.not_applicable, one.bounds and " to ".join(map(number, one.bounds)))
         for name, one in summary.left_out.items()
@@ -342,7 +342,7 @@ def _attempts(summary: Summary) -> Text:
 
 
 def judge_failures(summary: Summary) -> Iterator[str]:
-    """A line for each judge that failed on reports, and where it has several causes one for each."""
+    """A line for each judge that failed on reports, followed by one for each cause if there are several."""
     for judge, errors in summary.judge_errors.items():
         if len(errors.causes) == 1:
             yield f"judge {judge} failed on {errors.n}: {next(iter(errors.causes))}"

@@ -1,4 +1,4 @@
-"""The events of a session as the records of a timeline: calls with what came back, texts once however often sent."""
+"""The events of a session as records of a timeline: calls with their results, each text once however often sent."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -20,11 +20,11 @@ _KINDS: Mapping[str, tuple[str, str, str]] = {
 
 
 def timeline(events: Iterable[Json]) -> Json:
-    """`events`: a record each, in order; `texts`: (speaker, text) of messages and results, which events name by place.
+    """`events`: records in order; `texts`: (speaker, text) of messages and results, which events refer to by position.
 
     Every record has `seq`, `at` (seconds since the start), `kind`, `title` and `parent` (the `seq` of the call that it
-    is part of). What a tool or a subagent came back with is in the record of its beginning; a report's parts are left
-    out. `calls`: the `seq` of each tool call by its id.
+    is part of). The result of a tool or subagent is in the record of its beginning; a report's parts are left out.
+    `calls`: the `seq` of each tool call by its id.
     """
     found = _Timeline()
     for event in events:
@@ -34,7 +34,7 @@ def timeline(events: Iterable[Json]) -> Json:
 
 
 class _Timeline:
-    """`calls` by their ids; `agents` by the id of the call that they answer, which need not be an event."""
+    """`calls` by their ids; `agents` by the id of the call that they answer, which may have no event."""
 
     def __init__(self) -> None:
         self.texts: dict[tuple[str, str], int] = {}
@@ -64,7 +64,7 @@ class _Timeline:
         return self.texts.setdefault((speaker, as_text(text)), len(self.texts)) if text else None
 
     def _fields(self, event: Json) -> Json:
-        """What is told of an event; nothing for a type that no reader needs."""
+        """What is shown of an event; nothing for a type that no reader needs."""
         match event.get("type"):
             case "model_called":
                 said = [(str(message.get("role")), content(message)) for message in event.get("messages") or ()]
@@ -101,7 +101,7 @@ class _Timeline:
 
 
 def writer_of(report: str, found: Json) -> int | None:
-    """The `seq` of the model call whose reply has most of the report's lines, the last of several; None for none."""
+    """The `seq` of the model call whose reply has most of the report's lines, the last of equals; None if none has."""
     lines = {line for raw in report.splitlines() if (line := raw.strip())}
     most, writer = 0, None
     for event in found["events"]:
@@ -123,7 +123,7 @@ def as_text(value: Any) -> str:
 
 
 def content(message: Mapping[str, Any], arguments: Callable[[Any], str] | None = None) -> str:
-    """A message's text, and the tools that it calls; `arguments`: how those of a call are written."""
+    """A message's text, and the tools that it calls; `arguments`: how to write the arguments of a call."""
     text = message.get("content")
     if isinstance(text, list):
         text = "\n".join(str(part.get("text", "")) for part in text if isinstance(part, dict))
@@ -133,7 +133,7 @@ def content(message: Mapping[str, Any], arguments: Callable[[Any], str] | None =
 
 
 def _arguments(written: Any) -> str:
-    """Those of a tool call, a line each; as the model wrote them where they are no JSON object."""
+    """The arguments of a tool call, one per line; as the model wrote them if they are not a JSON object."""
     try:
         return "".join(f"\n   {name}: {as_text(value)}" for name, value in json.loads(written or "{}").items())
     except (ValueError, AttributeError, TypeError):

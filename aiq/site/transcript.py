@@ -18,7 +18,7 @@ from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.site.tables import rounded, score_value, spend_line
 from aiq.site.timeline import content
 
-_LONGEST: Final = 60  # characters of a value that others stand beside
+_LONGEST: Final = 60  # characters of a value shown beside others
 _GOLD: Final = {
     "answers": "accepted answers",
     "reference": "reference report",
@@ -26,17 +26,17 @@ _GOLD: Final = {
     "truth": "known to be true",
     "preferences": "what the user wants",
 }
-"""What reports are held against, by the field of a sample."""
+"""What reports are compared with, by field of the sample."""
 
 Shorten = Callable[[str], str]
 EventData = dict[str, Any]
-"""An event as its JSON line has it: files of earlier versions may lack newer fields."""
+"""An event as in its JSON line: files of earlier versions may lack newer fields."""
 Line = tuple[str, str, str]
 """A heading, its style, and the text below it."""
 
 
 def shortener(most: int | None) -> Shorten:
-    """Cuts a text to about `most` characters in its middle, saying how much is gone; None leaves it whole."""
+    """A function that cuts the middle out of texts over `most` characters and says how much is gone; None cuts none."""
 
     def shorten(text: str) -> str:
         text = text.strip()
@@ -51,13 +51,13 @@ def shortener(most: int | None) -> Shorten:
 def transcript(
     row: SampleRow, events: Iterable[EventData], scores: list[ScoreRow], sample: Sample | None, short: Shorten
 ) -> RenderableType:
-    """Everything about one attempt, top to bottom; `sample` has what its report is held against."""
+    """Everything about one attempt, top to bottom; `sample` has what its report is compared with."""
     parts = (_citations(row), _scores(scores, short))
     return Group(*_head(row, short), events_shown(events, short), *_report(row), *_gold(sample, short), *chain(*parts))
 
 
 def outlined(value: Any) -> str:
-    """JSON as people read it: short values in one line, what is longer below its name; nothing for what is empty."""
+    """JSON for reading: short values on one line, longer ones below their names, empty ones left out."""
     if isinstance(value, Mapping):
         texts = {name: text for name, item in value.items() if (text := outlined(item))}
         inside = {
@@ -81,7 +81,7 @@ def _short(text: str) -> bool:
 
 
 def events_shown(events: Iterable[EventData], short: Shorten) -> RenderableType:
-    """Each event as a heading line and, indented below it, what was said."""
+    """Each event as a heading line with its contents indented below."""
     shown = []
     for event in events:
         indent = 2 if event.get("parent_id") else 0
@@ -93,7 +93,7 @@ def events_shown(events: Iterable[EventData], short: Shorten) -> RenderableType:
 
 
 def _indented(text: str, columns: int, style: str = "") -> RenderableType:
-    """Each line by so many columns more than it is, also where it goes on in the next."""
+    """Each line indented by so many more columns, also where it wraps."""
     lines = [(line, len(line) - len(line.lstrip(" "))) for line in printable(text).split("\n")]
     return Group(*(Padding(Text(line[own:], style), (0, 0, 0, columns + own), expand=False) for line, own in lines))
 
@@ -122,7 +122,7 @@ _PLAIN: Mapping[str, tuple[str, str, str]] = {
 
 
 def _lines(event: EventData, short: Shorten) -> Iterator[Line]:
-    """What one event says; nothing for a type that no reader needs."""
+    """The lines of one event; none for a type that no reader needs."""
     match event.get("type"):
         case str(kind) if kind in _PLAIN:
             heading, style, body = _PLAIN[kind]
@@ -156,8 +156,8 @@ def _model_called(event: EventData, short: Shorten) -> Iterator[Line]:
     yield f"\nmodel {event['role']} ({event['model']}, {event['latency_ms']:.0f} ms{tokens}{again})", "bold cyan", ""
     messages = event.get("messages") or []
     after = max((place + 1 for place, message in enumerate(messages) if message.get("role") == "assistant"), default=0)
-    for message in messages[after:]:  # those before were in earlier calls
-        if message.get("role") != "tool":  # what a tool returned has lines of its own
+    for message in messages[after:]:  # earlier messages were in earlier calls
+        if message.get("role") != "tool":  # tool results have lines of their own
             yield f"  {message.get('role')}:", "cyan", short(content(message, "({})".format))
     if event.get("error"):
         status = f"HTTP {event['status']}" if event.get("status") else "no answer"
@@ -187,7 +187,7 @@ def _gold(sample: Sample | None, short: Shorten) -> Iterator[RenderableType]:
 
 
 def _citations(row: SampleRow) -> Iterator[RenderableType]:
-    """By what the audit says of each, and then the sources that are not cited."""
+    """Each citation with what the audit says about it, then the sources that are not cited."""
     audit, sources = row.audit or Audit(), {source.address: source for source in row.retrieved}
     lines = []
     for valid in audit.valid_citations:

@@ -133,7 +133,7 @@ def test_copies_of_one_judgement_do_not_count_as_repetitions(work: Path, found: 
     assert judge.noise is None
     assert judge.perturbations["numbers"].recall is not None  # within a run it answers alike
     (line,) = (line for line in (work / "printed").read_text().splitlines() if line.startswith("fact.*:"))
-    assert "its noise shows between runs only" in line
+    assert "its noise shows only between runs" in line
 
 
 def test_random_scores_are_recognised_as_random(found: Calibration) -> None:
@@ -256,7 +256,7 @@ def test_bad_labels_are_refused(row: dict[str, Any], said: str, work: Path, caps
 
 def test_broken_and_missing_files_are_reported_with_the_remedy(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("broken.json").write_text("{}")
-    for name, remedy in (("broken", "write it anew with"), ("absent", "write it with")):
+    for name, remedy in (("broken", "rewrite it with"), ("absent", "write it with")):
         assert main(["run", *SETTINGS, *toy("planted"), f"judge_reliability={name}.json"]) == 2
         assert f"{remedy} aiq calibrate RUN" in capsys.readouterr().err
     assert main(["calibrate", "nowhere"]) == 2

@@ -222,7 +222,7 @@ def test_an_inconclusive_metric_says_how_many_samples_would_decide(
     assert (code, first["standing"], first["worst"] < -first["margin"] < first["change"]) == (0, "cannot tell", True)
     assert first["more"] > N
     said = capsys.readouterr().out
-    assert "gate passed; 3 metrics cannot be told: results/made/b against base.json" in said
+    assert "gate passed; 3 metrics inconclusive: results/made/b against base.json" in said
     assert f"{first['more']:,}" in said
     assert gated("b", "gate.inconclusive=fail")[0] == 1
     assert [one["standing"] for one in gated("b", "gate.margin=0.2")[1]["metrics"]] == ["holds"] * 3
@@ -256,7 +256,7 @@ def test_lost_scores_do_not_pass_unnoticed(place: Place, based: Based, capsys: C
     capsys.readouterr()
     _, found = gated("b")
     assert [(one["standing"], one["lost"]) for one in found["metrics"]] == [("equal", 2)] * 3
-    assert "j.right, j.score, j.cited: 2 samples have a score in the baseline alone" in capsys.readouterr().out
+    assert "j.right, j.score, j.cited: 2 samples have a score only in the baseline" in capsys.readouterr().out
 
 
 def test_a_limit_of_the_run_needs_no_price_in_the_baseline(place: Place, based: Based, capsys: Captured) -> None:
@@ -270,7 +270,7 @@ def test_a_limit_of_the_run_needs_no_price_in_the_baseline(place: Place, based: 
     assert cost["value"] > 0
     Path("free.json").write_bytes(Path("base.json").read_bytes())
     assert gated("free.json", "gate.limits.cost_usd=1")[0] == 1
-    assert "cost is not known of the run; llm.prices lacks a model of the run" in capsys.readouterr().out
+    assert "cost of the run is unknown; llm.prices lacks a model of the run" in capsys.readouterr().out
     Path("base.json").write_bytes(priced)
     assert [one["name"] for one in gated("free.json")[1]["limits"] if one["broken"]] == ["cost (1.5 times)"]
 
@@ -281,7 +281,7 @@ def test_a_gate_says_when_it_checks_little(place: Place, based: Based, capsys: C
     assert gated("a", "gate.margin=null")[0] == 0
     said = capsys.readouterr().out
     assert "2 attempts of 90 failed" in said
-    assert "no metric is held against the baseline" in said
+    assert "no metric is compared with the baseline" in said
 
 
 def test_the_gate_says_whose_cost_and_tokens_are_lower_bounds(place: Place, based: Based, capsys: Captured) -> None:

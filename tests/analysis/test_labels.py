@@ -43,7 +43,7 @@ def test_labels_of_some_samples_correct_a_lenient_judge(place: Place, capsys: Ca
     assert one["ci95"][1] - one["ci95"][0] < one["labels_ci95"][1] - one["labels_ci95"][0]
     assert found["unmatched"] == 1
     said = capsys.readouterr().out
-    assert all(part in said for part in ("(PPI++)", "2 failed samples need no label", "1 label of no judged sample"))
+    assert all(part in said for part in ("(PPI++)", "2 failed samples need no label", "1 label without a judged"))
 
 
 def test_labels_of_another_run_give_the_judges_error_rates(place: Place, capsys: Captured) -> None:
@@ -64,11 +64,11 @@ RIGHT = [(f"s{n}", truly(n), "j.right") for n in range(60)]
 @pytest.mark.parametrize(
     ("given", "elsewhere", "metric", "why"),
     [
-        ([("s1", True, "j.cited"), ("s2", False, "j.cited")], None, "j.cited", "a ratio over many things per report"),
-        ([("s1", True, "j.right")], None, "j.right", "1 label; it takes 2"),
-        (RIGHT, {"judge_hash": "h2"}, "j.right", "its judge, prompt or model is another one"),
-        ([(f"s{n}", 0.5, "j.score") for n in range(9)], {}, "j.score", "correct a score of 0 or 1 alone"),
-        ([("s1", True, "j.right"), ("s3", True, "j.right")], {}, "j.right", "some samples right and some wrong"),
+        ([("s1", True, "j.cited"), ("s2", False, "j.cited")], None, "j.cited", "a ratio over many items per report"),
+        ([("s1", True, "j.right")], None, "j.right", "1 label; 2 are needed"),
+        (RIGHT, {"judge_hash": "h2"}, "j.right", "its judge, prompt or model differs"),
+        ([(f"s{n}", 0.5, "j.score") for n in range(9)], {}, "j.score", "only correct scores of 0 or 1"),
+        ([("s1", True, "j.right"), ("s3", True, "j.right")], {}, "j.right", "both right and wrong samples"),
         ([(f"s{n}", not LENIENT(n, 1), "j.right") for n in range(60)], {}, "j.right", "no better than chance"),
     ],
 )
@@ -87,9 +87,9 @@ def test_metrics_that_labels_cannot_correct_are_left_out_with_the_reason(
     [
         (
             ("s999", True, ""),
-            "none of 1 label is of a judged sample; check sample_id, metric (j.right, j.score, j.cited)",
+            "none of 1 label is for a judged sample; check sample_id, metric (j.right, j.score, j.cited)",
         ),
-        (("s1", 7, "j.score"), "label 7 of sample s1 lies outside of j.score (0.0 .. 1.0)"),
+        (("s1", 7, "j.score"), "label 7 of sample s1 is outside j.score (0.0 .. 1.0)"),
     ],
 )
 def test_labels_that_match_nothing_are_one_line(

@@ -103,7 +103,7 @@ def cited_with(**change: Any) -> dict[str, Any]:
         (race_scores, {"id": 1, **FIGURES, "insight": 1.5}, r"insight=1\.5: Input should be less than or equal to 1"),
         (race_scores, {"id": 1, **FIGURES, "insight": True}, r"insight=True: Input should be a valid number"),
         (race_scores, {**FIGURES}, "no id"),
-        (fact_scores, cited_with(validate_res=[{"idx": 1, "result": "supported"}]), "u: idx 1 .* none of the 1 facts"),
+        (fact_scores, cited_with(validate_res=[{"idx": 1, "result": "supported"}]), "u: idx 1 .* not one of the 1"),
         (
             fact_scores,
             cited_with(validate_res=[{"idx": 0, "result": "perhaps"}]),

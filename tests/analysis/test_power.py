@@ -76,7 +76,7 @@ def test_the_command_works_on_baseline_files(
         run.content.write(Path(f"{name}.json"))
     assert main(["power", "a.json", "--effect", "0.1", "--json", "out.json"]) == 0
     said = capsys.readouterr().out
-    assert "with epochs=2 it is known" in said
+    assert "epochs=2 does" in said
     assert "Holm's correction of 2 tests" in said
     (right, _) = json.loads(Path("out.json").read_text(encoding="utf-8"))["plans"]
     assert f"up to {right['most']['resolves']:.3f}  up to {right['most']['samples']:,}" in said

@@ -188,11 +188,11 @@ def test_research_killed_after_plan_approval_continues_without_asking_again(talk
     )
     out, err = talked()
     assert f"you> {TIDES}\n" in out
-    assert "· goes on at deep research: the last turn stopped there; what was answered and approved holds" in err
+    assert "· continues at deep research: the last turn stopped there; what was answered and approved holds" in err
     assert "Research Plan Preview" not in out
     assert "· intent classifier" not in err
     assert "\ndeep · citations " in out
-    assert "goes on at" not in talked()[1]  # once
+    assert "continues at" not in talked()[1]  # once
 
 
 def test_another_agents_conversation_is_listed_without_warnings(
@@ -217,7 +217,7 @@ def test_a_single_agent_keeps_its_conversation_too(talked: Talk, capsys: Capture
 
 def test_without_a_conversation_the_list_says_so(capsys: Captured) -> None:
     assert main(["chat", "--list", "checkpointer=sqlite"]) == 0
-    assert "no conversation is kept here" in capsys.readouterr().out
+    assert "no conversations are stored here" in capsys.readouterr().out
 
 
 def read_until(terminal: int, marker: str, seconds: float = 90) -> str:

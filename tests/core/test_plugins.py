@@ -73,4 +73,4 @@ def test_the_first_few_mistakes_are_told_and_how_to_get_what_is_missing() -> Non
     assert str(caught.value).startswith(
         "a.one: must be set; a.two: must be set; a.three: must be set (and 1 more); a c"
     )
-    assert str(caught.value).endswith("takes over what is shipped with `defaults: [OPTION, _self_]`")
+    assert str(caught.value).endswith("inherits shipped settings with `defaults: [OPTION, _self_]`")

@@ -122,7 +122,7 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
     "twice.csv": (sheet([ROW, {**ROW, "id": "8"}, ROW], above=1), ", row 5: id 7 is already in "),
     "odd-truth.csv": (sheet([{**ROW, "false_premise": "maybe"}]), ", row 2: false_premise is 'maybe'"),
     "cells.csv": ("id,question,answer_0\n1,Who, really?,Ilan\n", ", row 2: more cells than the header has columns"),
-    "cut.csv": ("id,question,answer_0\n1,Who,Ilan\n2,Wh", ", row 3: it ends before answer_0; check its quotes"),
+    "cut.csv": ("id,question,answer_0\n1,Who,Ilan\n2,Wh", ", row 3: the row ends before answer_0; check its quotes"),
     "empty.csv": (b"", ": no header row"),
     "header.csv": (b"id,question,answer_0\n", " has no rows"),
     "latin.csv": ("id,question,answer_0\n1,Wo liegt K\u00f6ln?,x".encode("latin-1"), ", line 2: not UTF-8"),

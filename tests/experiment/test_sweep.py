@@ -48,11 +48,11 @@ def test_a_sweep_is_a_result_whose_points_are_runs(here: Workplace, capsys: Capt
     rise = next(one for one in again if (one.against, one.point, one.metric) == (0, 2, "letters.count"))
     assert rise.p == pytest.approx(5 * (rise.difference.p or 0))  # what was looked at counts, stopped or not
     out = capsys.readouterr().out
-    assert out.index("12 samples by the first point should resolve") < out.index("\npoints\n")
+    assert out.index("12 samples should, by the first point, resolve") < out.index("\npoints\n")
     table = out[out.index("\npoints\n") :]
     assert table.count("finished") == 4
     assert f"{means[2]:.3f}" in table
-    assert "no recommendation: neither dollars, tokens nor calls are known of all points and spent" in table
+    assert "no recommendation: neither dollars, tokens nor calls are known for all points and above 0" in table
 
 
 def test_cost_is_weighed_and_the_choice_is_written_as_a_config(here: Workplace, capsys: Captured) -> None:

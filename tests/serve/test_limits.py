@@ -93,7 +93,7 @@ def test_oversized_and_invalid_bodies_are_refused(keyed: Api, body: bytes, statu
 
 def test_a_refusal_names_what_is_wrong_in_words(keyed: Api) -> None:
     said = keyed.client.post("/api/v1/tasks", content=b"{", headers={"Content-Type": "application/json"}).text
-    assert "the body is no JSON (at character 1)" in said
+    assert "the body is not JSON (at character 1)" in said
     assert '"query.status: Input should be ' in keyed.client.get("/api/v1/tasks?status=over").text
 
 

@@ -85,7 +85,7 @@ def test_a_passage_of_a_hostile_source_is_text_and_a_missing_one_is_explained() 
     page = page_of(text, sources)
     assert "&lt;<mark>script</mark>&gt;alert(1)&lt;/<mark>script</mark>&gt;" in page
     assert "[2] closest passage in the source: none, it shares no word with the sentence" in Seen(page).text
-    assert "[3] closest passage in the source: none, no text of it was kept" in Seen(page).text
+    assert "[3] closest passage in the source: none, its text was not stored" in Seen(page).text
     assert "<script" not in page
 
 

@@ -84,7 +84,7 @@ def test_from_the_index_to_the_call_that_wrote_a_report_by_mouse(opened: Opened)
     panel = page.get_by_role("region", name="citation")
     expect(panel).to_contain_text(PASSAGE)
     assert panel.locator("mark").count() > 3
-    panel.get_by_role("link", name="The tool call that brought it").click()
+    panel.get_by_role("link", name="The tool call that returned it").click()
     expect(page.locator("details[data-part=e2]")).to_contain_text("mayor")
     page.go_back()
     panel.get_by_role("link", name="The model call that wrote the report").click()

@@ -47,7 +47,7 @@ def test_a_hostile_address_is_soon_done_with() -> None:
 
 @pytest.mark.parametrize("pattern", ["https://a.example/", "/sets", " ", " a.example", "a.example:8080/sets"])
 def test_a_pattern_that_is_none_is_refused(pattern: str) -> None:
-    with pytest.raises(ValueError, match="is no pattern: write a host"):
+    with pytest.raises(ValueError, match="is not a pattern: write a host"):
         configured(WebSettings, kind="live", deny=[pattern])
 
 

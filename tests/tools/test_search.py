@@ -86,7 +86,7 @@ def test_a_run_says_that_its_search_did_not_serve(
     assert calls == json.loads((folder / "summary.json").read_text())["tools"]
     failed = calls["web_search_tool"]["http"]
     line = (
-        f"web_search_tool did not serve in {failed} of {sum(calls['web_search_tool'].values())} calls (http {failed})"
+        f"web_search_tool failed in {failed} of {sum(calls['web_search_tool'].values())} calls (http {failed})"
         "; the first: web search failed: http://127.0.0.1:9/search: no connection"
     )
     assert line in capsys.readouterr().out

@@ -1,5 +1,5 @@
-// Asks, follows the events of a task, puts its plans to the reader, and shows its report. Whatever comes from agents is
-// shown as text; the report alone is HTML, which the server has made safe, on a page whose policy runs no other script.
+// Sends a question, follows the events of its task, shows plans for approval, and the report. Whatever comes from agents
+// is shown as text; only the report is HTML, which the server has made safe, on a page whose policy runs no other script.
 const at = (id) => document.getElementById(id);
 let task = null;
 let approval = null;
@@ -25,7 +25,7 @@ function add(list, text, kind) {
   list.append(item);
 }
 
-// EventSource sends no key, and a key in an address ends up in logs; so the stream is read by fetch, as it is described.
+// EventSource sends no key, and a key in an address ends up in logs, so the stream is read with fetch.
 async function follow(id) {
   let last = 0;
   while (task === id) {
@@ -145,7 +145,7 @@ at("reject").addEventListener("click", () => {
   at("feedback").value = "";
   decide(false);
 });
-// What is to change in a plan, or the answer to a question.
+// What to change in a plan, or the answer to a question.
 at("change").addEventListener("click", () => at("feedback").value.trim() && decide(approval.kind === "question"));
 
 const described = await (await fetch("openapi.json")).json();

@@ -6,7 +6,7 @@
   const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
   const MOST_PARTS = 3000;  // sentences of a report beyond which a difference takes too long
   let table;
-  const help = keys({ j: ["next sample", () => table?.step(1)], k: ["sample before", () => table?.step(-1)], Escape: ["all results", () => { location.href = "index.html"; }] });
+  const help = keys({ j: ["next sample", () => table?.step(1)], k: ["previous sample", () => table?.step(-1)], Escape: ["all results", () => { location.href = "index.html"; }] });
   const main = h("main");
   document.body.append(top([["All results", "index.html"], ["Compare", null]], help), main);
 
@@ -36,7 +36,7 @@
     const mean = (values) => values.length ? values.reduce((a, b) => a + b, 0) / values.length : null;
     const cell = (run, one) => { const found = run.metrics.find((other) => other.name === one); return found ? h("span", {}, figure(found.mean), " ", between(found.ci95)) : "-"; };
     const difference = (run, one) => {
-      if (runs[0].metrics.find((other) => other.name === one).estimator === "ratio") return null;  // of sums that columns lack; aiq compare has it
+      if (runs[0].metrics.find((other) => other.name === one).estimator === "ratio") return null;  // needs sums that columns lack; aiq compare has them
       return mean(common.map((key) => change(run, key, one)).filter((found) => found !== null));
     };
     const none = others.map(() => "");
@@ -82,7 +82,7 @@
   const question = (key) => runs[0].columns.question[runs[0].at.get(key)];
   function samples() {
     const changed = { name: "changed", text: true, value: (key) => flip(key) ? "yes" : "no", cell: (key) => flip(key) ? h("span", { class: "key duplicate" }, "changed") : "" };
-    const several = runs.length > 2;  // of two, the difference shows it
+    const several = runs.length > 2;  // with two, the difference shows it
     return sortable({
       label: "samples", rows: common, said: (key) => `${key} ${question(key)}`.toLowerCase(),
       quick: [["changed", "changed = yes"], ...others.flatMap((run) => [[`${run.letter} worse`, `${run.letter}-A < 0`], [`${run.letter} better`, `${run.letter}-A > 0`]])],
@@ -102,7 +102,7 @@
   const choice = h("select", { id: "metric", onchange: (event) => { metric = event.target.value; show(); } }, metrics.map((one) => h("option", { value: one, selected: one === metric }, one)));
   main.append(h("h1", {}, "Compare runs"),
     h("ul", { class: "plain" }, runs.map((run) => h("li", {}, h("b", {}, `${run.letter}: `), h("a", { href: `${run.path}/index.html` }, name(`${run.experiment} ${run.run_id}`)), h("span", { class: "soft" }, ` ${run.agent}, ${run.model}, ${run.overrides.filter((one) => !one.startsWith("output_dir=")).join(" ")}`)))),
-    h("h2", {}, "Means"), means(), h("p", { class: "soft" }, "Whether a difference is more than chance is not to be seen from these; this tells, with intervals, tests and their correction:"),
+    h("h2", {}, "Means"), means(), h("p", { class: "soft" }, "These do not show whether a difference is more than chance; this does, with intervals and corrected tests:"),
     command("copy", `aiq compare ${runs.map((run) => run.path).join(" ")}`),
     h("h2", {}, "Samples"), metrics.length ? h("p", {}, h("label", { for: "metric" }, "by "), choice) : null, place, difference);
   show();

@@ -1,4 +1,4 @@
-// The index: experiments with their course, and all runs and sweeps, to be opened or compared. Part of aiq.
+// The index: experiments over time, and all runs and sweeps, to be opened or compared. Part of aiq.
 "use strict";
 
 (async () => {
@@ -7,9 +7,9 @@
   let table;
   const compare = h("a", { class: "button", "aria-disabled": "true" }, "Compare runs");
   const help = keys({
-    j: ["next run", () => table.step(1)], k: ["run before", () => table.step(-1)],
-    c: ["compare the chosen runs", () => compare.hasAttribute("href") && compare.click()],
-    x: ["choose the run, or not", () => document.activeElement.closest("tr")?.querySelector("input")?.click()],
+    j: ["next run", () => table.step(1)], k: ["previous run", () => table.step(-1)],
+    c: ["compare the selected runs", () => compare.hasAttribute("href") && compare.click()],
+    x: ["select or deselect the run", () => document.activeElement.closest("tr")?.querySelector("input")?.click()],
     Escape: ["all runs", () => table.set("")],
   });
 
@@ -50,7 +50,7 @@
     }
   }
 
-  /** `all`: runs and sweeps, whose points are left out: they are no course. */
+  /** `all`: runs and sweeps; the points of sweeps are left out, because they are not a development over time. */
   function course(experiment, all) {
     const runs = all.filter((run) => !point(run));
     const own = runs.filter(headline);

@@ -1,4 +1,4 @@
-// Draws plots by Vega, which is loaded when the first one is seen, and saves them as images. Part of aiq.
+// Draws plots with Vega, which is loaded when the first one comes into view, and saves them as images. Part of aiq.
 "use strict";
 
 const plots = (() => {
@@ -32,7 +32,7 @@ const plots = (() => {
     try {
       await ready();
       const { view } = await vegaEmbed(place, spec, options(place.clientWidth));
-      // The figure has a description and a table: marks that are read out one by one help nobody.
+      // The figure has a description and a table: marks read out one by one help nobody.
       view.container().querySelector("svg").setAttribute("aria-hidden", "true");
       for (const button of figure.querySelectorAll("button")) {
         button.hidden = false;
@@ -49,7 +49,7 @@ const plots = (() => {
     requestIdleCallback(ready);
   }
 
-  /** A figure of a record as `Plot.record` of aiq/site/plots.py has it. */
+  /** A figure from a record in the form of `Plot.record` in aiq/site/plots.py. */
   function figure({ name, title, hint, told, spec, columns, values }) {
     const { h } = site;
     const element = h("figure", { id: name }, h("figcaption", {}, title), hint ? h("p", { class: "soft" }, hint) : null,

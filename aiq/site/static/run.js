@@ -280,10 +280,10 @@
   };
 
   const help = keys({
-    j: ["next sample", () => go(1)], k: ["sample before", () => go(-1)],
-    n: ["next citation", () => cite(1)], p: ["citation before", () => cite(-1)],
+    j: ["next sample", () => go(1)], k: ["previous sample", () => go(-1)],
+    n: ["next citation", () => cite(1)], p: ["previous citation", () => cite(-1)],
     m: ["the model call that wrote the report", () => detail.querySelector("a.writer")?.click()],
-    a: ["answers and reasons in the table, or not", () => answers.click()],
+    a: ["show or hide answers and reasons in the table", () => answers.click()],
     t: ["what happened", () => shown && detail.querySelector("#timeline").scrollIntoView()],
     Escape: ["up: from a citation to the sample, to the run, to all results", up],
   });

@@ -5,7 +5,7 @@ const sample = (() => {
   const { h, prose, spoken, link, figure, dollars, duration, chip, facts, command, readable, name, rounded } = site;
   const OUTCOMES = { unchecked: "not checked" };
 
-  /** `address(part)`: the link to a part of this page, as `c3` (a citation), `e12` (an event), `j2` (one of a judge). */
+  /** `address(part)`: the link to a part of this page, such as `c3` (a citation), `e12` (an event), `j2` (a judge's event). */
   function page(found, run, address, timeline) {
     const panel = h("section", { class: "panel", "aria-label": "citation", hidden: true, tabindex: "-1" });
     const report = h("div", { class: "report" });
@@ -96,16 +96,16 @@ const sample = (() => {
             target.cause !== target.outcome ? `${target.cause.replaceAll("_", " ")}: ${target.why}` : target.why),
           target.flags.map((flag) => h("p", { class: "problem" }, flag)),
           source ? h("p", {}, h("b", {}, source.title), " ", link(source.address)) : target.target ? h("p", {}, link(target.target)) : null,
-          source ? h("p", { class: "steps" }, h("a", { href: address(`s${target.source}`) }, "The source"), source.event !== null ? h("a", { href: address(`e${source.event}`) }, "The tool call that brought it") : null) : null);
+          source ? h("p", { class: "steps" }, h("a", { href: address(`s${target.source}`) }, "The source"), source.event !== null ? h("a", { href: address(`e${source.event}`) }, "The tool call that returned it") : null) : null);
       }),
       one.passages.map((passage) => [
-        h("h3", {}, `${passage.label} closest passage of the source`),
+        h("h3", {}, `${passage.label} closest passage in the source`),
         h("p", { class: "soft" }, "to: ", h("q", {}, passage.said)),
         passage.found ? h("blockquote", { class: "passage" }, h("span", { class: "soft" }, passage.found.before),
           passage.found.parts.map((text, place) => place % 2 ? h("mark", {}, text) : text), h("span", { class: "soft" }, passage.found.after))
           : h("p", { class: "soft" }, "None: it shares no word with the sentence, or no text of it was kept.")]),
       found.writer !== null ? h("p", { class: "steps" }, h("a", { class: "writer", href: address(`e${found.writer}`) }, "The model call that wrote the report")) : null,
-      h("p", { class: "steps" }, number > 0 ? h("a", { href: address(`c${number - 1}`) }, "Citation before") : null,
+      h("p", { class: "steps" }, number > 0 ? h("a", { href: address(`c${number - 1}`) }, "Previous citation") : null,
         number + 1 < found.cited.length ? h("a", { href: address(`c${number + 1}`) }, "Next citation") : null),
     ].flat(Infinity).filter(Boolean);
   }
@@ -162,7 +162,7 @@ const sample = (() => {
     const rows = found.sources.map((source, place) => h("details", { class: "source", "data-source": String(place) },
         h("summary", {}, source.title || source.address),
         h("div", { class: "inside" }, h("p", {}, link(source.address)), h("p", { class: "soft" }, [source.published, source.tool].filter(Boolean).join(", ")),
-          h("p", { class: "long" }, source.text, source.more ? h("span", { class: "soft" }, ` \u2026 ${rounded(source.more)} more characters in what the tool gave`) : null))));
+          h("p", { class: "long" }, source.text, source.more ? h("span", { class: "soft" }, ` \u2026 ${rounded(source.more)} more characters in the tool's result`) : null))));
     const [used, others] = [true, false].map((wanted) => rows.filter((_, place) => cited.has(place) === wanted));
     return h("section", { "aria-labelledby": "sources" }, h("h2", { id: "sources" }, `Sources: ${used.length} cited of ${rows.length} found`), used,
       others.length ? h("details", {}, h("summary", {}, `${others.length} not cited`), h("div", { class: "inside" }, others)) : null);
@@ -189,7 +189,7 @@ const sample = (() => {
   function timed(event, part, texts, last, address) {
     const spent = event.seconds;
     const bar = h("span", { class: "span", "aria-hidden": "true" });
-    if (spent) {  // a model call is noted when it ends, a tool or an agent when it begins
+    if (spent) {  // a model call is logged when it ends, a tool or an agent when it begins
       const begin = event.kind === "model" ? Math.max(0, event.at - spent) : event.at;
       const mark = h("i");
       mark.style.left = `${100 * begin / last}%`;

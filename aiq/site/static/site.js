@@ -11,21 +11,21 @@ const site = (() => {
   const live = location.protocol.startsWith("http");
   const scripts = new Map();
 
-  /** The records of a data script; `fresh`: as a server has them now. */
+  /** The records of a data script; `fresh`: fetched from the server again. */
   function load(path, fresh = false) {
     if (fresh || !scripts.has(path)) {
       scripts.set(path, new Promise((resolve, reject) => {
         const script = document.createElement("script");
         script.src = fresh ? `${path}?${Date.now()}` : path;
         script.onload = () => { script.remove(); resolve(script.records ?? []); };
-        script.onerror = () => { script.remove(); scripts.delete(path); reject(new Error(`${path} is not there`)); };
+        script.onerror = () => { script.remove(); scripts.delete(path); reject(new Error(`${path} is missing`)); };
         document.head.append(script);
       }));
     }
     return scripts.get(path);
   }
 
-  /** An element with attributes, listeners (`onclick`) and children; texts stay texts. */
+  /** An element with attributes, listeners (`onclick`) and children; strings become text, never HTML. */
   function h(tag, attributes = {}, ...children) {
     const element = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes ?? {})) {
@@ -68,7 +68,7 @@ const site = (() => {
   /** Do it once: when the element comes near the window, or the page is printed. */
   function whenSeen(element, action) {
     const once = () => {
-      if (!element.checkVisibility()) return;  // not printed: within what is closed
+      if (!element.checkVisibility()) return;  // not printed: inside something closed
       watcher.disconnect();
       removeEventListener("beforeprint", once);
       action();
@@ -242,7 +242,7 @@ const site = (() => {
       drawn += next.length;
       more.hidden = drawn >= shown.length;
       more.textContent = `show all ${shown.length.toLocaleString("en")}`;
-      if (!shown.length) body.append(h("tr", { class: "none" }, h("td", { colspan: String(columns.length) }, "nothing fits the filter")));
+      if (!shown.length) body.append(h("tr", { class: "none" }, h("td", { colspan: String(columns.length) }, "nothing matches the filter")));
     }
 
     function setQuick(given) {
@@ -315,7 +315,7 @@ const site = (() => {
   }
 
   addEventListener("unhandledrejection", ({ reason }) => document.body.append(h("p", { class: "banner problem", role: "alert" },
-    `This page could not be shown (${reason.message}). Another version of aiq may have written it: aiq site writes it again.`)));
+    `This page could not be shown (${reason.message}). Another version of aiq may have written it; aiq site rewrites it.`)));
 
   return { root, live, load, whenSeen, h, prose, link, spoken, rounded, figure, dollars, between, duration, moment, name, chip, facts, command, plain, readable, words, sortable, keys, top, sparkline };
 })();

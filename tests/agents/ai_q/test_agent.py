@@ -112,7 +112,7 @@ async def test_a_variant_takes_the_place_of_the_shipped_prompt_of_its_name(tmp_p
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
-        ("shalow.j2", "x", r"shalow\.j2 takes the place of no prompt; there are: clarifier\.j2, "),
+        ("shalow.j2", "x", r"shalow\.j2 replaces no prompt; there are: clarifier\.j2, "),
         ("planner.j2", "{{ dialogue }}", r"planner\.j2 uses dialogue, which this prompt is not given; it is given: av"),
         ("planner.j2", "a\n{% if %}", r"planner\.j2, line 2: "),
     ],

@@ -158,5 +158,5 @@ async def test_headers_come_from_the_environment(
         await server.close()
     assert seen == {sent}
     monkeypatch.setenv("MY_TOKEN", "two\nlines")
-    with pytest.raises(ConfigError, match=rf"notes\.headers_env\.{header}=MY_TOKEN: no header can have its value"):
+    with pytest.raises(ConfigError, match=rf"notes\.headers_env\.{header}=MY_TOKEN: its value cannot be a header"):
         await make_server(url="http://127.0.0.1:9/mcp", headers_env={header: "MY_TOKEN"}).tools()
