@@ -204,6 +204,6 @@ def test_other_settings_decide_again(
 def test_what_was_not_recorded_is_said() -> None:
     assessed = AiqAgent(settings("assessed"))
     assert "agent.escalation.policy=assessed" in str(assessed.redecide([SHALLOW, recorded("shallow", answer="No.")]))
-    assert assessed.redecide([recorded("escalated", answer=None)]) == "the run has not recorded the shallow answer"
+    assert assessed.redecide([recorded("escalated", answer=None)]) == "the run did not record the shallow answer"
     deep = Recorded(Report(text="x", raw_text="x", route="deep"), {}, list)
     assert assessed.redecide([deep]) == Redecided(0, deep.report, {})
