@@ -115,7 +115,7 @@ def test_a_user_who_would_never_see_a_plan_is_an_error(
     user: list[str], given: list[str], says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["run", *given, *user]) == 2
-    assert capsys.readouterr().err == f"aiq: {user[0]}: shown no plan, this user has no say; {says}\n"
+    assert capsys.readouterr().err == f"aiq: {user[0]}: this user reviews plans and is shown none; {says}\n"
 
 
 def test_an_old_run_with_such_a_user_can_still_be_resumed(tmp_path: Path) -> None:

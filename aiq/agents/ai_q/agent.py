@@ -1,4 +1,4 @@
-"""AI-Q as one agent: the entry (chat, shallow or deep), the chat graph, the report, what each stage of it cost."""
+"""AI-Q as one agent: its entries (chat, shallow or deep), the chat graph, the report and the cost of each stage."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 REJECTED = "The research plan was rejected; no research was done."
 
 ORDER = ("shallow_research", "clarifier", "deep_research")
-"""The stages that bring sources, which are numbered in this order: a stage's place is the first part of their path."""
+"""The stages that retrieve sources, in numbering order: a stage's index is the first part of its sources' paths."""
 
 
 def route_after_orchestration(state: ChatResearcherState) -> Literal["clarifier", "shallow_research", "__end__"]:
@@ -58,7 +58,7 @@ def should_escalate(state: ChatResearcherState) -> Literal["clarifier", "__end__
 
 
 class AiqAgent:
-    """Made once per run, serves all samples at once, keeps compiled graphs only."""
+    """One instance serves all samples of a run concurrently; it keeps only compiled graphs."""
 
     Settings: ClassVar[type[AiqSettings]] = AiqSettings
     deciding: ClassVar[tuple[str, ...]] = ("enable_escalation", "escalation.*")
@@ -75,18 +75,18 @@ class AiqAgent:
 
     @cached_property
     def _deep(self) -> "DeepResearcher":
-        from aiq.agents.ai_q.deep import DeepResearcher  # deepagents takes long to import, and most runs ask none
+        from aiq.agents.ai_q.deep import DeepResearcher  # deepagents is slow to import, and most runs do not need it
 
         return DeepResearcher(self._settings.deep, self._prompts)
 
     def check(self, tools: Toolbox) -> None:
-        """Raises ConfigError where a setting names a data source or a tool that the run does not have."""
+        """Raise ConfigError if a setting names a data source or a tool that the run does not have."""
         check_tools(tools, "agent.data_sources", data_sources=self._settings.data_sources)
         check_tools(tools, "agent.shallow.tools", self._settings.shallow.tools)
         check_tools(tools, "agent.deep.tools", self._settings.deep.tools)
 
     def check_user(self, kind: str) -> None:
-        """Raises ConfigError for a user who only reviews plans where none is shown."""
+        """Raise ConfigError for a user who only reviews plans if these settings show none."""
         settings = self._settings
         needed = {
             "agent.entry=chat": settings.entry == "chat",
@@ -95,50 +95,50 @@ class AiqAgent:
         }
         missing = [setting for setting, is_set in needed.items() if not is_set]
         if kind in ("reject", "feedback") and missing:
-            raise ConfigError(f"user.kind={kind}: shown no plan, this user has no say; set {' '.join(missing)}")
+            raise ConfigError(f"user.kind={kind}: this user reviews plans and is shown none; set {' '.join(missing)}")
 
     async def research(self, question: Question, session: Session) -> Report:
-        """Answer one question, verified if researched. Raises AgentError, ModelError, LimitReached, RunAborted."""
+        """Answer a question and verify researched answers. Raises AgentError, ModelError, LimitReached, RunAborted."""
         sources = sources_of(question, self._settings.data_sources)
-        told: dict[str, Any] = {
+        inputs: dict[str, Any] = {
             "messages": conversation(question, self._settings.max_history),
             "data_sources": sources,
             "user_info": question.user_info,
             "available_documents": documents_of(question, sources),
         }
         if self._settings.entry == "chat":
-            state = await self._threads.run(ChatResearcherState(**told), question.thread_id, session)
+            state = await self._threads.run(ChatResearcherState(**inputs), question.thread_id, session)
             return await self._end_turn(state, question.thread_id, session)
         if self._settings.entry == "shallow":
-            shallow = await self._shallow.run(ShallowResearchAgentState(**told))
+            shallow = await self._shallow.run(ShallowResearchAgentState(**inputs))
             return self._report(last_answer(shallow.messages), "shallow", session)
-        deep = await self._deep.run(DeepResearchAgentState(**told))
+        deep = await self._deep.run(DeepResearchAgentState(**inputs))
         return self._report(last_answer(deep.messages), "deep", session, partial=deep.partial)
 
     def redecide(self, recorded: Sequence[Recorded]) -> Redecided | str:
-        """The escalation of a shallow answer, by these settings; see `Redecides`."""
+        """How these settings decide on escalating a recorded shallow answer; see `Redecides`."""
         return redecided(self._escalation, recorded)
 
     @property
     def threads(self) -> Threads[ChatResearcherState] | None:
-        """The conversations of the chat graph; a researcher alone keeps none."""
+        """The conversations of the chat graph; None for a researcher alone, which keeps none."""
         return self._threads if self._settings.entry == "chat" else None
 
     async def resume(self, thread_id: str, session: Session) -> Report | None:
-        """Go on with a turn that waits for its user (`session.user`) or broke off; None where there is none."""
+        """Resume a turn that waits for its user (`session.user`) or was cut short; None if there is none."""
         state = await self._threads.resume(thread_id, session)
         return None if state is None else await self._end_turn(state, thread_id, session)
 
     def graphs(self, models: Models) -> Sequence[Drawing]:
-        """The chat graph and what runs inside its nodes."""
+        """The chat graph and the graphs that run inside its nodes."""
         from aiq.agents.ai_q.deep import SUBAGENTS
 
         subagents = "".join(f"\n* `{name}`: {does}" for name, does in SUBAGENTS.items())
-        chat = "`agent.entry=chat`, in `agent.py`. Each of the other graphs runs inside the node of its name."
+        chat = "`agent.entry=chat`, in `agent.py`. Each of the other graphs runs inside the node of the same name."
         clarifier = "In `clarifier.py`. `ask_for_clarification` and `plan_preview` interrupt it until the user answers."
         deep = (
-            "The orchestrator, in `deep.py`, as deepagents and LangChain compile it. Middleware that only wraps calls\n"
-            "of models and tools has no node. `tools` runs `task`, which dispatches a subagent, a graph of this kind:\n"
+            "The orchestrator, in `deep.py`, as deepagents and LangChain compile it. Middleware that only wraps model\n"
+            "and tool calls has no node. `tools` runs `task`, which dispatches a subagent, a graph of this kind:\n"
         )
         return (
             Drawing("chat", chat, self._chat().compile()),
@@ -148,7 +148,7 @@ class AiqAgent:
         )
 
     async def _end_turn(self, state: ChatResearcherState, thread: str | None, session: Session) -> Report:
-        """The report of a finished turn; a thread keeps it as its user is shown it."""
+        """The report of a finished turn; a thread stores it as the user is shown it."""
         extras: dict[str, JsonValue] = {}
         if shallow := state.shallow_result:
             decided = Assessment(shallow.escalate, shallow.reason)
@@ -169,7 +169,7 @@ class AiqAgent:
     def _report(
         self, answer: str, route: str, session: Session, *, partial: bool = False, **extras: JsonValue
     ) -> Report:
-        """The answer as a report, verified where research led to it."""
+        """The answer as a report, verified if it was researched."""
         researched = route not in ("meta", "rejected")
         outcome = "rejected" if route == "rejected" else "partial" if partial else "ok"
         extras["stages"] = by_stage(session.usage.by_role())
@@ -231,10 +231,10 @@ class AiqAgent:
     async def _clarify(
         self, state: ChatResearcherState
     ) -> Command[Literal["intent_classifier", "deep_research", "__end__"]]:
-        """Runs again from here whenever the user has answered. Raises AgentError without anything to search with."""
+        """Reruns from the start after each answer of the user. Raises AgentError if there is no tool to search with."""
         if not self._deep_searches(state):
             sources, tools = state.data_sources, self._settings.deep.tools
-            none = f"data_sources={sources} and agent.deep.tools={tools} leave none of the run's"
+            none = f"data_sources={sources} and agent.deep.tools={tools} leave none of the run's tools"
             raise AgentError(f"deep research has no research tool: {none}")
         if not self._settings.enable_clarifier:
             return Command(goto="deep_research")
@@ -264,5 +264,5 @@ class AiqAgent:
         return {"final_report": last_answer(found.messages), "partial": found.partial}
 
     def _recent(self, state: ChatResearcherState) -> list[AnyMessage]:
-        """The conversation as far as it is kept; its last message is this turn's question."""
+        """The last `max_history` messages of the conversation; the very last is this turn's question."""
         return trimmed(state.messages, self._settings.max_history)

@@ -26,10 +26,10 @@ NUDGE = (
     "You have not searched yet. Search before you ask: look the subject up with the tools, so that your question is "
     "about what the sources leave open. If the search settles it, no question is needed."
 )
-"""Said once in a run of the clarifier, and not kept in its conversation."""
+"""Sent at most once in a run of the clarifier, and not kept in its conversation."""
 
 JSON_ONLY = "With these results, reply with the JSON object only, or search once more."
-"""Reminds the model of its form after tool results."""
+"""Reminds the model of the reply's format after tool results."""
 
 CHOICES = "Reply **approve** to proceed, **reject** to cancel, or say what to change."
 UNCLEAR = '"{reply}" can be understood both ways: **approve** or **reject**?\n\n'
@@ -45,7 +45,7 @@ class NextQuestion(BaseModel):
 
 
 class Clarifier:
-    """Keeps one compiled graph, which takes its checkpointer from the graph that it runs in."""
+    """Keeps one compiled graph, which uses the checkpointer of the graph that it runs in."""
 
     def __init__(self, settings: ClarifierSettings, prompts: Prompts) -> None:
         self._settings, self._prompts = settings, prompts
@@ -53,7 +53,7 @@ class Clarifier:
         self._graph = self.build().compile(name="clarifier")
 
     async def run(self, state: ClarifierState) -> ClarifierState:
-        """Ask, plan, have it approved; no `approval`: rejected, or left for `new_question`.
+        """Ask, plan and have the plan approved; without `approval` it was rejected, or dropped for `new_question`.
 
         Raises ModelError, LimitReached, RunAborted.
         """
@@ -86,7 +86,7 @@ class Clarifier:
         return await self._step(state.model_copy(update={"nudged": True}), HumanMessage(NUDGE))
 
     async def _step(self, state: ClarifierState, *added: AnyMessage) -> Command[Any]:
-        """One model call, and where it leads. Without questions left there is none."""
+        """Make one model call and go where it leads; without questions left, go to the plan without a call."""
         if state.asked >= self._settings.max_turns:
             return Command(goto="plan")
         tools = research_tools(state.data_sources)
@@ -112,12 +112,12 @@ class Clarifier:
             query=state.query,
             dialogue=state.said,
         )
-        reminder = [HumanMessage(JSON_ONLY)] if state.messages else []  # they end with tool results
+        reminder = [HumanMessage(JSON_ONLY)] if state.messages else []  # then they end with tool results
         system = SystemMessage(self._prompts.render("clarifier.j2"))
         return [system, HumanMessage(request), *state.messages, *reminder]
 
     async def _search(self, state: ClarifierState, config: RunnableConfig) -> Any:
-        """Answer every call of the last reply; which tools there are depends on the question's data sources."""
+        """Answer every call of the last reply with the tools of the question's data sources."""
         tools = research_tools(state.data_sources)
         return await tool_node(tools, self._settings.max_searches).ainvoke(state, config)
 
@@ -158,7 +158,7 @@ class Clarifier:
         return Command(goto="plan", update={**update, "feedback": [answer]})
 
     def _new_question(self, state: ClarifierState) -> Command[Literal["plan", "__end__"]]:
-        """Only a clear yes leaves the plan; a user who is not there to say so made a remark."""
+        """Only a clear yes drops the plan; otherwise, as for a user who skips all questions, it was feedback."""
         typed = state.question or ""
         answer = awaited("question", NEW_QUESTION.format(question=typed))
         if read_decision(answer) == "yes":
@@ -168,7 +168,7 @@ class Clarifier:
 
 
 def next_question(reply: str, query: str) -> str | None:
-    """The model's question, or None for none. An unparsable reply counts as wanting to ask."""
+    """The model's question, a general one if the reply is unusable, or None if no question is needed."""
     found = read_object(reply, NextQuestion)
     if found is not None and not found.needs_clarification:
         return None

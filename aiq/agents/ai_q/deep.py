@@ -1,6 +1,6 @@
 """AI-Q's deep researcher: an orchestrator with planner and researcher subagents, on deepagents.
 
-What differs between samples is in the state, from which each system prompt is rendered at each call.
+Whatever differs between samples is in the state, from which the system prompt is rendered for each call.
 `tests/agents/ai_q/test_deepagents_contract.py` fails first when a new version of deepagents changes this.
 """
 
@@ -51,7 +51,7 @@ from aiq.core.tools import Tool
 REPORT_FILE, DRAFT_FILE = "/report.md", "/shared/draft.md"
 
 REPORT_CHARACTERS = 400
-"""A last message at least this long, with a Markdown heading, is a report; a shorter one may announce the file's."""
+"""A last message of at least this length with a heading is a report; a shorter one may only announce the file."""
 
 ROLES = {"orchestrator": "aiq.orchestrator", PLANNER: "aiq.planner", RESEARCHER: "aiq.researcher"}
 
@@ -59,7 +59,7 @@ SUBAGENTS = {
     PLANNER: "Searches, and plans the report's sections and the queries to research.",
     RESEARCHER: "Searches for the given queries and returns cited findings.",
 }
-"""Their descriptions for the orchestrator."""
+"""The descriptions that the orchestrator is shown."""
 
 TASK_DESCRIPTION = """Gives a task to a subagent and returns its reply.
 
@@ -77,7 +77,7 @@ Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 
 class DeepState(DeepAgentState):
-    """What the prompts show and `SubagentStatus` adds; `todos` and `files` come with their middleware."""
+    """What prompts show and what `SubagentStatus` adds; `todos` and `files` come with their middleware."""
 
     tools_info: NotRequired[list[dict[str, Any]]]
     subagents: NotRequired[Annotated[list[dict[str, Any]], OmitFromInput, add]]
@@ -88,7 +88,7 @@ class DeepState(DeepAgentState):
 class ReportDraft(Middleware):
     """Orchestrator only: a report or draft written to its file is kept at once, so that no later failure loses it.
 
-    It counts among what the model has said: whole, whatever cuts off a reply that repeats it.
+    It also counts as a complete reply of the model, so that a cut-off reply that repeats it does not make it partial.
     """
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> ToolAnswer:
@@ -103,8 +103,8 @@ class ReportDraft(Middleware):
 
 
 @dataclass(eq=False)
-class Speaks(Middleware):
-    """Innermost: an agent's prompt, and the model of its role, as the bound session has them."""
+class RolePrompt(Middleware):
+    """Innermost: sets an agent's system prompt and the bound session's model of its role."""
 
     role: str
     prompts: Prompts
@@ -125,7 +125,7 @@ class Speaks(Middleware):
 
 
 class DeepResearcher:
-    """Serves all samples at once; keeps one compiled graph per set of tools."""
+    """Serves all samples concurrently; keeps one compiled graph per set of tools."""
 
     def __init__(self, settings: DeepSettings, prompts: Prompts) -> None:
         self._settings, self._prompts = settings, prompts
@@ -134,8 +134,8 @@ class DeepResearcher:
     async def run(self, state: DeepResearchAgentState) -> DeepResearchAgentState:
         """Plan, research in rounds, write. The last message is the report as written.
 
-        Raises AgentError where no report came about; ConfigError for an unknown data source; ModelError,
-        LimitReached, RunAborted. A report that was written before any of these is in `session.draft`.
+        Raises AgentError if no report was written, ConfigError for an unknown data source, ModelError,
+        LimitReached, RunAborted. A report that was written before one of these is in `session.draft`.
         """
         session, settings = current(), self._settings
         tools = tools_for(state.data_sources, settings.tools)
@@ -164,7 +164,7 @@ class DeepResearcher:
         return state.model_copy(update={**ended, "messages": messages, "files": files})
 
     def graph(self, models: Models, tools: Sequence[Tool]) -> Graph:
-        """The compiled graph for these tools; whichever models it was compiled with, those of the session answer."""
+        """The compiled graph for these tools; the session's models answer, whichever it was compiled with."""
         names = tuple(tool.name for tool in tools)
         if names not in self._graphs:
             self._graphs[names] = self._compile(models, tools)
@@ -194,12 +194,12 @@ class DeepResearcher:
             subagents=subagents,
             middleware=[_files(), *todos, *own, *self._shared("orchestrator"), SubagentStatus()],
             state_schema=DeepState,
-            checkpointer=False,  # the chat graph keeps conversations; an inner graph's steps are nobody's to resume
+            checkpointer=False,  # the chat graph keeps conversations; nobody resumes the steps of an inner graph
             name="deep_research",
         )
 
     def _shared(self, name: str) -> list[Middleware]:
-        """The stack of the orchestrator and of every subagent, outermost first."""
+        """The middleware that the orchestrator and every subagent have, outermost first."""
         return [
             SessionCalls(),
             CallRepair(),
@@ -207,20 +207,20 @@ class DeepResearcher:
             EmptyContentFix(),
             ToolResultPruning(self._settings.pruning, whole=(TASK,)),  # findings are all that the writer sees
             ModelRetry(self._settings.max_model_retries),
-            Speaks(ROLES[name], self._prompts, self._settings),
+            RolePrompt(ROLES[name], self._prompts, self._settings),
         ]
 
 
 def is_report(text: str) -> bool:
-    """Whether a text is long enough and has a heading; a remark on the report is neither."""
+    """Whether a text is long enough for a report and has a heading, unlike a remark about the report."""
     return len(text.strip()) >= REPORT_CHARACTERS and any(map(HEADING.match, text.splitlines()))
 
 
 def final_report(last: str, written: str, draft: str, replies: Sequence[Said]) -> tuple[str, bool]:
-    """The report, and whether it is the draft: the first of last message, file and draft that is a report and whole.
+    """The report, and whether it is only the draft: the first complete report of last message, file and draft.
 
-    Where none is: what was written into the file, else said last, else drafted. `replies` tell whether the message was
-    cut off, and why it is none. Raises AgentError when all are blank.
+    If none is one: the first of file, last message and draft that is not blank. `replies` tell whether the message was
+    cut off, and why it is no answer. Raises AgentError if all are blank.
     """
     whole = not (why_no_answer(last, replies) or why_cut_off(last, replies))
     reports = filter(is_report, (last if whole else "", written, draft))
@@ -233,7 +233,7 @@ def final_report(last: str, written: str, draft: str, replies: Sequence[Said]) -
 
 @cache
 def register_profile() -> None:
-    """Take out a third subagent and a summariser that calls models: deepagents' registry is global, by provider."""
+    """Disable deepagents' own subagent and its summariser, which calls models; its registry is global, by provider."""
     profile = HarnessProfile(
         general_purpose_subagent=GeneralPurposeSubagentProfile(enabled=False),
         excluded_middleware=frozenset({"SummarizationMiddleware"}),
@@ -243,7 +243,7 @@ def register_profile() -> None:
 
 
 def _files() -> FilesystemMiddleware[Any, Any]:
-    """The virtual file system, small: long results stay in the conversation, where the endpoint sees them."""
+    """A minimal virtual file system: long results stay in the conversation, where the endpoint sees them."""
     return FilesystemMiddleware(
         tools=["ls", "read_file", "write_file"],
         tool_token_limit_before_evict=None,

@@ -1,7 +1,7 @@
-"""When a shallow answer is not enough: four policies, each a decision with its cause.
+"""Whether a shallow answer is enough: four policies, each of which gives a decision with its cause.
 
-`phrases` is a pure function of the answer, `assessed` one structured model call, `never` the switch turned off, and
-`always` the other branch of every answer, to compare with.
+`phrases` is a pure function of the answer, `assessed` makes one structured model call, `never` is escalation turned
+off, and `always` escalates every answer, for comparison.
 """
 
 from typing import NamedTuple
@@ -17,7 +17,7 @@ _CAUSE_CHARACTERS = 200
 
 
 class Assessment(NamedTuple):
-    """`cause` says why, also where there is nothing to escalate."""
+    """A decision; `cause` says why, even if it is not to escalate."""
 
     escalate: bool
     cause: str
@@ -51,7 +51,7 @@ def by_phrases(answer: str, settings: EscalationSettings) -> Assessment:
 
 
 class Escalation:
-    """The run's policy; keeps nothing of a sample."""
+    """The run's policy; holds no state of a sample."""
 
     def __init__(self, settings: AiqSettings, prompts: Prompts) -> None:
         self.policy = settings.escalation.policy if settings.enable_escalation else "never"
@@ -60,11 +60,11 @@ class Escalation:
         self._call = StructuredCall("aiq.escalation", Sufficiency, prompts, "escalation")
 
     def phrases(self, answer: str) -> Assessment:
-        """What the phrases say of an answer, whatever the policy."""
+        """What the phrases say about an answer, whatever the policy."""
         return by_phrases(answer, self._settings)
 
     def unasked(self, answer: str) -> Assessment | None:
-        """What needs no model: every decision but that on an answer to be assessed, which gives None."""
+        """The decision if it takes no model call; None for an answer that the model has to assess."""
         phrases = self.phrases(answer)
         if self.policy == "never":
             return Assessment(False, self._never)
@@ -73,9 +73,9 @@ class Escalation:
         return phrases if self.policy == "phrases" or phrases.cause == "empty" else None
 
     async def decide(self, question: str, answer: str, history: str = "") -> Assessment:
-        """Whether the answer goes on to deep research. Raises ModelError, LimitReached, RunAborted.
+        """Decide whether to escalate the answer to deep research. Raises ModelError, LimitReached, RunAborted.
 
-        `history`: the conversation before the question, as text. An empty answer is not worth a model call.
+        `history`: the conversation before the question, as text. An empty answer needs no model call.
         An assessment that stays unparsable after one repair call leaves the decision to the phrases.
         """
         if (decided := self.unasked(answer)) is not None:
@@ -85,12 +85,12 @@ class Escalation:
         return self.unassessed(answer)
 
     def unassessed(self, answer: str) -> Assessment:
-        """The decision on an answer of which the model said nothing that could be parsed."""
+        """The decision on an answer for which the model's assessment could not be parsed."""
         phrases = self.phrases(answer)
         return Assessment(phrases.escalate, f"{phrases.cause} (the assessment could not be parsed)")
 
     def recorded(self, decided: Assessment, answer: str) -> dict[str, JsonValue]:
-        """What a report's extras say of the decision: all that other settings need to make it again."""
+        """The decision as a report's extras record it: all that other settings need to decide again."""
         found: dict[str, JsonValue] = {"policy": self.policy, "taken": decided.escalate, "cause": decided.cause}
         found["phrases"] = self.phrases(answer).escalate
-        return found | ({"answer": answer} if decided.escalate else {})  # else the report is the answer
+        return found | ({"answer": answer} if decided.escalate else {})  # otherwise the report is the answer

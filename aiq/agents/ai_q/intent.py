@@ -25,10 +25,10 @@ class Classification(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _by_names(cls, values: Any) -> Any:
-        """A name counts whatever its case and what stands around it.
+        """Names are recognised in any case and inside other text.
 
-        Where the intent is unclear, a stated depth is one of research; a stated `deep` is whatever the intent says,
-        since mixed or unsure is research.
+        A stated depth makes an unclear intent research; a stated `deep` does so whatever the intent, since mixed or
+        uncertain messages are research.
         """
         intent, depth = values.get("intent"), values.get("research_depth")
         stated = _named(depth, "shallow", "deep") or _named(intent, "shallow", "deep")
@@ -47,20 +47,20 @@ class Classification(BaseModel):
 
     @property
     def result(self) -> IntentResult:
-        """Meta without an answer is research: nobody would answer the user."""
+        """Meta without an answer is research: otherwise the user would get no answer."""
         meta = self.intent == "meta" and bool((self.meta_response or "").strip())
         return IntentResult(intent="meta" if meta else "research")
 
 
 def _named(value: object, *names: str) -> str | None:
-    """The one of these names that a model's value states, or None for none and for several."""
+    """The one of these names that a model's value contains; None if it contains none or several."""
     words = re.findall(r"[a-z]+", str(value).lower())
     found = [name for name in names if name in words]
     return found[0] if len(found) == 1 else None
 
 
 class IntentClassifier:
-    """Classifies the last message of a conversation; earlier ones tell what it refers to."""
+    """Classifies the last message of a conversation; earlier ones show what it refers to."""
 
     def __init__(self, settings: IntentSettings, prompts: Prompts) -> None:
         seconds = settings.timeout_seconds
@@ -70,7 +70,7 @@ class IntentClassifier:
     async def classify(
         self, messages: Sequence[AnyMessage], tools: Sequence[Mapping[str, Any]] = (), user_info: Any = None
     ) -> Classification:
-        """Meta with its answer, or research with its depth; without a message nobody is asked and it is deep.
+        """Meta with its answer, or research with its depth; deep, without a model call, if there is no message.
 
         Raises ModelError, LimitReached, RunAborted: a failing endpoint is never a routing decision.
         """

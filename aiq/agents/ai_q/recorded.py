@@ -1,6 +1,6 @@
-"""What AI-Q's attempts have recorded of their stages, and how other escalation settings would have decided on them.
+"""What attempts of AI-Q recorded about their stages, and how other escalation settings would have decided on them.
 
-Deep research is told the question and the plan, not the shallow answer: its report is the same branch whoever decided.
+Deep research sees the question and the plan, not the shallow answer, so its report fits whichever policy escalates.
 """
 
 from collections import defaultdict
@@ -20,17 +20,17 @@ STAGES = {
     **dict.fromkeys(("aiq.clarifier", "aiq.clarifier_planner", "user.simulated"), "deep"),
     **dict.fromkeys(("aiq.orchestrator", "aiq.planner", "aiq.researcher"), "deep"),
 }
-"""The stage that a role's calls belong to: `deep` is all that going on costs, questions and the plan included."""
+"""The stage that a role's calls belong to: `deep` is the whole cost of escalating, questions and plan included."""
 
 DEEP = ("escalated", "deep")
-"""Routes that end in the report of deep research."""
+"""Routes that end in a deep research report."""
 
-_UNASSESSED = "no run has the model's assessment of this answer; name one made with agent.escalation.policy=assessed"
-_NO_ANSWER = "the run has not recorded the shallow answer"
+_UNASSESSED = "no run has the model's assessment of this answer; add one made with agent.escalation.policy=assessed"
+_NO_ANSWER = "the run did not record the shallow answer"
 
 
 def by_stage(usage: Mapping[str, Usage]) -> dict[str, JsonValue]:
-    """Usage of each stage that made a call, as `core.usage.Usage` has it (tokens as reported, US dollars)."""
+    """Usage of each stage that made a call, in the fields of `core.usage.Usage` (tokens as reported, US dollars)."""
     stages: dict[str, Usage] = defaultdict(Usage)
     for role, used in usage.items():
         stages[STAGES.get(role, "other")] += used
@@ -38,7 +38,7 @@ def by_stage(usage: Mapping[str, Usage]) -> dict[str, JsonValue]:
 
 
 def redecided(escalation: Escalation, recorded: Sequence[Recorded]) -> Redecided | str:
-    """What these settings would have made of the first attempt, or why that cannot be known."""
+    """How the first attempt would have gone with these settings, or why that cannot be known."""
     first = recorded[0]
     if first.report.route not in ("shallow", "escalated") or _said(first).get("cause") == "no research tool":
         return Redecided(0, first.report, first.usage)
@@ -68,13 +68,13 @@ def redecided(escalation: Escalation, recorded: Sequence[Recorded]) -> Redecided
 
 
 def _said(attempt: Recorded) -> Mapping[str, JsonValue]:
-    """What the report tells of the escalation; empty where nothing was to be decided."""
+    """What the report records about the escalation; empty if there was nothing to decide."""
     said = attempt.report.extras.get("escalation")
     return said if isinstance(said, Mapping) else {}
 
 
 def _shallow_answer(attempt: Recorded) -> str | None:
-    """As it was decided on: the report itself, or else what extras have of it, in older runs the model's last words."""
+    """The answer that was decided on: the report itself, else that in its extras, in older runs the last reply."""
     if attempt.report.route == "shallow":
         return attempt.report.raw_text
     if (answer := _said(attempt).get("answer")) is not None:

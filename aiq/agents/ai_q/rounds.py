@@ -1,4 +1,4 @@
-"""Research rounds, and the plan they follow, as code bounds them, whatever the orchestrator's prompt says."""
+"""Research rounds and the plan they follow, with limits enforced in code whatever the orchestrator's prompt says."""
 
 import json
 import re
@@ -37,22 +37,22 @@ SYNTHESIS_ANCHOR = (
 )
 
 STEPS_TO_SPARE = 12
-"""Graph steps that a last reply needs, with room; nearer to the recursion limit the orchestrator must finish."""
+"""Graph steps that a last reply needs, with a margin; with no more than these left the orchestrator must finish."""
 
 PLAN_FILE = "/shared/plan.json"
 
 MAX_SECTIONS = 8
-"""As the planner's prompt states it."""
+"""The limit that the planner's prompt states."""
 
 _BEFORE = "sources_before"
-"""In the metadata of a reply that dispatches researchers: how many sources the registry held."""
+"""Metadata key of a reply that dispatches researchers: how many sources the registry held at that time."""
 
 _ITEM = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(.*\S)\s*$")
 
 
 @dataclass(eq=False)
 class Rounds(Middleware):
-    """Orchestrator only: counts, bounds and reports the rounds: replies that dispatch researcher-agent.
+    """Orchestrator only: counts, limits and reports the rounds, the replies that dispatch researcher-agent.
 
     Dispatches beyond `max_researcher_calls` are answered as over budget, in order, without being executed. After
     round `max_loops` the `task` tool is withdrawn and a synthesis anchor is the last message. Each round is an event
@@ -78,7 +78,7 @@ class Rounds(Middleware):
         return response
 
     def _report(self, number: int, dispatch: AIMessage, replies: Sequence[AIMessage]) -> None:
-        """Emit the round that ends with the last of the replies."""
+        """Emit the event of the round that ends with the last of the replies."""
         executed = researcher_calls(dispatch)[: self.settings.max_researcher_calls]
         new = current().sources.all()[dispatch.response_metadata[_BEFORE] :]
         current().events.emit(
@@ -110,12 +110,12 @@ class Rounds(Middleware):
 
 
 def dispatches(messages: Sequence[AnyMessage]) -> list[AIMessage]:
-    """Replies since the last question that dispatch the researcher: one a round."""
+    """Replies since the last question that dispatch the researcher: one per round."""
     return [reply for reply in replies_in(since_question(messages)) if researcher_calls(reply)]
 
 
 def researcher_calls(reply: AIMessage) -> list[Any]:
-    """The calls that dispatch the researcher; one whose task is no text is refused by the tool itself."""
+    """The calls that dispatch the researcher; one whose task is not a string is refused by the tool itself."""
     to_researcher = (call for call in reply.tool_calls if is_task(call, RESEARCHER))
     return [call for call in to_researcher if isinstance(call["args"].get("description"), str)]
 
@@ -130,17 +130,17 @@ def queries_in(task: str) -> list[str]:
 
 
 def gaps_in(replies: Sequence[AIMessage]) -> tuple[str, ...]:
-    """The lists below `Gaps:` lines in replies and in the thoughts they record; `none` is no gap."""
+    """The items below `Gaps:` lines in replies and in the thoughts they record; `none` is not a gap."""
     found: list[str] = []
     for reply in replies:
-        if reply.tool_calls:  # else it is the report; what that calls gaps is its own matter
+        if reply.tool_calls:  # otherwise it is the report, whose own `Gaps:` do not count
             for text in (*(str(call["args"].get("thought", "")) for call in reply.tool_calls), str(reply.text)):
                 found += _listed_below(text, "gaps")
     return tuple(filter(stated, dict.fromkeys(found)))
 
 
 def _listed_below(text: str, heading: str) -> list[str]:
-    """Items of the list that follows the first line `heading:`; what else that line says is one."""
+    """Items of the list below the first `heading:` line; other text on that line is an item too."""
     lines = iter(text.splitlines())
     for line in lines:
         if found := re.match(rf"\W*{heading}\W*:[\s*_]*(.*)$", line, re.IGNORECASE):
@@ -150,13 +150,13 @@ def _listed_below(text: str, heading: str) -> list[str]:
 
 
 def file_data(text: str) -> dict[str, str]:
-    """A file of the virtual file system as deepagents keeps it, dated by the run's clock."""
+    """A file of the virtual file system as deepagents stores it, dated by the run's clock."""
     moment = current().now.isoformat()
     return {"content": text, "encoding": "utf-8", "created_at": moment, "modified_at": moment}
 
 
 class _Part(LenientRecord):
-    """A part of a plan; what it holds beyond the fields that we check is passed on."""
+    """A part of a plan; fields that we do not check are passed on."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -187,8 +187,8 @@ class ResearchPlan(_Part):
 def reviewed(plan: ResearchPlan, least: int, most: int) -> tuple[ResearchPlan, list[str], list[str]]:
     """(plan, repairs, remaining faults).
 
-    Repairs: blank and repeated queries and those beyond `most` go; sections that the plan does not have are taken
-    off queries; too few queries are made up by one for each section that none serves.
+    Repairs: blank and repeated queries and those beyond `most` are dropped; queries lose sections that the plan does
+    not have; if there are fewer than `least`, one is added for each section that no query serves.
     """
     titles = [section.title for section in plan.sections]
     known = {title.strip().casefold(): title for title in titles}
@@ -205,7 +205,7 @@ def reviewed(plan: ResearchPlan, least: int, most: int) -> tuple[ResearchPlan, l
             repairs.append(f"sections of {query.query!r} put right")
             queries[place] = query.model_copy(update={"sections": sections})
     faults: list[str] = []
-    for title in titles[:-1] or titles:  # the last one of several concludes and needs no query
+    for title in titles[:-1] or titles:  # the last of several sections concludes and needs no query
         if any(title in query.sections for query in queries):
             continue
         if len(queries) < least:
@@ -223,10 +223,10 @@ def reviewed(plan: ResearchPlan, least: int, most: int) -> tuple[ResearchPlan, l
 
 @dataclass(eq=False)
 class PlanReview(Middleware):
-    """Orchestrator only: reviews what the planner returned or wrote, and keeps it in the plan file.
+    """Orchestrator only: reviews the plan that the planner returned or wrote, and stores it in the plan file.
 
-    The orchestrator sees the plan as it was reviewed; every repair, and every fault that remains, is in the events.
-    Once there is a plan, the planner is not asked again: research goes on in rounds.
+    The orchestrator sees the reviewed plan; the events show every repair and every fault that remains.
+    Once there is a plan, the planner is not called again: research proceeds in rounds.
     """
 
     settings: DeepSettings
@@ -258,12 +258,12 @@ class PlanReview(Middleware):
 
 
 def planned(files: Mapping[str, Any]) -> ResearchPlan | None:
-    """The plan that these files hold, if it can be read."""
+    """The plan in these files, or None if none can be read."""
     return read_object(files.get(PLAN_FILE, {}).get("content", ""), ResearchPlan)
 
 
 def _note(queries: Sequence[PlannedQuery], repairs: Sequence[str], faults: Sequence[str], cause: str) -> None:
-    """The plan as a decision; repairs and faults as a recovery."""
+    """Emit the plan as a decision, and repairs and faults as a recovery."""
     emit = current().events.emit
     if repairs or faults:
         emit(Recovery(what="plan", detail="; ".join([*repairs, *(f"not repaired: {fault}" for fault in faults)])))

@@ -11,46 +11,44 @@ from aiq.core.settings import Settings
 
 class IntentSettings(Settings):
     fallback_depth: Literal["shallow", "deep"] = Field(
-        description="taken when the classification stays unreadable after one repair call: shallow or deep"
+        description="used if the classification is still unreadable after one repair call: shallow or deep"
     )
     timeout_seconds: float = Field(
-        gt=0, description="of each send of its two calls, where llm.timeout_seconds does not end it sooner"
+        gt=0, description="for each request of its two calls, unless llm.timeout_seconds ends it sooner"
     )
 
 
 class ClarifierSettings(Settings):
-    max_turns: int = Field(ge=0, description="clarifying questions at most; 0: nothing is asked, without a model call")
-    max_searches: int = Field(ge=0, description="calls of research tools before it asks; 0: it asks without looking")
-    enable_plan_approval: bool = Field(description="ask the user to approve the plan; it is made either way")
-    max_plan_iterations: int = Field(ge=1, description="rounds of feedback until the plan counts as approved")
+    max_turns: int = Field(ge=0, description="clarifying questions at most; 0: no question and no model call")
+    max_searches: int = Field(ge=0, description="research tool calls before it asks; 0: it asks without searching")
+    enable_plan_approval: bool = Field(description="ask the user to approve the plan, which is made either way")
+    max_plan_iterations: int = Field(ge=1, description="rounds of feedback after which the plan counts as approved")
 
 
 class ShallowSettings(Settings):
     max_llm_turns: int = Field(ge=1, description="model turns; the last gets the synthesis anchor and no tools")
-    max_tool_iterations: int = Field(ge=0, description="tool calls in all")
-    parallel_tool_calls: bool = Field(description="several tool calls in one reply")
+    max_tool_iterations: int = Field(ge=0, description="tool calls in total")
+    parallel_tool_calls: bool = Field(description="allow several tool calls in one reply")
     tools: tuple[str, ...] | None = Field(description="names of the tools to use; null: all of the run")
-    verbose: bool = Field(description="an event for each turn")
-    compaction: CompactionSettings = Field(description="of old tool results, in what the model sees")
+    verbose: bool = Field(description="log an event for each turn")
+    compaction: CompactionSettings = Field(description="summaries of old tool results in what the model sees")
 
 
 class DeepSettings(Settings):
     max_loops: int = Field(ge=1, description="research rounds")
     max_researcher_calls: int = Field(ge=1, description="researcher dispatches in one round")
-    min_queries: int = Field(ge=1, description="strategic queries that the planner writes, at least")
-    max_queries: int = Field(ge=1, description="and at most")
-    max_searches_per_researcher: int = Field(ge=1, description="calls of research tools by one researcher")
+    min_queries: int = Field(ge=1, description="fewest strategic queries in the plan")
+    max_queries: int = Field(ge=1, description="most strategic queries in the plan")
+    max_searches_per_researcher: int = Field(ge=1, description="research tool calls per researcher")
     enable_draft: bool = Field(
-        description="a draft of the report after each round but the last, in which the gaps are looked for"
+        description="draft the report after each round but the last, and look for gaps in the draft"
     )
-    enable_todos: bool = Field(description="the todo list tool of deepagents; a few hundred bytes of prompt a call")
-    max_model_retries: int = Field(
-        ge=0, description="sends of a failed model call after the first, in place of llm.retry.attempts"
-    )
+    enable_todos: bool = Field(description="offer deepagents' todo list tool; a few hundred bytes of prompt per call")
+    max_model_retries: int = Field(ge=0, description="retries of a failed model call, instead of llm.retry.attempts")
     pruning: PruningSettings = Field(description="of old tool results, in what the model sees")
     recursion_limit: int = Field(ge=10, description="graph steps of the orchestrator")
     tools: tuple[str, ...] | None = Field(description="names of the tools to use; null: all of the run")
-    verbose: bool = Field(description="an event with todos, files and subagents at the end")
+    verbose: bool = Field(description="log an event with todos, files and subagents at the end")
 
     @model_validator(mode="after")
     def _bounds_in_order(self) -> Self:
@@ -61,13 +59,13 @@ class DeepSettings(Settings):
 
 class EscalationSettings(Settings):
     policy: Literal["phrases", "assessed", "never", "always"] = Field(
-        description="who says that a shallow answer is not enough: its phrases; assessed: one model call; never; always"
+        description="what decides that a shallow answer escalates: phrases in it; assessed: a model call; never; always"
     )
     phrases: tuple[str, ...] = Field(
-        description="a shallow researcher's ways to say that it found too little; case and kind of apostrophe are equal"
+        description="how a shallow answer admits that too little was found; case and style of apostrophe do not matter"
     )
     window: int = Field(
-        ge=1, description="characters at the answer's end, without its reference list, in which a phrase counts"
+        ge=1, description="characters at the end of the answer, without its reference list, in which phrases count"
     )
 
     @field_validator("phrases")
@@ -75,7 +73,7 @@ class EscalationSettings(Settings):
     def _as_compared(cls, phrases: tuple[str, ...]) -> tuple[str, ...]:
         found = tuple(plain(phrase) for phrase in phrases)
         if "" in found:
-            raise ValueError("a blank phrase is in every answer; leave it out, or set policy=always")
+            raise ValueError("a blank phrase matches every answer; remove it, or set policy=always")
         return found
 
 
@@ -83,7 +81,7 @@ _APOSTROPHES = str.maketrans("\u2019\u2018\u02bc\uff07", "''''")
 
 
 def plain(text: str) -> str:
-    """The text as phrases are compared: in lower case, with straight apostrophes and single blanks."""
+    """The text as phrases are compared: in lower case, with straight apostrophes and single spaces."""
     return " ".join(text.translate(_APOSTROPHES).lower().split())
 
 
@@ -91,12 +89,10 @@ class AiqSettings(ResearchSettings):
     entry: Literal["chat", "shallow", "deep"] = Field(
         description="chat: the whole graph; shallow or deep: one researcher alone"
     )
-    enable_escalation: bool = Field(
-        description="from shallow to deep where the answer is not enough; false: policy never"
-    )
-    enable_clarifier: bool = Field(description="a plan (and questions) before deep research")
-    max_history: int = Field(ge=1, description="messages of the conversation that are kept")
-    intent: IntentSettings = Field(description="the first classification")
+    enable_escalation: bool = Field(description="go from shallow to deep if the answer is not enough; false: never")
+    enable_clarifier: bool = Field(description="make a plan (and ask questions) before deep research")
+    max_history: int = Field(ge=1, description="latest messages of the conversation that the agent sees")
+    intent: IntentSettings = Field(description="the intent classifier")
     escalation: EscalationSettings = Field(description="from shallow to deep")
     clarifier: ClarifierSettings = Field(description="questions and the plan before deep research")
     shallow: ShallowSettings = Field(description="the shallow researcher")

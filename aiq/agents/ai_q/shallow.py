@@ -32,7 +32,7 @@ STEPS_TO_SPARE = 3
 
 
 class ShallowResearcher:
-    """Serves all samples of a run at once; keeps its compiled graph and nothing of a sample."""
+    """Serves all samples of a run concurrently; keeps only its compiled graph."""
 
     def __init__(self, settings: ShallowSettings, prompts: Prompts) -> None:
         self._settings, self._prompts = settings, prompts
@@ -43,7 +43,7 @@ class ShallowResearcher:
 
         Raises ConfigError for an unknown data source, ModelError, LimitReached, RunAborted.
         """
-        config: Any = {"recursion_limit": 2 * self._settings.max_llm_turns + 10}  # two steps a turn, and headroom
+        config: Any = {"recursion_limit": 2 * self._settings.max_llm_turns + 10}  # two steps per turn, and headroom
         result = ShallowResearchAgentState.model_validate(await self.graph.ainvoke(state, config))
         current().keep_draft(last_answer(result.messages))
         return result

@@ -1,4 +1,4 @@
-"""The states of AI-Q's graphs, field by field as specified, and the types of them that a checkpoint may hold."""
+"""The states of AI-Q's graphs, field by field as specified, and the types in them that a checkpoint may restore."""
 
 import operator
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ class DepthDecision(BaseModel):
 
 
 class ShallowResult(BaseModel):
-    """The shallow path's answer as written, and whether it is to be escalated."""
+    """The shallow path's answer as written, and whether to escalate it."""
 
     answer: str
     escalate: bool = False
@@ -41,23 +41,23 @@ class Plan(BaseModel):
     sections: list[Line] = Field(min_length=1, max_length=20)
 
     def text(self) -> str:
-        """The title and the numbered sections, one a line."""
+        """The title and the numbered sections, one per line."""
         return "\n".join([self.title, *(f"{number}. {name}" for number, name in enumerate(self.sections, 1))])
 
 
 FALLBACK = Plan(title="Research Report", sections=["Introduction", "Background", "Analysis", "Findings", "Conclusion"])
-"""The plan where the model gave no usable one."""
+"""The plan used if the model gives no usable one."""
 
 
 class ResearchState(ConversationState):
-    """What every stage is told of a question. `data_sources`: None allows all tools, an empty list none."""
+    """What every stage receives of a question. `data_sources`: None allows all tools, an empty list none."""
 
     data_sources: Annotated[list[str] | None, BeforeValidator(source_ids)] = None
     user_info: dict[str, Any] | None = None
     available_documents: list[Document] | None = None
 
     def told(self) -> dict[str, Any]:
-        """What the next stage is told of it, beside messages."""
+        """The fields that are passed on to the next stage, apart from `messages`."""
         return {name: value for name, value in self if name in ResearchState.model_fields and name != "messages"}
 
 
@@ -101,11 +101,11 @@ class DeepResearchAgentState(ResearchState):
 
 
 class ClarifierState(ResearchState):
-    """One run of the clarifier. `messages`: its searches and what they brought, and nothing else.
+    """One run of the clarifier. `messages` holds only its searches and their results.
 
-    `asked` counts questions put to the user, `dialogue` holds those that were answered, as `Q:` and `A:` lines.
-    `reviews` counts replies to the plan, `unclear` is said with it of the last one. `approval` says who approved the
-    plan, once it is approved; `new_question` is what the user asked in its place.
+    `asked` counts questions put to the user; `dialogue` holds those that were answered, as `Q:` and `A:` lines.
+    `reviews` counts replies to the plan; `unclear`, shown above the plan, says that the last one was ambiguous.
+    `approval` says how the plan came to be approved; `new_question` is what the user asked instead.
     """
 
     messages: Annotated[list[AnyMessage], add_messages] = Field(default_factory=list)
@@ -134,4 +134,4 @@ class ClarifierState(ResearchState):
 
 
 CHECKPOINTED = (IntentResult, DepthDecision, ShallowResult, Plan, Document, ClarifierState)
-"""The types that a checkpoint may bring back beside messages and plain values; any other stays plain data."""
+"""The types that a checkpoint may restore besides messages and plain values; any other remains plain data."""

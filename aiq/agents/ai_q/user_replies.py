@@ -1,8 +1,8 @@
 """What a user's short reply decides, in English and Chinese, the languages of the benchmarks.
 
-A reply decides where it says nothing else: each word is one of assent (or each one of refusal), or a filler that
-changes neither. Words of both kinds, words that do not say which, and a question mark leave it open, so that the user
-is asked again; with any other word it is a remark.
+A reply decides only if it says nothing else: apart from fillers, all its words express assent, or all refusal. Words of
+both kinds, ambiguous words and a question mark leave it open, so that the user is asked again; with any other word it
+is a remark.
 """
 
 import re
@@ -27,12 +27,12 @@ NO = _words(
     "discard drop forget 👎 ❌ ✖ 拒绝 拒絕 取消 不 不行 不要 不同意 不可以 不好 否 停 停止 终止 終止 算了 放弃 放棄",
 )
 SKIP = _words("skip pass done next continue proceed go 跳过 跳過 略过 略過 继续 繼續")
-"""They end clarifying questions; `no` does not: it may be the true answer to a yes-or-no question."""
+"""Words that end the clarifying questions; `no` does not, since it may be the answer to a yes-or-no question."""
 OPEN = _words(
     "not dont never mind leave hm hmm um maybe perhaps unsure wait later whatever problem problems objection",
     "objections changes 等等 也许 也許 不确定 不確定",
 )
-"""Words that belong to a decision and do not say which; at a plan so do the words of SKIP that are not in YES."""
+"""Words that leave a decision open; in a reply to a plan, so do the words of SKIP that are not in YES."""
 FILLERS = _words(
     "a an the this that thats it its is i im me we us you lets let to for with by of and on all ahead very so as then",
     "now here just please thanks thank plan research report outline looks look looking sounds sound seems seem think",
@@ -50,7 +50,7 @@ _ASKS = re.compile(
     r"|.*[?？][\W_]*$|.*(?:谁|誰|什么|什麼|哪|多少|为什么|為什麼|怎么|怎麼|如何|吗|嗎)|(?:写|寫|比较|比較|分析|介绍|介紹|解释|解釋)",
     re.DOTALL,
 )
-_OF_THE_PLAN = re.compile(
+_ABOUT_THE_PLAN = re.compile(
     r"(?:can|could|would|will|should|may|might|shall|please|what about|how about|what if|why not|why is there"
     r"|do not)\b"
     r"|.*\b(?:plan|sections?|chapters?|outline|titles?|headings?|parts?|points?)\b|.*(?:章|节|節|部分|大纲|大綱|计划|計劃|标题|標題)",
@@ -75,9 +75,9 @@ def skips(reply: str) -> bool:
 
 
 def may_be_a_question(reply: str) -> bool:
-    """Whether a reply to a plan reads like a question or task of its own: only the user can say that it is one."""
+    """Whether a reply to a plan reads like a new question or task; only the user can say whether it is one."""
     text = _plain(reply).strip()
-    return bool(_ASKS.match(text)) and not _OF_THE_PLAN.match(text)
+    return bool(_ASKS.match(text)) and not _ABOUT_THE_PLAN.match(text)
 
 
 def _plain(reply: str) -> str:
@@ -86,5 +86,5 @@ def _plain(reply: str) -> str:
 
 
 def _tokens(reply: str) -> frozenset[str]:
-    """The words; of a script without spaces those that are known, and else its characters."""
+    """The words; in a script without spaces, the known words and otherwise single characters."""
     return frozenset(_TOKEN.findall(_plain(reply).replace("_", " ")))

@@ -1,1 +1,1 @@
-"""What research agents share: structured answers, tools, budgets, summaries, subagents, conversations, finishing."""
+"""What research agents share: structured answers, tools, budgets, summaries, subagents, conversations, reports."""

@@ -1,4 +1,4 @@
-"""What a model sees of old tool results, so that long chains of calls stay affordable: extractive summaries."""
+"""Extractive summaries of old tool results, shown to the model so that long chains of calls stay affordable."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -16,10 +16,10 @@ from aiq.core.settings import Settings
 from aiq.tools.ranking import tokens
 
 MARK = "[shortened]"
-"""The last line of a summary: a model may search again, in other words, for what is left out."""
+"""The last line of a summary: the model may search again, in other words, for what was left out."""
 
 SENTENCE = 300
-"""Characters; a longer sentence (or a text without sentences) is weighed in pieces of this length."""
+"""Characters; a longer sentence (or a text without sentences) is scored in pieces of this length."""
 
 _SOURCE_LINE = re.compile(
     r"</?(?:Document|title|published|Answer)\b"  # blocks of search and fetch
@@ -35,19 +35,19 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
 
 
 class CompactionSettings(Settings):
-    """Old tool results in what the model sees, while all together are too long."""
+    """How the model sees old tool results while all of them together are too long."""
 
     enabled: bool = Field(description="show old tool results as summaries")
-    max_chars: int = Field(ge=1, description="characters of all tool results; beyond it the oldest are summarised")
-    keep_last: int = Field(ge=0, description="results that stay whole")
+    max_chars: int = Field(ge=1, description="characters of all tool results; above this the oldest are summarised")
+    keep_last: int = Field(ge=0, description="latest results that stay whole")
     extract_chars: int = Field(ge=200, description="characters of one summary")
 
 
 class PruningSettings(Settings):
-    """Old tool results in what the model sees, however long all are."""
+    """How the model sees old tool results, whatever their total length."""
 
-    keep_last: int = Field(ge=0, description="results that stay whole")
-    max_chars: int = Field(ge=200, description="characters of each older one")
+    keep_last: int = Field(ge=0, description="latest results that stay whole")
+    max_chars: int = Field(ge=200, description="characters of each older result")
 
 
 class _Piece(NamedTuple):
@@ -57,10 +57,10 @@ class _Piece(NamedTuple):
 
 
 def summary(text: str, most: int, about: str = "") -> str:
-    """`text` in at most `most` characters, what is kept in its order; `text` itself where it fits.
+    """`text` in at most `most` characters, with its order kept; `text` itself if it fits.
 
-    Lines that say where something comes from (tags, titles, URLs, citation keys, reference lists) come first. The
-    room that they leave goes to the sentences that share most words with `about`, the earlier one of equals.
+    Lines that say where something comes from (tags, titles, URLs, citation keys, reference lists) are kept first. The
+    remaining space goes to the sentences that share the most words with `about`; of equals the earlier is kept.
     """
     if len(text) <= most:
         return text
@@ -77,7 +77,7 @@ def summary(text: str, most: int, about: str = "") -> str:
 
 
 def _pieces(text: str) -> Iterator[_Piece]:
-    """Source lines whole (to 2 * SENTENCE characters), other lines by sentence; blank ones left out."""
+    """Source lines whole (up to 2 * SENTENCE characters), other lines by sentence, without blank ones."""
     in_title = False
     for number, raw in enumerate(text.splitlines()):
         line = raw.strip()
@@ -91,7 +91,7 @@ def _pieces(text: str) -> Iterator[_Piece]:
 
 
 def compacted(messages: Sequence[AnyMessage], settings: CompactionSettings) -> list[AnyMessage]:
-    """The messages as a model is to see them; summaries look for what the call and the question asked."""
+    """The messages as the model is to see them; summaries favour what the call and the question asked for."""
     if not settings.enabled:
         return list(messages)
     most, enough = settings.extract_chars, settings.max_chars
@@ -107,7 +107,7 @@ def shortened(
     asked: Mapping[str, str],
     whole: Collection[str] = (),
 ) -> list[AnyMessage]:
-    """The messages with all but the last tool results summarised in `most` characters: a decision of this name.
+    """The messages, all but the `keep_last` latest tool results summarised in `most` characters; logs decision `name`.
 
     Oldest first, until all together are down to `enough` characters. `asked`: what to look for, by call id.
     Results of the tools in `whole` stay as they are.

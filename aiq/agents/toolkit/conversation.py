@@ -1,4 +1,4 @@
-"""Conversations: messages as a model is shown them, and threads, which bring a graph's questions to the user."""
+"""Conversations: messages as the model is shown them, and threads, which put a graph's questions to the user."""
 
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
@@ -23,11 +23,11 @@ from aiq.core.session import Session, current
 from aiq.core.sources import Source
 
 _SOURCES = "sources"
-"""In the metadata of a thread's answers: the sources that their turn brought, without their texts."""
+"""Metadata key of a thread's answers: the sources that their turn retrieved, without their texts."""
 
 
 class ConversationState(BaseModel):
-    """What the state of every graph that holds a conversation has."""
+    """Base of the state of every graph that holds a conversation."""
 
     messages: Annotated[list[AnyMessage], add_messages]
 
@@ -40,13 +40,13 @@ StateT = TypeVar("StateT", bound=ConversationState)
 
 
 def conversation(question: Question, max_history: int) -> list[AnyMessage]:
-    """The question after its history: the last `max_history` messages, the first of them the user's."""
+    """The history and the question, cut to the last `max_history` messages and starting with one of the user's."""
     turns = [(turn.speaker, turn.text) for turn in question.history]
     return trimmed(convert_to_messages([*turns, ("user", question.text)]), max_history)
 
 
 def trimmed(messages: Sequence[BaseMessage], max_history: int) -> list[Any]:
-    """The last `max_history` messages, starting on a user's."""
+    """The last `max_history` messages, starting with one of the user's."""
     return trim_messages(messages, max_tokens=max_history, token_counter=len, start_on="human")
 
 
@@ -56,7 +56,7 @@ def transcript(messages: Sequence[AnyMessage]) -> str:
 
 
 def last_answer(messages: Sequence[AnyMessage]) -> str:
-    """Text of the last message when it is the assistant's and asks for no tools; else an empty string."""
+    """Text of the last message if it is the assistant's and calls no tools; else an empty string."""
     last = messages[-1] if messages else None
     return str(last.text) if isinstance(last, AIMessage) and not last.tool_calls else ""
 
@@ -69,9 +69,9 @@ def awaited(kind: Literal["question", "plan"], prompt: str) -> str:
 
 
 class Thread(NamedTuple):
-    """A conversation as it is kept: `changed` is a time in ISO 8601.
+    """A stored conversation; `changed` is a time in ISO 8601.
 
-    A turn that has not ended is at a `stage`; `asks` says what it waits for there, None where it broke off.
+    A turn that has not ended is at a `stage`; `asks` says what it waits for there, None if it was cut short.
     """
 
     name: str
@@ -82,19 +82,19 @@ class Thread(NamedTuple):
 
     @property
     def unanswered(self) -> str | None:
-        """The question that the conversation ends with, if it ends with one."""
+        """The question at the end of the conversation that has no answer yet, or None."""
         return self.turns[-1].text if self.turns and self.turns[-1].speaker == "user" else None
 
 
 class Threads(Generic[StateT]):
-    """Runs a graph on threads; keeps it compiled, for the run's checkpointer and in memory, and no conversation.
+    """Runs a graph on threads; keeps it compiled, for the run's checkpointer and in memory, but no conversation.
 
     A named thread is in the run's checkpointer and holds what people wrote and were shown: `keep` adds an answer once
-    it is verified, with its sources, which later turns may cite again. A question without a thread has one in memory:
-    nobody could ever go on with it.
-    `types`: those that a checkpoint may bring back beside messages and plain values; any other stays plain data.
-    `last`: a node after which the graph ends, whatever the state. It starts once all that led to it is stored: what was
-    approved is approved, whenever the process ends.
+    it is verified, with its sources, which later turns may cite again. A question without a thread gets a temporary one
+    in memory, since nobody could resume it.
+    `types`: those that a checkpoint may restore besides messages and plain values; any other remains plain data.
+    `last`: a node after which the graph ends, whatever the state. It starts only once all that led to it is stored, so
+    that what was approved remains approved whenever the process ends.
     """
 
     def __init__(
@@ -106,10 +106,10 @@ class Threads(Generic[StateT]):
         self._compiled: dict[Any, CompiledStateGraph[StateT, Any, Any, Any]] = {}
 
     async def run(self, state: StateT, thread_id: str | None, session: Session) -> StateT:
-        """One turn, from a state whose `messages` are the history and the question.
+        """Run one turn, from a state whose `messages` are the history and the question.
 
-        Its other fields take the place of what the turn before left. Of a known thread the question alone is new; one
-        that is asked again because its turn broke off is not in the conversation twice.
+        Its other fields replace those that the turn before left. To a known thread only the question is added, and not
+        even that if it is asked again because its turn was cut short.
         """
         given = dict(state)
         if thread_id is None:
@@ -127,7 +127,7 @@ class Threads(Generic[StateT]):
         return await self._drive(graph, given, config, session)
 
     async def keep(self, thread_id: str, answer: str, session: Session) -> None:
-        """End a turn of a named thread: `answer`, as its user is shown it, follows the question alone."""
+        """End a turn of a named thread: `answer`, as the user is shown it, replaces all that follows the question."""
         graph, config = self._thread(thread_id, session)
         known = (await graph.aget_state(config)).values["messages"]
         drafts = [RemoveMessage(str(message.id)) for message in since_question(known)]
@@ -138,9 +138,9 @@ class Threads(Generic[StateT]):
         await graph.aupdate_state(config, {"messages": messages}, as_node=self._last)
 
     async def resume(self, thread_id: str, session: Session) -> StateT | None:
-        """Go on with a turn that waits for the user or broke off; None where there is none.
+        """Resume a turn that waits for the user or was cut short; None if there is none.
 
-        It goes on at its stage: what was answered and approved before holds.
+        It continues at its stage: earlier answers and approvals remain valid.
         """
         graph, config = self._thread(thread_id, session)
         found = await graph.aget_state(config)
@@ -148,10 +148,10 @@ class Threads(Generic[StateT]):
             return None
         _recall(found.values["messages"], session)
         session.events.emit(Decision(name="resumed", value=found.next[0], cause=STOPPED))
-        return await self._drive(graph, None, config, session)  # what still waits is asked again by its node
+        return await self._drive(graph, None, config, session)  # a node that still waits asks again
 
     async def find(self, thread_id: str, checkpointer: Any) -> Thread:
-        """The thread of this name; without turns where there is none."""
+        """The thread of this name; one without turns if there is none."""
         state = await self.graph(checkpointer).aget_state(_config(thread_id))
         said = [message for message in state.values.get("messages", ()) if message.type in SPEAKERS]
         turns = tuple(Turn(speaker=SPEAKERS[message.type], text=message.text) for message in said)
@@ -160,7 +160,7 @@ class Threads(Generic[StateT]):
         return Thread(thread_id, turns, state.created_at or "", stage, asks)
 
     async def all(self, checkpointer: Any) -> list[Thread]:
-        """The threads that a checkpointer holds, the last to change first."""
+        """The threads that a checkpointer holds, the most recently changed first."""
         saver: Any = self.graph(checkpointer).checkpointer
         asked = [item.config["configurable"] async for item in saver.alist(None, filter={"source": "input"})]
         names = dict.fromkeys(item["thread_id"] for item in asked if not item["checkpoint_ns"])
@@ -168,7 +168,7 @@ class Threads(Generic[StateT]):
         return sorted(found, key=lambda thread: thread.changed, reverse=True)
 
     def graph(self, checkpointer: Any) -> CompiledStateGraph[StateT, Any, Any, Any]:
-        """The compiled graph; for None with a checkpointer in memory, since a graph that asks needs one."""
+        """The compiled graph; None means a checkpointer in memory, since a graph that asks the user needs one."""
         saver = self._memory if checkpointer is None else checkpointer
         if saver not in self._compiled:
             known = saver.with_allowlist(self._types)
@@ -176,7 +176,7 @@ class Threads(Generic[StateT]):
         return self._compiled[saver]
 
     def _thread(self, thread_id: str, session: Session) -> tuple[CompiledStateGraph[StateT, Any, Any, Any], Any]:
-        """The graph on the run's checkpointer, and the thread there."""
+        """The graph with the run's checkpointer, and the thread's config there."""
         return self.graph(session.checkpointer), _config(session.thread(thread_id))
 
     async def _drive(self, graph: Any, given: Any, config: Any, session: Session) -> StateT:
@@ -194,14 +194,14 @@ Research = Callable[[Question, Session], Awaitable[Report]]
 
 
 class Remembered:
-    """The conversation with an agent that keeps none itself: each question comes to it with the answered turns.
+    """The conversation with an agent that keeps none itself: it gets each question with the answered turns before it.
 
     `blank`: a question without a text, with what all questions of the conversation have in common.
     """
 
     def __init__(self, research: Research, blank: Question) -> None:
         graph = StateGraph(ConversationState)
-        graph.add_node("research", lambda state: {})  # is done outside: any agent's report, and no state of its own
+        graph.add_node("research", lambda state: {})  # runs outside: any agent's report, without graph state
         graph.add_edge(START, "research")
         self._research, self._blank = research, blank
         self.threads = Threads(graph, ConversationState, (), last="research")
@@ -225,20 +225,20 @@ class Remembered:
 
 
 async def _reply(waiting: Sequence[Any], session: Session) -> "Command[Any]":
-    """What the user says to what the graph asks."""
+    """The command that resumes the graph with the user's reply to what it asks."""
     asked = waiting[0].value
     ask = session.user.review if asked["kind"] == "plan" else session.user.answer
     return Command(resume={waiting[0].id: await ask(str(asked["prompt"]))})
 
 
 def _sources_in(messages: Sequence[AnyMessage]) -> list[Source]:
-    """The sources that a thread's answers were kept with, in their order."""
+    """The sources stored with a thread's answers, in their order."""
     kept = (message.response_metadata.get(_SOURCES, ()) for message in messages if isinstance(message, AIMessage))
     return [Source.model_validate(source) for sources in kept for source in sources]
 
 
 def _recall(messages: Sequence[AnyMessage], session: Session) -> None:
-    """Put a thread's sources before those of the turn that begins."""
+    """Register a thread's earlier sources, ahead of those of the turn that begins."""
     for number, source in enumerate(_sources_in(messages)):
         session.sources.add(source, (-1, number))
 

@@ -1,4 +1,4 @@
-"""Finishing a report: thoughts and leaked prompts go, its citations are verified and audited, an event tells."""
+"""Finishing a report: thoughts and leaked prompts are removed, citations verified and audited, an event emitted."""
 
 import re
 from itertools import groupby
@@ -13,10 +13,10 @@ from aiq.core.reports import Audit, Report, citation_status
 from aiq.core.session import Session
 
 LEAK_CHARACTERS = 60
-"""A prompt's line of this length is in no report by chance; one such line is what proves a leak."""
+"""A prompt line of at least this length is in no report by chance, so one such line proves a leak."""
 
 HEADING = re.compile(r"\s*(?:#|\*\*[^*]+\*\*:?\s*$)")
-"""The beginning of a line that is a heading, of Markdown or in bold."""
+"""Matches the beginning of a heading, in Markdown or in bold."""
 
 _TEMPLATE = re.compile(r"\{[{%#].*?[}%#]\}")
 
@@ -32,10 +32,10 @@ class LeakFilter:
         self._prompts = frozenset(_plain(line) for line in lines if not _TEMPLATE.search(line)) - {""}
 
     def cleaned(self, text: str, session: Session) -> str:
-        """The text without leaked passages; logged as a recovery where there were any.
+        """The text without leaked passages; logs a recovery if there were any.
 
-        A short line, such as `## References`, may be in both a prompt and a report: it goes with a long line of a
-        prompt that it is next to, unless it heads what the report says next.
+        A short line, such as `## References`, may be in both a prompt and a report: it is dropped only if it adjoins
+        a long prompt line, and not if it is the heading of what the report says next.
         """
         lines = text.splitlines()
         plain = [_plain(line) for line in lines]
@@ -61,9 +61,9 @@ def _plain(line: str) -> str:
 def finish(
     answer: str, route: str, leaks: LeakFilter | None, session: Session, researched: bool = True, **more: Any
 ) -> Report:
-    """The answer as a report; `more`: its other fields. Raises AgentError for what is none, see `why_no_answer`.
+    """The answer as a report; `more`: its other fields. Raises AgentError if it is no answer, see `why_no_answer`.
 
-    `leaks`: None for an agent whose prompts nobody knows. Verified where it is `researched`, so that it cites, and the
+    `leaks`: None for an agent whose prompts are unknown. Citations are verified if the answer is `researched` and the
     run verifies.
     """
     text = without_thoughts(answer)

@@ -1,4 +1,4 @@
-"""Our tools as LangChain tools: each call goes through the session, so that it is logged and its sources counted."""
+"""Our tools as LangChain tools: each call goes through the session, so that it is logged and its sources kept."""
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import lru_cache
@@ -33,25 +33,25 @@ CALL_REPAIR = (
     "Your last reply was a tool call written as text, which nobody runs. Call a tool through the interface for tool "
     "calls, or answer in words, in the form that your instructions ask for."
 )
-"""Said once after such a reply, and not kept in the conversation."""
+"""Sent once after such a reply, and not kept in the conversation."""
 
 NO_TOOLS = (
     "You have no tools any more, so nobody runs your call. Answer in words, in the form that your instructions ask for."
 )
-"""Said likewise after a call where none is offered."""
+"""Sent likewise after a call when no tool is offered."""
 
 EMPTY = "empty content received."
 """What a model is shown in place of a blank tool result; some endpoints refuse empty content."""
 
 _MOST_TOOLS = 256
-"""How many are remembered, so that each is not looked into anew for every turn of every sample."""
+"""Size of the caches that save converting each tool again for every turn of every sample."""
 
 
 class SessionTool(BaseTool):
     """A LangChain tool whose calls go straight to `session.call_tool`, which logs them under the model's call id.
 
-    Not by way of LangChain's callbacks, which nobody hears here. Async only. Arguments are validated by the session,
-    once. A ToolError becomes a tool message `Error: ...` with status `error`; everything else (LimitReached,
+    LangChain's callbacks, to which nobody listens here, are bypassed. Async only. Arguments are validated once, by the
+    session. A ToolError becomes a tool message `Error: ...` with status `error`; everything else (LimitReached,
     ModelError, RunAborted) passes through and ends the attempt.
     """
 
@@ -60,16 +60,16 @@ class SessionTool(BaseTool):
 
     async def ainvoke(self, input: Any, config: Any = None, **_: Any) -> ToolMessage:  # noqa: A002  LangChain's name
         """Answer a ToolCall."""
-        told: dict[str, Any] = {"name": self.name, "tool_call_id": input["id"]}
+        shared: dict[str, Any] = {"name": self.name, "tool_call_id": input["id"]}
         try:
             result = await current().call_tool(self.name, input["args"], input["id"])
         except ToolError as error:
-            return ToolMessage(f"Error: {error}", status="error", **told)
-        return ToolMessage(result.content, **told)
+            return ToolMessage(f"Error: {error}", status="error", **shared)
+        return ToolMessage(result.content, **shared)
 
 
 class _Shown(NamedTuple):
-    """What models and LangChain see of a tool: all that is made of it here is the same for a whole run."""
+    """What models and LangChain see of a tool: a cache key, since all derived from it is the same for a whole run."""
 
     name: str
     description: str
@@ -91,7 +91,7 @@ def _as_langchain(tool: _Shown) -> SessionTool:
 
 @lru_cache(_MOST_TOOLS)
 def _definition(tool: _Shown) -> dict[str, Any]:
-    """The tool as chat completions take it."""
+    """The tool in the format of chat completions."""
     return convert_to_openai_tool(_as_langchain(tool))
 
 
@@ -108,10 +108,10 @@ async def reply_to(messages: Sequence[AnyMessage], role: str, tools: Sequence[To
 
 
 async def repaired(ask: Callable[..., Awaitable[AIMessage]], offers_tools: bool) -> AIMessage:
-    """The reply that `ask` brings, given messages to add; asked for once more where it is a call that nobody runs.
+    """The reply of `ask`, which takes messages to add; asked once more if the reply is a call that nobody runs.
 
-    That is one written as text, or any where no tool is offered: a graph that runs it would never end. What such a
-    reply says beside its calls is the answer, unless it only announces them.
+    That is one written as text, or any call when no tool is offered: a graph that ran it would never end. What such a
+    reply says besides its calls is the answer, unless it only announces them.
     """
     reply = await ask()
     if reply.tool_calls and not offers_tools and announces(str(reply.text)):
@@ -136,7 +136,7 @@ def filled(message: AnyMessage) -> AnyMessage:
 
 
 def tool_node(tools: Sequence[Tool], most: int) -> ToolNode:
-    """For a graph of one's own: a node that answers the calls of the last reply, beyond `most` without making them."""
+    """A node for hand-built graphs that answers the calls of the last reply, those beyond `most` with a refusal."""
     return _tool_node(_shown(tools), most)
 
 
@@ -151,10 +151,10 @@ def _tool_node(tools: tuple[_Shown, ...], most: int) -> ToolNode:
 
 
 async def call_in_session(request: ToolCallRequest, execute: Execute) -> ToolAnswer:
-    """Run a call at its place in the session's order, unless it repeats one of a research tool.
+    """Run a call at its place in the session's order, unless it repeats a call of a research tool.
 
     A session tool logs itself under the call's id. Any other, such as those for files, is logged here and is the
-    parent of what runs inside; a dispatch has the events of the subagent.
+    parent of what runs inside it; a dispatch is logged by the events of its subagent.
     """
     call, own = request.tool_call, isinstance(request.tool, SessionTool)
     if own and repeats(request):
@@ -172,10 +172,9 @@ async def call_in_session(request: ToolCallRequest, execute: Execute) -> ToolAns
 
 
 def repeats(request: ToolCallRequest) -> bool:
-    """Whether a research tool was called so since the last question, and did not fail.
+    """Whether the same call of a research tool was made since the last question and did not fail.
 
-    Case and spaces of words do not count, those of an address do. Of two such calls in one reply the second repeats
-    the first.
+    Case and spacing are ignored, except in URLs. Of two such calls in one reply the second repeats the first.
     """
     call, messages = request.tool_call, since_question(messages_of(request.state))
     if current().tools.get(call["name"]).data_source is None:
@@ -212,25 +211,25 @@ def _returned(call: ToolCall, text: str, error: ToolErrorKind | None) -> None:
 
 
 def answer_of(result: ToolAnswer) -> ToolMessage:
-    """The tool's answer: what a call ends with, or the last message of the state's update that it ends with."""
+    """The tool's answer: the result itself or, if that is a state update, the last message in it."""
     answer: ToolMessage = result if isinstance(result, ToolMessage) else dict(result.update or {})["messages"][-1]
     return answer
 
 
 def position(request: ToolCallRequest) -> tuple[int, int]:
-    """(turn, index) of a call: AI messages so far, and its place among the last one's tool calls."""
+    """(turn, index) of a call: the number of AI messages so far, and its index among the last one's tool calls."""
     replies = replies_in(messages_of(request.state))
     return len(replies), [call["id"] for call in replies[-1].tool_calls].index(request.tool_call["id"])
 
 
 def calls_before(request: ToolCallRequest, tools: Collection[str] | None = None) -> int:
-    """How many calls (of these tools) the conversation holds before this one, made or refused."""
+    """How many calls (of these tools) precede this one in the conversation, made or refused."""
     earlier = _earlier(request, messages_of(request.state))
     return sum(tools is None or call["name"] in tools for call in earlier)
 
 
 def _earlier(request: ToolCallRequest, messages: Sequence[AnyMessage]) -> list[ToolCall]:
-    """The calls that these messages hold before this one, which is in the last reply."""
+    """The calls in these messages that precede this one, which is in the last reply."""
     *earlier, last = (reply.tool_calls for reply in replies_in(messages))
     return [*chain(*earlier), *last[: position(request)[1]]]
 
@@ -257,10 +256,10 @@ def replies_in(messages: Sequence[BaseMessage]) -> list[AIMessage]:
 
 
 def readable(reply: AIMessage) -> AIMessage:
-    """`reply` without its thoughts, unparsable tool calls made calls without arguments, each call with its own id.
+    """`reply` without its thoughts, with unparsable tool calls as calls without arguments and a unique id per call.
 
-    LangChain sets such calls aside, and a graph would take the reply for a final answer. Without arguments the
-    session refuses them with a message that the model can act on. Two calls with one id could not both be counted.
+    LangChain sets unparsable calls aside, and a graph would take the reply for a final answer. Without arguments the
+    session refuses them with a message that the model can act on. Of two calls with one id only one would be counted.
     """
     if isinstance(reply.content, str) and (said := without_thoughts(reply.content)) != reply.content:
         reply = reply.model_copy(update={"content": said})

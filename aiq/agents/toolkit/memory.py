@@ -1,8 +1,8 @@
-"""Memory: what was asked and answered in earlier turns of a conversation, found again by recency and by meaning.
+"""Memory: what was asked and answered in earlier turns of a conversation, retrieved by recency and by meaning.
 
-It lies in the store that the run lends (LangGraph's interface). The store is given vectors, never texts to embed: its
-work is done outside of any session, where no model call could be counted. LangGraph is imported here, with the agent,
-because its import tries a socket, which no replay allows.
+It is kept in the run's store (LangGraph's interface). The store is given vectors, never texts to embed: it works
+outside any session, where no model call could be counted. LangGraph is imported here, with the agent, because its
+import tries to open a socket, which a replay does not allow.
 """
 
 import base64
@@ -21,19 +21,19 @@ from aiq.core.text import whole
 from aiq.tools.embedding import embedding
 
 LATEST: Final = 100
-"""Turns that are read to number the next one: the store knows the order of turns to a second, their numbers know it."""
+"""Turns that are read to number the next one: the store orders turns only to the second, their numbers exactly."""
 
 TIES: Final = 20
-"""Turns beyond those asked for that are read, as the store orders equally similar ones as it likes."""
+"""Turns that are read beyond those asked for, since the store orders equally similar ones arbitrarily."""
 
 EMBEDDED_CHARS: Final = 8000
-"""Of a query, so that models which refuse long texts (OpenAI's: 8,192 tokens) take it in any script."""
+"""Characters of a query that are embedded: few enough for a model's limit (OpenAI's: 8,192 tokens) in any script."""
 
 _DIGITS: Final = 6
-"""Of a similarity: SQLite extensions compute in other precisions, and a threshold must decide alike everywhere."""
+"""Decimals of a similarity: SQLite extensions differ in precision, and a threshold must decide alike everywhere."""
 
 _LEXICAL: Final = "lexical-1"
-"""The embedding of `aiq.tools.embedding`; a change of its weights takes another number."""
+"""The embedding of `aiq.tools.embedding`; whoever changes its weights raises the number."""
 
 
 async def _unpacked(texts: Sequence[str]) -> list[list[float]]:
@@ -46,13 +46,13 @@ def _packed(vector: Sequence[float]) -> str:
 
 
 INDEX: Final[Any] = {"embed": _unpacked, "dims": 0}
-"""How a store that holds memories is opened: the text of a vector becomes the vector. SQLite asks for no dimensions."""
+"""Options for opening a store of memories: `embed` decodes a vector from its text. SQLite needs no dimensions."""
 
 
 class Interaction(Record):
-    """A turn of a conversation. `id` is its own there, in the order of turns.
+    """A turn of a conversation. `id` is unique there and sorts in the order of turns.
 
-    `similarity`: the cosine with the query that it was found by, -1 to 1.
+    `similarity`: the cosine with the query by which it was found, -1 to 1.
     """
 
     id: str
@@ -63,10 +63,10 @@ class Interaction(Record):
 
 
 class Memory:
-    """The memory of one session. An evaluation's ends with the attempt, that of a chat is where its checkpoints are.
+    """The memory of one session. An evaluation's ends with the attempt, a chat's is stored where its checkpoints are.
 
-    `model` embeds queries, in the name of `role`; None: the lexical embedding, which costs nothing. What was remembered
-    by one of them is found by recency whichever is used later, by meaning only by the same one.
+    `model` embeds queries, in calls of `role`; None: the lexical embedding, which costs nothing. Turns are found by
+    recency whichever embedding is used later, by meaning only with the one that they were stored with.
     """
 
     def __init__(self, session: Session, role: str, model: str | None = None) -> None:
@@ -76,12 +76,12 @@ class Memory:
         self._vectors: dict[str, list[float]] = {}
 
     async def remember(self, thread: str, query: str, answer: str, at: datetime) -> Interaction:
-        """Keep a turn of the conversation `thread`, after those that are kept. Raises ModelError."""
+        """Store a turn of the conversation `thread`, after the earlier ones. Raises ModelError."""
         query, answer = whole(query), whole(answer)
         vector = await self._embedded(query)
         store: BaseStore = await self._session.store()
         number = 1 + max((int(one.id.partition("-")[0]) for one in await self._latest(thread, LATEST)), default=0)
-        digest = hashlib.sha256(f"{query}\n{answer}".encode()).hexdigest()[:12]  # two at once take one number
+        digest = hashlib.sha256(f"{query}\n{answer}".encode()).hexdigest()[:12]  # two at once get the same number
         kept = Interaction(id=f"{number:06}-{digest}", query=query, answer=answer, at=at)
         value = {"turn": kept.model_dump(mode="json"), "vector": _packed(vector)}
         await store.aput(self._place(thread, vector), kept.id, value, index=["vector"])
@@ -94,7 +94,7 @@ class Memory:
     async def similar(self, thread: str, query: str, n: int, threshold: float) -> list[Interaction]:
         """At most `n` turns whose query has a cosine of `threshold` or more with this one.
 
-        The most similar first; of equal ones the latest. Raises ModelError.
+        The most similar first; of equals the latest. Raises ModelError.
         """
         vector = await self._embedded(whole(query))
         store: BaseStore = await self._session.store()
@@ -109,7 +109,7 @@ class Memory:
         return sorted(map(_turn, found), key=lambda one: one.id)
 
     async def _embedded(self, query: str) -> list[float]:
-        """The vector of a query; a session pays for one of a model once."""
+        """The vector of a query; a session pays a model for it only once."""
         text = query[:EMBEDDED_CHARS]
         if text not in self._vectors:
             if self._model is None:
@@ -119,11 +119,11 @@ class Memory:
         return self._vectors[text]
 
     def _place(self, thread: str, vector: Sequence[float] | None = None) -> tuple[str, ...]:
-        """Where a conversation is in the store, or of it what compares with this vector: one embedding, one length."""
+        """The namespace of a conversation, or of its vectors that this one compares with: same embedding and length."""
         names = ["memory", self._session.thread(thread)]
         if vector is not None:
             names.append(f"{self._model or _LEXICAL}:{len(vector)}")
-        return tuple(quote(whole(name), safe="").replace(".", "%2E") for name in names)  # stores take no full stops
+        return tuple(quote(whole(name), safe="").replace(".", "%2E") for name in names)  # stores allow no full stops
 
 
 def _turn(item: Any) -> Interaction:

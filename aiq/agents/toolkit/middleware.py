@@ -1,4 +1,4 @@
-"""Middleware of the agents of LangChain and deepagents."""
+"""Middleware for agents of LangChain and deepagents."""
 
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ Response = ModelResponse[Any]
 Call = Callable[[Request], Awaitable[Response]]
 
 ALIASES = {"open_file": "read_file", "find": "grep", "find_file": "glob"}
-"""Tools that models take for others."""
+"""Wrong names that models use for tools, and the tools that they mean."""
 
 BUDGET_ANCHOR = (
     "Your search budget is used up. Reply now with what you found, in the form that your instructions ask for. "
@@ -44,7 +44,7 @@ BUDGET_ANCHOR = (
 
 
 class SessionCalls(Middleware):
-    """Runs calls in the session; for every agent and subagent of `create_agent` and deepagents that holds tools."""
+    """Runs calls in the session; for every agent and subagent of `create_agent` and deepagents that has tools."""
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> ToolAnswer:
         return await call_in_session(request, handler)
@@ -58,7 +58,7 @@ class EmptyContentFix(Middleware):
 
 
 class CallRepair(Middleware):
-    """Asks once more for a reply that is a call that nobody runs; without it an agent would end there, or never."""
+    """Asks once more after a reply that is a call that nobody runs; otherwise an agent would end there, or never."""
 
     async def awrap_model_call(self, request: Request, handler: Call) -> Response:
         async def ask(*added: AnyMessage) -> AIMessage:
@@ -69,7 +69,7 @@ class CallRepair(Middleware):
 
 
 class ToolNameSanitization(Middleware):
-    """Takes thoughts out of replies, repairs corrupted tool names, and calls whose arguments are no JSON object."""
+    """Removes thoughts from replies; repairs corrupted tool names and calls whose arguments are not a JSON object."""
 
     async def awrap_model_call(self, request: Request, handler: Call) -> Response:
         replies, valid = replies_in((await handler(request)).result), tool_names(request)
@@ -78,10 +78,10 @@ class ToolNameSanitization(Middleware):
 
 @dataclass(eq=False)
 class ModelRetry(Middleware):
-    """Gives each model call `most` sends after the first, with backoff; after the last it ends in ModelError.
+    """Retries each failed model call up to `most` times, with backoff; the last failure is a ModelError.
 
-    It tells the run's transport, the one layer that retries: a second one would multiply the attempts, wait past
-    `Retry-After`, and hide what was sent from the books.
+    It instructs the run's transport, the only layer that retries: a second one would multiply the attempts, ignore
+    `Retry-After`, and hide requests from the usage.
     """
 
     most: int
@@ -93,7 +93,7 @@ class ModelRetry(Middleware):
 
 @dataclass(eq=False)
 class ToolBudget(Middleware):
-    """At most `most` calls of these tools, then an anchor asks for the findings; no tool after `2 * most + 8` turns."""
+    """Allows `most` calls of these tools, then an anchor asks for the findings; no tools after `2 * most + 8` turns."""
 
     most: int
     budgeted: Collection[str]
@@ -117,7 +117,7 @@ class ToolBudget(Middleware):
 class ToolResultPruning(Middleware):
     """Shows all but the last `keep_last` tool results in at most `max_chars` characters each.
 
-    Results of the tools in `whole` are never shortened, and not counted: nobody could bring again what they say.
+    Results of the tools in `whole` are neither shortened nor counted: what they say cannot be retrieved again.
     """
 
     settings: PruningSettings
@@ -130,7 +130,7 @@ class ToolResultPruning(Middleware):
 
 
 class SubagentStatus(Middleware):
-    """For an orchestrator of deepagents: one entry in the state's `subagents` and two events a dispatch."""
+    """For a deepagents orchestrator: one entry in the state's `subagents` and two events per dispatch."""
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> ToolAnswer:
         call = request.tool_call
@@ -151,7 +151,7 @@ class SubagentStatus(Middleware):
 
 
 def sanitized(name: str, valid: Collection[str]) -> str:
-    """`name` as one of `valid`, where a known corruption explains it; else unchanged."""
+    """`name` as one of `valid` if a known corruption explains it; else unchanged."""
     base = name.split("<|channel|>")[0].strip()
     parts = (name, base, *base.split("."))  # `functions.x`, `x.run`
     candidates = (*parts, *(ALIASES.get(part, "") for part in parts))

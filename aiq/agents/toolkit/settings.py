@@ -1,4 +1,4 @@
-"""What every research system can be set to."""
+"""The settings that all research agents share."""
 
 import inspect
 from pathlib import Path
@@ -12,14 +12,12 @@ from aiq.core.settings import Settings
 
 
 class ResearchSettings(Settings):
-    """Base of an agent's settings; its prompts are `prompts/*.j2` beside the module of that class."""
+    """Base of an agent's settings; its prompts are `prompts/*.j2` beside the module of the subclass."""
 
-    data_sources: DataSources = Field(description="ids such as [web], where a question names none; null: all, []: none")
-    prompts_dir: str | None = Field(
-        description="a folder of templates that take the place of shipped ones of the same name"
-    )
+    data_sources: DataSources = Field(description="ids such as [web], if a question names none; null: all, []: none")
+    prompts_dir: str | None = Field(description="a folder of templates that replace shipped ones of the same name")
 
     def prompts(self) -> Prompts:
-        """The templates in use. Raises ConfigError for a `prompts_dir` that does not fit."""
+        """The templates in use. Raises ConfigError if `prompts_dir` does not fit."""
         variants = None if self.prompts_dir is None else resolve(self.prompts_dir)
         return Prompts(Path(inspect.getfile(type(self))).parent / "prompts", variants, "agent.prompts_dir")

@@ -19,7 +19,7 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
 class LenientRecord(Record):
-    """What was JSON elsewhere: null is a field left out; other fields, and numbers for texts (ids), are no error."""
+    """Parsed from foreign JSON: null is a missing field; unknown fields, and numbers as texts (ids), are accepted."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
 
@@ -33,7 +33,7 @@ _NOTHING = ("", "none", "null", "n/a", "无")
 
 
 def stated(text: str | None) -> str | None:
-    """What a model states, on one line; None where it says in words that there is nothing."""
+    """What a model states, on one line; None if it is blank or says that there is nothing."""
     line = " ".join((text or "").split())
     return None if line.strip(" .").casefold() in _NOTHING else line
 
@@ -43,7 +43,7 @@ REPAIR_CHARACTERS = 4000
 
 
 def _first_stated(fields: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of these fields; of a repeated one the first that is not null."""
+    """An object of these fields; a repeated one takes its first value that is not null."""
     stated = [(name, value) for name, value in fields if value is not None]
     return dict(fields) | dict(reversed(stated))
 
@@ -55,9 +55,9 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_first_stated)
 class StructuredCall(Generic[ModelT]):
     """A question to a role that is answered by an object of type `answer`, whose class names the schema.
 
-    Of its three templates the system prompt is called as the role is; `NAME_request.j2` is given `current_datetime`
-    and what is asked, `NAME_repair.j2` (or the one that `repair` names) the `bad_reply`. `options` go to `complete`,
-    which is the session's `Models.complete` unless the agent has one that keeps books of its own.
+    It has three templates: the system prompt is named like the role; `NAME_request.j2` is given `current_datetime` and
+    the variables of `ask`, `NAME_repair.j2` (or `repair`) the `bad_reply`. `options` go to `complete`, which is the
+    session's `Models.complete` unless the agent has one with accounting of its own.
     """
 
     role: str
@@ -69,7 +69,7 @@ class StructuredCall(Generic[ModelT]):
     repair: str = ""
 
     async def ask(self, **variables: Any) -> ModelT | None:
-        """The answer, None if a repair call did not help. Raises ModelError, LimitReached, RunAborted."""
+        """The answer, or None if a repair call did not help. Raises ModelError, LimitReached, RunAborted."""
         session, render = current(), self.prompts.render
         system = render(f"{self.role.rpartition('.')[2]}.j2")
         request = render(f"{self.name}_request.j2", current_datetime=session.now.isoformat(), **variables)
@@ -87,11 +87,11 @@ class StructuredCall(Generic[ModelT]):
         return (await complete(self.role, messages, json_schema=schema_of(self.answer), **self.options)).text
 
 
-@cache  # pydantic makes it anew each time
+@cache  # pydantic rebuilds it each time
 def schema_of(model: type[BaseModel]) -> Mapping[str, JsonValue]:
-    """The `json_schema` of a completion: every field required, as strict structured output wants it.
+    """The `json_schema` of a completion: every field required, as strict structured output demands.
 
-    It is strict unless an object in it has fields that the schema does not name.
+    It is strict unless an object in it may have fields that the schema does not name.
     """
     schema = model.model_json_schema()
     for part in (schema, *schema.get("$defs", {}).values()):
@@ -101,7 +101,7 @@ def schema_of(model: type[BaseModel]) -> Mapping[str, JsonValue]:
 
 
 def _is_open(part: Any) -> bool:
-    """Whether a schema, or one in it, is that of an object with any fields."""
+    """Whether a schema, or one inside it, is that of an object with arbitrary fields."""
     if isinstance(part, list):
         return any(map(_is_open, part))
     if not isinstance(part, dict):
@@ -111,7 +111,7 @@ def _is_open(part: Any) -> bool:
 
 
 def read_object(text: str, model: type[ModelT]) -> ModelT | None:
-    """Of the JSON objects of a reply that validate, the first of those that state most, whatever stands around it."""
+    """The valid JSON object in a reply that states the most fields, of equals the first; None if there is none."""
     found: list[ModelT] = []
     for candidate in _objects(text):
         with suppress(ValidationError):  # the next object may be the right one

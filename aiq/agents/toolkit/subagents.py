@@ -1,4 +1,4 @@
-"""Parts of an agent that work on tasks of their own: start and finish events, and several at once, in order."""
+"""Subagents, which work on tasks of their own: start and finish events, and several at once with results in order."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 async def as_agent(name: str, task: str, work: Awaitable[T], output: Callable[[T], str] = str) -> T:
-    """The result of `work`, with an event at its start and one at its end, which has the result as text."""
+    """The result of `work`, with one event at its start and one at its end that has `output` of the result."""
     current().events.emit(AgentStarted(agent=name, task=task))
     result = await work
     current().events.emit(AgentFinished(agent=name, output=output(result)))
@@ -22,7 +22,7 @@ async def gather_ordered(works: Sequence[Callable[[], Awaitable[T]]], at_once: i
     """The results in the order of `works`, at most `at_once` of which run at a time.
 
     Each is call number i of `turn` in the session's order, so that sources are numbered alike whichever ends first.
-    The first error ends the rest.
+    The first error cancels the rest.
     """
 
     async def one(index: int) -> T:

@@ -1,4 +1,4 @@
-"""Which tools a researcher may use: those of its data sources, of these the ones that its settings name."""
+"""Which tools a researcher may use: those of its data sources, narrowed to the ones that its settings name."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -19,7 +19,7 @@ def sources_of(question: Question, configured: Sequence[str] | None) -> list[str
 
 
 def documents_of(question: Question, data_sources: Sequence[str] | None) -> list[Document] | None:
-    """The documents that prompts list: none where these data sources leave no tool that could search them."""
+    """The documents that prompts list: None if these data sources leave no tool to search them."""
     barred = data_sources is not None and "documents" not in data_sources
     return None if barred else list(question.documents) or None
 
@@ -43,7 +43,7 @@ def tools_for(data_sources: Sequence[str] | None, names: Sequence[str] | None) -
 def check_tools(
     tools: Toolbox, setting: str, names: Sequence[str] | None = None, data_sources: Sequence[str] | None = None
 ) -> None:
-    """Raises ConfigError for a tool or a data source that the run does not have: it would silently allow nothing."""
+    """Raise ConfigError for a tool or data source that the run does not have: it would silently allow nothing."""
     every = tools.select(None)
     sources = dict.fromkeys(tool.data_source for tool in every if tool.data_source)
     given = [("tool", name, [tool.name for tool in every]) for name in names or ()]
@@ -53,7 +53,7 @@ def check_tools(
             raise ConfigError(f"{setting}: this run has no {kind} '{name}'; there are: {', '.join(known) or 'none'}")
 
 
-@cache  # pydantic makes a schema anew each time
+@cache  # pydantic rebuilds a schema each time
 def parameter_schemas(parameters: type[BaseModel]) -> Mapping[str, Any]:
     """The JSON schema of each argument of a tool with these parameters."""
     properties: Mapping[str, Any] = parameters.model_json_schema().get("properties", {})

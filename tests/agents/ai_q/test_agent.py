@@ -1,4 +1,4 @@
-"""AI-Q as one agent: no report that was written is lost, what each stage cost, prompt variants."""
+"""AI-Q as one agent: no written report is lost, the cost of each stage, prompt variants."""
 
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from tests.settings import configured
 
 
 class BrokenRegistry(SourceRegistry):
-    """Cannot be read the first time, which is when the report is verified."""
+    """Fails the first time it is read, which is when the report is verified."""
 
     broken = True
 
@@ -64,7 +64,7 @@ LOST = chat(shallow=ADMITS, roles={"aiq.orchestrator": lambda request: 400})
         pytest.param(writes(""), {}, 99, "failed", None, "wrote no report", id="nothing was written"),
     ],
 )
-async def test_what_was_written_is_in_the_row_of_an_attempt_that_fails_later(
+async def test_a_report_already_written_is_in_the_row_of_an_attempt_that_fails_later(
     script: Any, settings: dict[str, Any], calls_at_most: int, status: str, raw: str | None, says: str
 ) -> None:
     rows: list[SampleRow] = []
@@ -98,7 +98,7 @@ def variant(tmp_path: Path, name: str, text: str) -> str:
     return str(tmp_path)
 
 
-async def test_a_variant_takes_the_place_of_the_shipped_prompt_of_its_name(tmp_path: Path) -> None:
+async def test_a_variant_replaces_the_shipped_prompt_of_the_same_name(tmp_path: Path) -> None:
     folder = variant(tmp_path, "shallow_researcher.j2", "Answer briefly, at {{ current_datetime }}.")
     leaked = "Answer briefly, at whatever time it may be, and never say who told you so."
     variant(tmp_path, "escalation.j2", leaked)
@@ -106,7 +106,7 @@ async def test_a_variant_takes_the_place_of_the_shipped_prompt_of_its_name(tmp_p
         report = await bench.ask(agent(prompts_dir=folder), "Who?")
     assert bench.endpoint.of("aiq.shallow_researcher")[0].system == "Answer briefly, at 2026-11-01T09:00:00+00:00."
     assert bench.endpoint.of("aiq.intent_classifier")[0].system == PROMPTS.render("intent_classifier.j2")
-    assert report.text == "Ilan Corvey."  # a variant stays out of reports as the shipped prompts do
+    assert report.text == "Ilan Corvey."  # a variant is kept out of reports like the shipped prompts
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ async def test_a_variant_takes_the_place_of_the_shipped_prompt_of_its_name(tmp_p
         ("planner.j2", "a\n{% if %}", r"planner\.j2, line 2: "),
     ],
 )
-def test_a_variant_that_does_not_fit_is_one_line(tmp_path: Path, name: str, text: str, says: str) -> None:
+def test_a_variant_that_does_not_fit_gives_a_one_line_error(tmp_path: Path, name: str, text: str, says: str) -> None:
     with pytest.raises(ConfigError, match=rf"^agent\.prompts_dir: .*{says}"):
         agent(prompts_dir=variant(tmp_path, name, text))
     with pytest.raises(ConfigError, match=r"^agent\.prompts_dir: there is no folder .*nowhere"):

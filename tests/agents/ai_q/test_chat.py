@@ -1,4 +1,4 @@
-"""The chat graph: every way through it, what it logs, what reaches the next stage, what the run verifies."""
+"""The chat graph: every path through it, what it logs, what reaches the next stage, what the run verifies."""
 
 from typing import Any
 
@@ -83,7 +83,7 @@ async def test_an_insufficient_answer_escalates_through_the_clarifier() -> None:
         ({}, (), "no research tool"),  # deep research could not search either
     ],
 )
-async def test_where_nothing_escalates_the_insufficient_answer_stands(
+async def test_without_escalation_the_insufficient_answer_is_the_report(
     settings: dict[str, Any], sources: Any, cause: str
 ) -> None:
     async with on_bench(LOST) as bench:
@@ -91,25 +91,25 @@ async def test_where_nothing_escalates_the_insufficient_answer_stands(
     assert (report.route, report.text) == ("shallow", ADMITS)
     (escalation,) = decisions(bench, "escalation")
     assert (escalation.value, escalation.cause) == (False, cause)
-    assert escalation.detail["phrases"] == "phrase: unable to find"  # what that policy would have gone by
+    assert escalation.detail["phrases"] == "phrase: unable to find"  # what the policy `phrases` would have found
 
 
 @pytest.mark.parametrize(("text", "before"), [(TASK, ["deep"]), ("Who?", ["shallow"])], ids=["deep", "escalated"])
-async def test_rejection_ends_the_run_as_such(text: str, before: list[str]) -> None:
+async def test_a_rejected_plan_ends_the_turn_as_rejected(text: str, before: list[str]) -> None:
     report, bench = await research(LOST, text, given={"user": RejectingUser()}, **APPROVAL)
     assert (report.route, report.outcome, report.text) == ("rejected", "rejected", REJECTED)
     assert bench.endpoint.of("aiq.orchestrator") == []
     assert [decision.value for decision in decisions(bench, "route")] == [*before, "rejected"]
 
 
-async def test_without_the_clarifier_nobody_is_asked() -> None:
+async def test_without_the_clarifier_nothing_is_asked_or_planned() -> None:
     report, bench = await research(chat(), TASK, enable_clarifier=False)
     assert report.route == "deep"
     assert bench.endpoint.of("aiq.clarifier") == bench.endpoint.of("aiq.clarifier_planner") == []
     assert "The plan, and what the user said" not in bench.endpoint.of("aiq.orchestrator")[0].system
 
 
-async def test_a_failure_of_the_shallow_path_ends_the_attempt_and_its_cause_is_recorded() -> None:
+async def test_a_failure_of_the_shallow_path_ends_the_attempt_with_its_cause_recorded() -> None:
     async with on_bench(chat(roles={"aiq.shallow_researcher": lambda request: 500})) as bench:
         with pytest.raises(Exception, match="500"):
             await agent().research(Question(text="Who?"), bench.session)
@@ -150,8 +150,8 @@ async def test_history_gives_a_follow_up_its_context_and_is_trimmed() -> None:
 
 
 @pytest.mark.parametrize("entry", ["chat", "shallow"])
-async def test_turns_of_one_attempt_are_one_conversation(entry: str) -> None:
-    """The chat remembers by its thread, a researcher alone by the history: either is shown each turn once."""
+async def test_the_turns_of_an_attempt_are_one_conversation(entry: str) -> None:
+    """The chat remembers by its thread, a researcher alone by the history: both see each turn once."""
     sample = Sample(id="s1", question=Question(text="And its river?"), turns=("Who is the mayor?",))
     asked_agent: Any = agent(entry=entry)
     async with on_bench(chat(), memory="run.1.1") as bench:
@@ -177,7 +177,7 @@ async def test_sources_of_an_escalated_route_are_in_the_order_of_its_stages() ->
 
 
 @pytest.mark.parametrize("verify", [True, False])
-async def test_what_the_run_does_not_verify_stays_as_written(verify: bool) -> None:
+async def test_what_the_run_does_not_verify_remains_as_written(verify: bool) -> None:
     made_up = SHORT.replace("https://pages.test/orlune", MADE_UP)
     given = {"citations": configured(CitationSettings, verify=verify)}
     report, _ = await research(chat(shallow=made_up), given=given)

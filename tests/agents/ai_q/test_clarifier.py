@@ -19,7 +19,7 @@ from tests.agents.replies import ADMITS, PLAN, REPORT, TASK, ScriptedUser, asks,
 async def clarified(
     clarifier: Any, user: Any = None, question: Question | None = None, **settings: Any
 ) -> tuple[Any, Any]:
-    """(report, bench) of a run through the whole chat graph in which the clarifier answers so."""
+    """(report, bench) of a run through the whole chat graph with this clarifier model."""
     script = chat(roles={ROLE: clarifier, "aiq.orchestrator": lambda request: ChatReply(text=REPORT)})
     async with on_bench(script, user=user or ApprovingUser()) as bench:
         return await agent(clarifier=settings).research(question or Question(text=TASK), bench.session), bench
@@ -46,7 +46,7 @@ def briefing(bench: Any) -> str:
 @pytest.mark.parametrize(("clarifier", "settings", "asked"), [(content, {}, 1), (asking, {"max_turns": 0}, 0)])
 async def test_no_question_where_none_is_needed_or_allowed(clarifier: Any, settings: Any, asked: int) -> None:
     _, bench = await clarified(clarifier, **settings)
-    assert len(bench.endpoint.of(ROLE)) == asked  # and no nudge to search for nothing
+    assert len(bench.endpoint.of(ROLE)) == asked  # and no nudge to search without need
     assert bench.logged(Approval) == bench.search.queries == []
     assert "Plan (not shown to the user):\nOrlune\n1. Origins\n2. People" in briefing(bench)
 
@@ -54,9 +54,9 @@ async def test_no_question_where_none_is_needed_or_allowed(clarifier: Any, setti
 async def test_remaining_questions_count_down_to_max_turns() -> None:
     user = ScriptedUser(["The last ten years", "Trade"], [])
     _, bench = await clarified(asking, user, max_turns=2, max_searches=0)
-    first, second = bench.endpoint.of(ROLE)  # at none left it completes without a call
+    first, second = bench.endpoint.of(ROLE)  # with none left the clarifier ends without a call
     assert "Questions left: 2" in first.last_user
-    assert first.tool_names == ()  # without a budget for searches
+    assert first.tool_names == ()  # since there is no search budget
     assert "Questions left: 1" in second.last_user
     assert "Q: Which period?\nA: The last ten years" in second.last_user
     planned = bench.endpoint.of(PLANNER_ROLE)[0].last_user
@@ -64,7 +64,7 @@ async def test_remaining_questions_count_down_to_max_turns() -> None:
     assert "A: The last ten years\nQ: Which period?\nA: Trade\n\nPlan (" in briefing(bench)
 
 
-async def test_no_may_be_the_true_answer_and_does_not_end_the_questions_as_skip_does() -> None:
+async def test_no_is_an_answer_and_unlike_skip_does_not_end_the_questions() -> None:
     user = ScriptedUser(["No.", " Skip. "], [])
     _, bench = await clarified(asking, user)
     assert user.shown == ["Which period?"] * 2
@@ -84,7 +84,7 @@ async def test_a_question_asked_without_searching_is_nudged_once_and_the_nudge_i
     assert NUDGE not in [message.text for message in hasty.messages]
     assert nudged.last_user == NUDGE
     assert "web_search_tool" in nudged.tool_names
-    for later in (searched, again):  # with the results, a reminder of the form, and no trace of nudge or hasty question
+    for later in (searched, again):  # results and a format reminder, but neither nudge nor hasty question
         assert later.last_user == JSON_ONLY
         assert [message.role for message in later.messages] == ["system", "user", "assistant", "tool", "user"]
         assert "orlune is well described" in later.messages[3].text
@@ -99,7 +99,7 @@ async def test_a_model_that_does_not_search_when_nudged_may_ask() -> None:
     assert user.shown == ["Which period?"] * 2
 
 
-async def test_a_search_of_its_own_accord_needs_no_nudge_and_those_beyond_the_budget_are_not_made() -> None:
+async def test_an_unprompted_search_needs_no_nudge_and_searches_over_budget_are_not_made() -> None:
     _, bench = await clarified(searching("a", "b", "c", then="Which?"), ScriptedUser(["skip"], []), max_searches=2)
     assert NUDGE not in [request.last_user for request in bench.endpoint.of(ROLE)]
     last = bench.endpoint.of(ROLE)[1]
@@ -127,7 +127,7 @@ async def test_a_tool_that_was_not_offered_is_not_run() -> None:
         *((bad, "(type 'skip'") for bad in ("hm", '{"needs_clarification": "?"}', '{"needs_clarification": true}')),
     ],
 )
-def test_the_next_question_is_about_the_topic_where_the_reply_is_unusable(reply: str, question: str | None) -> None:
+def test_an_unusable_reply_leads_to_a_general_question_about_the_topic(reply: str, question: str | None) -> None:
     task = "A report on rivers " * 20
     asked = next_question(reply, task)
     assert asked == question or (str(question) in str(asked) and f'"{task[:80]}"' in str(asked))
@@ -147,7 +147,7 @@ async def test_history_and_documents_reach_the_prompt() -> None:
     ("sources", "tools", "says"),
     [((), None, r"data_sources=\[\] and agent.deep.tools=None"), (None, ("think",), r"agent.deep.tools=\('think',\)")],
 )
-async def test_without_research_tools_nobody_is_asked_about_deep_research(
+async def test_without_research_tools_there_is_an_error_before_any_question(
     sources: Any, tools: Any, says: str, enable_clarifier: bool
 ) -> None:
     settings = {"deep": {"tools": tools}, "enable_clarifier": enable_clarifier}
@@ -172,7 +172,7 @@ async def test_an_unusable_plan_is_repaired_once_or_replaced(repaired: Any, used
     assert fenced(bench.endpoint.of(PLANNER_ROLE)[1], "bad_reply") == broken
 
 
-async def test_feedback_is_in_the_next_plan_all_of_it_and_after_max_plan_iterations_the_plan_stands() -> None:
+async def test_all_feedback_reaches_the_next_plan_which_is_approved_after_max_plan_iterations() -> None:
     user = ScriptedUser([], ["yes, but shorter", "add prices"])
     report, bench = await clarified(content, user, enable_plan_approval=True, max_plan_iterations=2)
     first, second, third = (request.last_user for request in bench.endpoint.of(PLANNER_ROLE))
@@ -186,7 +186,7 @@ async def test_feedback_is_in_the_next_plan_all_of_it_and_after_max_plan_iterati
     assert [event.stage for event in bench.logged(StageChanged)].count("clarifier") == 1  # though it ran three times
 
 
-async def test_what_may_mean_either_is_asked_again_without_another_plan() -> None:
+async def test_an_ambiguous_reply_is_asked_again_without_another_plan() -> None:
     user = ScriptedUser([], ["skip", "", "Looks good, go ahead!"])
     report, bench = await clarified(content, user, enable_plan_approval=True)
     assert report.route == "deep"
@@ -196,13 +196,13 @@ async def test_what_may_mean_either_is_asked_again_without_another_plan() -> Non
     assert third == first
 
 
-async def test_a_refusal_ends_the_turn_however_it_is_said() -> None:
+async def test_a_refusal_ends_the_turn_however_it_is_worded() -> None:
     report, bench = await clarified(content, ScriptedUser([], ["取消吧"]), enable_plan_approval=True)
     assert (report.route, report.outcome) == ("rejected", "rejected")
     assert len(bench.endpoint.of(PLANNER_ROLE)) == 1
 
 
-async def test_a_new_question_takes_the_place_of_the_plan_once_the_user_says_so() -> None:
+async def test_a_new_question_replaces_the_plan_once_the_user_confirms_it() -> None:
     user = ScriptedUser(["skip", "yes"], ["Who is the mayor?"])
     report, bench = await clarified(asking, user, enable_plan_approval=True)
     assert report.route == "shallow"
@@ -214,7 +214,7 @@ async def test_a_new_question_takes_the_place_of_the_plan_once_the_user_says_so(
 
 
 @pytest.mark.parametrize(("says", "feedback"), [("no", []), ("", []), ("only his name", ["only his name"])])
-async def test_what_is_no_new_question_is_a_remark(says: str, feedback: list[str]) -> None:
+async def test_what_the_user_does_not_confirm_as_a_new_question_is_feedback(says: str, feedback: list[str]) -> None:
     user = ScriptedUser([says], ["Who is the mayor?", "approve"])
     report, bench = await clarified(content, user, enable_plan_approval=True)
     assert report.route == "deep"
@@ -223,7 +223,7 @@ async def test_what_is_no_new_question_is_a_remark(says: str, feedback: list[str
     assert again.count("</feedback>") == 1 + len(feedback)
 
 
-async def test_a_user_who_is_no_person_only_makes_remarks() -> None:
+async def test_replies_of_an_automatic_user_are_only_feedback() -> None:
     user = ApprovingUser(["Who is the mayor?"])
     report, bench = await clarified(content, user, enable_plan_approval=True)
     assert (report.route, len(bench.endpoint.of(PLANNER_ROLE))) == ("deep", 2)

@@ -1,4 +1,4 @@
-"""The deep researcher: each agent's middleware, budgets, what is in the state, the final report, limits."""
+"""The deep researcher: each agent's middleware, budgets, state, final report, limits."""
 
 from typing import Any
 
@@ -57,7 +57,7 @@ def eager(request: ChatRequest) -> ChatReply:
 
 
 def where(role: str, acts: Script) -> Script:
-    """A run in which `role` acts so and the others do the least."""
+    """A run in which `role` follows this script and the others do the minimum."""
     tasks = [calls(call("task", subagent_type=name, description="Work.")) for name in list(ROLES)[1:]]
     orchestrator, subagent = by_turn(*tasks, REPORT), by_turn("Found [1].")
 
@@ -88,7 +88,7 @@ def results_in(state: DeepResearchAgentState) -> list[ToolMessage]:
     return [message for message in state.messages if isinstance(message, ToolMessage)]
 
 
-# The stack that orchestrator and subagents share: that it is there, and works.
+# The middleware that orchestrator and subagents share: that it is there and works.
 
 
 @SUBAGENTS
@@ -147,7 +147,7 @@ async def test_retries_end_in_an_error(role: str, retries: int, sends: int) -> N
         (RESEARCHER, 14, {"max_searches_per_researcher": 20}, 4),
     ],
 )
-async def test_pruning_is_only_in_what_the_model_sees(
+async def test_pruning_changes_only_what_the_model_sees(
     role: str, searches: int, settings: dict[str, Any], short: int
 ) -> None:
     acts = by_turn(*(search(f"q{number}") for number in range(searches)), "Done.")
@@ -197,7 +197,7 @@ async def test_searches_beyond_a_subagents_budget_are_refused_and_the_tools_with
 @SUBAGENTS
 @pytest.mark.parametrize("heeds", ["no tools", "a word", "nothing"])
 async def test_a_subagent_that_never_ends_is_made_to_answer(role: str, heeds: str) -> None:
-    """Also where it calls tools that it is not offered: it is asked once more, and then its calls are dropped."""
+    """Even if it calls tools that it is not offered: it is asked once more, and then its calls are dropped."""
 
     def acts(request: ChatRequest) -> ChatReply:
         ends = (heeds == "no tools" and not request.tools) or (heeds == "a word" and request.last_user == NO_TOOLS)
@@ -210,7 +210,7 @@ async def test_a_subagent_that_never_ends_is_made_to_answer(role: str, heeds: st
     assert asked_again == ["think"] * (heeds != "no tools")
 
 
-async def test_earlier_turns_of_a_conversation_are_no_rounds_and_every_role_is_booked() -> None:
+async def test_earlier_turns_do_not_count_as_rounds_and_the_usage_of_every_role_is_recorded() -> None:
     earlier = [HumanMessage("Hello"), AIMessage("Hi."), HumanMessage(TASK)]
     _, bench = await run(eager, state={"messages": earlier}, max_loops=1)
     assert [m.text for m in bench.endpoint.of(ORCHESTRATOR)[0].messages[1:]] == [str(m.content) for m in earlier]
@@ -243,7 +243,7 @@ async def test_todos_files_and_subagents_are_in_the_state() -> None:
     found, bench = await run(script)
     assert found.todos == steps
     assert found.files["/shared/notes.md"] == "n"
-    assert '"title": "Orlune"' in found.files["/shared/plan.json"]  # returned, and so kept
+    assert '"title": "Orlune"' in found.files["/shared/plan.json"]  # kept because the planner returned it
     assert [(s["name"], s["turn"], s["index"], s["status"]) for s in found.subagents] == [
         ("planner-agent", 1, 1, "completed"),
         ("researcher-agent", 2, 0, "completed"),
@@ -266,7 +266,7 @@ async def test_todos_files_and_subagents_are_in_the_state() -> None:
     assert {type(event) for event in below} == {AgentStarted, ModelCalled, ToolCalled, ToolReturned, AgentFinished}
 
 
-async def test_a_limit_ends_the_attempt_also_within_a_subagent() -> None:
+async def test_a_limit_ends_the_attempt_even_inside_a_subagent() -> None:
     with pytest.raises(LimitReached):
         await run(eager, {"limits": configured(Limits, sample_model_calls=2)})
 
@@ -311,7 +311,7 @@ def test_no_report_is_an_error() -> None:
 
 
 def drafts(then: Any, draft: str = REPORT, path: str = "/shared/draft.md") -> Any:
-    """An orchestrator that writes a draft and its gaps after one round, and then does this."""
+    """An orchestrator that writes a draft and states its gaps after one round, and then does `then`."""
     written = call("write_file", file_path=path, content=draft)
     return by_turn(calls(dispatch("q")), calls(written, call("think", thought="Gaps: none")), then)
 
@@ -320,7 +320,7 @@ def drafts(then: Any, draft: str = REPORT, path: str = "/shared/draft.md") -> An
     ("path", "outcome"), [("/report.md", ("completed", "ok")), ("/shared/draft.md", ("limit", "partial"))]
 )
 @pytest.mark.parametrize("begins", ["", "<think>\nSo it is:\n"], ids=["in the report", "in a thought"])
-async def test_a_last_message_that_is_cut_off_replaces_no_whole_report(path: str, outcome: Any, begins: str) -> None:
+async def test_a_cut_off_last_message_does_not_replace_a_complete_report(path: str, outcome: Any, begins: str) -> None:
     cut = drafts(completed(begins + REPORT[:500], finish="length"), path=path)
     async with on_bench(chat(roles={ORCHESTRATOR: cut})) as bench:
         sample = Sample(id="s1", question=Question(text=TASK))
@@ -337,8 +337,8 @@ async def test_a_draft_is_kept_whatever_fails_later() -> None:
     assert bench.session.draft == REPORT
 
 
-async def test_a_last_message_that_is_no_report_leaves_the_draft() -> None:
-    """It lacks the last round, and counts as partial; the same words as the last message are the report."""
+async def test_a_last_message_that_is_not_a_report_leaves_the_draft() -> None:
+    """The draft lacks the last round and counts as partial; as the last message the same words are the report."""
     found, _ = await run(where(ORCHESTRATOR, drafts("The report is written.")))
     assert (found.messages[-1].content, found.partial) == (REPORT.strip(), True)
     for entry in ("deep", "chat"):

@@ -1,4 +1,4 @@
-"""What we rely on of deepagents, as an endpoint sees it: fails first when a new version changes it."""
+"""What we rely on in deepagents, as an endpoint sees it: fails first when a new version changes it."""
 
 from typing import Any
 

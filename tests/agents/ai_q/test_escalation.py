@@ -54,13 +54,13 @@ def settings(policy: str, **more: Any) -> AiqSettings:
 
 
 async def assess(*said: Any, answer: str = "Ilan Corvey [1].") -> tuple[Any, Any]:
-    """(assessment, bench) of an answer; the model says this."""
+    """(assessment, bench) of an answer; the model's replies are `said`."""
     async with on_bench(in_turn(*said)) as bench:
         return await escalation("assessed").decide("Who?", answer), bench
 
 
 @pytest.mark.parametrize(("answer", "escalates"), TABLE)
-async def test_the_table(answer: str, escalates: bool) -> None:
+async def test_phrases_decide_as_the_table_says(answer: str, escalates: bool) -> None:
     async with on_bench(in_turn()) as bench:
         assert (await escalation().decide("Who?", answer)).escalate is escalates
         assert await escalation("always").decide("Who?", answer) == (True, "always")
@@ -92,7 +92,7 @@ async def test_the_table(answer: str, escalates: bool) -> None:
         pytest.param({"sufficient": True}, False, "assessed: sufficient", id="nulls left out"),
     ],
 )
-async def test_an_assessment(said: Any, escalates: bool, cause: str) -> None:
+async def test_the_models_assessment_decides(said: Any, escalates: bool, cause: str) -> None:
     alarming = "I was unable to find any error in the proof; it is correct [1]."  # a false alarm of the phrases
     found, bench = await assess(said, answer=alarming)
     assert found == (escalates, cause)
@@ -155,7 +155,7 @@ async def test_route_cause_and_cost_of_each_stage_are_recorded(assessment: Any, 
 
 
 def recorded(route: str, policy: str = "phrases", answer: str | None = "Ilan Corvey [1].", **more: Any) -> Recorded:
-    """An attempt that took the route, with what it said of the escalation; `events`: what older runs have instead."""
+    """An attempt that took the route, with its record of the escalation; `events`: what older runs have instead."""
     events = more.pop("events", ())
     said = {"policy": policy, "taken": route == "escalated", "cause": "assessed: gap: x", "answer": answer, **more}
     roles = ["aiq.shallow_researcher", *(["aiq.escalation"] if policy == "assessed" else [])]
@@ -201,9 +201,9 @@ def test_other_settings_decide_again(
         assert found.report.text == ""
 
 
-def test_what_was_not_recorded_is_said() -> None:
+def test_a_decision_that_needs_what_was_not_recorded_says_so() -> None:
     assessed = AiqAgent(settings("assessed"))
     assert "agent.escalation.policy=assessed" in str(assessed.redecide([SHALLOW, recorded("shallow", answer="No.")]))
-    assert assessed.redecide([recorded("escalated", answer=None)]) == "the run has not recorded the shallow answer"
+    assert assessed.redecide([recorded("escalated", answer=None)]) == "the run did not record the shallow answer"
     deep = Recorded(Report(text="x", raw_text="x", route="deep"), {}, list)
     assert assessed.redecide([deep]) == Redecided(0, deep.report, {})

@@ -1,4 +1,4 @@
-"""The intent classifier: one call, what it sends, and what becomes of every kind of answer."""
+"""The intent classifier: one call, what it sends, and how every kind of answer is handled."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def classifier(**settings: Any) -> IntentClassifier:
 
 
 async def classify(*replies: Any, **settings: Any) -> tuple[Classification, Any]:
-    """Classify one message; the endpoint gives these replies one after the other."""
+    """Classify one message; the endpoint gives these replies in turn."""
     async with on_bench(in_turn(*replies)) as bench:
         return await classifier(**settings).classify([HumanMessage("Who is the mayor?")]), bench
 
@@ -59,20 +59,20 @@ async def test_a_bad_or_missing_depth_is_shallow(depth: str | None, taken: str) 
         ('{"intent": "research"}\n{"intent": "research", "research_depth": "deep"}', "deep"),
     ],
 )
-async def test_what_a_reply_states_needs_no_repair_call(reply: Any, route: str) -> None:
+async def test_a_route_that_can_be_read_needs_no_repair_call(reply: Any, route: str) -> None:
     found, bench = await classify(reply)
     assert (found.depth.decision if found.result.intent == "research" else "meta") == route
     assert len(bench.endpoint.requests) == 1
 
 
 @pytest.mark.parametrize("reply", [{"intent": "analysis"}, {"intent": "meta or research"}, {"intent": None}, "{}"])
-async def test_what_states_neither_is_repaired(reply: Any) -> None:
+async def test_a_reply_without_a_readable_route_is_repaired(reply: Any) -> None:
     found, _ = await classify(reply, classified(research_depth="deep"))
     assert found.depth.decision == "deep"
 
 
 @pytest.mark.parametrize(("answer", "intent"), [("Hello!", "meta"), (" ", "research"), (None, "research")])
-async def test_meta_brings_its_answer_or_is_research(answer: str | None, intent: str) -> None:
+async def test_meta_without_an_answer_is_research(answer: str | None, intent: str) -> None:
     found, _ = await classify(classified("meta", meta_response=answer))
     assert (found.result.intent, found.meta_response) == (intent, answer)
 
@@ -88,7 +88,7 @@ async def test_one_repair_call_shows_the_first_part_of_the_bad_answer() -> None:
 
 
 @pytest.mark.parametrize(("fallback", "seconds"), [("shallow", 7), ("deep", 500)])
-async def test_what_stays_unparsable_takes_the_fallback_depth(fallback: str, seconds: int) -> None:
+async def test_a_reply_still_unparsable_after_repair_takes_the_fallback_depth(fallback: str, seconds: int) -> None:
     found, bench = await classify("no", "still no", fallback_depth=fallback, timeout_seconds=seconds)
     assert (found.result.intent, found.depth.decision) == ("research", fallback)
     assert bench.endpoint.seconds == [min(seconds, 120)] * 2  # llm.timeout_seconds ends a call sooner
@@ -96,7 +96,7 @@ async def test_what_stays_unparsable_takes_the_fallback_depth(fallback: str, sec
 
 @pytest.mark.parametrize("failure", [404, 500, "no answer in time"])
 @pytest.mark.parametrize("good_replies", [0, 1], ids=["first-call", "repair-call"])
-async def test_a_failing_endpoint_is_an_error_and_no_decision(failure: Any, good_replies: int) -> None:
+async def test_a_failing_endpoint_is_an_error_and_not_a_decision(failure: Any, good_replies: int) -> None:
     replies: list[Any] = [ChatReply(text="not json")] * good_replies
 
     def script(request: Any) -> Any:
@@ -111,14 +111,14 @@ async def test_a_failing_endpoint_is_an_error_and_no_decision(failure: Any, good
     assert bench.logged(Decision) == []
 
 
-async def test_without_a_message_nobody_is_asked_and_it_is_deep() -> None:
+async def test_without_a_message_the_depth_is_deep_with_no_model_call() -> None:
     async with on_bench(lambda request: 500) as bench:
         found = await classifier().classify([])
     assert (found.result.intent, found.depth.decision) == ("research", "deep")
     assert bench.endpoint.requests == []
 
 
-async def test_static_text_stands_before_variable_text_which_cannot_leave_its_fence() -> None:
+async def test_static_text_comes_before_variable_text_which_cannot_leave_its_fence() -> None:
     history: list[Any] = [HumanMessage("Tell me of Orlune."), AIMessage("It is a city.")]
     tools = [{"name": "web_search_tool", "description": "Searches."}]
     async with on_bench(in_turn(classified())) as bench:

@@ -16,7 +16,7 @@ THOUGHT = "<thinking>Is it [1]?</thinking>\n\n"
 
 
 def written_first(then: ChatReply, again: bool = False) -> Any:
-    """A role that writes a call as text before it says `then` (or each time), and after its search answers."""
+    """A role that writes a call as text before it says `then` (with `again`, always), and answers after its search."""
 
     def says(request: ChatRequest) -> ChatReply | None:
         if not turn_of(request) or again:
@@ -27,7 +27,7 @@ def written_first(then: ChatReply, again: bool = False) -> Any:
 
 
 async def report_of(script: Script, **settings: Any) -> tuple[Any, Any]:
-    """(report, bench) of the researcher `entry` alone."""
+    """(report, bench) of one researcher alone, that of `entry`."""
     async with on_bench(script) as bench:
         return await bench.ask(agent(**settings), TASK), bench
 
@@ -43,7 +43,7 @@ async def test_a_shallow_call_written_as_text_is_asked_about_and_then_made() -> 
 
 
 @pytest.mark.parametrize("entry", ["shallow", "deep"])
-async def test_a_call_written_as_text_twice_is_no_answer(entry: str) -> None:
+async def test_a_call_written_as_text_twice_is_not_an_answer(entry: str) -> None:
     role = {"shallow": "aiq.shallow_researcher", "deep": "aiq.orchestrator"}[entry]
     with pytest.raises(AgentError, match=f"the {entry} route gave no answer: the model wrote a tool call as text"):
         await report_of(chat(roles={role: written_first(search(), again=True)}), entry=entry)
@@ -76,7 +76,7 @@ async def test_an_empty_answer_says_why(entry: str) -> None:
         ("It is so [1].\n\n## References\n[1] made up - https://nowhere.test/x", "unverified"),
     ],
 )
-async def test_a_report_says_what_its_citations_are_worth(answer: str, status: str) -> None:
+async def test_a_report_states_the_status_of_its_citations(answer: str, status: str) -> None:
     report, _ = await report_of(chat(shallow=answer), entry="shallow")
     assert report.citation_status == status
 

@@ -1,4 +1,4 @@
-"""Every prompt of AI-Q as a model sees it: in `golden/`, with everything, and `.bare` with nothing optional.
+"""Every prompt of AI-Q as a model sees it, in `golden/`: with everything optional, and as `.bare` without.
 
 After a wanted change: `AIQ_GOLDEN=write pytest tests/agents/ai_q/test_prompts.py`, then read the difference.
 """
@@ -74,7 +74,7 @@ def rendered(name: str, values: dict[str, Any]) -> str:
 
 
 def goldens() -> dict[str, str]:
-    """The golden files by name; a bare one only where it differs."""
+    """The golden files by name; a bare one only if it differs."""
     found: dict[str, str] = {}
     for name in NAMES:
         full, bare, stem = rendered(name, FULL), rendered(name, BARE), name.removesuffix(".j2")

@@ -1,4 +1,4 @@
-"""Research rounds and their plan: bounds on queries, their mapping to sections, repairs that are recorded, gaps."""
+"""Research rounds and their plan: limits on queries, their mapping to sections, recorded repairs, gaps."""
 
 import json
 from typing import Any
@@ -29,7 +29,7 @@ LOOSE = [query("a", "rivers ", "Nowhere"), query("b", "Towns"), query("c", "Trad
 NINE = plan([query(f"q{n}", f"s{n}") for n in range(6)], [f"s{n}" for n in range(9)])
 
 
-def test_a_plan_within_bounds_is_taken_as_it_is() -> None:
+def test_a_plan_within_bounds_is_taken_unchanged() -> None:
     found, repairs, faults = reviewed(ResearchPlan.model_validate(GOOD), 4, 6)
     assert (repairs, faults) == ([], [])
     assert found.model_dump() == GOOD  # what we do not check is passed on
@@ -87,7 +87,7 @@ def test_a_review(given: dict[str, Any], least: int, queries: list[str], repairs
 
 
 async def planned(answer: str, written: str | None = None, plans: int = 1) -> tuple[Any, Any]:
-    """A run whose planner answers (and writes the file) so; the orchestrator asks for `plans` plans."""
+    """A run whose planner gives this answer (and writes this file); the orchestrator asks for `plans` plans."""
 
     file = calls(call("write_file", file_path=PLAN_FILE, content=written))
     planner = by_turn(answer) if written is None else by_turn(file, answer)
@@ -117,7 +117,7 @@ async def test_a_good_plan_is_kept_in_the_file_and_shown(answer: str) -> None:
     assert refused == ["over_budget"]  # a second plan
 
 
-async def test_a_repaired_plan_is_what_the_orchestrator_and_the_file_have() -> None:
+async def test_the_orchestrator_and_the_file_get_the_repaired_plan() -> None:
     many = json.dumps(plan([query(f"q{n}", "Rivers") for n in range(8)]))
     found, bench = await planned(many, written=many)
     assert json.loads(seen(bench)) == json.loads(found.files[PLAN_FILE])
@@ -133,7 +133,7 @@ async def test_an_unreadable_plan_is_recorded_and_passed_on(written: str | None)
     assert found.files.get(PLAN_FILE) == written
     assert seen(bench) == "I would look at rivers first."
     plans = [event for event in bench.logged(Decision) if event.name == "plan"]
-    assert [(event.value, event.cause) for event in plans] == [(0, "unreadable")] * 2  # so it may be asked again
+    assert [(event.value, event.cause) for event in plans] == [(0, "unreadable")] * 2  # it may ask again
 
 
 # Rounds.
@@ -184,7 +184,7 @@ async def test_surplus_dispatches_are_answered_in_order_without_being_executed()
 
 
 @pytest.mark.parametrize(("task", "rounds"), [("", 1), ("  ", 1), (["a"], 0)])
-async def test_a_dispatch_with_a_blank_task_is_one_too(task: Any, rounds: int) -> None:
+async def test_a_dispatch_with_a_blank_task_counts(task: Any, rounds: int) -> None:
     blank = calls(call("task", subagent_type="researcher-agent", description=task))
     _, bench = await run(led(blank, blank, REPORT), max_loops=1)
     assert [event.number for event in bench.logged(Round)] == [1] * rounds
@@ -201,7 +201,7 @@ async def test_a_dispatch_of_a_withdrawn_researcher_is_refused() -> None:
 @pytest.mark.parametrize(("limit", "enable_todos"), [(10, True), (13, False), (16, True)])
 @pytest.mark.parametrize("loops", [1, 9])
 async def test_a_tight_recursion_limit_ends_in_synthesis(limit: int, enable_todos: bool, loops: int) -> None:
-    """Also where the rounds are over, and the model goes on to dispatch the withdrawn researcher."""
+    """Even if the rounds are over and the model keeps dispatching the withdrawn researcher."""
 
     def script(request: ChatRequest) -> ChatReply:
         if request.role != ORCHESTRATOR:

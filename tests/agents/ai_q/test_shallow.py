@@ -1,4 +1,4 @@
-"""The shallow researcher's loop: its budget in tool calls, its last turn, its prompt, its tools."""
+"""The shallow researcher's loop: its budget of tool calls, its last turn, its prompt, its tools."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def asked(text: str = "Who is the mayor?", **fields: Any) -> ShallowResearchAgen
 
 
 def searches(count: int) -> Any:
-    """A model that makes so many searches a reply for as long as it is offered tools."""
+    """A model that makes `count` searches per reply as long as it is offered tools."""
 
     def script(request: ChatRequest) -> ChatReply:
         queries = [f"query {turn_of(request)} {n}" for n in range(count)]
@@ -122,7 +122,7 @@ async def test_a_blank_result_is_shown_as_a_placeholder() -> None:
 async def test_parallel_calls_never_overshoot(budget: int, at_once: int, one_id: bool) -> None:
     def script(request: ChatRequest) -> ChatReply:
         made = [call("web_search_tool", query=f"query {turn_of(request)} {n}") for n in range(at_once)]
-        if one_id:  # some models number the calls of a reply so
+        if one_id:  # some models give all calls of a reply one id
             made = [c.model_copy(update={"id": "call_0"}) for c in made]
         return calls(*made) if request.tools else ChatReply(text="done")
 
@@ -169,7 +169,7 @@ async def test_a_search_that_failed_or_belongs_to_an_earlier_question_may_be_mad
     assert "repeated" not in [event.error for event in bench.logged(ToolReturned)]
 
 
-async def test_a_call_of_no_tool_counts_and_a_malformed_one_is_answered() -> None:
+async def test_a_call_of_an_unknown_tool_counts_and_a_malformed_one_is_answered() -> None:
     function = call("web_search_tool", query="x").function.model_copy(update={"arguments": '{"query": "x'})
     unknown = calls(call("no_such_tool", query="x"), call("web_search_tool", query="y"))
     for made, most in ((unknown, 1), (calls(ToolCall(function=function)), 9)):
@@ -180,7 +180,7 @@ async def test_a_call_of_no_tool_counts_and_a_malformed_one_is_answered() -> Non
     assert "must be set" in str(results_in(state)[0].content)
 
 
-async def test_history_turns_do_not_count_and_a_repeated_question_has_a_whole_budget() -> None:
+async def test_history_does_not_count_and_a_repeated_question_has_a_full_budget() -> None:
     history = [HumanMessage("a"), AIMessage("b"), HumanMessage("c"), AIMessage("d"), HumanMessage("now")]
     async with on_bench(searches(2)) as bench:
         made = researcher(max_llm_turns=3, max_tool_iterations=2)
@@ -228,7 +228,7 @@ class UrlArguments(BaseModel):
     url: str
 
 
-async def test_without_a_tool_that_takes_a_query_nothing_is_said_of_rewriting() -> None:
+async def test_without_a_tool_that_takes_a_query_the_prompt_does_not_mention_rewriting() -> None:
     _, bench = await run(answers, given={"tools": Toolbox([WebSearch(parameters=UrlArguments)])})
     assert bench.endpoint.requests[0].tool_names == ("web_search_tool",)
     assert "Query rewriting" not in bench.endpoint.requests[0].system
@@ -239,7 +239,7 @@ async def test_an_unknown_data_source_is_an_error() -> None:
         await run(answers, {"data_sources": ["web", "papers"]})
 
 
-async def test_tools_info_takes_the_place_of_the_listing() -> None:
+async def test_tools_info_replaces_the_listing() -> None:
     info = [{"name": "paper_tool", "description": "Searches papers."}]
     _, bench = await run(answers, {"tools_info": info})
     system = bench.endpoint.requests[0].system

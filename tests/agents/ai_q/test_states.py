@@ -15,7 +15,7 @@ from aiq.agents.ai_q.states import (
 
 
 @pytest.mark.parametrize("value", ["web", {"web"}, 3, [""]])
-def test_nothing_but_a_list_of_ids_names_data_sources(value: Any) -> None:
+def test_data_sources_must_be_a_list_of_ids(value: Any) -> None:
     for state in (ChatResearcherState, ShallowResearchAgentState, DeepResearchAgentState):
         with pytest.raises(ValidationError, match="data_sources"):
             state(messages=[], data_sources=value)

@@ -32,7 +32,7 @@ def test_words_that_end_the_questions(reply: str) -> None:
 
 
 @pytest.mark.parametrize("reply", ["no", "yes", "ok", "all of it", "go with the first", "不"])
-def test_words_that_answer_them(reply: str) -> None:
+def test_words_that_do_not_end_the_questions(reply: str) -> None:
     assert not skips(reply)
 
 
