@@ -101,7 +101,11 @@ def _wrong(item: "ErrorDetails", prefix: str, settings: type[BaseModel] | None) 
             message = f"is a section; write {name}.{next(iter(fields))}=VALUE (its settings: {', '.join(fields)})"
             if meant is not None:
                 message = f"is a section; did you mean {name}.{meant}={item['input']}?"
-    return f"{name}={_shown(item['input'])}: {message}" if name else message
+    if not name:
+        return message
+    if item["type"] == "value_error" and _section(settings, item["loc"]):  # the message names the section's settings
+        return f"{name}: {message}"
+    return f"{name}={_shown(item['input'])}: {message}"
 
 
 def _names(kind: type[BaseModel] | None) -> Iterator[str]:
