@@ -58,11 +58,11 @@ class Faults:
         """The reply with the faults that strike it; a refusal is left as it is."""
         for name in (OBEDIENCE, *CONTENT, *FORM):
             if reply.refusal is None and self.hits(name, request.attempt, digest):
-                reply = _spoiled(name, request, reply, random.Random(derive(self._seed, digest, name, "how")))
+                reply = _with_fault(name, request, reply, random.Random(derive(self._seed, digest, name, "how")))
         return reply
 
 
-def _spoiled(name: str, request: ChatRequest, reply: ChatReply, rng: random.Random) -> ChatReply:
+def _with_fault(name: str, request: ChatRequest, reply: ChatReply, rng: random.Random) -> ChatReply:
     """The reply with one fault applied; a fault that does not apply to it changes nothing."""
     text, calls, final = reply.text, reply.tool_calls, not reply.tool_calls and not request.wants_json
     if name == OBEDIENCE:

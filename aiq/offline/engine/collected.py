@@ -20,7 +20,7 @@ from aiq.offline.engine.text import contains_name, sentences
 from aiq.offline.engine.tools import Tool
 
 _DENIED = re.compile(r"\b(?:not?|never|nobody|none|nothing|neither|without|free|hardly)\b|n['’]t\b|不|没|无|免", re.I)
-_HALF = 0.5
+_ENOUGH = 0.5
 """The share of a condition's words that a sentence must contain to meet it; half of that for sentences that name
 their document, as findings do."""
 _MOST = 200
@@ -59,14 +59,14 @@ class Collected:
         for tool in self.tools:
             found |= declared(tool)
         listed = [pair for value, _ in self._answers for pair in counts.values(value)]
-        tabled = [(t.field, key) for t in self._told_tables for key in ("", *filter(counts.tells, dict(t.rows)))]
+        tabled = [(t.field, key) for t in self._text_tables for key in ("", *filter(counts.tells, dict(t.rows)))]
         for field, value in (*listed, *tabled, *counts.categories([document.facts for document in self.documents])):
             if re.fullmatch(r"[\w.]+", field):
                 found[field] = tuple(filter(None, dict.fromkeys((*found.get(field, ()), value))))
         return found
 
     @cached_property
-    def _told_tables(self) -> list[Table]:
+    def _text_tables(self) -> list[Table]:
         return [table for block in self.situation.blocks for table in counts.told(block.text)]
 
     @cached_property
@@ -108,13 +108,13 @@ class Collected:
         want = self.wanted
         if not want.counts or want.sum or want.telling or not self.concerns:
             return ""
-        told = (self._told(table) for table in reversed([*self._tables()]) if self._fits(table))
+        told = (self._numbers(table) for table in reversed([*self._tables()]) if self._fits(table))
         return next(filter(None, told), "")
 
     def _tables(self) -> Iterable[Table]:
         for value, of in self._answers:
             yield from counts.tables(value, of)
-        yield from self._told_tables
+        yield from self._text_tables
 
     def _fits(self, table: Table) -> bool:
         """Whether a table counts by what the task wants, and covers exactly the wanted things."""
@@ -128,7 +128,7 @@ class Collected:
         more = any(contains_name(table.of, value) for value in known.difference(want.names))
         return by and not more and all(contains_name(told, name) for name in want.names)
 
-    def _told(self, table: Table) -> str:
+    def _numbers(self, table: Table) -> str:
         """A table's numbers, restricted to the values that the task names, if any."""
         want = self.wanted
         if not table.rows:
@@ -178,7 +178,7 @@ class Collected:
             return [Evidence((*sentences(source.text), source.title)[0], source, 1.0) for source in self._read]
         denied, best = _DENIED.search(self.wanted.condition) is not None, dict[str, Evidence]()
         for hit in self._hits:
-            enough = _HALF / 2 if hit.source.title and hit.source.title in hit.sentence.text else _HALF
+            enough = _ENOUGH / 2 if hit.source.title and hit.source.title in hit.sentence.text else _ENOUGH
             if hit.own >= enough and denied == (_DENIED.search(hit.sentence.text) is not None):
                 best.setdefault(hit.source.name, hit.evidence)
         return [best[source.name] for source in self._read if source.name in best]

@@ -110,7 +110,7 @@ def wanted(task: str, fields: Fields, called: Sequence[str] = ()) -> Wanted:
     for *_, field, value in places:
         values[field] = tuple(dict.fromkeys((*values.get(field, ()), value)))
     counted = _COUNTS.search(task) is not None
-    groups = [f for f in fields if f not in UNITS and (len(values.get(f, ())) > 1 or _is_by(task, f))]
+    groups = [f for f in fields if f not in UNITS and (len(values.get(f, ())) > 1 or _counts_by(task, f))]
     since, until = _period(task, [place[:2] for place in places])
     asking = next((s for s in sentences(task) if s[-1] in "?？"), (*sentences(task), task)[0])
     condition = asking
@@ -152,7 +152,7 @@ def _named(task: str, fields: Fields) -> list[Place]:
     return sorted(place for place in kept if not _NOT.search(task[: place[0]]))
 
 
-def _is_by(task: str, field: str) -> bool:
+def _counts_by(task: str, field: str) -> bool:
     """Whether a question counts by a field: "for each city", "over the themes", "by kind of work"."""
     words = (match for match in re.finditer(r"[^\W\d_]+", task) if match[0].lower() not in listed("stop"))
     named = [match.start() for match in words if stem(match[0]) == head(field)]
@@ -163,7 +163,7 @@ def _is_by(task: str, field: str) -> bool:
 def _unit(task: str) -> str:
     """The unit of time that a question counts by: "in each month", "from year to year", "weekly"."""
     turns = (unit for unit in UNITS if re.search(rf"(?i)\bfrom {unit} to {unit}\b|\b{unit}ly\b", task))
-    return next(iter([*(unit for unit in UNITS if _is_by(task, unit)), *turns]), "")
+    return next(iter([*(unit for unit in UNITS if _counts_by(task, unit)), *turns]), "")
 
 
 def _period(task: str, taken: Sequence[tuple[int, int]]) -> tuple[str, str]:

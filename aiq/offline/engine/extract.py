@@ -251,7 +251,7 @@ def candidates(ask: Ask, hit: Hit, known: str = "") -> list[Candidate]:
     """The values that a sentence may give, except those that only repeat what is `known`."""
     asked = analyse(ask.text).roots.keys() | analyse(known).roots.keys()
     return [
-        Candidate(p.value, hit, min(1.0, hit.score * p.fit * _nearness(hit, p) * _standing(hit, p)))
+        Candidate(p.value, hit, min(1.0, hit.score * p.fit * _nearness(hit, p) * _affirmed(hit, p)))
         for p in pieces(ask, hit)
         if not _repeats(p.value, asked, ask)
     ]
@@ -277,7 +277,7 @@ def _nearness(hit: Hit, piece: Piece) -> float:
     return 0.4 + 0.6 * total / sum(worth for _, worth in hit.places)
 
 
-def _standing(hit: Hit, piece: Piece) -> float:
+def _affirmed(hit: Hit, piece: Piece) -> float:
     """1, or less for a value that the words before it deny."""
     before = re.split(r"[,;.，；]", hit.sentence.text[: max(0, piece.start)])[-1][-40:]
     denial = DENIED.search(before)

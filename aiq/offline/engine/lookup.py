@@ -121,17 +121,17 @@ def corrected(text: str, look: Lookup) -> Finding | None:
             return Finding(hit.sentence.text, (hit.evidence,), 0.7, premise=True)
     state = set(parse(_ENDS.sub(" ", ask.text)).words) if _ENDS.search(text) else set()
     lasting = tuple(word for word in ask.words if word in state)
-    if lasting and (still := _still(ask, lasting, look)):
+    if lasting and (still := _ongoing(ask, lasting, look)):
         return still
     said = any(hit.own >= 0.3 and not denies(hit) for hit in hits)
-    return None if said or len(ask.names) < 2 else _otherwise(ask, lasting or ask.words, look)
+    return None if said or len(ask.names) < 2 else _contradicted(ask, lasting or ask.words, look)
 
 
 def _names_all(hit: Hit, ask: Ask) -> bool:
     return all(name in f"{hit.page.title.text} {hit.sentence.text}" for name in ask.names)
 
 
-def _otherwise(ask: Ask, words: tuple[str, ...], look: Lookup) -> Finding | None:
+def _contradicted(ask: Ask, words: tuple[str, ...], look: Lookup) -> Finding | None:
     """Another value in place of one of the names, if the evidence gives that one and never the name in question."""
     for name in reversed(ask.names):
         others = tuple(other for other in ask.names if other != name)
@@ -146,7 +146,7 @@ def _otherwise(ask: Ask, words: tuple[str, ...], look: Lookup) -> Finding | None
     return None
 
 
-def _still(ask: Ask, words: tuple[str, ...], look: Lookup) -> Finding | None:
+def _ongoing(ask: Ask, words: tuple[str, ...], look: Lookup) -> Finding | None:
     """The state that the question says has ended, if the evidence shows it continuing and does not report its end."""
     ended = tuple(word for word in ask.words if word not in words)
     reports = look.material.find(replace(ask, words=ended), 6) if ended else []

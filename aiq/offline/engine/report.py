@@ -59,7 +59,7 @@ class _Report:
         self.orders = orders
         self.topic = research.topic(situation.task)
         self.headings = situation.headings
-        titles = [head.lstrip("# ") for head, after in pairwise([*self.headings, ""]) if not _above(head, after)]
+        titles = [head.lstrip("# ") for head, after in pairwise([*self.headings, ""]) if not _is_above(head, after)]
         titles = titles or [*(orders.sections or situation.sections or research.outline(self.topic))]
         barred = [name.lstrip("# ") for name in orders.barred]
         self.body = [t for t in titles if not (t in barred or research.CONCLUSION.search(t) or _LIMITS.search(t))]
@@ -94,11 +94,11 @@ class _Report:
             yield heading
             if title in placed:
                 yield self._section(placed[title])
-                yield self.nothing if self._thin(placed[title]) else ""
+                yield self.nothing if self._is_thin(placed[title]) else ""
             elif _LIMITS.search(title):
                 yield self.empty.format("; ".join(empty)) if empty else ""
                 yield self.of.format(days[0], days[-1]) if days else ""
-            elif not _above(heading, after):
+            elif not _is_above(heading, after):
                 yield self._conclusion(())
 
     def _facts(self) -> Facts:
@@ -122,32 +122,32 @@ class _Report:
         that, in its page's. Long sections then give up sentences to short ones whose title they were under."""
         placed: dict[str, Facts] = {title: {} for title in self.body}
         for sentence, sources in told.items() if self.body else ():
-            home = self._home(sentence) or self._home(sources[0].text) or self.body[0]
+            home = self._best_section(sentence) or self._best_section(sources[0].text) or self.body[0]
             placed[home][sentence] = sources
-        for title, sentence in ((title, s) for title in self.body for s in told if self._under(title, s)):
+        for title, sentence in ((title, s) for title in self.body for s in told if self._is_under(title, s)):
             home = next(other for other in self.body if sentence in placed[other])
             left = {other: of for other, of in placed[home].items() if other != sentence}
-            if self._thin(placed[title]) and not self._thin(left):
+            if self._is_thin(placed[title]) and not self._is_thin(left):
                 placed[title][sentence] = placed[home].pop(sentence)
         return placed
 
-    def _thin(self, told: Facts) -> bool:
+    def _is_thin(self, told: Facts) -> bool:
         """Whether a section is short, or cites fewer than two sources."""
         cited = {source.key for sources in told.values() for source in sources if self.citations.cites(source)}
         return sum(map(len, told)) < LEAST or len(cited) < 2
 
-    def _under(self, title: str, sentence: str) -> bool:
+    def _is_under(self, title: str, sentence: str) -> bool:
         """Whether a sentence is in a part of the material that opens with the section's title."""
         return any(name == title and sentence.rstrip(".。") in text for name, text in self.told)
 
-    def _home(self, text: str) -> str | None:
+    def _best_section(self, text: str) -> str | None:
         """The section whose title, with the facets it names, shares most with a text; None if nothing is shared."""
         own = stems(text)
         shared: dict[str, float] = {}
         for title in self.body:
             near = [f.stems for f in self.topic.facets if f.stems & stems(title)]
             meaning = stems(title).union(*near) - stems(self.topic.subject)
-            shared[title] = len(meaning & own) / (1 + len(meaning) ** 0.5) + UNDER * self._under(title, text)
+            shared[title] = len(meaning & own) / (1 + len(meaning) ** 0.5) + UNDER * self._is_under(title, text)
         best = max(self.body, key=lambda title: shared[title])
         return best if shared[best] else None
 
@@ -187,6 +187,6 @@ class _Report:
         return self.citations.text(said)
 
 
-def _above(heading: str, after: str) -> bool:
+def _is_above(heading: str, after: str) -> bool:
     """Whether the next heading is below this one."""
     return len(after) - len(after.lstrip("#")) > len(heading) - len(heading.lstrip("#"))

@@ -60,34 +60,34 @@ def credit(question: str, response: str, accepted: Sequence[str], strict: bool =
     """
     told = [plain(s) for line in response.splitlines() if not line.lstrip().startswith("#") for s in sentences(line)]
     told = told or [""]
-    start = told[:1] if _brief(told[0]) else told
+    start = told[:1] if _is_bare(told[0]) else told
     forms = [form.strip() for form in accepted if form.strip()]
     if words(response) in map(words, forms):
         return Finding(True, "The response is an accepted answer, word for word.")
     polar = [bool(said[1]) for form in forms if (said := _POLAR.match(form))]
-    corrections = [form for form in forms if not polar and _corrects(form, question)]
+    corrections = [form for form in forms if not polar and _is_correction(form, question)]
     refuses = not told[0] or (_NO_ANSWER.search(told[0]) and not _denies(told[0], corrections))
     if refuses:
         return Finding(False, "The response gives no answer.", answers=False)
     if _denies(" ".join(start[:3]), corrections):
         return Finding(True, "The response says that what the question takes for granted does not hold.")
     if polar:
-        return _says(question, told, polar[0])
-    found = _primary(claim(question), start, [claim(form) for form in forms if form not in corrections])
+        return _yes_or_no(question, told, polar[0])
+    found = _primary_answer(claim(question), start, [claim(form) for form in forms if form not in corrections])
     years = {day.year for text in (question, *forms) for day in dates.find(text)}
     wrong = any((years and {day.year for day in dates.find(s)} - years) or _TURN.search(s) for s in told)
     doubtful = strict and (wrong or any(_ENDED.search(s) and _NOW.search(s) for s in told[1:]))
     return Finding(False, "An accepted answer, but not all else holds.") if found.agrees and doubtful else found
 
 
-def _brief(statement: str) -> bool:
+def _is_bare(statement: str) -> bool:
     """Whether a statement is nothing more than an answer, so that what follows it only supports it."""
     core, told = _LEAD.sub("", statement), claim(statement)
     bare = core != statement or ((told.names or told.values) and not told.relation)
     return bool(bare) and not NEGATION.search(core) and 0 < len(words(core)) <= 4
 
 
-def _corrects(form: str, question: str) -> bool:
+def _is_correction(form: str, question: str) -> bool:
     """Whether an accepted answer says that the question has a false premise."""
     if NEGATION.search(form):
         return len(form.split()) > 2 or is_chinese(form)
@@ -103,20 +103,20 @@ def _denies(start: str, corrections: Sequence[str]) -> bool:
     return states or any(among(root, denied) for root in near) or bool(corrections and _PREMISE.search(start))
 
 
-def _says(question: str, told: Sequence[str], wanted: bool) -> Finding:
+def _yes_or_no(question: str, told: Sequence[str], wanted: bool) -> Finding:
     """Credit a response that says or implies the accepted yes or no, unless a later sentence on today retracts it."""
     asked, ends = claim(question).relation, [bool(NEGATION.search(s) or _ENDED.search(s)) for s in told]
     first = _POLAR.match(_LEAD.sub("", told[0]))
     says = bool(first[1]) if first else not ends[0]
     later = [s for s, end in zip(told, ends, strict=True) if end is says and _NOW.search(s) and s != told[0]]
     back = any(says or share(asked, roots(s)) >= 0.5 for s in later)
-    silent = not first and says and _brief(told[0]) and not share(asked, roots(told[0]))
+    silent = not first and says and _is_bare(told[0]) and not share(asked, roots(told[0]))
     return Finding(says is wanted and not back and not silent, f"The response says {'yes' if says else 'no'}.")
 
 
-def _primary(asked: Claim, told: Sequence[str], forms: Sequence[Claim]) -> Finding:
+def _primary_answer(asked: Claim, told: Sequence[str], forms: Sequence[Claim]) -> Finding:
     """Whether the clause that answers best gives an accepted answer, alone and without hedging."""
-    brief = len(told) == 1 and _brief(told[0])
+    brief = len(told) == 1 and _is_bare(told[0])
     topic = "".join(asked.names) if len(asked.names) == 1 else ""
     clauses = [claim(_LEAD.sub("", told[0]))] if brief else [c for parts in read("\n".join(told), topic) for c in parts]
     found = [offer for n, c in enumerate(clauses) for form in forms if (offer := _offer(asked, c, form, n, brief))]
@@ -135,7 +135,7 @@ def _offer(asked: Claim, clause: Claim, form: Claim, number: int, brief: bool) -
     wanted: list[Item] = [*form.names] or [*form.values] or [form.text]
     if len(form.relation) > 1 + len(form.names) + len(form.values):
         wanted = [form.text]
-    given = _given(asked, clause, wanted, brief)
+    given = _items(asked, clause, wanted, brief)
     if not given:
         return None
     agrees = all(any(same(w, g) for g in given[: len(wanted)]) for w in wanted)
@@ -145,7 +145,7 @@ def _offer(asked: Claim, clause: Claim, form: Claim, number: int, brief: bool) -
     return _Offer(_fit(asked, clause, form, texts[0]) - 0.1 * number, agrees, alone, clause.text)
 
 
-def _given(asked: Claim, clause: Claim, wanted: Sequence[Item], brief: bool) -> list[Item]:
+def _items(asked: Claim, clause: Claim, wanted: Sequence[Item], brief: bool) -> list[Item]:
     """The names, values or phrases of the wanted kind in a clause, in order.
 
     Names in the question count only if it asks to choose among them. A `brief` response without the phrase has another.

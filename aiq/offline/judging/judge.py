@@ -42,7 +42,7 @@ def judge(request: ChatRequest) -> ChatReply | None:
     return next((ChatReply(text=text) for text in texts if text is not None), None)
 
 
-def _marks(case: Case) -> str | None:
+def _criteria_scores(case: Case) -> str | None:
     """A score on every criterion for one article, or for two that are compared."""
     try:
         given = json.loads(case.the("criteria"))
@@ -85,7 +85,7 @@ def _verdicts(case: Case) -> str:
     return case.listed(entries)
 
 
-def _groups(case: Case) -> str:
+def _duplicates(case: Case) -> str:
     """Which numbered statements say the same: as groups, or as the numbers of those to keep."""
     groups: dict[str, list[int]] = {}
     for number, statement in _NUMBERED.findall(case.the("statements")):
@@ -98,14 +98,14 @@ def _graded(case: Case) -> str:
     """Whether a response gives an accepted answer, in the words, letters or lines that the prompt asks for."""
     forms = re.split(r"\s+\|\s+|\n(?:[-*]\s*)?", case.the("accepted"))
     found = credit(case.the("task"), case.the("response"), forms, case.asks(DATA["patterns"]["strict"]))
-    verdict = _option(case, found.agrees if found.answers else None)
+    verdict = _grade(case, found.agrees if found.answers else None)
     boolean = re.search(r":\s*(?:true|false)", case.example) is not None
     bare = f"GRADE: {verdict}" if case.asks("GRADE:") else verdict
     reason, other = " ".join(found.reason.split()), case.the("response")[:200]
     return case.one(bare, reason=reason, verdict=found.agrees if boolean else verdict, other=other)
 
 
-def _option(case: Case, right: bool | None) -> str:
+def _grade(case: Case, right: bool | None) -> str:
     """The verdict as the option that the prompt offers for right, wrong or (None) no answer: a letter or a word."""
     letters = {name.lower(): str(letter) for letter, name in _LETTER.findall(case.wanted)}
     pairs = (pair for pair in _PAIRS if case.asks(rf"\b{pair[0]}\b.{{1,60}}\b{pair[1]}\b"))
@@ -171,9 +171,9 @@ _CLEANING = (
 )
 """Asks for the article back without its citations."""
 _JUDGEMENTS: tuple[tuple[str, str, Callable[[Case], str | None]], ...] = (
-    ("task criteria article", r"scor|评分|打分", _marks),
+    ("task criteria article", r"scor|评分|打分", _criteria_scores),
     ("statements page", "support", _verdicts),
-    ("statements", _SAME, _groups),
+    ("statements", _SAME, _duplicates),
     ("task response accepted", "", _graded),
     ("article", r"^(?=.*\burl\b)(?=.*\b(?:statement|fact|claim)\b)", _citations),
     ("article", _CLEANING, _cleaned),

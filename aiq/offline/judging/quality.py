@@ -74,8 +74,8 @@ def quality(text: str, criterion: str, task: str, other: str, dimension: str) ->
     ours, theirs = ({value for _, value in report.facts} for report in (this, rest))
     named = [span.text for span in named_in(criterion) if span.start]
     topics = [[name] for name in named]
-    said = {sentence: told for sentence, told in this.told.items() if _states(sentence, told, task)}
-    told = [{v for sentence, told in said.items() if _speaks(sentence, topic) for v in told} for topic in topics]
+    said = {sentence: told for sentence, told in this.told.items() if _is_statement(sentence, told, task)}
+    told = [{v for sentence, told in said.items() if _mentions(sentence, topic) for v in told} for topic in topics]
     parts = {
         "asked": sum(saturating(len(values), 4) for values in told) / max(1, len(told)),
         "facts": saturating(len(rest.facts & this.facts) if other else len(this.facts), 80),
@@ -87,13 +87,13 @@ def quality(text: str, criterion: str, task: str, other: str, dimension: str) ->
     return this.sense * float(sum(weight * parts[part] for part, weight in weights.items()))
 
 
-def _states(sentence: str, told: Set[str], task: str) -> bool:
+def _is_statement(sentence: str, told: Set[str], task: str) -> bool:
     """Whether a sentence that argues also states something: a number, a date, or what the task asks about the things
     that it names."""
     more = roots(_REASONING.sub(" ", sentence)) & roots(_REASONING.sub(" ", task)) - roots(" ".join(told))
     return bool(more) or any(value[:1] == "(" for value in told) or not _REASONING.search(sentence)
 
 
-def _speaks(sentence: str, topic: Sequence[str]) -> bool:
+def _mentions(sentence: str, topic: Sequence[str]) -> bool:
     """Whether a sentence mentions at least half of a topic's words."""
     return 2 * sum(word in sentence or word in roots(sentence) for word in topic) >= len(topic)

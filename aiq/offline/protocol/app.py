@@ -61,7 +61,7 @@ def build_app(stack: Stack) -> ASGIApp:
     routes += [Route(path, endpoints.search, methods=["POST"]) for path in SEARCHES]
     routes += [Route(path, endpoints.models) for path in ("/v1/models", "/v1/models/{name:path}")]
     routes += [Route("/stats", endpoints.stats), Route("/", PlainTextResponse(HELP))]
-    errors: Any = {ApiError: _error, HTTPException: _no_route, ClientDisconnect: _gone}
+    errors: Any = {ApiError: _error, HTTPException: _no_route, ClientDisconnect: _disconnected}
     api = Starlette(routes=routes, exception_handlers=errors)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -164,6 +164,6 @@ async def _no_route(request: Request, error: HTTPException) -> Response:
     return await _error(request, ApiError(message, code=code, status=error.status_code))
 
 
-async def _gone(request: Request, error: ClientDisconnect) -> Response:
+async def _disconnected(request: Request, error: ClientDisconnect) -> Response:
     """For a client that disconnected while sending its request: nobody reads this response."""
     return Response(status_code=400)

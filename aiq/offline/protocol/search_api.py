@@ -44,7 +44,7 @@ class SearchApi:
         sentence = _SENTENCE.search(hits[0].text) if hits and asked.get("include_answer") else None
         answer = sentence.group().strip() if sentence else None
         found = {"query": asked["query"], "follow_up_questions": None, "answer": answer, "images": []}
-        return found | {"results": results} | _end(body, start)
+        return found | {"results": results} | _closing(body, start)
 
     def extract(self, body: bytes) -> dict[str, Any]:
         """The response to an extraction: the whole text of each page, and the URLs that have none. Raises ApiError."""
@@ -58,7 +58,7 @@ class SearchApi:
                 continue
             heading = f"# {page.title}\n\n" if asked.get("format") != "text" else ""
             results.append({"url": url, "title": page.title, "raw_content": heading + page.text, "images": []})
-        return {"results": results, "failed_results": failed} | _end(body, start)
+        return {"results": results, "failed_results": failed} | _closing(body, start)
 
     def _filter(self, asked: Mapping[str, Any]) -> Callable[[CorpusPage], bool]:
         """Which pages may be found: those of the wanted sites and, if dates are limited, dated within that period.
@@ -77,7 +77,7 @@ class SearchApi:
             day = _day(page)
             if (since or until) and not (day and since <= day <= (until or day)):
                 return False
-            return (not within or _below(page.url, within)) and not _below(page.url, without)
+            return (not within or _is_within(page.url, within)) and not _is_within(page.url, without)
 
         return wanted
 
@@ -90,13 +90,13 @@ def _day(page: CorpusPage) -> str:
         return ""
 
 
-def _end(body: bytes, start: float) -> dict[str, Any]:
+def _closing(body: bytes, start: float) -> dict[str, Any]:
     """The last fields of every answer. Equal requests get equal ids."""
     name = hashlib.sha256(body).hexdigest()[:32]
     return {"response_time": round(time.perf_counter() - start, 3), "request_id": name}
 
 
-def _below(url: str, domains: Sequence[str]) -> bool:
+def _is_within(url: str, domains: Sequence[str]) -> bool:
     """Whether the page belongs to one of these domains or a subdomain."""
     names = [domain.lower().removeprefix("*.").removeprefix("www.") for domain in domains]
     return f".{urlsplit(url).netloc}".endswith(tuple(f".{name}" for name in names))

@@ -130,7 +130,7 @@ class Workers:
         forkserver.set_forkserver_preload(["aiq.offline.engine", "aiq.offline.judging", __name__])
         forkserver.ensure_running()  # now, to be ready when the first request comes
         count = min(max(os.cpu_count() or 1, FEWEST), MOST)
-        self._pool = ProcessPoolExecutor(count, multiprocessing.get_context("forkserver"), _begin)
+        self._pool = ProcessPoolExecutor(count, multiprocessing.get_context("forkserver"), _start_worker)
 
     async def answer(self, *request: Any) -> Answer:
         """Run `Work.answer` in a worker. If one dies, so do the others, and the requests they worked on get a 500."""
@@ -151,7 +151,7 @@ class Workers:
             process.terminate()
 
 
-def _begin() -> None:
+def _start_worker() -> None:
     """Ignore Ctrl-C, which reaches the server, and it stops its workers; exit when the server is killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
