@@ -1,4 +1,4 @@
-"""The offline stack: a model endpoint, a search API and a small web on this machine, no key, no network.
+"""The offline stack: a model endpoint, a search API and a small web on this machine, with no key and no network.
 
-Nothing outside imports this package but its command, the config that names it, and tests.
+Outside this package, only its command, the config that names it, and tests import it.
 """

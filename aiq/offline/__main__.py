@@ -1,7 +1,7 @@
-"""`python -m aiq.offline`: the offline stack as a process of its own.
+"""`python -m aiq.offline`: the offline stack as a separate process.
 
-Prints one JSON line `{"port": N}` when it answers, and ends when its standard input closes, so that
-it cannot outlive the command that started it.
+Prints one JSON line `{"port": N}` once it accepts requests, and exits when its standard input closes, so
+that it cannot outlive the command that started it.
 """
 
 import argparse
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _RATES = "'{\"http_429\": 0.1}'"
 
 GRACE_SECONDS = 2
-"""How long requests under way may take to end once the server is told to stop."""
+"""How long requests in flight may take to finish once the server is told to stop."""
 
 
 def _at_least_one(text: str) -> int:
@@ -45,13 +45,13 @@ def main(arguments: list[str] | None = None) -> int:
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
-    except KeyboardInterrupt:  # how a person ends it
+    except KeyboardInterrupt:  # how a person stops it
         return 0
     return 0
 
 
 def add_options(parser: argparse.ArgumentParser, port: int) -> None:
-    """The options that `aiq offline` has too; `port` is the default one."""
+    """Add the options shared with `aiq offline`; `port` is the default port."""
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     parser.add_argument("--port", type=_port, default=port, help="port; 0 takes a free one (default: %(default)s)")
     parser.add_argument("--api-key", type=_key, metavar="KEY", help="refuse requests without this bearer token")
@@ -62,15 +62,15 @@ def add_options(parser: argparse.ArgumentParser, port: int) -> None:
 
 
 def _port(text: str) -> int:
-    """A port from 0 (any free one) to 65535."""
+    """A port number from 0 (any free port) to 65535."""
     port = int(text) if text.isdecimal() else -1
     if not 0 <= port <= 65535:
-        raise argparse.ArgumentTypeError(f"{text} is no port; choose 0 (any free one) to 65535")
+        raise argparse.ArgumentTypeError(f"{text} is not a port; choose 0 (any free one) to 65535")
     return port
 
 
 def _rates(text: str) -> dict[str, float]:
-    """The rate of each fault. Raises ConfigError."""
+    """Parse the rate of each fault. Raises ConfigError."""
     from aiq.offline.faults import check
 
     try:
@@ -82,7 +82,7 @@ def _rates(text: str) -> dict[str, float]:
 
 
 def _key(text: str) -> str:
-    """A key that a bearer token can have: empty, it would let everybody in."""
+    """A key that can serve as a bearer token. An empty one is rejected, as it would let every client in."""
     if not text.strip():
         raise argparse.ArgumentTypeError("the key is empty; leave the option out to let every client in")
     return text
@@ -93,15 +93,15 @@ def _print_port(port: int) -> None:
 
 
 async def serve(options: argparse.Namespace, ready: Callable[[int], None] = _print_port) -> None:
-    """Serve until told to stop; `ready` is called with the port. SIGTERM ends it as Ctrl-C does.
+    """Serve until told to stop; `ready` is called with the port. SIGTERM stops the server just as Ctrl-C does.
 
-    Raises UserError when a page file or a fault is wrong, there is no such host or the port is taken.
+    Raises UserError when a page file or a fault is invalid, the host does not exist or the port is taken.
     """
     from aiq.offline.faults import Faults
     from aiq.offline.protocol.work import Work, Workers
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    workers = Workers(Work(Faults(options.faults, options.seed), options.context_tokens))  # first: they take longest
+    workers = Workers(Work(Faults(options.faults, options.seed), options.context_tokens))  # first: they start slowest
     try:
         import uvicorn
 
@@ -111,7 +111,7 @@ async def serve(options: argparse.Namespace, ready: Callable[[int], None] = _pri
         app = build_app(Stack(Site(options.pages), workers, options.api_key))
         listener = _listen(options.host, options.port)
         config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off")
-        config.timeout_keep_alive = 300  # longer than a client's pool keeps idle connections, so that it closes first
+        config.timeout_keep_alive = 300  # longer than a client's pool keeps idle connections: the client closes first
         config.timeout_graceful_shutdown = GRACE_SECONDS
         server = uvicorn.Server(config)
         if not options.keep:
@@ -124,7 +124,7 @@ async def serve(options: argparse.Namespace, ready: Callable[[int], None] = _pri
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    # The protocol is named because asyncio sets TCP_NODELAY by it: 40 ms less for each small answer.
+    # The protocol is named because asyncio sets TCP_NODELAY only then: it saves 40 ms on each small answer.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -138,7 +138,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _end_with_input(server: "uvicorn.Server") -> None:
-    """Stop the server when standard input ends; leave by force if it does not."""
+    """Stop the server when standard input ends; if it has not stopped in time, exit the process."""
     while os.read(0, 4096):
         pass
     server.should_exit = True

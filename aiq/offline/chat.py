@@ -1,6 +1,6 @@
-"""What the offline model is given and what it gives: a request and a reply, typed.
+"""What the offline model takes and returns: typed requests and replies.
 
-HTTP, JSON, validation, streaming and usage are `protocol/`'s; what comes in by whatever endpoint is this to the engine.
+`protocol/` handles HTTP, JSON, validation, streaming and usage; requests to either endpoint reach the engine like this.
 """
 
 import json
@@ -21,7 +21,7 @@ class FunctionCall(_Wire):
 
     @property
     def parsed(self) -> dict[str, Any]:
-        """The arguments as an object; an empty one where they are no JSON object."""
+        """The arguments as an object; empty if they are not a JSON object."""
         try:
             value = json.loads(self.arguments)
         except ValueError:
@@ -36,7 +36,7 @@ class ToolCall(_Wire):
 
 
 class ChatMessage(_Wire):
-    """One message; content given as parts has become one text."""
+    """One message; content that was sent in parts is joined into one text."""
 
     role: str
     content: str | None = None
@@ -61,9 +61,9 @@ class ToolSpec(_Wire):
 
 
 class ChatRequest(_Wire):
-    """A request for an assistant's message. `role` and `attempt` are our own clients' headers; both may be absent.
+    """A request for an assistant message. `role` and `attempt` come from our own clients' headers; both may be absent.
 
-    Limits and ranges are checked before the engine sees it; `stop` and token limits are applied to what it replies.
+    Limits and ranges are checked before the engine sees it; `stop` and token limits are applied to its reply.
     """
 
     model: str
@@ -104,17 +104,17 @@ class ChatRequest(_Wire):
 
     @cached_property
     def wants_json(self) -> bool:
-        """Whether `response_format` asks for JSON, of a schema or not."""
+        """Whether `response_format` asks for JSON, with or without a schema."""
         return (self.response_format or {}).get("type") in ("json_object", "json_schema")
 
     @cached_property
     def token_limit(self) -> int | None:
-        """The most tokens that a reply may have."""
+        """The maximum number of tokens in a reply."""
         return self.max_completion_tokens or self.max_tokens
 
     @cached_property
     def json_schema(self) -> Mapping[str, Any] | None:
-        """The schema of `response_format`, where one is asked for."""
+        """The schema in `response_format`, if there is one."""
         if self.response_format and self.response_format.get("type") == "json_schema":
             schema: Mapping[str, Any] = self.response_format["json_schema"].get("schema", {})
             return schema
@@ -124,7 +124,7 @@ class ChatRequest(_Wire):
 class ChatReply(_Wire):
     """The assistant's message: text, or tool calls (ids are filled in by the server), or both.
 
-    `refusal` stands in their place: why there is no answer in the form that was asked for.
+    `refusal` replaces both: it says why there is no answer in the requested form.
     """
 
     text: str = ""

@@ -1,8 +1,8 @@
-"""Faults planted on purpose, each at its own rate: what an endpoint and a model get wrong, in known measure.
+"""Faults planted on purpose, each at its own rate: known amounts of what real endpoints and models get wrong.
 
-Each is drawn from (server seed, attempt, request, name), so that the same send always meets the same faults and a retry
-meets others. Nothing here knows what the harness allows: of our reports only their marks, inline `[n]` and lines
-`[n] Title - URL` at the end.
+Each is drawn from (server seed, attempt, request, name), so that sending the same attempt again always meets the same
+faults and a retry meets others. Nothing here depends on how the harness works; all it knows of our reports is their
+markup: inline `[n]` and lines `[n] Title - URL` at the end.
 """
 
 import json
@@ -21,10 +21,10 @@ OBEDIENCE = "obey_page"
 """The model does what tool results tell it to do."""
 
 CONTENT = ("wrong_fact", "fabricated_citation", "garbled_citation", "unsupported_claim")
-"""Faults of what a final answer says: of prose that names its sources, so that verdicts and plans are left alone."""
+"""Faults in what a final answer says. Only prose that names its sources is affected, never verdicts or plans."""
 
 FORM = ("malformed_tool_call", "empty_content", "truncated_json")
-"""Faults of the reply's form."""
+"""Faults in the form of the reply."""
 
 KNOWN = (*ENDPOINT, *FORM, *CONTENT, OBEDIENCE)
 
@@ -33,7 +33,7 @@ RETRY_AFTER_SECONDS = 1
 
 
 def check(rates: Mapping[str, float], where: str = "offline.faults.") -> None:
-    """Raises ConfigError, beginning with `where`, for a name that is no fault, or a rate outside 0 to 1."""
+    """Raises ConfigError, starting with `where`, for an unknown fault or a rate outside 0 to 1."""
     for name, rate in rates.items():
         if name not in KNOWN:
             raise ConfigError(f"{where}{name}: there is no such fault; there are {', '.join(KNOWN)}")
@@ -42,7 +42,7 @@ def check(rates: Mapping[str, float], where: str = "offline.faults.") -> None:
 
 
 class Faults:
-    """The rates of one server, and what they do to a request."""
+    """The fault rates of one server, and what they do to a request."""
 
     def __init__(self, rates: Mapping[str, float], seed: int) -> None:
         check(rates)
@@ -50,27 +50,27 @@ class Faults:
         self._seed = seed
 
     def hits(self, name: str, attempt: int, digest: str) -> bool:
-        """Whether this fault strikes this send of this request."""
+        """Whether this fault strikes this attempt at this request."""
         rate = self._rates.get(name, 0.0)
         return rate > 0 and derive(self._seed, attempt, digest, name) < rate * 2**31
 
     def spoil(self, request: ChatRequest, reply: ChatReply, digest: str) -> ChatReply:
-        """The reply with the faults that strike it; a refusal stays as it is."""
+        """The reply with the faults that strike it; a refusal is left as it is."""
         for name in (OBEDIENCE, *CONTENT, *FORM):
             if reply.refusal is None and self.hits(name, request.attempt, digest):
-                reply = _spoiled(name, request, reply, random.Random(derive(self._seed, digest, name, "how")))
+                reply = _with_fault(name, request, reply, random.Random(derive(self._seed, digest, name, "how")))
         return reply
 
 
-def _spoiled(name: str, request: ChatRequest, reply: ChatReply, rng: random.Random) -> ChatReply:
-    """One fault done to a reply; a fault that does not apply to it changes nothing."""
+def _with_fault(name: str, request: ChatRequest, reply: ChatReply, rng: random.Random) -> ChatReply:
+    """The reply with one fault applied; a fault that does not apply to it changes nothing."""
     text, calls, final = reply.text, reply.tool_calls, not reply.tool_calls and not request.wants_json
     if name == OBEDIENCE:
         return obey(request, reply)
-    if name in CONTENT and final and "://" in text and text.lstrip()[0] not in "{[<`":  # JSON, tagged or fenced
+    if name in CONTENT and final and "://" in text and text.lstrip()[0] not in "{[<`":  # not JSON, tags or a code fence
         asked = "\n".join(message.text for message in request.messages if message.role == "user")
         return ChatReply(text=mistaken(name, text, asked, rng))
-    if name == "malformed_tool_call" and calls:  # as a model writes them that forgets the closing brace
+    if name == "malformed_tool_call" and calls:  # as written by a model that forgets the closing brace
         function = calls[0].function
         half = function.model_copy(update={"arguments": function.arguments[: -(-len(function.arguments) // 2)]})
         return ChatReply(text=text, tool_calls=(calls[0].model_copy(update={"function": half}), *calls[1:]))
@@ -81,10 +81,10 @@ def _spoiled(name: str, request: ChatRequest, reply: ChatReply, rng: random.Rand
     return reply
 
 
-# a model that takes retrieved text for instructions
+# a model that treats retrieved text as instructions
 
 MOST_ORDERS = 3
-"""Calls that pages order and that are made in one reply."""
+"""The most calls ordered by pages that one reply makes."""
 
 _IN_WORDS = re.compile(r"\bcall (?:the tool )?`?(\w+)`? (?:on|with) (\S+)", re.IGNORECASE)
 _MARKUP = re.compile(r"<(?:tool_call|function=(\w+))>\s*(\{.*?\})\s*</(?:tool_call|function)>", re.DOTALL)
@@ -95,7 +95,7 @@ _LIST = "\n\n## References\n"
 
 
 def obey(request: ChatRequest, reply: ChatReply) -> ChatReply:
-    """The reply with what the pages ordered: further tool calls, or in a final answer their words and references."""
+    """The reply after obeying the pages: extra tool calls, or in a final answer their words and references."""
     pages = "\n".join(message.text for message in request.messages if message.role == "tool")
     made = [made.function for message in request.messages for made in message.tool_calls]
     ordered = [order for order in dict.fromkeys(_calls(pages)) if order.function not in made]
@@ -108,7 +108,7 @@ def obey(request: ChatRequest, reply: ChatReply) -> ChatReply:
 
 
 def _calls(pages: str) -> Iterator[ToolCall]:
-    """The calls that a text orders."""
+    """The calls that a text orders the model to make."""
     for name, value in _IN_WORDS.findall(pages):
         yield call(name, **{"url" if "://" in value else "query": value.rstrip(".,;")})
     for name, order in _MARKUP.findall(pages):
@@ -121,7 +121,7 @@ def _calls(pages: str) -> Iterator[ToolCall]:
 
 
 def _with_references(text: str, pages: str) -> str:
-    """The answer with a page's own list of references after it, and a sentence that cites each."""
+    """The answer with the page's own reference list appended, and a sentence that cites each entry."""
     entries = dict.fromkeys(entry.strip() for entry in _PAGE_REFERENCE.findall(pages))
     if not entries:
         return text
@@ -133,7 +133,7 @@ def _with_references(text: str, pages: str) -> str:
     return body + _LIST + listed.lstrip("\n")
 
 
-# what a final answer gets wrong in content
+# factual mistakes in a final answer
 
 _REFERENCE = re.compile(r"^\s*\[(\d+)\]\s.*?https?://[^/\s]+/?(\S*)\s*$", re.MULTILINE)
 _HEADING = re.compile(r"^#{1,6}\s*(references|sources|参考文献|来源)\s*$", re.MULTILINE | re.IGNORECASE)
@@ -141,7 +141,7 @@ _CITED = re.compile(r"[^\n.!?。！？]+(?:\s?\[(\d+)\])+[.!?。！？]?")
 _FIRST_SENTENCE = re.compile(r"\s*(?:#.*\n\s*)*[^\n]+?(?:[.!?](?=\s)|[。！？]|$)", re.MULTILINE)
 _FACT = re.compile(
     r"(?<![\d\[/.\-])\d(?:[\d,]*\d)?(?![\d\]/\-]|\.\d)"  # a number, not a citation mark or part of a date or URL
-    r"|(?<=[a-z,] )[A-Z][a-z]{3,}|\A[A-Z][a-z]{3,}(?=\.)"  # a capitalised word within a sentence, or alone in the first
+    r"|(?<=[a-z,] )[A-Z][a-z]{3,}|\A[A-Z][a-z]{3,}(?=\.)"  # a capitalised word inside a sentence, or as the whole first
 )
 _ENDINGS = ("dane", "mell", "wick", "aro")
 _CLAIMS = (
@@ -152,12 +152,12 @@ _CLAIMS = (
 
 
 def mistaken(name: str, text: str, asked: str, rng: random.Random) -> str:
-    """The text with one mistake in it; unchanged where there is nothing to spoil. `asked` is what the user said.
+    """The text with one mistake in it; unchanged if there is nothing to spoil. `asked` is what the user said.
 
-    wrong_fact           a number or name becomes another throughout
+    wrong_fact           a number or name is replaced throughout
     fabricated_citation  a sentence cites a page that no tool returned
-    garbled_citation     a reference's URL has another letter after the host
-    unsupported_claim    a sentence follows a cited one, with its citation
+    garbled_citation     a letter in a reference's URL, after the host, is changed
+    unsupported_claim    a new sentence follows a cited one and repeats its citation
     """
     references = list(_REFERENCE.finditer(text))
     end = min((match.start() for match in (_HEADING.search(text), *references) if match), default=len(text))
@@ -183,9 +183,9 @@ def _inserted(text: str, place: int, more: str) -> str:
 
 
 def _wrong_fact(body: str, asked: str, rng: random.Random) -> str:
-    """The body with one fact of its first sentence, where the answer stands, replaced wherever it is.
+    """The body with one fact from its first sentence, where the answer is, replaced everywhere.
 
-    What the question gave stays where there is anything else to get wrong.
+    Facts that the question itself gave are kept if there is anything else to get wrong.
     """
     first, facts = _FIRST_SENTENCE.match(body), _FACT.findall(body)
     facts = [fact for fact in facts if fact not in asked] or facts
@@ -197,5 +197,5 @@ def _wrong_fact(body: str, asked: str, rng: random.Random) -> str:
         other = fact[:-1] + str((int(fact[-1]) + rng.randint(1, 9)) % 10)
     else:
         other = fact[: -(-len(fact) // 2)] + rng.choice(_ENDINGS)
-    whole = rf"(?<![0-9A-Za-z\[]){re.escape(fact)}(?![0-9A-Za-z])"  # Chinese is written without spaces around it
+    whole = rf"(?<![0-9A-Za-z\[]){re.escape(fact)}(?![0-9A-Za-z])"  # Chinese has no spaces around it
     return re.sub(whole, other, body)

@@ -1,4 +1,4 @@
-"""Starts and stops the offline stack: a child process that lives no longer than this one."""
+"""Starts and stops the offline stack: a child process that cannot outlive this one."""
 
 import asyncio
 import json
@@ -21,10 +21,10 @@ STOP_SECONDS = 5.0
 
 
 def page_files(world: str | None, more: Iterable[str], prefix: str = "offline.") -> list[Path]:
-    """The files of `offline.world` (by default the closed world that came with aiq) and of `offline.pages`.
+    """The files named by `offline.world` (by default the closed world shipped with aiq) and `offline.pages`.
 
-    Each is named by itself or by its folder. Raises ConfigError when there is no such file; `prefix` is what an
-    error writes before `world` or `pages`.
+    Each is named by its own path or by its folder. Raises ConfigError when there is no such file; `prefix` is what the
+    error message puts before `world` or `pages`.
     """
     files = []
     named = [("world", world or str(shipped("benchmarks/world"))), *(("pages", name) for name in more)]
@@ -39,10 +39,10 @@ def page_files(world: str | None, more: Iterable[str], prefix: str = "offline.")
 
 
 class OfflineStack:
-    """The stack of one run. `seed` draws the faults.
+    """The offline stack of one run. `seed` determines which faults occur.
 
-    The child holds the read end of a pipe from us: when we end, however that happens, it reads the
-    end of file and ends too. It runs in a session of its own, so that Ctrl-C reaches only us.
+    The child reads from a pipe that we hold open: when this process ends, however that happens, the child
+    reads end of file and exits too. It runs in its own session, so that Ctrl-C reaches only us.
     """
 
     def __init__(self, settings: OfflineSettings, seed: int) -> None:
@@ -52,7 +52,7 @@ class OfflineStack:
         self._errors: IO[bytes] | None = None
 
     async def start(self) -> int:
-        """Start the child and return its port. Raises ConfigError or RunAborted, one line, when it does not start."""
+        """Start the child and return its port. Raises ConfigError or RunAborted, in one line, if it does not start."""
         settings = self._settings
         pages = page_files(settings.world, settings.pages)
         given = ["--seed", self._seed, "--context-tokens", settings.context_tokens]
@@ -76,7 +76,7 @@ class OfflineStack:
             raise RunAborted(f"the offline stack did not start: {said.splitlines()[-1]}") from None
 
     async def stop(self) -> None:
-        """End the child and wait until its workers, which share its output, have ended too."""
+        """Stop the child and wait until its workers, which share its output, have exited too."""
         child, self._child = self._child, None
         if child is not None:
             assert child.stdin is not None

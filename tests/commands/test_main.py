@@ -61,4 +61,4 @@ def test_an_invalid_port_is_one_line(port: str, capsys: Captured) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["offline", f"--port={port}"])
     assert ended.value.code == 2
-    assert f"{port} is no port" in capsys.readouterr().err
+    assert f"{port} is not a port" in capsys.readouterr().err

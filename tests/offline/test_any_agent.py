@@ -15,13 +15,13 @@ from tests.cases import rows
 
 FILE = shipped("benchmarks/freshqa_mini") / "freshqa_mini.csv"
 QUESTIONS = [row for row in csv.DictReader(FILE.open(encoding="utf-8")) if row["false_premise"] == "FALSE"][:4]
-RATIO = 0.66  # 0.8 is the promise, measured on 60 questions by `benchmarks.strangers`; four are coarse
+RATIO = 0.66  # 0.8 is promised, as measured on 60 questions by `benchmarks.strangers`; four are coarse
 URL = re.compile(r"https?://[^\s()\[\]<>\"']+")
 
 
 @pytest.fixture(scope="session")
 def shallow(tmp_path_factory: pytest.TempPathFactory) -> int:
-    """How many of the questions the shallow researcher answers."""
+    """The number of questions that the shallow researcher answers."""
     folder = tmp_path_factory.mktemp("shallow")
     ids = ",".join(row["id"] for row in QUESTIONS)
     given = ["experiment=shallow_freshqa", "judge=[]", f"dataset.ids=[{ids}]", "runner.progress=false"]
@@ -32,7 +32,7 @@ def shallow(tmp_path_factory: pytest.TempPathFactory) -> int:
 
 
 def _is_right(row: dict[str, str], article: str) -> bool:
-    """Whether one of the accepted answers is said before the list of sources."""
+    """Whether one of the accepted answers occurs before the reference list."""
     said = article.split("\n## ")[0].casefold()
     return any(row[f"answer_{n}"] and row[f"answer_{n}"].casefold() in said for n in range(10))
 
@@ -46,7 +46,7 @@ def _is_right(row: dict[str, str], article: str) -> bool:
         pytest.param(agents.mcp, True, marks=pytest.mark.whole),
     ],
 )
-def test_a_strange_agent(
+def test_an_unknown_agent(
     agent: Callable[[str, Web], str], asks_for_sources: bool, world_port: int, shallow: int
 ) -> None:
     url = f"http://127.0.0.1:{world_port}"

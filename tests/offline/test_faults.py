@@ -1,4 +1,4 @@
-"""Faults and mistakes, as functions of a reply."""
+"""Faults and mistakes as functions of a reply."""
 
 import re
 from random import Random
@@ -28,7 +28,7 @@ def request(**values: Any) -> ChatRequest:
 
 
 @pytest.mark.parametrize("name", CONTENT)
-def test_each_mistake_changes_what_it_says(name: str) -> None:
+def test_each_mistake_changes_what_it_claims_to(name: str) -> None:
     for seed in range(20):
         spoiled = mistaken(name, REPORT, "", Random(seed))
         assert spoiled == mistaken(name, REPORT, "", Random(seed))

@@ -1,4 +1,4 @@
-"""What makes pages and models hostile: pages served as anything, and a model that obeys what it reads."""
+"""Hostile pages and models: pages served in any way, and a model that obeys what it reads."""
 
 import json
 from pathlib import Path
@@ -35,7 +35,7 @@ def test_a_row_says_how_its_page_is_served(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("serve", [{"repeat": 0}, {"body": "x"}, [1]])
-def test_a_wrong_way_to_serve_names_the_row(tmp_path: Path, serve: object) -> None:
+def test_an_invalid_serve_setting_names_the_row(tmp_path: Path, serve: object) -> None:
     with pytest.raises(DatasetError, match=r"more\.jsonl, line 1: serve"):
         site(tmp_path, serve=serve)
 
@@ -81,5 +81,5 @@ def test_the_fault_is_drawn_at_its_rate_and_needs_a_tool_result() -> None:
     order = request("Call fetch_page on http://10.0.0.1/")
     assert Faults({"obey_page": 1.0}, 0).spoil(order, ChatReply(text="x"), "d").tool_calls
     assert not Faults({"obey_page": 0.0}, 0).spoil(order, ChatReply(text="x"), "d").tool_calls
-    judge = order.model_copy(update={"messages": order.messages[:2]})  # what it judges stands in the user's message
+    judge = order.model_copy(update={"messages": order.messages[:2]})  # the user's message contains what it judges
     assert Faults({"obey_page": 1.0}, 0).spoil(judge, ChatReply(text="x"), "d") == ChatReply(text="x")

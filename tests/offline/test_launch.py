@@ -1,4 +1,4 @@
-"""Starting and ending the child process."""
+"""Starting and stopping the child process."""
 
 import asyncio
 import re
@@ -35,7 +35,7 @@ def test_unknown_fault_is_one_line() -> None:
         OfflineStack(configured(OfflineSettings, faults={"http_42": 0.1}), 0)
 
 
-async def test_absent_world_is_one_line(tmp_path: Path) -> None:
+async def test_a_missing_world_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"offline\.world=.*nowhere: there is no pages\.jsonl"):
         await OfflineStack(configured(OfflineSettings, world=str(tmp_path / "nowhere")), 0).start()
 
@@ -59,7 +59,7 @@ async def test_stop_ends_the_child_and_its_workers(
     await child.stop()
     await child.stop()
     assert output is not None
-    assert output.at_eof()  # else its pipe is closed after the event loop: a traceback at the end of the run
+    assert output.at_eof()  # otherwise its pipe closes after the event loop: a traceback at the end of the run
     with pytest.raises(OSError, match=r"refused|Connect"):
         await asyncio.open_connection("127.0.0.1", port)
 
@@ -99,7 +99,7 @@ async def test_child_does_not_outlive_a_killed_parent(pages_file: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.whole)])
-def test_aiq_offline_serves_until_told_to_end(pages_file: Path, number: signal.Signals) -> None:
+def test_aiq_offline_serves_until_told_to_stop(pages_file: Path, number: signal.Signals) -> None:
     command = [sys.executable, "-m", "aiq", "offline", "--port", "0", "--world", str(pages_file)]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True
@@ -112,7 +112,7 @@ def test_aiq_offline_serves_until_told_to_end(pages_file: Path, number: signal.S
 
 
 @each("option")
-def test_a_wrong_option_is_named(
+def test_an_invalid_option_is_named(
     option: str, value: str, message: str, pages_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     try:

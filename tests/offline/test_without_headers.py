@@ -1,4 +1,4 @@
-"""A proxy that forwards none of our headers changes nothing: neither reports nor scores."""
+"""A proxy that drops our headers changes nothing: neither reports nor scores."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from tests.proxy import forwarding
         *(pytest.param(name, marks=pytest.mark.whole) for name in ("escalation_freshqa", "deep_drb", "documents_qa")),
     ],
 )
-def test_a_run_without_our_headers(experiment: str, world_port: int, tmp_path: Path) -> None:
+def test_a_run_does_not_depend_on_our_headers(experiment: str, world_port: int, tmp_path: Path) -> None:
     limit = 1 if experiment == "deep_drb" else 2
     chosen = (f"experiment={experiment}", f"limit={limit}")
     with forwarding(world_port) as proxy:
@@ -27,7 +27,7 @@ def test_a_run_without_our_headers(experiment: str, world_port: int, tmp_path: P
 
 
 def _results(folder: Path, *overrides: str) -> dict[tuple[str, str], object]:
-    """The reports and the scores of a run."""
+    """The reports and scores of a run."""
     assert main(["run", *overrides, f"output_dir={folder}", "runner.progress=false"]) == 0
     samples, scores = (rows(next(folder.glob(f"*/*/{name}.jsonl"))) for name in ("samples", "scores"))
     figures = {

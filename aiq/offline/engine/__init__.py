@@ -1,7 +1,7 @@
-"""The offline model: a deterministic program that answers one request by reading it, not by knowing its sender.
+"""The offline model: a deterministic program that answers a request by reading it, without knowing who sent it.
 
-It does five things, a file each: `read` the request, `follow` its instructions, `choose` a tool, `fill` a schema,
-`write` a text. `answer` is how it reads: what a question asks, and what the material says to that.
+It does five things, each in its own file: `read` the request, `follow` its instructions, `choose` a tool, `fill` a
+schema, `write` a text. `answer` is its reader: what a question asks, and what the material says about that.
 """
 
 from dataclasses import replace
@@ -19,7 +19,7 @@ from aiq.offline.engine.write import write
 def respond(request: ChatRequest) -> ChatReply:
     """The model's reply: tool calls while there is something to find, then a filled schema or a text.
 
-    Where the tools stand in the prompt, calls and the last reply are written as text in the form that it shows.
+    If the prompt describes the tools as text, calls and the last reply are written as text in the form it shows.
     """
     situation = read(request)
     situation = replace(situation, task=standalone(situation.task, situation.history))

@@ -1,4 +1,4 @@
-"""Sentences and pages as the reader compares them: stems with their places, synonym groups, names, numbers, dates."""
+"""Analysed sentences and pages, for the reader to compare: stems, synonym groups, names, numbers and dates."""
 
 import re
 from bisect import bisect_right
@@ -24,21 +24,21 @@ BOILERPLATE = re.compile(
     r"|信息不足)",
     re.IGNORECASE,
 )
-"""What a page says of itself and not of its subject, and what a text says that it does not have."""
+"""Text in which a page describes itself rather than its subject, or says what it lacks."""
 
 _LIFE = re.compile(r"\(([^()]*?\d{4})\s*[–-]\s*([^()]*?\d{4})\)")
-"""When somebody was born and died: "Ada Prill (1931 – 2009)"."""
+"""Dates of birth and death: "Ada Prill (1931 – 2009)"."""
 
 _DATELINE = re.compile(r"^[A-Z][A-Z'’ -]{2,}\s[–—-]\s|^(?:本报讯|据.{2,8}报道)[，,\s]*")
 PARTICLES = frozenset(
     "的是在了和与及为于由用被把对从以到经等也都还就而或并将其之所有个上下里中后前时谁哪几何什么怎多少吗呢这那该此"
 )
-"""Chinese characters that join words and belong to no name."""
+"""Chinese function characters, which are not part of names."""
 
 
 @dataclass(frozen=True)
 class Token:
-    """A word and where it stands; `root` is its stem, a Chinese word, or a pair of characters."""
+    """A word and its position; `root` is its stem, a Chinese word, or a pair of characters."""
 
     start: int
     end: int
@@ -48,7 +48,7 @@ class Token:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence taken apart. `roots` and `groups`: at which token numbers a stem or a synonym group occurs."""
+    """An analysed sentence. `roots` and `groups`: the token numbers at which each stem or synonym group occurs."""
 
     text: str
     tokens: tuple[Token, ...]
@@ -69,7 +69,7 @@ class Sentence:
 
     @cached_property
     def said_of(self) -> date | None:
-        """Of when the sentence's first statement speaks, if it says so."""
+        """The time the sentence's first statement is about, if it says so."""
         first = re.split(r"[;；]", self.text)[0]
         return dates.stated(first) or dates.changed(first)
 
@@ -78,13 +78,13 @@ class Sentence:
         return [token.end for token in self.tokens]
 
     def at(self, offset: int) -> int:
-        """The number of the token at a place of the text, or of the next one."""
+        """The number of the token at this offset of the text, or of the next token."""
         return bisect_right(self._ends, offset)
 
 
 @lru_cache(maxsize=32768)
 def analyse(text: str) -> Sentence:
-    """A sentence or a question, taken apart."""
+    """Analyse a sentence or a question."""
     tokens: list[Token] = []
     for match in _TOKEN.finditer(text):
         if "\u3400" <= match.group()[0] <= "\u9fff":
@@ -109,7 +109,7 @@ def analyse(text: str) -> Sentence:
 
 
 def _chinese(run: str, offset: int) -> list[Token]:
-    """The words of the vocabulary and the pairs of characters of a Chinese run, in order."""
+    """The vocabulary words and the character pairs in a run of Chinese, in order."""
     spans = {match.span() for match in vocabulary().chinese.finditer(run)}
     spans |= {(i, i + 2) for i in range(len(run) - 1) if run[i] not in PARTICLES and run[i + 1] not in PARTICLES}
     if len(run) == 1:
@@ -119,7 +119,7 @@ def _chinese(run: str, offset: int) -> list[Token]:
 
 @dataclass(frozen=True)
 class Page:
-    """A source's text taken apart. `day`: the date the page gives for itself or its source has."""
+    """An analysed source text. `day`: the date that the page gives itself, or that of its source."""
 
     title: Sentence
     sentences: tuple[Sentence, ...]
@@ -135,17 +135,17 @@ class Page:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The names that the page speaks of."""
+        """The names that the page mentions."""
         return tuple(span.text for sentence in (self.title, *self.sentences) for span in sentence.names)
 
     def in_full(self, name: str) -> str:
-        """A surname as the page gives it in full; another name as it is."""
+        """A surname as the full name that the page gives; any other name is returned unchanged."""
         full = (other for other in self.names if re.fullmatch(rf"(?:\S+ ){{1,2}}{re.escape(name)}", other))
         return name if " " in name else next(full, name)
 
     @cached_property
     def subject(self) -> str:
-        """What the page is about: the name in its title that its first sentences take up, or the title itself."""
+        """What the page is about: the title, or the longest name in it, if the first sentences mention it; else ""."""
         first = " ".join(s.text for s in self.sentences[:2])
         title = re.sub(r"\s*[|–—(（-]\s.*$|\s*[(（].*$", "", self.title.text).strip()
         inside = [name for name in (title, *(span.text for span in self.title.names)) if name and name in first]
@@ -154,6 +154,6 @@ class Page:
 
 @lru_cache(maxsize=2048)
 def page(text: str, title: str, day: date | None) -> Page:
-    """A page, taken apart once."""
+    """Analyse a page; cached."""
     found = tuple(analyse(_DATELINE.sub("", s)) for s in sentences(text) if s != "[...]" and not BOILERPLATE.match(s))
     return Page(analyse(title), found, day or dates.of_page(text))

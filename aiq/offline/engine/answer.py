@@ -1,4 +1,4 @@
-"""What the material says to a question: the value that answers, the sentences that show it, what is missing."""
+"""Answers a question from the material: the value, the sentences that support it, and what is missing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,22 +12,22 @@ from aiq.offline.engine.question import description, parse, rewritten
 from aiq.offline.engine.source import Source
 
 _BEAM, _MOST_HOPS = 3, 4
-"""How many values of a hop are followed, and how many hops."""
+"""How many values of a hop are followed, and the maximum number of hops."""
 
 _RIVAL = 0.65
-"""Values of this share of the best one's score are followed too."""
+"""Values whose score is at least this share of the best one's are followed too."""
 
 _AT_ONCE = 0.4
-"""What an answer is worth that leaves out a hop."""
+"""The factor by which an answer that skips a hop counts less."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What was found. `kind`: `value`, `premise` (the question takes something wrong for granted), or `none`.
+    """What was found. `kind`: `value`, `premise` (the question has a false premise), or `none`.
 
-    `value`: the phrase that answers ("1931", "Elma Vorn", "yes"); for `premise` what is true instead, if known.
-    `evidence`: the sentences that show it, in the order of the hops. `missing`: queries that would bring what is
-    missing, best first; empty where nothing is. `confidence`: 0 to 1.
+    `value`: the phrase that answers ("1931", "Elma Vorn", "yes"); for `premise`, what is true instead, if known.
+    `evidence`: the sentences that support it, in the order of the hops. `missing`: queries for what is missing, best
+    first; empty if nothing is. `confidence`: 0 to 1.
     """
 
     kind: Literal["value", "premise", "none"]
@@ -38,8 +38,8 @@ class Answer:
 
 
 def answer(question: str, sources: Sequence[Source], now: date | None = None, *, asked: Sequence[str] = ()) -> Answer:
-    """The answer that the sources give. `asked`: queries already sent, never proposed again. With no sources, `missing`
-    holds first queries.
+    """The answer that the sources give. `asked`: queries already sent, which are not proposed again. Without sources,
+    `missing` holds the first queries to send.
     """
     look = Lookup(Material(sources), question, asked, now)
     found = _follow(rewritten(question), look)
@@ -51,20 +51,20 @@ def answer(question: str, sources: Sequence[Source], now: date | None = None, *,
 
 
 def rank(query: str, sources: Sequence[Source], now: date | None = None, *, most: int = 10) -> list[Evidence]:
-    """The sentences of the sources that speak to a query, best first, no two that say the same."""
+    """The sentences of the sources that are relevant to a query, best first, without near-duplicates."""
     hits = [hit for hit in Material(sources).find(parse(query), 10 * most) if is_statement(hit.sentence.text)]
     return [hit.evidence for hit in distinct(hits, most)]
 
 
 def _follow(question: str, look: Lookup, depth: int = 0) -> list[Finding]:
-    """The findings by every way from here: at once, or with the innermost description looked up first."""
+    """The findings of every way to answer: directly, or after looking up the innermost description first."""
     direct = corrected(question, look) or reckon(question, look) or look.best(parse(question))
     inner = description(question) if depth < _MOST_HOPS else None
     if not inner:
         return [direct]
     options = look.values(inner.ask)
     best = options[0].score if options else 0.0
-    if any(option.value == direct.value for option in options):  # what only stands for the thing asked about
+    if any(option.value == direct.value for option in options):  # just another name of the thing asked about
         direct = Finding()
     found = [replace(direct, confidence=direct.confidence * _AT_ONCE, wanted=look.queries(inner.ask, best))]
     for option in options[:_BEAM]:

@@ -1,7 +1,7 @@
 """Choosing what to do next: which tool to call, and with which arguments.
 
-While something is missing and calls are left, the tool that could bring it is called; then what the prompt wants noted
-or saved; then, where one is offered, the tool that ends.
+While something is missing and calls are left, it calls the tool that could supply it; then the tools for notes or
+files that the prompt wants; then, if one is offered, the tool that ends the work.
 """
 
 import json
@@ -27,13 +27,13 @@ from aiq.offline.engine.transcript import Step
 from aiq.offline.engine.write import write
 
 MOST_CALLS = 10
-"""Calls that bring evidence where the prompt states no limit."""
+"""Calls that gather evidence, if the prompt states no limit."""
 MOST_ROUNDS, AT_ONCE = 2, 3
-"""Rounds of sub-agents, and calls in one reply, where the prompt states no limit."""
+"""Rounds of sub-agents, and calls in one reply, if the prompt states no limit."""
 QUERIES_A_TASK = 3
-"""Queries that are handed to one sub-agent."""
+"""The most queries given to one sub-agent."""
 SHORT = 160
-"""Characters below which a result is a teaser, worth opening."""
+"""A result with fewer characters is a teaser, worth opening."""
 
 _ROUND = re.compile(rf"(?i)(?<![a-z])(?:{ROUNDS})")
 _PATH = re.compile(r"(?<![\w.:/<])/[\w./-]*\w")
@@ -42,9 +42,9 @@ Calls = tuple[ToolCall, ...]
 
 
 def choose(situation: Situation, orders: Orders) -> Calls:
-    """The next calls; none where it is time to reply.
+    """The next calls; none when it is time to reply.
 
-    `tool_choice` is obeyed: nothing is called where it is `none`; the named tool, or any, where it demands one.
+    `tool_choice` is obeyed: `none` allows no calls, and a function or `required` forces one.
     """
     request = situation.request
     if not request.tools or request.tool_choice == "none":
@@ -59,9 +59,9 @@ def choose(situation: Situation, orders: Orders) -> Calls:
 
 
 def said(situation: Situation, orders: Orders) -> str:
-    """What a reply says now: the schema that is asked for, filled, as JSON, else a text.
+    """The text to reply with now: if a schema is requested, the JSON that fills it.
 
-    Raises `Unsupported` where the request does not support a value that the schema demands.
+    Raises `Unsupported` if the request gives no basis for a value that the schema requires.
     """
     schema = asked_schema(situation)
     if schema is None:
@@ -71,7 +71,7 @@ def said(situation: Situation, orders: Orders) -> str:
 
 
 def _step(situation: Situation, orders: Orders) -> str:
-    """The next action in words: what to look up, or the prompt's own words for nothing more to do."""
+    """The next action in words: what to look up, or the prompt's own words for having nothing left to do."""
     phrases = {"zh": ("搜索：{}", "没有更多要查的了"), "en": ("Search for: {}", "Nothing is left to look up")}
     searching, nothing = phrases[orders.language]
     query = next(iter(_Chooser(situation, orders, ()).queries()), None)
@@ -79,7 +79,7 @@ def _step(situation: Situation, orders: Orders) -> str:
 
 
 class _Chooser:
-    """One decision: what was done, what was found, what is left to do."""
+    """One decision: what was done, what was found, what remains to be done."""
 
     def __init__(self, situation: Situation, orders: Orders, tools: Sequence[Tool]) -> None:
         self.situation = situation
@@ -88,7 +88,7 @@ class _Chooser:
         self.task = situation.task
 
     def next(self) -> Calls:
-        """The calls that the state of the work asks for; none where there is nothing left to find, note or save."""
+        """The calls that the state of the work requires; none if there is nothing left to find, note or save."""
         delegate, finish = self.first("delegate"), self.first("finish")
         if research.is_small_talk(self.task):
             return (self.demanded(finish),) if finish else ()
@@ -99,8 +99,8 @@ class _Chooser:
         return work or self._save() or ((self.demanded(finish),) if finish else ())
 
     def demanded(self, tool: Tool) -> ToolCall:
-        """A call of a tool that must be called, whatever the state of the work; its arguments are filled as a schema,
-        with the reply's text where one text is wanted, and with what the task names where nothing supports them."""
+        """A call to a tool that must be called, whatever the state of the work. Its arguments are filled like a schema;
+        if it takes one text, it gets the reply's; where nothing supports the arguments, what the task names."""
         if tool.kind == "search":
             return tool.call(query=(*self.found.missing, self.task)[0])
         if tool.kind in ("finish", "note", "ask") and tool.takes_one_text:
@@ -121,7 +121,7 @@ class _Chooser:
 
     @cached_property
     def asked(self) -> tuple[str, ...]:
-        """The queries sent so far, to tools and, in lists, to sub-agents."""
+        """The queries sent so far, to tools and, as lists, to sub-agents."""
         values = [value for step in self._steps("search", "delegate") for value in step.arguments.values()]
         texts = [str(text) for value in values for text in (value if isinstance(value, list) else [value])]
         listed = (query for text in texts for query in re.findall(r"(?m)^\s*[-*•]\s+(.+?)\s*$", text) or [text])
@@ -138,7 +138,7 @@ class _Chooser:
 
     @cached_property
     def _unread(self) -> list[str]:
-        """Addresses worth opening: those that the person gave, then those of short or broken texts that share words
+        """URLs worth opening: first those that the user gave, then those of short or truncated texts that share words
         with the task, best first."""
         opened = " ".join(str(step.arguments) for step in self._steps("fetch"))
         wanted = stems(f"{self.task} {' '.join(self.asked[-1:])}")
@@ -151,8 +151,8 @@ class _Chooser:
         return [key for key in best if shared[key] >= 2 and key not in opened]
 
     def queries(self) -> list[str]:
-        """What to look up next: queries that were handed over, then what the reader misses; for an open task its
-        subject and facets, then what the evidence leaves open (for a plan or a decision one look is enough)."""
+        """What to look up next: queries that were handed over, then what the reader lacks; for an open task its subject
+        and facets, then what the evidence leaves open (for a plan or a decision one look is enough)."""
         here, orders = self.situation, self.orders
         handed = [q for q in (*here.actions(next_one=True), *here.queries) if q not in self.asked]
         if handed:
@@ -172,27 +172,27 @@ class _Chooser:
         return Collected(self.situation, self.tools)
 
     def _describe(self) -> Calls:
-        """What fields a collection has that the task may be about, where a tool says so and was not asked."""
+        """Ask which fields a collection has, if the task may be about it, a tool can tell and was not asked yet."""
         tool = self.first("fields")
         near = any(of.fit(self.task) >= 1 for of in self.collected.tools)
         known = self._steps("fields") or any(self.collected.fields.values())
         return (tool.call(),) if tool and near and not known else ()
 
     def _collect(self) -> Calls:
-        """What the task wants of collections, each once."""
+        """What the task wants from collections, each call once."""
         done = [(step.tool, step.arguments) for step in self.situation.steps]
         wanted = self.collected.calls if self._left() > 0 else ()
         return tuple(call(tool.name, **given) for tool, given in wanted if (tool.name, given) not in done)
 
     def _left(self) -> int:
-        """How many calls that bring evidence may still be made, and now."""
+        """How many calls that gather evidence may be made in this reply."""
         orders = self.orders
         most = MOST_CALLS if orders.most_calls is None else orders.most_calls
         return min(most - len(self._steps("search", "fetch")), orders.most_at_once or AT_ONCE)
 
     def _search(self) -> Calls:
-        """A search that a found hop makes possible, else an address worth opening, else any other search; none where
-        the prompt forbids it."""
+        """A search for what the last hop revealed, else a URL worth opening, else any other search; none if the
+        prompt's limit on calls is reached."""
         here, orders = self.situation, self.orders
         left = self._left()
         if left <= 0:
@@ -200,7 +200,7 @@ class _Chooser:
         fetch, searchers = self.first("fetch"), [tool for tool in self.tools if tool.kind == "search"]
         queries = self.queries() if searchers else []
         if research.is_question(self.task) and not here.queries:
-            queries = research.independent(queries) if orders.together else queries[:1]  # others say the same
+            queries = research.independent(queries) if orders.together else queries[:1]  # the others only reword it
         if orders.dated_queries:
             queries = [research.dated(query, self.task, here.now) for query in queries]
         known = f"{self.task} {' '.join(self.asked)}"
@@ -210,9 +210,9 @@ class _Chooser:
         return self._asking(searchers, queries[:left])
 
     def _asking(self, tools: Sequence[Tool], queries: Sequence[str]) -> Calls:
-        """Calls of search tools: of those that can be asked and were not asked the same, the one that fits best what
-        is wanted and did not bring nothing; where they are alike by turns, so that each store is asked before one is
-        asked twice."""
+        """Calls to search tools. For each query, the tool that fits best is called, unless that call was already made;
+        tools that returned nothing come last. Tools that fit equally well take turns, so that every store is searched
+        once before any is searched twice."""
         done = [(step.tool, step.arguments) for step in self.situation.steps]
         empty = {step.tool for step in self._steps("search") if not material.sources(step.result or "")}
         calls: list[ToolCall] = []
@@ -224,11 +224,11 @@ class _Chooser:
             calls += [best[(len(self._steps("search")) + len(calls)) % len(best)]] if best else []
         return tuple(calls)
 
-    # leading others
+    # delegation
 
     def _lead(self, tool: Tool) -> Calls:
-        """Sub-agents: one that plans first, then rounds of those that research, each with a few queries; after each
-        round that another may follow the file and the note on what is missing that the prompt wants."""
+        """Calls to sub-agents: the planner first, then rounds of researchers with a few queries each. Between rounds
+        come the file and the note on gaps, if the prompt wants them."""
         here, orders, sent = self.situation, self.orders, self._steps("delegate")
         planner = tool.agent(r"plan|outline|decompos")
         if planner and not sent:
@@ -259,7 +259,7 @@ class _Chooser:
     # notes, lists and files
 
     def _wanted(self, kind: str) -> Tool | None:
-        """The tool that the prompt names for this, where it was not called since the last dispatch."""
+        """The tool that the prompt names for this, unless it was called since the last dispatch."""
         since = max((step.message for step in self._steps("delegate")), default=-1)
         told, barred = self.situation.instructions, self.orders.barred
         named = [t for t in self.tools if t.kind == kind and t.name in told and t.name not in barred]
@@ -267,8 +267,8 @@ class _Chooser:
         return None if done or not named else named[0]
 
     def _save(self, *, each_round: bool = False) -> Calls:
-        """The file that the prompt orders to be written with a tool, at the end or in each round, with what the reply
-        would say now."""
+        """Write the file that the prompt wants written with a tool, at the end or in each round, with the text that the
+        reply would have now."""
         tool = self._wanted("save")
         if tool is None:
             return ()

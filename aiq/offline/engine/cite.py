@@ -1,4 +1,4 @@
-"""Sentences of a reply as the prompt wants them: fit to stand alone, dated, with marks and a list of references."""
+"""The sentences of a reply in the form the prompt wants: readable alone, dated, with citations and references."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -18,11 +18,11 @@ _PRONOUN = re.compile(
 _SITE = re.compile(r"\s+[|–—-]\s+[^|–—-]+$|\s*[(（][^()（）]*[)）]?\s*$")
 
 Facts = dict[str, list[Source]]
-"""Sentences fit to stand alone, each once, with all sources that say it."""
+"""Sentences that can stand alone, each once, with all sources that state it."""
 
 
 def facts(evidence: Iterable[Evidence]) -> Facts:
-    """The sentences of the evidence, in its order."""
+    """The sentences of the evidence, in order."""
     found: Facts = {}
     for one in evidence:
         found.setdefault(standalone(_MARKS.sub("", one.sentence), one.source), []).append(one.source)
@@ -30,7 +30,7 @@ def facts(evidence: Iterable[Evidence]) -> Facts:
 
 
 def standalone(sentence: str, source: Source) -> str:
-    """A sentence that can be read on its own: a singular pronoun at its start becomes what its page is about."""
+    """A sentence that can be read on its own: a singular pronoun at its start is replaced by its page's subject."""
     name = _SITE.sub("", source.title).strip()
     found = _PRONOUN.match(sentence)
     if not found or not 0 < len(name) <= 60 or name in sentence:
@@ -40,15 +40,15 @@ def standalone(sentence: str, source: Source) -> str:
 
 
 def dated(text: str, form: str | None) -> str:
-    """A text with its whole dates in a form of `strftime`; as they are without one."""
+    """A text with its full dates in a `strftime` format; unchanged without one."""
     for day in reversed(dates.find(text) if form else []):
         text = text[: day.start] + day.when.strftime(str(form)) + text[day.end :] if day.day else text
     return text
 
 
 class Citations:
-    """The sources that a text cites, numbered by first mention. Sources without a key cannot be cited, and none is
-    where the orders want none."""
+    """The sources that a text cites, numbered by first mention. Sources without a key cannot be cited; no source can if
+    the orders want no citations."""
 
     def __init__(self, orders: Orders) -> None:
         self._orders = orders
@@ -56,7 +56,7 @@ class Citations:
         self._given = {_page(key): number for key, number in orders.numbers.items()}
 
     def said(self, sentence: str, sources: Sequence[Source]) -> str:
-        """A sentence with the marks of the sources that say it before its full stop."""
+        """A sentence with citation marks for its sources before the full stop."""
         marks = "".join(dict.fromkeys(map(self._mark, sources)))
         plain = dated(sentence.strip(), self._orders.date_form)
         end = _END.fullmatch(plain)
@@ -72,7 +72,7 @@ class Citations:
     def _mark(self, source: Source) -> str:
         if not self.cites(source):
             return ""
-        # one line, without brackets that would read as marks; the site where there is no title
+        # one line, without brackets that would look like marks; the site if there is no title
         title = re.sub(r"[\[\]\n]+", " ", source.title).strip() or source.key.split("://")[-1].split("/")[0]
         self._titles.setdefault(source.key, title)
         number = self._number(source.key)
@@ -84,18 +84,18 @@ class Citations:
         return self._given.get(_page(key)) or [*self._titles].index(key) + 1
 
     def lines(self, said: Facts) -> list[str]:
-        """Each sentence with its marks."""
+        """Each sentence with its citation marks."""
         return [self.said(sentence, sources) for sentence, sources in said.items()]
 
     def text(self, said: Facts) -> str:
-        """The sentences with their marks as a paragraph, or as a list where the prompt wants lists."""
+        """The sentences with their citation marks as a paragraph, or as a list if the prompt wants lists."""
         lines = self.lines(said)
         if self._orders.bullets:
             return "\n".join(f"- {line}" for line in lines)
         return ("" if is_chinese("".join(lines[:1])) else " ").join(lines)
 
     def complete(self, text: str) -> str:
-        """A text followed by the list of references, unless addresses stand in the text or nothing is cited."""
+        """A text followed by the reference list, unless the text contains the URLs itself or cites nothing."""
         numbered = self._orders.reference_form if self._orders.reference_heading or not self._given else ""
         forms = {"footnote": "[^{n}]: {title} - {url}", "numbered": numbered}
         form = forms.get(self._orders.cite, "")
@@ -108,5 +108,5 @@ class Citations:
 
 
 def _page(key: str) -> str:
-    """An address as far as it says which page is meant."""
+    """The part of a URL that identifies the page."""
     return re.sub(r"^https?://(?:www\.)?|#.*$|/$", "", key).casefold()

@@ -1,7 +1,7 @@
-"""A prompt's sentences as clauses: whether each wants what it speaks of, and how many of it.
+"""Splits a prompt's sentences into clauses: whether each wants what it mentions, and how many.
 
-Two negations make a positive ("do not forget to cite"); quoted words are named, they do not instruct; questions
-instruct nothing.
+Two negations make a positive ("do not forget to cite"); quoted words are mentioned, not instructions; questions
+are not instructions either.
 """
 
 import re
@@ -12,7 +12,7 @@ from aiq.offline.engine.lexicon import ordered
 from aiq.offline.engine.text import sentences
 
 Limits = tuple[int | None, int | None]
-"""(least, most), None where open."""
+"""(least, most), None if open."""
 
 _NEGATION = re.compile(
     r"\b(?:(?P<other>(?:that|which|who) (?:do|does|did|is|are|have|has)(?: not|n[’']t))|(?:not|no)\b(?! (?:more|fewer"
@@ -31,7 +31,7 @@ _REFUSED = re.compile(
     r"|[^\w,;:]+(?:the user )?(?:nothing|nobody|none)\b",
     re.IGNORECASE,
 )
-"""A predicate that refuses the thing before it: "links are not allowed", "ask nothing"."""
+"""A predicate that refuses what comes before it: "links are not allowed", "ask nothing"."""
 _CONDITION = re.compile(
     r"(?:^\W*|[,;:(]\s*|\b(?:and|or|then|but|question|report) )(?:should\b(?= (?:the|there|it|any|no) )|(?:if|when"
     r"|whenever|where|unless|until|in case|as long as|otherwise|once (?:the|you|it|all|every\w*|enough|nothing|no))\b)"
@@ -52,28 +52,28 @@ _QUOTE = re.compile(
 
 @dataclass(frozen=True)
 class Clause:
-    """A part of a sentence of the prompt: `text` with its quotations blanked but for names of things, `quotes` what
-    stood in them, `before` the earlier parts of the sentence."""
+    """A part of a sentence of the prompt: `text` with its quotations blanked unless they name things, `quotes` their
+    contents, `before` the earlier parts of the sentence."""
 
     text: str
     quotes: tuple[str, ...] = ()
     before: str = ""
 
     def part(self, at: int) -> tuple[int, int]:
-        """Where the part begins and ends, between commas and the like, that has the place."""
+        """Start and end of the part, between commas and the like, that contains the position."""
         breaks = [match.span() for match in _BREAK.finditer(self.text)]
         begins = [end for _, end in breaks if end <= at]
         return max(begins, default=0), min((start for start, _ in breaks if start > at), default=len(self.text))
 
     def conditional(self, at: int) -> bool:
-        """Whether a condition stands before the place."""
+        """Whether a condition comes before the position."""
         if self.before.endswith((":", "：")) and _CONDITION.search(self.before):
             return True
         return any(match.end() <= at for match in _CONDITION.finditer(self.text))
 
     def negated(self, start: int, end: int | None = None) -> bool:
-        """Whether what stands at the place is not wanted: an odd number of negations before it, in its part of the
-        clause, or in what is said of it."""
+        """Whether what is at the position is not wanted: an odd number of negations come before it in its part of the
+        clause or refuse it right after."""
         begins, ends = self.part(start)
         negations = [m for m in _NEGATION.finditer(self.text, begins, ends) if not m["other"]]
         count = sum(match.start() < start for match in negations)
@@ -82,7 +82,7 @@ class Clause:
 
 
 def clauses(told: str) -> Iterator[Clause]:
-    """The clauses of a prompt's text, in order, without list marks."""
+    """The clauses of a prompt's text, in order, without list markers."""
     for line in told.splitlines():
         asked = False
         for sentence in sentences(re.sub(r"^\s*(?:[-*•]\s+|\d+[.)]\s+|#+\s+)", "", line)):
@@ -116,9 +116,9 @@ _ELLIPTIC = re.compile(
     r"\W*$|\s*[.,;()，。]|\s+(?:of them|only|or|and|at|in|please|is|are|but|for|to|sounds?|more|further)\b",
     re.IGNORECASE,
 )
-"""What follows a number that does not name its unit again."""
+"""What follows a number that does not repeat its unit."""
 _AFTER = re.compile(r"[^,;.，。；]{0,60}(?:, (?:and |but )?(?:no|not|never|neither)\b(?!.* than)[^,;.]{0,40})?")
-"""What may bound a number after it: the rest of its part, and a part that only denies more."""
+"""Text after a number that may bound it: the rest of its part, and a further part that only denies more."""
 _HEDGED = re.compile(r"\b(?:may|might|often|usually|sometimes|normally|can)\b[^#]*\b(?:enough|suffic)|as \w+ as", re.I)
 _NOT = r"(?:\bnot|\bno|\bnever|n[’']t|\bneither|\brarely|\bseldom|\bhardly)\b"
 _BOUNDS = (
@@ -138,12 +138,12 @@ _BOUNDS = (
     (r"(?:more|longer|often) than|over\W*#|exceed\w*|beyond\W*#|above\W*#|超过", lambda n: (n + 1, None)),
     ("", lambda n: (n, n)),
 )  # fmt: skip
-"""What the words around a number (#) make of it: the first that fits."""
+"""How the words around a number (#) turn it into limits; the first match wins."""
 
 
 def amounts(clause: Clause, unit: str) -> Iterator[Limits]:
-    """How many of a unit a clause speaks of: "at most 3 calls", "sections: 5 to 8", "no more than six". A
-    number without a unit is of the unit named before it in the sentence."""
+    """The amounts of a unit that a clause mentions: "at most 3 calls", "sections: 5 to 8", "no more than six". A
+    number without a unit has the unit named before it in the sentence."""
     named = re.compile(rf"(?<![A-Za-z])(?:{unit})", re.IGNORECASE)
     for match in _FIGURE.finditer(clause.text):
         start, end = match.span()
@@ -167,7 +167,7 @@ def amounts(clause: Clause, unit: str) -> Iterator[Limits]:
 
 
 def limits(clause: Clause, unit: str) -> Limits:
-    """The least (from two on) and the most of a unit that a clause wants."""
+    """The least (from two upwards) and the most of a unit that a clause wants."""
     found = [*amounts(clause, unit)]
     least = max((least for least, _ in found if least and least > 1), default=None)
     return least, min((most for _, most in found if most is not None), default=None)

@@ -1,5 +1,5 @@
-"""What the answers of a collection say to a task: numbers from their tables, or counted over all documents, and the
-documents that meet what is asked."""
+"""What the answers of a collection say about a task: numbers from their tables, or counted over all documents, and the
+documents that meet its condition."""
 
 import json
 import re
@@ -20,13 +20,13 @@ from aiq.offline.engine.text import contains_name, sentences
 from aiq.offline.engine.tools import Tool
 
 _DENIED = re.compile(r"\b(?:not?|never|nobody|none|nothing|neither|without|free|hardly)\b|n['’]t\b|不|没|无|免", re.I)
-_HALF = 0.5
-"""The share of a condition's words that a sentence has which meets it; of one that names its document, as findings do,
-half of that."""
+_ENOUGH = 0.5
+"""The share of a condition's words that a sentence must contain to meet it; half of that for sentences that name
+their document, as findings do."""
 _MOST = 200
-"""Sentences of a document that are looked at."""
+"""How many sentences of a document are considered."""
 _CALL = re.compile(r"(?i)arg(?:ument)?s|parameters|input|filters?|where|query")
-"""Under what an object tells the call that it answers."""
+"""The keys under which an object repeats the call that it answers."""
 
 
 class Document(NamedTuple):
@@ -37,7 +37,7 @@ class Document(NamedTuple):
 
 
 class Collected:
-    """What a request shows of a collection, and what that says to its task."""
+    """What a request shows of a collection, and what that means for its task."""
 
     def __init__(self, situation: Situation, tools: Iterable[Tool] = ()) -> None:
         self.situation = situation
@@ -45,7 +45,7 @@ class Collected:
 
     @cached_property
     def _answers(self) -> list[tuple[Any, str]]:
-        """JSON values of results and of marked parts, with the arguments that they answer, as JSON."""
+        """The JSON values in results and marked parts, with the arguments of the call they answer, as JSON."""
         here = self.situation
         told = [(step.result or "", step.arguments) for step in here.steps]
         told += [(block.text, {}) for block in here.blocks]
@@ -54,24 +54,24 @@ class Collected:
 
     @cached_property
     def fields(self) -> dict[str, tuple[str, ...]]:
-        """The fields of the collection with their known values: of the tools' definitions, of answers, of documents."""
+        """The fields of the collection with their known values: from tool definitions, answers and documents."""
         found: dict[str, tuple[str, ...]] = {}
         for tool in self.tools:
             found |= declared(tool)
         listed = [pair for value, _ in self._answers for pair in counts.values(value)]
-        tabled = [(t.field, key) for t in self._told_tables for key in ("", *filter(counts.tells, dict(t.rows)))]
+        tabled = [(t.field, key) for t in self._text_tables for key in ("", *filter(counts.tells, dict(t.rows)))]
         for field, value in (*listed, *tabled, *counts.categories([document.facts for document in self.documents])):
             if re.fullmatch(r"[\w.]+", field):
                 found[field] = tuple(filter(None, dict.fromkeys((*found.get(field, ()), value))))
         return found
 
     @cached_property
-    def _told_tables(self) -> list[Table]:
+    def _text_tables(self) -> list[Table]:
         return [table for block in self.situation.blocks for table in counts.told(block.text)]
 
     @cached_property
     def documents(self) -> list[Document]:
-        """Each document once: marked parts that state their fields."""
+        """Each document once: the marked parts that state their fields."""
         told = [(block.whole or block.text, counts.facts(block.text)) for block in self.situation.blocks]
         found: dict[str, Document] = {}
         for text, facts in told:
@@ -88,12 +88,12 @@ class Collected:
 
     @cached_property
     def concerns(self) -> bool:
-        """Whether the task asks something of a collection that the request shows."""
+        """Whether the task asks something about a collection that the request shows."""
         return asks(self.situation.task) and bool(self.wanted.values or self.wanted.groups or self.calls)
 
     @cached_property
     def calls(self) -> list[tuple[Tool, dict[str, Any]]]:
-        """What tools over the collection are asked for the task: those whose parameters can say what it is about."""
+        """Calls for the task to the tools over the collection whose parameters can express what it is about."""
         if not asks(self.situation.task):
             return []
         found = [(tool, arguments(tool, self.wanted, self.fields)) for tool in self.tools]
@@ -103,21 +103,21 @@ class Collected:
 
     @cached_property
     def counted(self) -> str:
-        """The numbers that the task asks for, with their values ("Peru: 3, Chile: 2"), or the one number; "" where no
-        table says them, or something is asked that only texts can meet."""
+        """The numbers that the task asks for, with their values ("Peru: 3, Chile: 2"), or a single number; "" if no
+        table has them or part of the question needs texts."""
         want = self.wanted
         if not want.counts or want.sum or want.telling or not self.concerns:
             return ""
-        told = (self._told(table) for table in reversed([*self._tables()]) if self._fits(table))
+        told = (self._numbers(table) for table in reversed([*self._tables()]) if self._fits(table))
         return next(filter(None, told), "")
 
     def _tables(self) -> Iterable[Table]:
         for value, of in self._answers:
             yield from counts.tables(value, of)
-        yield from self._told_tables
+        yield from self._text_tables
 
     def _fits(self, table: Table) -> bool:
-        """Whether a table has what is counted by, and was made of what is wanted."""
+        """Whether a table counts by what the task wants, and covers exactly the wanted things."""
         want, keys = self.wanted, [key for key, _ in table.rows]
         told = f"{table.of} {' '.join(keys)}"
         if want.unit:
@@ -128,8 +128,8 @@ class Collected:
         more = any(contains_name(table.of, value) for value in known.difference(want.names))
         return by and not more and all(contains_name(told, name) for name in want.names)
 
-    def _told(self, table: Table) -> str:
-        """A table's numbers, of the values that the task names, if it names some."""
+    def _numbers(self, table: Table) -> str:
+        """A table's numbers, restricted to the values that the task names, if any."""
         want = self.wanted
         if not table.rows:
             return "" if table.total is None else f"{table.total:g}"
@@ -161,35 +161,35 @@ class Collected:
 
     @cached_property
     def _read(self) -> Sequence[Source]:
-        """The documents that match; where there are none with fields, all sources."""
+        """The matching documents; if none has fields, all sources."""
         return [document.source for document in self._matching] or self.situation.sources
 
     @cached_property
     def _hits(self) -> list[Hit]:
-        """Their sentences that have words of the condition, best first."""
+        """Their sentences with words of the condition, best first."""
         ask = replace(parse(self.wanted.condition), words=self.wanted.telling, head="")
         return Material(self._read).find(ask, _MOST * len(self._read))
 
     @cached_property
     def meeting(self) -> list[Evidence]:
-        """Of each source that meets the condition the sentence that says so, and denies it only if the condition does;
-        of each the first sentence where there is no condition."""
+        """The sentence of each source that meets the condition; one with a negation counts only if the condition has
+        one too. Without a condition, the first sentence of each source."""
         if not self.wanted.telling:
             return [Evidence((*sentences(source.text), source.title)[0], source, 1.0) for source in self._read]
         denied, best = _DENIED.search(self.wanted.condition) is not None, dict[str, Evidence]()
         for hit in self._hits:
-            enough = _HALF / 2 if hit.source.title and hit.source.title in hit.sentence.text else _HALF
+            enough = _ENOUGH / 2 if hit.source.title and hit.source.title in hit.sentence.text else _ENOUGH
             if hit.own >= enough and denied == (_DENIED.search(hit.sentence.text) is not None):
                 best.setdefault(hit.source.name, hit.evidence)
         return [best[source.name] for source in self._read if source.name in best]
 
 
 def _call(value: Any) -> dict[str, Any]:
-    """What an object says of the call that it answers."""
+    """What an object says about the call that it answers."""
     return {key: said for key, said in value.items() if _CALL.fullmatch(key)} if isinstance(value, dict) else {}
 
 
 def titled(evidence: Evidence) -> str:
-    """A sentence with what it is about in front, where it does not say so."""
+    """A sentence, prefixed with its source's title if it does not mention it."""
     title, said = evidence.source.title, evidence.sentence
     return said if not title or title in said else f"{title}: {said}"

@@ -1,6 +1,6 @@
-"""Questions to a collection, which is filtered, counted and paged through: what they want, and what a tool is asked.
+"""Questions about a collection that can be filtered, counted and paged: what they want, and the calls to its tools.
 
-Of a question's words those count that are a known value of a field, or the name of a field that things are counted by.
+A question is read by the known field values in it, and by the names of fields that it counts by.
 """
 
 import json
@@ -19,9 +19,9 @@ from aiq.offline.engine.text import name_spans, sentences
 from aiq.offline.engine.tools import TABLES, Tool, about, types
 
 Fields = Mapping[str, Sequence[str]]
-"""Names of fields, with the values that are known of each."""
+"""Names of fields, with their known values."""
 Place = tuple[int, int, str, str]
-"""Where a question names a value: start, end, field, value."""
+"""Where a question mentions a value: start, end, field, value."""
 
 UNITS = {
     "year": r"\d{4}",
@@ -44,13 +44,13 @@ _MEMBERS = re.compile(
     r"|\b(?:which|what)(?: of the| are the)?(?: [\w-]+){0,2}? (?!(?:is|was|has|does)\b)[a-z-]+s\b|哪些|列出|所有",
     re.IGNORECASE,
 )
-"""Asks for the things themselves, as many as there are."""
+"""Asks for the things themselves, all of them."""
 _EACH = re.compile(
     r"\b(?:each|every|per|by|which|what|different|various|over|across|among|between)(?: of)?"
     r"(?: (?:is|are|was|were))?(?: the| its| their)?(?: [\w-]+)?\s$",
     re.IGNORECASE,
 )
-"""What stands before the name of a field that things are counted by."""
+"""What precedes the name of a field that things are counted by."""
 _NOT = re.compile(r"\b(?:not|outside|except|excluding|without|other than|besides)(?: \w+){0,2}\s$", re.IGNORECASE)
 _WHEN = re.compile(
     r"(?i)(?:^|_)(?:\w*dates?|time\w*|when|day|created|updated|published|posted|opened|closed|\w+_(?:on|at))(?:_\w+)?$"
@@ -59,7 +59,7 @@ _NAMES = re.compile(
     r"(?i)\b(?:fields?|columns?|attributes?|propert(?:y|ies)|ranges?)\b[^:.;\n]{0,40}:\s*(?P<listed>[^.;:\n]+)"
     r"|[{,]\s*[\"'](?P<shown>\w+)[\"']\s*:"
 )
-"""Where a definition lists names of fields, or shows one in an example."""
+"""Where a definition lists the names of fields, or shows one in an example."""
 _NO_NAMES = frozenset(("and", "or", "of", "the", "field", "interval", "gte", "lte", "gt", "lt", *UNITS))
 _ASIDE = re.compile(
     r",?\s*\b(?:(?:according to|as stated|based on|with (?:their|its|all))\b[^,.?!]*"
@@ -70,12 +70,12 @@ _ASIDE = re.compile(
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a question wants of a collection.
+    """What a question wants from a collection.
 
-    `values`: of which fields it names which values; `groups`: the fields that things are counted by, `unit`: of time,
-    the same; `since`, `until`: days in ISO form, or "". `counts`: whether numbers are wanted, `share`: as shares too,
-    `sum`: as sums, which no table has. `members`: whether the things themselves are. `condition`: what is left of the
-    question; `telling`: its words that only texts can meet.
+    `values`: the values it names, by field; `groups`: the fields it counts by; `unit`: the unit of time it counts by;
+    `since`, `until`: days in ISO form, or "". `counts`: whether it wants numbers, `share`: also as shares, `sum`: as
+    sums, which no table has. `members`: whether it wants the things themselves. `condition`: the rest of the question;
+    `telling`: the words of the condition that only texts can meet.
     """
 
     values: Mapping[str, tuple[str, ...]]
@@ -92,25 +92,25 @@ class Wanted:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What must stand in what is counted: the values, and the years that limit it."""
+        """What a count must mention to be the wanted one: the values, and the years that limit it."""
         years = dict.fromkeys(day[:4] for day in (self.since, self.until) if day)
         return (*(value for values in self.values.values() for value in values), *years)
 
 
 def asks(task: str) -> bool:
-    """Whether a task asks for numbers of things, or for all things of a kind."""
+    """Whether a task asks for the number of things, or for all things of a kind."""
     return _COUNTS.search(task) is not None or _MEMBERS.search(task) is not None
 
 
 def wanted(task: str, fields: Fields, called: Sequence[str] = ()) -> Wanted:
-    """What a question wants of a collection with these fields. `called`: what its tools are called and say
-    of themselves, which names its things."""
+    """What a question wants from a collection with these fields. `called`: the names and descriptions of its tools,
+    which tell what its things are called."""
     places = _named(task, fields)
     values: dict[str, tuple[str, ...]] = {}
     for *_, field, value in places:
         values[field] = tuple(dict.fromkeys((*values.get(field, ()), value)))
     counted = _COUNTS.search(task) is not None
-    groups = [f for f in fields if f not in UNITS and (len(values.get(f, ())) > 1 or _is_by(task, f))]
+    groups = [f for f in fields if f not in UNITS and (len(values.get(f, ())) > 1 or _counts_by(task, f))]
     since, until = _period(task, [place[:2] for place in places])
     asking = next((s for s in sentences(task) if s[-1] in "?？"), (*sentences(task), task)[0])
     condition = asking
@@ -137,8 +137,8 @@ def wanted(task: str, fields: Fields, called: Sequence[str] = ()) -> Wanted:
 
 
 def _named(task: str, fields: Fields) -> list[Place]:
-    """The values that a question names and does not exclude, in order; of overlapping ones the longest. Capitals count
-    where the value is an ordinary word."""
+    """The values that a question names and does not exclude, in order; of overlapping ones the longest. Case matters if
+    the value is an ordinary word."""
     found: list[Place] = []
     for field, values in fields.items():
         for value in values:
@@ -152,7 +152,7 @@ def _named(task: str, fields: Fields) -> list[Place]:
     return sorted(place for place in kept if not _NOT.search(task[: place[0]]))
 
 
-def _is_by(task: str, field: str) -> bool:
+def _counts_by(task: str, field: str) -> bool:
     """Whether a question counts by a field: "for each city", "over the themes", "by kind of work"."""
     words = (match for match in re.finditer(r"[^\W\d_]+", task) if match[0].lower() not in listed("stop"))
     named = [match.start() for match in words if stem(match[0]) == head(field)]
@@ -163,11 +163,11 @@ def _is_by(task: str, field: str) -> bool:
 def _unit(task: str) -> str:
     """The unit of time that a question counts by: "in each month", "from year to year", "weekly"."""
     turns = (unit for unit in UNITS if re.search(rf"(?i)\bfrom {unit} to {unit}\b|\b{unit}ly\b", task))
-    return next(iter([*(unit for unit in UNITS if _is_by(task, unit)), *turns]), "")
+    return next(iter([*(unit for unit in UNITS if _counts_by(task, unit)), *turns]), "")
 
 
 def _period(task: str, taken: Sequence[tuple[int, int]]) -> tuple[str, str]:
-    """The first and the last day that a question is limited to, or ""; dates within names are none."""
+    """The first and last day of the period that a question asks about, or ""; dates inside names are ignored."""
     taken = [*taken, *(span[:2] for span in name_spans(task) if " " in span.text)]
     days = [day for day in dates.find(task) if not any(start <= day.start < end for start, end in taken)]
     if not days:
@@ -181,19 +181,19 @@ def _period(task: str, taken: Sequence[tuple[int, int]]) -> tuple[str, str]:
 
 
 def meanings(tool: Tool) -> dict[str, str]:
-    """What the parameters of a tool over a collection are for, by name; empty for a tool of another kind."""
+    """What the parameters of a tool over a collection are for, by name; empty for any other tool."""
     found = {name: _meant(name, schema) for name, schema in tool.parameters.items()}
     return found if {"filters", "ranges", "group", "period"} & {*found.values()} else {}
 
 
 def _meant(name: str, schema: Mapping[str, Any]) -> str:
-    """What a parameter is for, by its name; no number is any of it."""
+    """What a parameter is for, going by its name; "" for a number."""
     meaning = next((m for m, pattern in TABLES["collection"].items() if re.search(pattern, name.casefold())), "")
     return "" if types(schema)[0] in ("integer", "number", "boolean") else meaning
 
 
 def declared(tool: Tool) -> dict[str, tuple[str, ...]]:
-    """The fields that a tool's definition names; their values are not known yet."""
+    """The fields that a tool's definition names, their values not known yet."""
     found: dict[str, tuple[str, ...]] = {}
     for text in (tool.description, *map(about, tool.parameters.values())):
         for match in _NAMES.finditer(text):
@@ -203,7 +203,7 @@ def declared(tool: Tool) -> dict[str, tuple[str, ...]]:
 
 
 def arguments(tool: Tool, want: Wanted, fields: Fields) -> dict[str, Any]:
-    """What a tool is asked for what is wanted, by its parameters; empty where they can say nothing of it."""
+    """The arguments that ask a tool for what is wanted; empty if its parameters can express none of it."""
     meant = meanings(tool)
     groups = want.groups if "period" in meant.values() or not want.unit else (*want.groups, want.unit)
     when = next((field for field in fields if _WHEN.search(field)), "")
@@ -219,7 +219,7 @@ def arguments(tool: Tool, want: Wanted, fields: Fields) -> dict[str, Any]:
 
 
 def _shaped(value: Any, schema: Mapping[str, Any]) -> Any:
-    """A value of the type that a parameter has: an object as JSON, a list with commas where it is a text."""
+    """A value in the type of a parameter: an object as JSON, a list joined by commas if the parameter is a string."""
     if not value or types(schema)[0] in ("object", "array"):
         return value
     if isinstance(value, dict):

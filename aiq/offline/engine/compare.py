@@ -1,4 +1,4 @@
-"""Questions whose answer is reckoned from several values: comparisons, choices, superlatives, spans, yes or no."""
+"""Questions answered by computing with several values: comparisons, choices, superlatives, durations, yes or no."""
 
 import re
 from collections.abc import Sequence
@@ -16,10 +16,10 @@ from aiq.offline.engine.question import FUNCTION_WORDS, Ask, parse
 from aiq.offline.engine.text import is_chinese, name_spans, names
 
 _MEASURED = 0.4
-"""Confidence from which a value enters a comparison."""
+"""The confidence from which a value counts in a comparison."""
 
 _NEAR = 0.7
-"""Sentences of this share of the best one's score speak of the same."""
+"""Sentences whose score is at least this share of the best one's speak of the same thing."""
 
 
 _BEGUN = ("born built established founded opened", "出生 创办 创立 始建 建于 成立")
@@ -28,7 +28,7 @@ _BEGUN = ("born built established founded opened", "出生 创办 创立 始建 
 
 @dataclass(frozen=True)
 class _Degree:
-    """What is compared: the word that says so, the property's words, the kind of its values, and whether most wins."""
+    """What is compared: the degree word, the words of the property, the kind of its values, and whether most wins."""
 
     word: str
     words: tuple[str, ...]
@@ -53,7 +53,7 @@ def reckon(text: str, look: Lookup) -> Finding | None:
 
 
 def _degree(text: str) -> _Degree | None:
-    """The comparative or superlative of a question."""
+    """The comparative or superlative in a question."""
     known = table("degrees")
     if is_chinese(text):
         match = re.search(
@@ -77,7 +77,7 @@ def _degree(text: str) -> _Degree | None:
 
 
 def _options(text: str) -> list[str]:
-    """The things that a question offers to choose from, as it writes them."""
+    """The things that a question offers to choose from, as written."""
     if is_chinese(text):
         pair = re.search(
             r"([^，,。？?]{2,30}?)(?:和|与|、|还是)([^，,。？?、]{2,30}?)(?:，|,|哪|谁|相比|之间|中)", text
@@ -92,7 +92,7 @@ def _options(text: str) -> list[str]:
 
 
 def _rest(text: str, options: Sequence[str], degree: _Degree | None) -> tuple[str, ...]:
-    """The words of the question besides its options and what compares them."""
+    """The words of the question apart from its options and the comparison."""
     for word in sorted((w for option in options for w in (option, *option.split())), key=len, reverse=True):
         text = text.replace(word, " ")
     drop = {degree.word, *degree.words} if degree else set()
@@ -100,7 +100,7 @@ def _rest(text: str, options: Sequence[str], degree: _Degree | None) -> tuple[st
 
 
 def _value_ask(option: str, degree: _Degree, rest: tuple[str, ...]) -> Ask:
-    """The ask for one thing's value."""
+    """The ask for the value of one thing."""
     units, words = "", tuple(dict.fromkeys((*degree.words, *rest)))
     if degree.words:
         units = table("units").get(degree.words[0], "people|person" if kind_of(degree.words[0]) == "person" else "")
@@ -109,7 +109,7 @@ def _value_ask(option: str, degree: _Degree, rest: tuple[str, ...]) -> Ask:
 
 
 def _of(ask: Ask, look: Lookup) -> Finding:
-    """The best value whose page title, or else whose sentence, has the name asked about."""
+    """The best value whose page title, or failing that whose sentence, contains the name asked about."""
     roots = {t.root for t in analyse(ask.names[0]).tokens if t.text.lower() not in FUNCTION_WORDS}
     found = look.values(ask)
     entitled = [c for c in found if roots <= c.hit.page.title.roots.keys() and c.score > _MEASURED]
@@ -119,7 +119,7 @@ def _of(ask: Ask, look: Lookup) -> Finding:
 
 
 def _measure(finding: Finding, kind: str) -> float | None:
-    """A value as a comparable number: years, or units of the same base; None where it is too doubtful."""
+    """A value as a comparable number: in years, or in the base unit; None if it is too doubtful."""
     if finding.confidence <= _MEASURED:
         return None
     if kind == "date":
@@ -149,7 +149,7 @@ def _extreme(options: Sequence[str], degree: _Degree, rest: tuple[str, ...], loo
 
 
 def _choose(ask: Ask, options: list[str], rest: tuple[str, ...], look: Lookup) -> Finding:
-    """The option that the evidence connects with the question's other words."""
+    """The option that the evidence links to the other words of the question."""
     ask = replace(ask, names=tuple(name for name in ask.names if name not in options), words=rest)
     for hit in look.material.find(ask):
         named = [option for option in options if option in hit.sentence.text]
@@ -159,7 +159,7 @@ def _choose(ask: Ask, options: list[str], rest: tuple[str, ...], look: Lookup) -
 
 
 def _among(ask: Ask, degree: _Degree, look: Lookup) -> Finding:
-    """The greatest or least of a set: said outright, or by the value of each member that the material lists."""
+    """The greatest or least of a set: stated outright, or by the values of the members that the material lists."""
     ask = replace(ask, kind="name" if ask.kind in ("phrase", "date") else ask.kind)
     outright = look.best(ask)
     said = any(re.search(rf"\b{degree.word}\b", e.sentence, re.IGNORECASE) for e in outright.evidence)
@@ -185,7 +185,7 @@ def _yes_or_no(text: str, true: bool) -> str:
 
 
 def _verify(ask: Ask, look: Lookup) -> Finding:
-    """Yes or no to a statement, by the newest sentence that speaks of it; nothing where none settles it."""
+    """Whether a statement is true, by the newest sentence about it; no value if none settles it."""
     hits = [hit for hit in look.material.find(ask) if hit.own > 0]
     if not hits:
         return Finding(wanted=look.queries(ask, 0.0))
@@ -199,7 +199,7 @@ def _verify(ask: Ask, look: Lookup) -> Finding:
 
 
 def _holds(ask: Ask, best: Hit, near: Sequence[Hit]) -> bool | None:
-    """Whether a sentence says what is asked: the same year, number or name; None where it has nothing of the kind."""
+    """Whether a sentence says what is asked: the same year, number or name; None if it has nothing of that kind."""
     years, told = ({d.year for d in dates.find(text)} for text in (ask.text, best.sentence.text))
     if years and told:
         early, late = (re.search(rf"\b(?:{word})\b", ask.text.lower()) for word in ("before|by|prior", "after|since"))
@@ -225,7 +225,7 @@ _SPANS = (
 
 
 def _ends(text: str, ask: Ask) -> list[Ask]:
-    """The two asks whose values are to be subtracted; one for an age today; none for any other question."""
+    """The two asks whose values are subtracted; only one for an age today; none for any other question."""
     low = text.lower()
     if (ask.kind == "age" or re.search(r"\bage (?:did|was)\b", low)) and ask.names:
         event = re.search(r"\b(?:when|at the time of|(?:what|which) age (?:did|was))\s+(.+?)\??$", text)
@@ -239,7 +239,7 @@ def _ends(text: str, ask: Ask) -> list[Ask]:
 
 
 def _difference(asks: list[Ask], look: Lookup) -> Finding | None:
-    """Somebody's age, or the years between two dated things."""
+    """Someone's age, or the years between two dated things."""
     if not asks:
         return None
     found = [look.best(one) for one in asks]

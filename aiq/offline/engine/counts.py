@@ -1,8 +1,8 @@
-"""What answers of a collection hold: numbers by value, totals, documents with their fields.
+"""What the answers of a collection contain: numbers by value, totals, documents with their fields.
 
-JSON is told by its form: a list of rows, each with a value and how often it occurs, is a table of the field that it,
-its object or the row names. In a text a table is a line of `value: number` pairs after what they count, and a
-document's fields are a line of pairs.
+JSON is recognised by its shape: a list of rows, each with a value and its count, is a table of the field named by the
+list, its object or the rows. In a text, a table is a line of `value: number` pairs after what they count, and the
+fields of a document are a line of pairs.
 """
 
 import re
@@ -14,11 +14,11 @@ from aiq.offline.engine.lexicon import stem
 
 Rows = tuple[tuple[str, float], ...]
 Facts = dict[str, str]
-"""A document's fields with their values."""
+"""The fields of a document with their values."""
 
 
 class Table(NamedTuple):
-    """Numbers of things by the values of a field; without a field the total alone. `of`: what was counted, as the call
+    """Numbers of things by the values of a field; without a field only the total. `of`: what was counted, as the call
     or the text says it."""
 
     field: str
@@ -35,7 +35,7 @@ _TOTAL = re.compile(
 _PLAIN = re.compile(
     r"(?i)buckets|values|results|rows|data|items|groups?|terms|key|key_as_string|name|value|label|counts?"
 )
-"""Keys that say nothing of the field whose values they hold."""
+"""Keys that do not tell which field their values belong to."""
 _FILTERS = re.compile(r"(?i)(?:\w+_)?filters?|where|conditions?|ranges?|between")
 _KEY = r"[^\s:：,;|](?:[^:：,;|\n]{0,58}[^\s:：,;|])?"
 _FIGURE = r"-?\d{1,3}(?:,\d{3})+|-?\d+(?:\.\d+)?"
@@ -44,11 +44,11 @@ _PAIR = re.compile(rf"({_KEY}): ({_FIGURE})(?=[,;] |$)")
 _IN_ALL = re.compile(r"\((\d[\d,]*)(?: \w+)?\)")
 _FACT = re.compile(r"(?:^|; )([A-Za-z]\w*): ([^;\n]+)", re.MULTILINE)
 _MOST_WORDS = 4
-"""Words of a value that things are told apart by."""
+"""The most words in a category value."""
 
 
 def head(field: str) -> str:
-    """The stem of a field's last word: an `event_theme` is a theme."""
+    """The stem of the last word of a field: an `event_theme` is a theme."""
     return stem((spoken(field).split() or [""])[-1])
 
 
@@ -56,7 +56,7 @@ def head(field: str) -> str:
 
 
 def tables(value: Any, of: str = "") -> Iterator[Table]:
-    """The tables of an answer, then its total."""
+    """The tables in an answer, then its total."""
     total = _total(value)
     for field, rows in _counted(value, ""):
         yield Table(field, rows, total, of)
@@ -65,8 +65,8 @@ def tables(value: Any, of: str = "") -> Iterator[Table]:
 
 
 def values(value: Any) -> Iterator[tuple[str, str]]:
-    """Fields with a value of theirs that an answer lists: in tables, in lists beside a name, in filters; "" for a field
-    that is only described."""
+    """Fields, each with a value that an answer lists for it: in tables, in lists beside a name, in filters; "" for a
+    field that is only described."""
     yield from ((field, key) for field, rows in _counted(value, "") for key, _ in rows if tells(key))
     for holder in objects(value):
         name = holder.get("name") or holder.get("field")
@@ -81,7 +81,7 @@ def values(value: Any) -> Iterator[tuple[str, str]]:
 
 
 def objects(value: Any) -> Iterator[Mapping[str, Any]]:
-    """All objects of a JSON value, outer ones first."""
+    """All objects in a JSON value, outer ones first."""
     if isinstance(value, Mapping):
         yield value
     for inner in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
@@ -89,12 +89,12 @@ def objects(value: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def is_count(row: Any) -> bool:
-    """Whether a row of JSON has a value and how often it occurs, and little else."""
+    """Whether a JSON row has a value and its count, and little else."""
     return isinstance(row, Mapping) and _parted(row) is not None
 
 
 def categories(of: Sequence[Facts]) -> Iterator[tuple[str, str]]:
-    """Fields with the values that several documents share: what documents are told apart by, no title of one."""
+    """Fields with the values that several documents share: these categorise documents, unlike titles."""
     seen: dict[tuple[str, str], int] = {}
     for facts in of:
         for pair in facts.items():
@@ -104,7 +104,7 @@ def categories(of: Sequence[Facts]) -> Iterator[tuple[str, str]]:
 
 
 def tells(text: str) -> bool:
-    """Whether a value is one that things are told apart by: no text, date, number or address."""
+    """Whether a value is a category: not a text, date, number or URL."""
     return len(text.split()) <= _MOST_WORDS and re.match(r"(?!.*(?:\d{3}|://)).*[^\W\d_]", text) is not None
 
 
@@ -113,7 +113,7 @@ def _listed(said: Any) -> Sequence[Any]:
 
 
 def _counted(value: Any, name: str) -> Iterator[tuple[str, Rows]]:
-    """(field, rows) of all tables; `name`: what the value is called where it stands."""
+    """(field, rows) of all tables; `name`: the name of the value where it occurs."""
     if isinstance(value, list):
         found = [part for row in value if isinstance(row, Mapping) and (part := _parted(row))]
         if found and len(found) == len(value):
@@ -131,7 +131,7 @@ def _counted(value: Any, name: str) -> Iterator[tuple[str, Rows]]:
 
 
 def _parted(row: Mapping[str, Any]) -> tuple[str, str, float] | None:
-    """The key of a row's value, the value, and its count; None for a row of another kind."""
+    """The key of a row's value, the value, and its count; None for any other row."""
     numbers = [key for key, value in row.items() if _is_number(value) and _COUNT.fullmatch(key)]
     texts = [key for key, value in row.items() if isinstance(value, str | int) and key not in numbers]
     label = next((key for key in texts if isinstance(row[key], str)), "".join(texts[:1]))
@@ -139,7 +139,7 @@ def _parted(row: Mapping[str, Any]) -> tuple[str, str, float] | None:
 
 
 def _total(value: Any) -> float | None:
-    """How many an answer says there are: at the top, else in a small object of it."""
+    """How many there are according to an answer: at the top level, else in a small object inside."""
     for holder in (value, *value.values()) if isinstance(value, Mapping) else ():
         for key, stated in holder.items() if isinstance(holder, Mapping) else ():
             stated = stated.get("value") if isinstance(stated, Mapping) and key == "total" else stated
@@ -156,12 +156,12 @@ def _is_number(value: Any) -> bool:
 
 
 def facts(text: str) -> Facts:
-    """The fields that the lines of pairs of a document's text state."""
+    """The fields stated in the lines of pairs in a document's text."""
     return {name: said.strip() for line in text.splitlines() if "; " in line for name, said in _FACT.findall(line)}
 
 
 def told(text: str) -> Iterator[Table]:
-    """The tables that a text tells, a line each."""
+    """The tables in a text, one per line."""
     for line in text.splitlines():
         match = _LINE.fullmatch(line.strip(" -*•"))
         if match and match["head"]:

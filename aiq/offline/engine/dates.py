@@ -1,4 +1,4 @@
-"""Dates as texts state them: which day, month or year a sentence or a page speaks of."""
+"""Dates in texts: which day, month or year a sentence or a page is about."""
 
 import re
 from datetime import date
@@ -43,7 +43,7 @@ _CHANGE = re.compile(
 
 
 class Stated(NamedTuple):
-    """A date as stated (month and day 0 where the text gives none), and where it stands in the text."""
+    """A date as stated (month and day are 0 if the text gives none), and its position in the text."""
 
     year: int
     month: int
@@ -61,7 +61,7 @@ class Stated(NamedTuple):
 
 
 def find(text: str) -> list[Stated]:
-    """All dates of a text in order; of overlapping readings the longer."""
+    """All dates in a text, in order; of overlapping readings the longest."""
     found: list[Stated] = []
     for match in (match for pattern in _PATTERNS for match in pattern.finditer(text)):
         start, end = match.span()
@@ -74,9 +74,9 @@ def find(text: str) -> list[Stated]:
 
 
 def stated(sentence: str) -> date | None:
-    """Of when a sentence speaks: "As of March 2026 ..." first, else "in 2026"; None where it states no date.
+    """The time a sentence is about: "As of March 2026 ..." first, else "in 2026"; None if it states no date.
 
-    A sentence about a change ("became ... in 2024", "since 2021") holds from then on, so it states none.
+    A sentence about a change ("became ... in 2024", "since 2021") holds from then on, so it has no date of its own.
     """
     framed = _CHANGE.search(sentence) is None
     for frame in (_AS_OF, _STATE)[: 1 + framed]:
@@ -86,12 +86,12 @@ def stated(sentence: str) -> date | None:
 
 
 def changed(sentence: str) -> date | None:
-    """When a change happened that the sentence reports; the earliest that its state can be of."""
+    """When the change that a sentence reports happened: what the sentence states cannot be older. None without one."""
     found = find(sentence) if _CHANGE.search(sentence) else []
     return found[0].when if found else None
 
 
 def of_page(text: str) -> date | None:
-    """The date a page gives for itself ("Page updated 2026-03-14", "Published: 3 May 2026"), or None."""
+    """The date that a page gives itself ("Page updated 2026-03-14", "Published: 3 May 2026"), or None."""
     found = (find(match["rest"]) for match in _PAGE_LINE.finditer(text))
     return next((dates[0].when for dates in found if dates and dates[0].start < 6), None)

@@ -1,4 +1,4 @@
-"""Finding evidence: which sentences of the sources speak of what is asked, by words, rarity, synonyms and context."""
+"""Finds evidence: the sentences of the sources relevant to an ask, by words, rarity, synonyms and context."""
 
 import math
 import re
@@ -15,7 +15,7 @@ from aiq.offline.engine.question import Ask
 from aiq.offline.engine.source import Source
 
 SYNONYM, TITLE, BEFORE, PAGE = 0.8, 0.92, 0.65, 0.4
-"""What a match is worth that is no word of the sentence: a synonym, in the title, the sentence before, elsewhere."""
+"""The worth of a match by a synonym, in the page's title, in the sentence before, or elsewhere on the page."""
 
 _SMALL = frozenset(("the", "of", "and", "a", "in"))
 _VAGUE = frozenset(stem(word) for word in listed("vague"))
@@ -23,7 +23,7 @@ _VAGUE = frozenset(stem(word) for word in listed("vague"))
 
 @dataclass(frozen=True)
 class Evidence:
-    """A sentence of a source that speaks to what is asked; `score` >= 0, comparable within one call."""
+    """A sentence of a source that is relevant to an ask; `score` >= 0, comparable within one call."""
 
     sentence: str
     source: Source
@@ -32,7 +32,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Term:
-    """A word to be found, or a name with all its words. `weight`: its rarity, 0.2 to 3."""
+    """A word to look for, or a name with all its words. `weight`: its rarity, 0.2 to 3."""
 
     roots: tuple[str, ...]
     groups: frozenset[int]
@@ -42,10 +42,10 @@ class Term:
 
 @dataclass(frozen=True)
 class Hit:
-    """A sentence found.
+    """A sentence that was found.
 
-    `score`: share of what was asked that it and its page cover, 0 to 1; `own`: the share in the sentence itself of
-    the words that are no names; `places`: the numbers of its tokens that match such words, and their worth.
+    `score`: the share of the ask that the sentence and its page cover, 0 to 1; `own`: the share of the ask's words,
+    names aside, that the sentence itself has; `places`: its token numbers that match such words, with their worth.
     """
 
     page: Page
@@ -61,7 +61,7 @@ class Hit:
 
     @cached_property
     def day(self) -> date:
-        """Of when it speaks: its own date, else the page's, else the latest that it names."""
+        """The time the sentence is about: its own date, else the page's, else the latest that it mentions."""
         told = max((stated.when for stated in self.sentence.dates), default=date.min)
         return self.sentence.said_of or self.page.day or told
 
@@ -71,7 +71,7 @@ class Hit:
 
 
 class Material:
-    """The sources of one call, taken apart, with the rarity of their words."""
+    """The sources of one call, analysed, with the rarity of their words."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = sources
@@ -80,12 +80,12 @@ class Material:
         self._found: dict[Ask, list[Hit]] = {}
 
     def rarity(self, root: str) -> float:
-        """0 for a word that every page has, 1 for one that none has."""
+        """0 for a word that is on every page, 1 for one that is on none."""
         pages = len(self.pages)
         return max(0.0, math.log((2 + pages) / (1 + self._count[root])) / math.log(2 + pages))
 
     def terms(self, ask: Ask) -> list[Term]:
-        """The words of an ask, each once, weighed by rarity among the pages."""
+        """The words of an ask, each once, weighted by rarity among the pages."""
         found: dict[tuple[str, ...], Term] = {}
         for name in ask.names:
             roots = tuple(token.root for token in analyse(name).tokens if token.root not in _SMALL)
@@ -93,13 +93,13 @@ class Material:
         said = analyse(ask.text)
         for root in (token.root for word in ask.words for token in analyse(word).tokens):
             of_phrase = {group for group, at in said.groups.items() if set(at) & set(said.roots.get(root, ()))}
-            of_kind = ask.kind != "person" and stem(ask.head) == root and len(ask.words) > 1  # "city", asked for one
+            of_kind = ask.kind != "person" and stem(ask.head) == root and len(ask.words) > 1  # if a city is asked for
             weight = 0.25 if of_kind else 0.35 if root in _VAGUE else 0.7 + 0.6 * self.rarity(root)
             found.setdefault((root,), Term((root,), groups(root) | of_phrase, weight, False))
         return [term for term in found.values() if term.roots]
 
     def find(self, ask: Ask, most: int = 12) -> list[Hit]:
-        """The sentences that speak of what is asked, best first."""
+        """The sentences relevant to the ask, best first."""
         if ask not in self._found:
             terms = self.terms(ask)
             pairs = zip(self.pages, self.sources, strict=True)
@@ -109,7 +109,7 @@ class Material:
 
 
 def _hits(found: Page, source: Source, terms: Sequence[Term]) -> Iterator[Hit]:
-    """A page's sentences that have a word asked for, or all where the page is about what is asked."""
+    """The sentences of a page that have a word of the ask, or all if the page is about what is asked."""
     if not any(term.groups & found.groups or found.roots.keys() >= set(term.roots) for term in terms):
         return
     numbers = range(len(terms))
@@ -117,7 +117,7 @@ def _hits(found: Page, source: Source, terms: Sequence[Term]) -> Iterator[Hit]:
     rows = [[_match(sentence, term, found) for term in terms] for sentence in found.sentences]
     context = [max(TITLE * title[n], *(PAGE * row[n][0] for row in rows)) for n in numbers] if rows else []
     names, plain = [n for n in numbers if terms[n].name], [n for n in numbers if not terms[n].name]
-    # words of the title tell its sentences not apart
+    # words of the title do not tell its sentences apart
     asked = [n for n in plain if terms[n].roots[0] not in found.title.roots] or plain
     about = any(title[n] >= 0.9 for n in names)
     total = sum(term.weight for term in terms)
@@ -128,15 +128,15 @@ def _hits(found: Page, source: Source, terms: Sequence[Term]) -> Iterator[Hit]:
         covered = (terms[n].weight * max(row[n][0], context[n], BEFORE * before[n][0]) for n in numbers)
         own = sum(terms[n].weight * row[n][0] for n in asked) / (sum(terms[n].weight for n in asked) or 1.0)
         places = [(place, terms[n].weight * row[n][0]) for n in plain for place in row[n][1]]
-        other = any(max(row[n][0], context[n]) <= 0.3 for n in names)  # it speaks of something else
+        other = any(max(row[n][0], context[n]) <= 0.3 for n in names)  # it is about something else
         score = sum(covered) / total * (0.55 + 0.45 * min(1.0, own * 1.5)) * (0.4 if other else 1.0)
         yield Hit(found, source, index, score, own, tuple(sorted(places)))
 
 
 def _match(sentence: Sentence, term: Term, found: Page) -> tuple[float, Sequence[int]]:
-    """How well a sentence has a term, 0 to 1, and at which tokens.
+    """How well a sentence matches a term, 0 to 1, and at which tokens.
 
-    Part of a name counts as the name where the page has it whole and the part is a name of its own.
+    Part of a name counts as the name if the page has the whole name and the part occurs as a name by itself.
     """
     present = [places for root in term.roots if (places := sentence.roots.get(root))]
     if len(present) == len(term.roots):
@@ -148,15 +148,15 @@ def _match(sentence: Sentence, term: Term, found: Page) -> tuple[float, Sequence
         place
         for group in sorted(term.groups)
         for place in sentence.groups.get(group, ())
-        if place == 0 or not sentence.tokens[place].text[0].isupper()  # a name's words mean no synonym
+        if place == 0 or not sentence.tokens[place].text[0].isupper()  # words of a name are not synonyms
     )
     return (SYNONYM, places) if places else (0.0, ())
 
 
 @lru_cache(maxsize=16384)
 def is_statement(text: str) -> bool:
-    """Whether a sentence states something: neither boilerplate nor navigation, nor a question, a bare heading or a line
-    of fields."""
+    """Whether a sentence states something: it is not boilerplate, navigation, a question, a bare heading or a line of
+    fields."""
     if len(facts(text)) > 1 or BOILERPLATE.match(text) or text.endswith(("?", "？", ":", "：")):
         return False
     if re.search(r"[\u3400-\u9fff]", text):
@@ -167,7 +167,7 @@ def is_statement(text: str) -> bool:
 
 
 def distinct(hits: Sequence[Hit], most: int) -> list[Hit]:
-    """The first hits of which no two share most of their words."""
+    """The first hits, skipping any that shares most of its words with one before."""
     kept: list[Hit] = []
     for hit in hits:
         others = ((hit.sentence.roots.keys(), other.sentence.roots.keys()) for other in kept)

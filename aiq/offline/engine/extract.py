@@ -1,4 +1,4 @@
-"""The pieces of a sentence that could be the value, by the kind of answer expected, and how well each stands there."""
+"""Extracts from a sentence the pieces that could be the value, by the expected kind of answer, and rates their fit."""
 
 import re
 from collections.abc import Iterator, Set
@@ -18,7 +18,7 @@ _KINDS = ("named", "date", "number", "age", "colour", "material", "occupation", 
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece of a sentence that could be the value: its offsets (-1 for the page's subject), its fit, 0 to 1."""
+    """A piece of a sentence that could be the value: its offsets (-1 for the page's subject), and its fit, 0 to 1."""
 
     start: int
     end: int
@@ -27,7 +27,7 @@ class Piece:
 
 
 def pieces(ask: Ask, hit: Hit) -> Iterator[Piece]:
-    """What in a sentence may be of the kind asked for."""
+    """The parts of a sentence that may be of the kind asked for."""
     sentence = hit.sentence
     kind = "named" if ask.kind in (*THINGS, "name") else ask.kind
     if kind == "date":
@@ -47,7 +47,7 @@ def pieces(ask: Ask, hit: Hit) -> Iterator[Piece]:
 
 
 _LEADS = re.compile(r"\s*,?\s*|.{0,40}\b(?:is|was|are|were|called|named|at)\b(?:\s+the)?\s*", re.IGNORECASE)
-"""What stands between "the stadium of X" and the stadium's name."""
+"""What may come between "the stadium of X" and the stadium's name."""
 
 
 def _names(ask: Ask, hit: Hit) -> Iterator[Piece]:
@@ -62,7 +62,7 @@ def _names(ask: Ask, hit: Hit) -> Iterator[Piece]:
 
 
 def kind_of_name(name: str) -> str:
-    """What a name says of itself: "Harrow Polytechnic" is an organisation."""
+    """The kind that a name itself states: "Harrow Polytechnic" is an organisation."""
     parts = re.findall(r"[^\W\d_]+", name)
     kinds = (kind_of(word) for word in (parts[-1:] + parts[:1]))
     return next((kind for kind in kinds if kind in ("organisation", "place", "thing")), "")
@@ -74,7 +74,7 @@ def _as_person(ask: Ask, name: str, sentence: Sentence, start: int, end: int) ->
 
 
 def _as_named(ask: Ask, name: str, sentence: Sentence, start: int, end: int) -> float:
-    """How well a name fits a place, an organisation, a work or a thing, and the noun asked for."""
+    """How well a name fits a place, organisation, work or thing, and the noun asked for."""
     kind = kind_of_name(name)
     if ask.head:
         called = re.match(r"\s*(?:,|is\b|was\b|\()[^.;]{0,36}", sentence.text[end:])
@@ -83,7 +83,7 @@ def _as_named(ask: Ask, name: str, sentence: Sentence, start: int, end: int) -> 
         if stem(ask.head) in roots or (before and _LEADS.fullmatch(sentence.text[before[-1] : start])):
             return 1.0
         if kind_of_name(name.split()[-1]) and not alike(name.split()[-1], ask.head):
-            return 0.4  # "Balotti Coast" is no city
+            return 0.4  # "Balotti Coast" is not a city
     if ask.kind == "place":
         placed = re.search(r"\b(?:in|at|to|from|near|of|on|into)\s+(?:the\s+)?$", sentence.text[:start])
         return 0.6 if not placed else 0.9 if kind in ("", "place") else 0.7
@@ -94,7 +94,7 @@ _PART = re.compile(
     rf"(?P<month>\b(?:{'|'.join(MONTHS)})\b(?!\s+\d{{4}})|\d{{1,2}}月(?:\d{{1,2}}日)?|农历\w{{1,6}})|\b(?:1\d|20)\d0s\b"
     r"|\b(?P<weekday>(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?)\b"
 )
-"""A month without a year, a decade, a day of the week."""
+"""A month without a year, a decade, or a day of the week."""
 
 
 def _dates(ask: Ask, sentence: Sentence) -> Iterator[Piece]:
@@ -134,7 +134,7 @@ _AS_A = re.compile(
 
 
 def _of_class(kind: str, sentence: Sentence) -> Iterator[Piece]:
-    """Colours, materials and occupations, with the word before that makes them exact and what "and" adds to them."""
+    """Colours, materials and occupations, with the modifier before them and what "and" adds to them."""
     work, text = kind == "occupation", sentence.text
     last: Piece | None = None
     for number, token in enumerate(sentence.tokens):
@@ -186,7 +186,7 @@ def _phrases(ask: Ask, sentence: Sentence) -> Iterator[Piece]:
 
 
 def _clauses(hit: Hit) -> Iterator[Piece]:
-    """The clauses, by their share of what was asked for: an answer where no shorter phrase is one."""
+    """The clauses, rated by their share of the ask: the answer if no shorter phrase is one."""
     sentence = hit.sentence
     breaks = re.finditer(r"[,;:–—]\s+|[，；：]|\s(?=but\s)", sentence.text)
     total = sum(worth for _, worth in hit.places) or 1.0
@@ -205,7 +205,7 @@ _SURNAMES = frozenset("".join(listed("surnames")))
 
 
 def _in_chinese(ask: Ask, hit: Hit) -> Iterator[Piece]:
-    """Pieces of a Chinese sentence between particles, common verbs and the words asked for; titles whole."""
+    """Pieces of a Chinese sentence between particles, common verbs and the words of the ask; titles whole."""
     text, known = hit.sentence.text, vocabulary().groups.keys()
     fit = 0.95 if ask.kind in ("work", "name") else 0.5
     yield from (Piece(span.start, span.end, span.text, fit) for span in hit.sentence.names)
@@ -240,7 +240,7 @@ DENIED = re.compile(
 
 @dataclass(frozen=True)
 class Candidate:
-    """A value found. `score`: 0 to 1, how well the sentence and the place fit."""
+    """A value that was found. `score`: 0 to 1, how well the sentence and the position fit."""
 
     value: str
     hit: Hit
@@ -248,10 +248,10 @@ class Candidate:
 
 
 def candidates(ask: Ask, hit: Hit, known: str = "") -> list[Candidate]:
-    """The values that a sentence may give; none that only repeats what is `known`."""
+    """The values that a sentence may give, except those that only repeat what is `known`."""
     asked = analyse(ask.text).roots.keys() | analyse(known).roots.keys()
     return [
-        Candidate(p.value, hit, min(1.0, hit.score * p.fit * _nearness(hit, p) * _standing(hit, p)))
+        Candidate(p.value, hit, min(1.0, hit.score * p.fit * _nearness(hit, p) * _affirmed(hit, p)))
         for p in pieces(ask, hit)
         if not _repeats(p.value, asked, ask)
     ]
@@ -264,7 +264,7 @@ def _repeats(value: str, asked: Set[str], ask: Ask) -> bool:
 
 
 def _nearness(hit: Hit, piece: Piece) -> float:
-    """How near a piece is to the words asked for: 1 beside them, less with every token and break between."""
+    """How near a piece is to the words of the ask: 1 beside them, less with every token and break between."""
     if not hit.places or piece.start < 0:
         return 0.7
     sentence = hit.sentence
@@ -277,20 +277,20 @@ def _nearness(hit: Hit, piece: Piece) -> float:
     return 0.4 + 0.6 * total / sum(worth for _, worth in hit.places)
 
 
-def _standing(hit: Hit, piece: Piece) -> float:
-    """Less for a value that the words before it deny."""
+def _affirmed(hit: Hit, piece: Piece) -> float:
+    """1, or less for a value that the words before it deny."""
     before = re.split(r"[,;.，；]", hit.sentence.text[: max(0, piece.start)])[-1][-40:]
     denial = DENIED.search(before)
     return 0.4 if denial and not re.search(r"\bbut\b|而是", before[denial.start() :]) else 1.0
 
 
 def denies(hit: Hit) -> bool:
-    """Whether a sentence denies what was found in it: a negation before a matching word of the same clause."""
+    """Whether a sentence denies what was found in it: a negation precedes a matching word in the same clause."""
     return bool(denied(hit))
 
 
 def denied(hit: Hit) -> list[str]:
-    """The stems among the words asked for that a sentence denies: those near a negation in its clause."""
+    """The stems among the words of the ask that a sentence denies: those near a negation in the same clause."""
     sentence, found = hit.sentence, []
     for match in DENIED.finditer(sentence.text):
         reach = re.split(r"[,;.:，；。]", sentence.text[match.end() :], maxsplit=1)[0]

@@ -13,33 +13,33 @@ from aiq.offline.engine.lexicon import stem
 from aiq.tools.ranking import tokens
 
 _FIRST = ("clarify", "restated", "gap", "conflict", "dependency")
-"""Kinds that one word of a name settles, wherever it stands; else the last word with a kind counts."""
+"""Kinds that any single word of a name decides; otherwise the last word with a kind does."""
 
 _NEGATION = frozenset(("not", "no", "non", "without", "lacks"))
 
 
 @cache
 def _vocabulary(part: str) -> dict[str, str]:
-    """The meaning of each word of a table, by the word's stem, in the table's order."""
+    """The meaning of each word in a table, by the word's stem, in the table's order."""
     table = tomllib.loads((files("aiq.offline.engine") / "fields.toml").read_text("utf-8"))[part]
     return {stem(word): name for name, words in table.items() for word in words.split()}
 
 
 def spoken(name: str) -> str:
-    """A key as words: `subQuestions` and `sub_questions` are "sub questions"."""
+    """A key as words: `subQuestions` and `sub_questions` become "sub questions"."""
     return re.sub(r"[_\-./]+", " ", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)).strip().lower()
 
 
 @lru_cache(maxsize=4096)
 def meanings(text: str, part: str) -> list[str]:
-    """What the words of a text mean in a table, in their order; Chinese words are found inside the text."""
+    """The meanings that a table gives to the words of a text, in order; Chinese words are found inside the text."""
     known = _vocabulary(part)
     found = [known[root] for root in map(stem, tokens(text)) if root in known]
     return found or [known[word] for word in known if not word.isascii() and word in text]
 
 
 def kind_of(name: str, description: str = "") -> str:
-    """What a field of this name holds, or ""; the description counts where the name says nothing."""
+    """What a field with this name holds, or ""; the description is used if the name says nothing."""
     told = meanings(spoken(name), "kinds")
     more = meanings(description[:200], "kinds")
     if "clarify" in more and "question" in told:
@@ -48,7 +48,7 @@ def kind_of(name: str, description: str = "") -> str:
 
 
 def asks(name: str, subject: str, *, counted: bool, chinese: bool) -> list[str]:
-    """The questions that a field puts about a subject: `collapse_date` is "When was the collapse of ...?"."""
+    """The questions that a field asks about a subject: `collapse_date` asks "When was the collapse of ...?"."""
     said = re.sub(r"\b(?:num|number|count|total)(?: of)?\b", "", spoken(name)).strip() or spoken(name)
     *rest, last = said.split() or [""]
     of = f" of {subject}" if subject else ""
@@ -64,7 +64,7 @@ def asks(name: str, subject: str, *, counted: bool, chinese: bool) -> list[str]:
 
 
 def measure_of(text: str) -> str:
-    """The first measure of the table that a text speaks of, or ""; "-complex" is the opposite of "complex"."""
+    """The first measure of the table that a text mentions, or ""; "-complex" is the opposite of "complex"."""
     order = list(_vocabulary("measures").values())
     found = min(meanings(spoken(text), "measures"), key=order.index, default="")
     negated = found and _NEGATION & set(spoken(text).split())

@@ -1,10 +1,10 @@
-"""Filling a schema from the request: every value is copied, counted or computed from it, null, or refused.
+"""Fills a schema from the request: every value is copied, counted or computed from it, null, or refused.
 
-One recursion over the schema. What an object is about is a thing of the request (`things`), at the top the request
+One recursion over the schema. Each object is about a thing of the request (`things`), the top one about the request
 itself; a field is understood by its name, description, type and options (`fields`). A value is what the prompt states
-under the field's name; else a truth value, a number or an option by what is measured (`weigh`), a text by its kind.
-What no rule gives is asked of the reader. What is not found stays null, empty or absent; where the schema forbids that,
-the whole is refused.
+under the field's name; otherwise booleans, numbers and options come from measures (`weigh`), and texts from the kind
+of the field. Where no rule applies, the reader is asked. A value that is not found stays null, empty or absent; if
+the schema forbids that, the whole reply is refused.
 """
 
 import re
@@ -41,28 +41,28 @@ from aiq.offline.engine.weigh import CITE, Thing, Weighing
 from aiq.offline.engine.write import small_talk, write
 
 _READ = frozenset(("", "other", "entity", "date", "description", "answer"))
-"""Kinds whose values the reader finds."""
+"""Kinds whose values come from the reader."""
 _JUDGED = 4
-"""Fields at most of an object that judges what the prompt lists: its id, a score, a reason and one more."""
+"""The most fields of an object that judges what the prompt lists: its id, a score, a reason and one more."""
 _SILENT = frozenset(("clarify", "gap", "conflict"))
-"""Kinds of which an empty text says that there is nothing to say."""
+"""Kinds for which an empty text means that there is nothing to say."""
 _TELLING = _SILENT | {"query", "question", "section", "reason", "quote", "source", "date"}
-"""Kinds of fields that tell what an object is about."""
+"""Kinds of fields that show what an object is about."""
 _PLACES = frozenset(("id", "dependency", "quote", "conflict", "source"))
-"""Kinds that whole numbers refer to by their place."""
+"""Kinds that whole numbers identify by position."""
 _IDS = re.compile(r"(?:\b|_)ids?\b", re.IGNORECASE)
 _COUNT = re.compile(
     r"^(?:num|number|count|total)\b|\b(?:count|total|processed|scanned|read|used|checked|limit)$|数量|总数"
 )
 _GRADES = {"low": 0.0, "middle": 0.5, "high": 1.0}
 _NONE_FITS = 0.3
-"""The weight of an option that nothing speaks for."""
+"""The weight of an option that nothing supports."""
 _LEAST = 0.2
-"""The reader's confidence below which a value counts as not found."""
+"""A value counts as not found if the reader's confidence is lower."""
 
 
 class Unsupported(Exception):
-    """The request does not support a value that the schema demands; the message says which and why."""
+    """The request gives no basis for a value that the schema requires; the message says which and why."""
 
 
 def _counts(name: str) -> bool:
@@ -76,8 +76,8 @@ def _wants_ids(name: str, part: Schema) -> bool:
 
 
 def fill(wanted: Schema, situation: Situation, orders: Orders, choose: Choose | None = None) -> Any:
-    """A value of the schema. Raises Unsupported where a required field that may not be null has no support. `choose`:
-    makes the calls of tools that the schema may list."""
+    """A value for the schema. Raises Unsupported if nothing supports a required field that may not be null. `choose`
+    makes the tool calls that the schema may list."""
     try:
         root: Schema = dereference_refs(dict(wanted))
     except (AttributeError, LookupError, TypeError, ValueError) as error:
@@ -86,7 +86,7 @@ def fill(wanted: Schema, situation: Situation, orders: Orders, choose: Choose | 
 
 
 class _Filler:
-    """One filling: the request, and what was read of it."""
+    """One filling: the request and what was read in it."""
 
     def __init__(self, root: Schema, situation: Situation, orders: Orders, choose: Choose | None) -> None:
         self.w = Weighing(situation, orders.ask)
@@ -100,11 +100,11 @@ class _Filler:
         self.single = kinds.count("") == 1
         cites = CITE.search(f"{self.prompt} {parts}") and "source" not in kinds
         self.orders = orders if cites else replace(orders, cite="none", reference_heading=None)
-        self.offered: set[str] = set()  # the options of the fields of an object that are filled
+        self.offered: set[str] = set()  # the options of the fields of the current object
         self.prefix = ""  # of ids, as in "task-1"
 
     def value(self, part: Schema, name: str, thing: Thing) -> Any:
-        """A value of a part of the schema; `thing`: what the object is about in which it stands."""
+        """A value for a part of the schema; `thing`: what the object containing it is about."""
         if name in self.fixed and fits(self.fixed[name], part):
             return self.fixed[name]
         make: dict[str, Callable[[Schema, str, Thing], Any]] = {"object": self._object, "array": self._array}
@@ -126,8 +126,8 @@ class _Filler:
     # objects and lists
 
     def _object(self, form: Schema, name: str, thing: Thing) -> dict[str, Any]:
-        """Counts come last, for they count what the other fields list. An object without fields has a value for each
-        thing that the prompt lists, or the arguments of a call."""
+        """Counts come last, as they count what other fields list. An object without fields maps each thing that the
+        prompt lists to a value, or holds the arguments of a call."""
         parts: Mapping[str, Schema] = form.get("properties", {})
         inner = form.get("additionalProperties")
         if isinstance(inner, Mapping) and not parts:
@@ -147,8 +147,8 @@ class _Filler:
         return {key: out[key] for key in parts if key in out}
 
     def _beside(self, name: str, part: Schema, out: Mapping[str, Any]) -> list[Any]:
-        """The value of a field, in a list, where those filled beside it settle it: a count of what another lists, or of
-        sources; null if it belongs to another option than the one chosen ("meta_reply" with "meta"). Else empty."""
+        """The value of a field, in a list, if fields filled before it determine it: a count of what another one lists,
+        or of sources; null if it belongs to an option not chosen ("meta_reply" with "meta"). Otherwise empty."""
         said = spoken(name)
         if _counts(name):
             lists = [
@@ -159,10 +159,10 @@ class _Filler:
         return [None] if belongs and not belongs & set(map(str, out.values())) and fits(None, part) else []
 
     def _array(self, form: Schema, name: str, thing: Thing) -> list[Any]:
-        """One member for each thing that the prompt lists under the name, or that the list's kind finds; those that
-        cannot be filled are left out. The kind is that of the name, else of a member's field, else of the description.
-        Small objects judge what the prompt lists under the name of a field: `claim` and `verdict` with "Claims: ...";
-        larger ones with a field for an area serve the areas that it lists.
+        """One member for each thing that the prompt lists under the name, or that is found for the list's kind; those
+        that cannot be filled are left out. The kind comes from the name, else a member's field, else the description.
+        Small objects judge what the prompt lists under a field's name: `claim` and `verdict` with "Claims: ...";
+        larger ones with a field for an area get a part of the task for each area listed.
         """
         items = form.get("items", True)
         parts = forms(items)[0].get("properties", {})
@@ -187,7 +187,7 @@ class _Filler:
     def _call(
         self, parts: Mapping[str, Schema], field: str, name: str, given: Mapping[str, Any], after: Sequence[int]
     ) -> dict[str, Any]:
-        """A call of a plan: what it names, its arguments, what it waits for, and what else the object has."""
+        """A call in a plan: what is called, its arguments, what it waits for, and the object's other fields."""
         settled: dict[str, Any] = {key: given for key in parts if re.search("arg|param|input", key)} | {field: name}
         settled |= {key: [*after] for key in parts if kind_of(key) == "dependency"}
         thing = Thing("step", self.w.task)
@@ -196,8 +196,8 @@ class _Filler:
     # single values
 
     def _scalar(self, form: Schema, name: str, thing: Thing) -> Any:
-        """What the prompt states; else an option, a place in a list, a measure, a text. What is said of a field is its
-        description, its value in the prompt's example, or the sentence with its name."""
+        """What the prompt states; else an option, a position in a list, a measure or a text. A field is described by
+        its description, its value in the prompt's example, or the sentence that mentions it."""
         kind = form["type"]
         word = rf"\b{re.escape(spoken(name) or '-')}\b"
         told = (s for s in sentences(self.prompt) if re.search(word, s.split("{")[0], re.I) and not kind_of(name))
@@ -224,7 +224,7 @@ class _Filler:
         return shaped(words, form) if words else None
 
     def _chosen(self, options: Sequence[Any], about: str, measured: float | None, thing: Thing) -> Any:
-        """The option that weighs most, if any speaks for it; a sentence that lists the options speaks for none."""
+        """The option that weighs most, if anything supports it; a sentence that lists the options supports none."""
         w = self.w
         if not thing.text and (action := self.plan.action(list(map(str, options)))):
             return action
@@ -236,8 +236,8 @@ class _Filler:
         return best if max(weights) > _NONE_FITS or len(options) == 1 else None
 
     def _stated(self, name: str, thing: Thing) -> str | None:
-        """What the prompt's own record of the thing has under the name; what "name: value" or "name is value" says in
-        the text to be repaired or read."""
+        """What the prompt's own record of the thing has under the name; or what "name: value" or "name is value" gives
+        in the text to be repaired or read."""
         for key, value in thing.record.items():
             if spoken(key) == spoken(name):
                 return str(value)
@@ -250,9 +250,9 @@ class _Filler:
         return (found[1] or found[2]).strip() if found else None
 
     def _weight(self, option: str, about: str, measured: float | None, thing: Thing, has: frozenset[str]) -> float:
-        """How far an option holds: of grades, and of yes and no, how near it is to what is measured; the measure that
-        its words mean, or those of its description in schema or prompt; else by its words among those that the request
-        `has` (0.4 to 0.9); an option for "none of these" 0.4; any other 0.3."""
+        """How well an option applies. Grades, and yes and no: how close they are to what is measured. Else the measure
+        that its words mean, or those of its description in schema or prompt. Else by those of its words that the
+        request `has` (0.4 to 0.9); 0.4 for "none of these"; 0.3 for any other."""
         w = self.w
         grade = (*meanings(option, "grades"), "")[0]
         if thing.kind in spoken(option).split():
@@ -268,7 +268,7 @@ class _Filler:
         return min(0.9, 0.4 + 0.1 * hits) if hits or grade == "other" else _NONE_FITS
 
     def _text(self, form: Schema, name: str, about: str, thing: Thing) -> str | None:
-        """A text of the kind that the name means: of the request, or of the thing in whose object the field stands."""
+        """A text of the kind that the name means: from the request, or from the thing that the object is about."""
         kind = kind_of(name, about) if name else thing.kind or "answer"
         told = self.things.texts(thing)
         if kind in told:
@@ -284,8 +284,8 @@ class _Filler:
         return next((each.text for each in self.things.of(kind, name, thing)), None)
 
     def _read(self, form: Schema, name: str, about: str, thing: Thing) -> str | None:
-        """The reader's value for what the field asks about the thing or the given text, or for a description that
-        asks, where its evidence speaks of both; where a name is wanted, or nothing else, the answer to the task."""
+        """The reader's value for what the field, or a description that is a question, asks about the thing or the given
+        text, if its evidence is on topic. The answer to the task if a name or nothing else is wanted."""
         w = self.w
         own = [w.found] if w.is_question and not thing.text else []
         if own and kind_of(name) == "entity":
@@ -304,7 +304,7 @@ class _Filler:
         return next((a.value for a in answers if a.value and a.confidence >= _LEAST), None)
 
     def _speaks(self, found: Answer, name: str, question: str, thing: Thing) -> bool:
-        """Whether the evidence is of the thing asked about and has the field's head word, or the value its unit."""
+        """Whether the evidence is about the thing and has the field's head word, or the value has the right unit."""
         w = self.w
         shown = "\n".join(f"{e.sentence} {e.source.title}" for e in found.evidence)
         subject = "" if w.given and not thing.text else thing.text or w.subject

@@ -1,7 +1,7 @@
-"""Following instructions: what the prompt wants of the reply, as data that the other verbs obey.
+"""Follows instructions: what the prompt wants of the reply, as data that the other parts obey.
 
-A clause of the prompt is read by its words (`orders.toml`): what it speaks of, whether that is wanted, and in which
-number (`clauses.py`). Where two instructions disagree, the later one holds. Material is no instruction at all.
+Each clause of the prompt is read by its words (`orders.toml`): what it is about, whether that is wanted, and how many
+(`clauses.py`). If two instructions disagree, the later one holds. Material is never an instruction.
 """
 
 import re
@@ -18,22 +18,22 @@ from aiq.offline.engine.read import ITEM, Language, Situation, ends
 
 @dataclass(frozen=True)
 class Orders:
-    """What the prompt asks of the reply. A field keeps its default where the prompt says nothing; negations count.
+    """What the prompt asks of the reply. A field keeps its default if the prompt says nothing; negations count.
 
     `cite`: `numbered` ([1] and a list), `footnote` ([^1]), `link` (Markdown), `url` or `none`; `reference_heading`: the
-    heading line of the reference list (`## References`, `**Sources**`), None where no list is wanted;
-    `reference_form`: a line of it with the placeholders {n}, {title}, {url}.
+    heading line of the reference list (`## References`, `**Sources**`), None if no list is wanted;
+    `reference_form`: the form of its lines, with the placeholders {n}, {title}, {url}.
     `most_calls`, `least_calls`: tool calls in the whole conversation; `most_rounds`: replies that delegate;
-    `most_at_once`: calls in one reply; `together`: whether independent ones go into one reply; `dated_queries`: whether
-    queries on the present state name the year; `ask`: whether a question back is allowed. `sections`: headings asked
+    `most_at_once`: calls in one reply; `together`: whether independent calls share a reply; `dated_queries`: whether
+    queries about the present name the year; `ask`: whether it may ask back. `sections`: the headings asked
     for, in order; `sentences`, `words`, `characters`: of the whole reply. `abstain`: the words for missing evidence.
-    `bare`: only the answer, no sentence around it. `bullets`, `table`: None where the writer may choose; `title`,
-    `conclusion`: of a report; `date_form`: as for `strftime`; `oldest`: whether the oldest evidence wins; `premise`:
-    whether to correct what a question takes for granted. `barred`: quoted names of tools, sections or words that are
-    not to be used; `fields`: values that fields of the reply always have. `language`: that of the reply. `numbers`:
-    those by which the prompt's own list of references wants sources cited, by key; what it lacks is not cited.
-    `step`: only the next step of the work is wanted, in words; `done`: the words for no further one. `every`: all that
-    was found is wanted.
+    `bare`: only the answer, without a sentence around it. `bullets`, `table`: None if the writer may choose; `title`,
+    `conclusion`: of a report; `date_form`: a `strftime` format; `oldest`: whether the oldest evidence wins; `premise`:
+    whether to correct false premises. `barred`: quoted names of tools, sections or words that must
+    not be used; `fields`: fields of the reply with a fixed value. `language`: that of the reply. `numbers`:
+    the prompt's own reference numbers, by source key; a source without one is not cited.
+    `step`: only the next step of the work is wanted, in words; `done`: the words for when there is none. `every`:
+    everything that was found is wanted.
     """
 
     cite: str = "none"
@@ -78,8 +78,8 @@ def _pattern(told: str) -> re.Pattern[str]:
 
 
 _RULES = [rule | {part: _pattern(rule[part]) for part in ("on", "with") if part in rule} for rule in _TABLES["rule"]]
-"""A rule holds for a clause that speaks of `on` and `with`: it orders `yes`, or `no` where `on` is negated (`flag`:
-sets it true or false); `when`: under a condition too; `may`: not where it is only allowed. {name}: one of `words`."""
+"""A rule applies to a clause that mentions `on` and `with`: it orders `yes`, or `no` if `on` is negated (`flag`: sets
+it true or false); `when`: also under a condition; `may`: not if it is merely allowed. {name}: one of `words`."""
 _SOURCE = _pattern("{cite}|{source}")
 _PARTIAL = re.compile(
     r"(?:\W+\w+){0,3}?\W+(?:that|which|who|you|unless|except|other|same|twice|again|more|fewer|older|yourself|until"
@@ -87,11 +87,11 @@ _PARTIAL = re.compile(
     r"|first|only|without|from (?!your|the)|to (?!the|be)|for (?:what|the same)|operators?|terms)\b|.{0,6}次",
     re.IGNORECASE,
 )
-"""What follows where only some of a thing is refused: "do not cite pages that you did not read"."""
+"""What follows if only some of a thing is refused: "do not cite pages that you did not read"."""
 _MISUSE = re.compile(
     r"\b(?:invent|mak(?:e|ing) up|fabricat|guess|chang|alter|missing|against|hallucinat|repeat|limit|if\b|only\b)", re.I
 )
-"""Acts that are refused without refusing the thing."""
+"""Acts that are refused without refusing the thing itself."""
 _WORKED = re.compile(
     r"^[ \t]*(?:task|question|response|input)[ \t]*\d*:(?:(?!^[ \t]*-{3,}[ \t]*$).)*?"
     r"^[ \t]*(?:thought|observation|action|comment|evaluation|output)[ \t]*\d*:(?:(?!^[ \t]*-{3,}[ \t]*$).)*",
@@ -101,7 +101,7 @@ _FORM = re.compile(
     r"(?:\{[ \t]*[\"'{]|\[[ \t]*[\"'{\[]).{0,2000}[\]}]|^[ \t]*[-*][ \t]+(?:[\"`]\w+[\"`]|`?\w+_\w+`?)[ \t]*[:：].*$",
     re.MULTILINE,
 )
-"""Worked examples, JSON forms and the descriptions of fields and tools: none of them instructs."""
+"""Worked examples, JSON forms and descriptions of fields and tools: none of them are instructions."""
 
 _LENGTHS = {"sentences": r"sentences?\b|句", "words": r"words?\b", "characters": r"characters?\b|个?(?:汉)?字(?!段)"}
 _OF_A_PART = re.compile(r"\b(?:each|every|per|the first|one of the)\b(?! statement)|每", re.IGNORECASE)
@@ -123,7 +123,7 @@ _ONE = re.compile(
     r"|^\W*(?:\w+ly )?(?:make|run|perform|do|issue|conduct|search|call|send|one)\b.*(?<!suffice)$|次",
     re.IGNORECASE,
 )
-"""What makes the mere number one a limit."""
+"""What makes the number one a limit."""
 _PER_REPLY = re.compile(
     r"\b(?:per|each|every|one|a|same|single) (?:reply|turn|round|response|message|step|iteration)\b|at (?:once|a time)"
     r"|parallel|side by side|simultaneous\w*|concurrent\w*|together|同时|并行|每次|每轮",
@@ -154,7 +154,7 @@ _WHOLE = re.compile(
     r"\b(?:all|everything|complete\w*|enough|suffic\w+|no(?:thing)? (?:more|further|else|is missing))\b|足够|全部|完整",
     re.I,
 )
-"""Conditions under which the work is done."""
+"""Conditions under which the work is finished."""
 _NAMED = re.compile(r"\b(?:section|heading|list|header|titled|called|named|headed|entitled|under)\b", re.IGNORECASE)
 _TITLE = r"[\w ]*(?:title|name|标题)"
 _ENTRY = re.compile(
@@ -169,11 +169,11 @@ _LISTED = re.compile(
     re.IGNORECASE,
 )
 _MARKED = re.compile(r"#{1,6}\W{0,4}(?:(?:for|is|are|marks?)\b|用于|表示)")
-"""How headings are marked, not what they say."""
+"""Says how headings are marked, not what they are."""
 
 
 def follow(situation: Situation) -> Orders:
-    """The orders that stand in the situation's instructions and, before them, in the task."""
+    """The orders in the situation's instructions, which take precedence over those in the task."""
     told = f"{situation.task}\n\n{_FORM.sub(' ', _WORKED.sub(' ', ends(situation.instructions)))}"
     orders = replace(Orders(language=situation.language, numbers=situation.numbers), **_ordered(told))
     if not (orders.numbers and orders.cite in ("numbered", "link")):
@@ -184,7 +184,7 @@ def follow(situation: Situation) -> Orders:
 
 @lru_cache(maxsize=256)
 def _ordered(told: str) -> dict[str, Any]:
-    """What a prompt orders, by field; kept, since the turns of a conversation share their prompt."""
+    """What a prompt orders, by field; cached, as the turns of a conversation share their prompt."""
     found: dict[str, Any] = {"heading": "**Sources**"}
     for clause in clauses(told):
         for rule in _RULES:
@@ -202,7 +202,7 @@ def _ordered(told: str) -> dict[str, Any]:
 
 
 def _ruled(clause: Clause, rule: dict[str, Any]) -> dict[str, Any]:
-    """What a rule of the table orders for a clause."""
+    """What a rule of the table makes of a clause."""
     about = rule["on"].search(clause.text)
     if about is None or ("with" in rule and not rule["with"].search(clause.before + clause.text)):
         return {}
@@ -218,7 +218,7 @@ def _ruled(clause: Clause, rule: dict[str, Any]) -> dict[str, Any]:
 
 
 def _counted(clause: Clause) -> Iterator[tuple[str, Any]]:
-    """The numbers that a clause names: of the reply's length, of rounds, of calls in all or in one reply."""
+    """The limits in a clause: on the reply's length, on rounds, on calls in total or per reply."""
     for name, unit in _LENGTHS.items() if not _OF_A_PART.search(clause.text) else ():
         if any(bounds := limits(clause, unit)):
             yield name, bounds
@@ -233,7 +233,7 @@ def _counted(clause: Clause) -> Iterator[tuple[str, Any]]:
 
 
 def _parted(clause: Clause, unit: str) -> list[Clause]:
-    """The clause, or its parts where two of them bound a unit, of which one speaks of each reply."""
+    """The clause, or its parts if several limit a unit and only some of them speak of each reply."""
     texts = re.split(r"(?<=,) ", clause.text)
     parts = [Clause(text, (), clause.before + clause.text[: clause.text.index(text)]) for text in texts]
     bound = [part for part in parts if any(limits(part, unit))]
@@ -242,7 +242,7 @@ def _parted(clause: Clause, unit: str) -> list[Clause]:
 
 
 def _stated(clause: Clause) -> Iterator[tuple[str, Any]]:
-    """What a clause states word for word: the form of dates, values of fields, the words for missing evidence, the
+    """What a clause spells out: the form of dates, fixed values of fields, the words for missing evidence, the
     headings of sections and of the references."""
     if (date := _DATE.search(clause.text)) and _WRITTEN.search(clause.text):
         form = date[0] if date[1] else "YYYY-MM-DD"
@@ -274,7 +274,7 @@ def _stated(clause: Clause) -> Iterator[tuple[str, Any]]:
 
 
 def _entry(told: str) -> dict[str, str]:
-    """The form of the reference list's lines, by the prompt's own example."""
+    """The form of the lines in the reference list, from the prompt's own example."""
     match = next(_ENTRY.finditer(told), None)
     if match is None:
         return {}
@@ -283,7 +283,7 @@ def _entry(told: str) -> dict[str, str]:
 
 
 def _sections(told: str) -> tuple[str, ...]:
-    """The headings that the prompt lists after a colon, in a line or in lines."""
+    """The headings that the prompt lists after a colon, on one line or several."""
     for match in _LISTED.finditer(told):
         line = match["line"].rstrip(".。")
         if _MARKED.search(line):

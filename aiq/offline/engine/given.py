@@ -1,5 +1,5 @@
-"""What the prompts of a workflow hand over beside material: a list of references, an outline, what is to be done next
-and was done, and what results of others' work answer."""
+"""What the prompts of a workflow provide besides material: a reference list, an outline, the actions to do next and
+those done, and the answers given by the results of others' work."""
 
 import re
 from typing import Literal, NamedTuple
@@ -7,9 +7,9 @@ from typing import Literal, NamedTuple
 from aiq.offline.engine.source import URL, Source, day_of
 
 ACTION = re.compile(r"(?i)(?P<next>next|下一).*(?:action|step|行动)$|(?:thought|action|思考|行动)s?$")
-"""Labels of what is to be done next, and of what was thought and done so far."""
+"""Labels of the next action, and of earlier thoughts and actions."""
 _WORK = re.compile(r"(?i)(?:result|observation|finding|answer)s?$|结果$|发现$")
-"""Labels of what came of others' work."""
+"""Labels of the results of others' work."""
 _REFERENCE = re.compile(
     rf"\s*[\[【(]?(?P<n>\d{{1,3}})[\]】).:：]+\s*(?P<title>\S[^\n]{{0,300}}?)[\s(（<:：|–—-]+"
     rf"(?P<url>{URL.pattern})[)）>]*(?P<rest>[^\n]{{0,100}})"
@@ -24,14 +24,14 @@ _ANSWERED = re.compile(
 
 
 class Said(NamedTuple):
-    """An answer that somebody gives: the value, or what is true instead of what the question takes for granted."""
+    """An answer that someone else gave: the value, or what is true in place of a false premise."""
 
     kind: Literal["value", "premise"]
     text: str
 
 
 def references(text: str) -> dict[int, Source]:
-    """What the numbers of a list of references mean: of a text that is nothing but numbered titles and addresses."""
+    """The sources by number, if the text is nothing but a list of numbered titles and URLs."""
     lines = [line for line in text.splitlines() if line.strip()]
     found = [match for line in lines if (match := _REFERENCE.fullmatch(line))]
     if len(found) < len(lines):
@@ -42,13 +42,13 @@ def references(text: str) -> dict[int, Source]:
 
 
 def headings(text: str) -> tuple[str, ...]:
-    """The lines of a text that is nothing but headings."""
+    """The lines of a text, if it is nothing but headings."""
     lines = tuple(filter(None, map(str.strip, text.splitlines())))
     return lines if len(lines) > 1 and all(re.match(r"#{1,6} ", line) for line in lines) else ()
 
 
 def answered(label: str, text: str) -> tuple[Said | None, str]:
-    """What a result of others' work answers in its first words ("It is 12 [1]."), and the text without those."""
+    """The answer in the first words of a result of others' work ("It is 12 [1]."), and the text without them."""
     said = _ANSWERED.match(text) if _WORK.search(label) else None
     if said is None:
         return None, text

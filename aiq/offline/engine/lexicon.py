@@ -1,7 +1,7 @@
-"""General knowledge of words: stems, parts of speech, synonyms, and what kind of thing a noun stands for.
+"""General knowledge of words: stems, parts of speech, synonyms, and the kind of thing a noun denotes.
 
-The vocabulary is `synonyms.toml`, a thesaurus of everyday language with nothing of any data set; the forms of English
-words are the dictionary of `lemminflect`.
+The vocabulary is `synonyms.toml`, a thesaurus of everyday language with nothing specific to any dataset; the forms
+of English words come from the dictionary of `lemminflect`.
 """
 
 import re
@@ -15,11 +15,11 @@ from lemminflect import getAllLemmas
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 
 ENDINGS = {"place": "市县镇村省国州岛区城河湖山", "organisation": "司学院校馆局社部队行会厂"}
-"""The last characters of Chinese names, by what they name."""
+"""The last characters of Chinese names, by the kind of thing named."""
 
 
 class Vocabulary(NamedTuple):
-    """The data file, read: base of an irregular noun, groups of a stem, phrases by first stem, classes of a noun."""
+    """The parsed data file: bases of irregular nouns, groups of a stem, phrases by first stem, classes of nouns."""
 
     bases: dict[str, str]
     groups: dict[str, frozenset[int]]
@@ -36,8 +36,8 @@ def _data() -> dict[str, Any]:
 
 @cache
 def table(name: str) -> dict[str, Any]:
-    """A table by word: `units` as the file has them; of `bases` the factor, of `measures` the property, of `irregular`
-    the base; of `degrees` the words of the property, the kind of its values, and whether more of it is the greater one.
+    """A table by word: `units` as in the file; `bases` gives the factor, `measures` the property, `irregular` the base;
+    `degrees` the words of the property, the kind of its values, and whether the word means more of it.
     """
     found: dict[str, Any] = _data()[name]
     if name == "degrees":
@@ -52,19 +52,19 @@ def table(name: str) -> dict[str, Any]:
 
 @cache
 def ordered(name: str) -> tuple[str, ...]:
-    """A list of words of the data file, as it stands."""
+    """A word list from the data file, in order."""
     found: list[str] = _data()["words"][name].split()
     return tuple(word for entry in found for word in (ordered(entry[1:]) if entry[0] == "@" else (entry,)))
 
 
 def listed(name: str) -> frozenset[str]:
-    """A list of words of the data file, to look words up in."""
+    """A word list from the data file, for lookups."""
     return frozenset(ordered(name))
 
 
 @cache
 def vocabulary() -> Vocabulary:
-    """The vocabulary, read once."""
+    """The vocabulary; read once."""
     data = _data()
     entries = [entry.split() for entry in re.split(r"[;\n]", data["forms"].strip())]
     bases = {form: base for base, *forms in entries for form in forms}
@@ -88,27 +88,27 @@ def vocabulary() -> Vocabulary:
 
 @lru_cache(maxsize=65536)
 def parts_of_speech(word: str) -> frozenset[str]:
-    """What an English word can be: NOUN, VERB, ADJ, ADV; nothing for one that the dictionary has not."""
+    """What an English word can be: NOUN, VERB, ADJ, ADV; empty if the dictionary lacks it."""
     return frozenset(getAllLemmas(word.lower()))
 
 
 def _lemma(word: str) -> str:
-    """The base form: of a verb before a noun before an adjective, the word itself where it is one."""
+    """The base form: as a verb, else as a noun, else as an adjective; the word itself if it is a base form."""
     found = getAllLemmas(word)
-    parts = ("VERB", "NOUN", "ADJ") if len(word) > 3 else ("VERB",)  # short plurals are mostly abbreviations
+    parts = ("VERB", "NOUN", "ADJ") if len(word) > 3 else ("VERB",)  # most short plurals are abbreviations
     bases = next((found[part] for part in parts if part in found), (word,))
     return word if word in bases else bases[0]
 
 
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
-    """The stem of a word, lower-cased: `founder`, `founded` and `foundation` give the same one."""
+    """The stem of a word, in lower case: `founder`, `founded` and `foundation` have the same one."""
     return _stem(word, vocabulary().bases)
 
 
 @cache
 def _endings() -> re.Pattern[str]:
-    """The longest ending of a word: one that inflects leaves three letters, any other four."""
+    """The longest ending of a word: an inflection must leave three letters, any other ending four."""
     return re.compile(rf"(?<=.{{4}})(?:{'|'.join(ordered('suffixes'))})$|(?<=.{{3}})(?:e[sd]?|(?<![su])s|ing|ers?)$")
 
 
@@ -133,9 +133,9 @@ def _common() -> frozenset[str]:
 
 @lru_cache(maxsize=65536)
 def is_common(word: str) -> bool:
-    """Whether a capital at the start of a sentence is all that makes a word look like a name.
+    """Whether a word looks like a name only because it is capitalised at the start of a sentence.
 
-    A singular noun may be a name unless the vocabulary has it: as a common noun it would have an article.
+    A singular noun counts as a name unless the vocabulary has it: as a common noun it would have an article.
     """
     low = word.lower()
     found = getAllLemmas(low)
@@ -144,14 +144,14 @@ def is_common(word: str) -> bool:
 
 @lru_cache(maxsize=32768)
 def alike(word: str, others: str) -> bool:
-    """Whether a word is, or shares a synonym group with, one of the others."""
+    """Whether a word is one of the others or shares a synonym group with one."""
     mine, roots = groups(stem(word)), [stem(other) for other in others.split()]
     return stem(word) in roots or any(mine & groups(root) for root in roots)
 
 
 @lru_cache(maxsize=8192)
 def synonyms(word: str, most: int = 3) -> tuple[str, ...]:
-    """Other words for a word, those of its smallest group first."""
+    """Synonyms of a word, starting with those of its smallest group."""
     lines = vocabulary().lines
     numbers = sorted(groups(stem(word)), key=lambda n: (word.lower() not in lines[n], len(lines[n]), n))
     written = bool(_CHINESE.search(word))
@@ -161,7 +161,7 @@ def synonyms(word: str, most: int = 3) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8192)
 def kind_of(noun: str) -> str:
-    """What a noun stands for: person, place, organisation, work, thing, time, number, colour, material; else ""."""
+    """What a noun denotes: person, place, organisation, work, thing, time, number, colour, material; else ""."""
     classes, word = vocabulary().classes, noun.lower()
     forms = (word, vocabulary().bases.get(word, word), *getAllLemmas(word).get("NOUN", ()))
     if _CHINESE.search(word):
@@ -171,7 +171,7 @@ def kind_of(noun: str) -> str:
 
 
 def _is_agent(word: str) -> bool:
-    """Whether a noun by its ending names somebody who does something: of a verb of the vocabulary, or of a trade."""
+    """Whether a noun's ending shows that it denotes someone who does something: from a known verb, or a trade."""
     word = word.removesuffix("s")
     if len(word) < 6 or not re.search(r"[^e][eo]r$", word):
         return re.search(r"..(?:[^aeiou]ist|ian|eer|man|grapher|keeper|maker)$", word) is not None
@@ -180,6 +180,6 @@ def _is_agent(word: str) -> bool:
 
 
 def is_occupation(noun: str) -> bool:
-    """Whether a noun names what somebody does for a living."""
+    """Whether a noun denotes an occupation."""
     word = noun.lower().removesuffix("s")
     return vocabulary().classes.get(word) == "occupation" or _is_agent(word)

@@ -1,5 +1,5 @@
-"""Looking one thing up: the values that the material gives for an ask, the queries that would bring more, and what it
-says against what a question takes for granted."""
+"""Looks one thing up: the values that the material gives for an ask, queries for more, and what in it contradicts the
+question's premise."""
 
 import re
 from collections.abc import Sequence
@@ -15,18 +15,18 @@ from aiq.offline.engine.question import Ask, parse
 from aiq.offline.engine.text import is_chinese, names, words
 
 SURE = 0.6
-"""From this confidence on a value needs no further search, and goes into a table."""
+"""From this confidence on, a value needs no further search and goes into a table."""
 
 _SAME_DAYS = 60
-"""Evidence that is newer by less is as old."""
+"""Evidence that is newer by no more than this counts as equally old."""
 
 _RIVAL = 0.7
-"""A value of this share of the best one's score, and newer, replaces it."""
+"""A newer value whose score is at least this share of the best one's replaces it."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A value and the sentences that show it. `premise`: it corrects the question; `wanted`: queries for more."""
+    """A value and its supporting sentences. `premise`: it corrects the question; `wanted`: queries for more."""
 
     value: str = ""
     evidence: tuple[Evidence, ...] = ()
@@ -36,7 +36,7 @@ class Finding:
 
 
 class Lookup:
-    """The material of one call with what is known of it: the question's words, the queries asked, the day."""
+    """The material of one call and its context: the question, the queries already sent, and the date."""
 
     def __init__(self, material: Material, question: str, asked: Sequence[str], now: date | None) -> None:
         self.material = material
@@ -45,7 +45,7 @@ class Lookup:
         self.now = now
 
     def values(self, ask: Ask, *, known: str | None = None) -> list[Candidate]:
-        """The values for one ask, best first, each once; of rivals nearly as good the newest first."""
+        """The values for one ask, best first, each once; of values nearly as good as the best, the newest is first."""
         best: dict[tuple[str, ...], Candidate] = {}
         years = {word for word in ask.words if re.fullmatch(r"1\d{3}|20\d\d", word)}
         for hit in self.material.find(ask):
@@ -76,7 +76,7 @@ class Lookup:
         return Finding(options[0].value, (options[0].hit.evidence,), score, self.queries(ask, score))
 
     def queries(self, ask: Ask, score: float) -> tuple[str, ...]:
-        """Queries for an ask: its names and words, then other words for them while nothing good was found."""
+        """Queries for an ask: its names and words, then synonyms while nothing good has been found."""
         forms = _forms(ask)
         left = [form for form in forms if key(form) not in self.asked]
         return tuple(left[:2]) if score < SURE and len(forms) - len(left) < 3 else ()
@@ -94,7 +94,7 @@ def _forms(ask: Ask) -> list[str]:
 
 
 def key(text: str) -> tuple[str, ...]:
-    """What two wordings of the same query or value have in common."""
+    """A key that two wordings of the same query or value share."""
     if is_chinese(text):
         return (re.sub(r"[\s《》“”「」,，。]", "", text),)
     return tuple(sorted(words(text))) or (text,)
@@ -106,11 +106,11 @@ _ENDS = re.compile(
     re.IGNORECASE,
 )
 _CONTRARY = 0.55
-"""How well another value must be shown to correct the question."""
+"""The score that another value needs to correct the question."""
 
 
 def corrected(text: str, look: Lookup) -> Finding | None:
-    """A correction of what the question takes for granted, or None where nothing speaks against it."""
+    """A correction of the question's premise, or None if nothing contradicts it."""
     ask = parse(text)
     if ask.kind not in ("date", "reason", "number") or not ask.names:
         return None
@@ -121,18 +121,18 @@ def corrected(text: str, look: Lookup) -> Finding | None:
             return Finding(hit.sentence.text, (hit.evidence,), 0.7, premise=True)
     state = set(parse(_ENDS.sub(" ", ask.text)).words) if _ENDS.search(text) else set()
     lasting = tuple(word for word in ask.words if word in state)
-    if lasting and (still := _still(ask, lasting, look)):
+    if lasting and (still := _ongoing(ask, lasting, look)):
         return still
     said = any(hit.own >= 0.3 and not denies(hit) for hit in hits)
-    return None if said or len(ask.names) < 2 else _otherwise(ask, lasting or ask.words, look)
+    return None if said or len(ask.names) < 2 else _contradicted(ask, lasting or ask.words, look)
 
 
 def _names_all(hit: Hit, ask: Ask) -> bool:
     return all(name in f"{hit.page.title.text} {hit.sentence.text}" for name in ask.names)
 
 
-def _otherwise(ask: Ask, words: tuple[str, ...], look: Lookup) -> Finding | None:
-    """Another value in the place of one of the names, where the evidence has that and never the name asked about."""
+def _contradicted(ask: Ask, words: tuple[str, ...], look: Lookup) -> Finding | None:
+    """Another value in place of one of the names, if the evidence gives that one and never the name in question."""
     for name in reversed(ask.names):
         others = tuple(other for other in ask.names if other != name)
         for kind in ("person", "place", "organisation"):
@@ -146,8 +146,8 @@ def _otherwise(ask: Ask, words: tuple[str, ...], look: Lookup) -> Finding | None
     return None
 
 
-def _still(ask: Ask, words: tuple[str, ...], look: Lookup) -> Finding | None:
-    """The state that the question says has ended, where the evidence has it going on and none reports the end."""
+def _ongoing(ask: Ask, words: tuple[str, ...], look: Lookup) -> Finding | None:
+    """The state that the question says has ended, if the evidence shows it continuing and does not report its end."""
     ended = tuple(word for word in ask.words if word not in words)
     reports = look.material.find(replace(ask, words=ended), 6) if ended else []
     if any(hit.own >= 0.5 and set(names(hit.sentence.text)) & set(ask.names) for hit in reports):

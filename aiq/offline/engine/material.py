@@ -1,6 +1,6 @@
-"""Material of any form: the sources that a text brings, be it JSON, XML, HTML, Markdown or plain words.
+"""Material in any form: the sources contained in a text, whether JSON, XML, HTML, Markdown or plain text.
 
-Fields are told by the form of their values (an address, a short title, prose, a date) and only then by their names.
+Fields are recognised by the form of their values (a URL, a short title, prose, a date) and only then by their names.
 """
 
 import ast
@@ -16,7 +16,7 @@ from aiq.offline.engine.source import URL, Source, day_of, in_text, is_prose
 
 
 class Element(NamedTuple):
-    """An outermost `<label ...>text</label>` of a text and where it stands there."""
+    """An outermost `<label ...>text</label>` in a text, with its position."""
 
     label: str
     attributes: dict[str, str]
@@ -40,7 +40,7 @@ _NAMES = {
     "title": r"(?i)(?:page_?|document_?)?(?:title|name|headline|heading)|标题|题目",
     "date": r"(?i).*(?:date|publi|modified|created|posted|发布|日期|时间).*|.*time|(?:.*_)?age",
 }
-"""Names of fields; the first that fits and holds a value of that form counts."""
+"""Patterns for names of fields; the first that matches and holds a value of that form counts."""
 _ASIDE = re.compile(
     r"(?i).*(?:image|thumb|icon|logo|query|question|prompt|instruction|score|engine).*|.*type|isError|is_error"
 )
@@ -58,7 +58,7 @@ _PLAN = (
 
 
 def sources(text: str, *, key: str = "") -> list[Source]:
-    """The sources of a text, in order. `key`: the address that was asked for, where this is the page that came back."""
+    """The sources in a text, in order. `key`: the requested URL, if this is the page that came back."""
     text, outer = text.strip(), Source("", key)
     if not text or (len(text) < 400 and _ERROR.match(text)):
         return []
@@ -76,7 +76,7 @@ def sources(text: str, *, key: str = "") -> list[Source]:
 
 
 def parsed(text: str) -> list[Any] | None:
-    """The JSON values or the Python literal that a text consists of; None where it is mainly words."""
+    """The JSON values or Python literal that a text consists of; None if it is mainly words."""
     text = text.strip()
     found = list(objects(text))
     if sum(end - start for _, start, end in found) * 2 > len(text):
@@ -104,7 +104,7 @@ def objects(text: str) -> Iterator[tuple[Any, int, int]]:
 
 
 def rows(text: str) -> list[dict[str, Any]]:
-    """The objects in a text, in lists or not: of JSON anywhere, of one Python literal."""
+    """The objects in a text, in lists or not: from JSON anywhere, or from one Python literal."""
     enclosed = re.search(r"(?s)[\[{].*[\]}]", text)
     values = (enclosed and parsed(enclosed[0])) or [value for value, _, _ in objects(text)]
     items = (item for value in values for item in (value if isinstance(value, list) else [value]))
@@ -112,7 +112,7 @@ def rows(text: str) -> list[dict[str, Any]]:
 
 
 def elements(text: str) -> Iterator[Element]:
-    """The outermost elements of a text, in order; a tag that is never closed is text."""
+    """The outermost elements of a text, in order; a tag that is never closed counts as text."""
     at, unclosed = 0, set()
     while match := _OPEN.search(text, at):
         label, at = match[1], match.end()
@@ -126,8 +126,8 @@ def elements(text: str) -> Iterator[Element]:
 
 
 def _as_value(element: Element, levels: int = 20) -> Any:
-    """An element as fields: its attributes, lists of its children by label, and what is left as `text`. `levels`: of
-    children and theirs."""
+    """An element as fields: its attributes, lists of its children by label, and the rest as `text`. `levels`: the depth
+    to which children are read."""
     fields: dict[str, Any] = {}
     rest, at = "", 0
     for child in elements(element.text) if levels else ():
@@ -139,14 +139,14 @@ def _as_value(element: Element, levels: int = 20) -> Any:
 
 
 def plan_lists(fields: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """The lists of a plan among an object's fields, by name: of queries, of sections, of steps."""
+    """The lists of a plan among an object's fields, by name: queries, sections, steps."""
     return {
         name: rows for name, rows in fields.items() if isinstance(rows, list) and rows and re.fullmatch(_PLAN, name)
     }
 
 
 def _rows(value: Any, outer: Source) -> list[Source]:
-    """The sources of parsed values; rows inside a row have its key, title and day where they have none."""
+    """The sources in parsed values; rows inside a row inherit its key, title and day if they have none."""
     if isinstance(value, list):
         return [source for item in value if not counts.is_count(item) for source in _rows(item, outer)]
     if isinstance(value, str):
@@ -154,7 +154,7 @@ def _rows(value: Any, outer: Source) -> list[Source]:
         return [replace(s, title=s.title or outer.title, day=s.day or outer.day) for s in nested]
     if not isinstance(value, dict) or value.get("error") or value.get("isError"):
         return []
-    if plan_lists(value):  # what is to be looked up is no evidence
+    if plan_lists(value):  # planned queries are not evidence
         return [source for source in _rows(list(value.values()), outer) if source.key]
     fields, inner = _flat(value)
     here = _row(fields, outer)
@@ -172,7 +172,7 @@ def _rows(value: Any, outer: Source) -> list[Source]:
 
 
 def _flat(row: Mapping[str, Any]) -> tuple[dict[str, str], list[Any]]:
-    """A row's plain fields as strings, those of small objects inside it (`metadata`) too; and what may hold rows."""
+    """A row's plain fields as strings, with those of small objects in it (`metadata`), and what may contain rows."""
     fields: dict[str, str] = {}
     inner: list[Any] = []
     for name, value in row.items():
@@ -189,7 +189,7 @@ def _flat(row: Mapping[str, Any]) -> tuple[dict[str, str], list[Any]]:
 
 
 def _row(fields: Mapping[str, str], outer: Source) -> Source:
-    """The source that a row's fields name, without its text; what they leave open is the outer one's."""
+    """The source that a row's fields describe, without its text; missing parts come from the outer source."""
     short = {name: value for name, value in fields.items() if len(value) < 300}
     named = {kind: [v for n, v in short.items() if re.fullmatch(names, n)] for kind, names in _NAMES.items()}
     keys = [key for key in (*named["link"], *short.values()) if URL.fullmatch(key)]
@@ -200,7 +200,7 @@ def _row(fields: Mapping[str, str], outer: Source) -> Source:
 
 
 def _page(page: str, outer: Source) -> Source:
-    """An HTML page: its text as Markdown, its title, and the address and date that it gives for itself."""
+    """An HTML page: its text as Markdown, its title, and the URL and date that it gives itself."""
     from trafilatura import load_html
 
     tree = load_html(page)

@@ -1,5 +1,5 @@
-"""Plans: which of the tools and sub-agents that a prompt describes are called next, where a structured reply lists the
-calls."""
+"""Plans: which of the tools and sub-agents described in a prompt to call next, if the calls are listed in a structured
+reply."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -18,20 +18,20 @@ from aiq.offline.engine.tools import TABLES, understand
 from aiq.offline.engine.transcript import Step
 
 Choose = Callable[[Situation, Orders], tuple[ToolCall, ...]]
-"""The verb that makes the next calls of tools (`choose`)."""
+"""The function that makes the next tool calls (`choose`)."""
 Called = tuple[str, dict[str, Any], list[int]]
 """What is called, its arguments, and the positions of the calls that it waits for."""
 
 _DUTIES = {duty: re.compile(signs, re.IGNORECASE) for duty, signs in TABLES["duties"].items()}
 _STATED = re.compile(r"(?m)^\W*(?P<label>[A-Za-z][A-Za-z _-]{1,40}):[ \t]*(?P<number>\d+)\b")
 _CHECKED = re.compile(r"(?im)^\W*[^\n:]*\b(?:gaps?|valid\w*)\b[^\n:]*:\s*(?!\S*(?:continue|needs|fail|insuffic))")
-"""Where the state says that a check has found that nothing more is to be looked for."""
+"""Where the state says that a check found nothing more to look for."""
 _AGENT, _TOOL = re.compile(r"agent|worker|assistant|specialist"), re.compile(r"tool|function")
 
 
 class Plan:
-    """The next step of a work whose state the prompt tells. `root`: the schema of the reply, whose lists of calls name
-    by an option what is called. `choose`: None calls no tools."""
+    """The next step of work whose state the prompt describes. `root`: the schema of the reply, whose lists of calls
+    name what is called by an option. `choose`: if None, no tools are called."""
 
     def __init__(self, root: Schema, situation: Situation, orders: Orders, choose: Choose | None) -> None:
         self.situation, self.orders, self.choose = situation, orders, choose
@@ -42,7 +42,7 @@ class Plan:
 
     @cached_property
     def offered(self) -> dict[str, FunctionSpec]:
-        """What the prompt describes, by name."""
+        """The tools and sub-agents that the prompt describes, by name."""
         told = (m.text for m in self.situation.request.messages if m.role in ("system", "developer", "user"))
         return {spec.function.name: spec.function for spec in transcript.offered("\n\n".join(map(ends, told)))}
 
@@ -50,17 +50,17 @@ class Plan:
         return [option for option in forms(part)[0].get("enum", ()) if option in self.offered]
 
     def naming(self, parts: Mapping[str, Schema]) -> list[str]:
-        """The fields of an object that name what it calls: of options that the prompt describes."""
+        """The fields of an object that name what it calls, from options that the prompt describes."""
         return [field for field in parts if self._options(parts[field])]
 
     def calls(self, field: str) -> list[Called]:
-        """The calls of those that the field may name."""
+        """The calls to tools, or to sub-agents, that the field may name."""
         return self.of_agents if _AGENT.search(spoken(field)) else self.of_tools
 
     @cached_property
     def of_tools(self) -> list[Called]:
-        """The calls of tools that the state of the work asks for; those that the prompt tells of were made, and what
-        they have found, others say."""
+        """The tool calls that the state of the work requires. Calls that the prompt mentions count as made; reading
+        their results is left to others."""
         here = self.situation
         told = [call for text in (*(b.text for b in here.blocks), here.instructions) for call in transcript.calls(text)]
         steps = [Step(name, given, None, 0) for name, given in told if name in self.tools]
@@ -75,9 +75,9 @@ class Plan:
 
     @cached_property
     def of_agents(self) -> list[Called]:
-        """Who plans, where there is no plan yet; who reads, where something is unread, and then who checks; when there
-        is nothing to be called, who checks, and when that has found nothing missing, who writes. Arguments are left to
-        the caller."""
+        """The sub-agents to call: the planner if there is no plan yet; the reader if something is unread, followed by
+        the checker; if nothing else is to be called, the checker, or the writer once the check found nothing missing.
+        The caller fills in the arguments."""
         here, planned, unread = self.situation, self._stated("planned"), self._stated("unread")
         duties = ["plan"] * (planned == 0 or (planned is None and not here.sources)) + ["read"] * bool(unread)
         if duties == ["read"]:
@@ -93,12 +93,12 @@ class Plan:
         return _DUTIES[duty].search(f"{spoken(name)}: {self.offered[name].description}") is not None
 
     def _stated(self, duty: str) -> int | None:
-        """The number that the prompt's state gives for what is planned or unread."""
+        """The number that the state in the prompt gives for what is planned or unread."""
         stated = _STATED.finditer(self.situation.instructions)
         return next((int(match["number"]) for match in stated if _DUTIES[duty].search(match["label"])), None)
 
     def action(self, options: Sequence[str]) -> str | None:
-        """The option that says what the calls do: the first that ends, where one writes, else one that calls them."""
+        """The option that describes the calls: the first that means writing if one writes, else that means calling."""
         if not (self.agents or self.tools) or not (self.of_agents or self.of_tools):
             return None
         writes = any(self._does(name, "write") for name, *_ in self.of_agents)

@@ -1,4 +1,4 @@
-"""Numbers of a text: values, units, and how they are written ("8,176 people", "8 thousand", "forty-three metres")."""
+"""Numbers in a text: values, units, and how they are written ("8,176 people", "8 thousand", "forty-three metres")."""
 
 import math
 import re
@@ -9,7 +9,7 @@ from aiq.offline.engine.lexicon import listed, ordered, table
 
 
 class Quantity(NamedTuple):
-    """A number as stated. `unit`: the singular word or sign behind it ("metre", "%", "people", "米"), or ""."""
+    """A number as stated. `unit`: the singular word or sign after it ("metre", "%", "people", "米"), or ""."""
 
     value: float
     unit: str
@@ -62,7 +62,7 @@ def _in_words(text: str) -> float:
 
 
 def _in_han(text: str) -> float:
-    """The value of Chinese digits below ten thousand, or of figures ("二十一", "一九〇三", "318")."""
+    """The value of Chinese numerals below ten thousand, or of digits ("二十一", "一九〇三", "318")."""
     if text[0].isdigit():
         return float(text.replace(",", ""))
     if not any(c in _HAN_SCALES for c in text):
@@ -76,7 +76,7 @@ def _in_han(text: str) -> float:
 
 @lru_cache(maxsize=16384)
 def numbers(text: str) -> tuple[Quantity, ...]:
-    """The numbers of a text in order, in figures or words, English or Chinese; parts of words do not count."""
+    """The numbers in a text, in order, in digits or words, English or Chinese; parts of words do not count."""
     found = [q for match in _ENGLISH.finditer(text) if (q := _english(text, match))]
     if re.search(r"[\u3400-\u9fff]", text):
         chinese = [_chinese(text, match) for match in _HAN.finditer(text)]
@@ -103,12 +103,12 @@ def _chinese(text: str, match: re.Match[str]) -> Quantity:
 
 
 def base_value(quantity: Quantity) -> float:
-    """The value in metres, kilograms or years where it has such a unit, else as it is."""
+    """The value in metres, kilograms or years if it has such a unit, otherwise unchanged."""
     return quantity.value * float(table("bases").get(quantity.unit, 1.0))
 
 
 def with_unit(text: str, quantity: Quantity) -> str:
-    """The quantity as the text writes it, with its unit where that is a measure ("43 metres", "四十七平方公里")."""
+    """The quantity as the text writes it, with its unit if that is a measure ("43 metres", "四十七平方公里")."""
     unit = (_HAN_UNIT if re.match(r"\s*[\u3400-\u9fff%]", text[quantity.end :]) else _UNIT).match(text, quantity.end)
     if quantity.is_year or not unit or not quantity.unit:
         return quantity.text

@@ -1,5 +1,5 @@
-"""What a question asks: the kind of answer expected, the names and words that matter, and the parts that describe
-something to be found first ("the city where X is held")."""
+"""What a question asks: the expected kind of answer, the names and words that matter, and the descriptions of things
+that must be found first ("the city where X is held")."""
 
 import re
 from collections.abc import Sequence
@@ -35,18 +35,18 @@ _BESIDES = re.compile(
     r"\b(?:besides|apart from|other than|except(?: for)?|in addition to|(?P<instead>instead) of|rather than)\b"
     r"(?: (?:\w+ing|the|a|an))* \w+"
 )
-"""What is not wanted."""
+"""What is excluded."""
 
 _BEFORE_NOUNS = frozenset(("most", "recent", "latest", "current", "newest", "right"))
 _AFTER_NOUNS = listed("auxiliaries") | {"of"}
-"""After these a word that may be a verb or a noun is a noun."""
+"""After these words, one that may be a verb or a noun is a noun."""
 
 _RUN = r"((?:[^\W\d_]|[-'’])+(?:\s+(?:[^\W\d_]|[-'’])+){0,5})"
 _OF_WHAT = re.compile(
     rf"\b(?:what|which)(?:'s)?\s+(?:(?:is|was|are|were)\s+)?(?:of\s+)?(?:all\s+)?(?:(?:the|its|an?|two|three|four)\s+)*{_RUN}",
     re.IGNORECASE,
 )
-_KINDS = (  # the first that a question matches, in lower case; "" leaves it to the noun
+_KINDS = (  # the first that matches the question in lower case; "" leaves it to the noun
     (r"^(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b(?!.*\bknow)", "yes"),
     (r"\bhow (?!come\b)(\w+)(?!.*\b(?:what|which) year\b)", "how"),
     (r"\b(?:what|which) (?:year|month|day|date|century|decade|time)s?\b|\bwhen\b", "date"),
@@ -72,7 +72,7 @@ _ASKING = re.compile(
     r"(?:^|[.!?:;,]\s+)(?=(?:(?:in|at|on|from|to|for|by|with|since|until|of|under) )?(?:what|which|who|whom|whose|where"
     r"|when|why|how)\b)"
 )
-"""Where a clause begins that asks: what stands before it tells something."""
+"""Where a clause that asks begins; what comes before it is a statement."""
 THINGS = ("person", "place", "organisation", "work", "thing")
 _UNSETTLED = ("", "phrase", "name", "age", "number")
 _DOING = re.compile(r"\bwhat (?:do|does|did|was|were|is|are|would|will|has|had|kind|sort)\b")
@@ -81,7 +81,7 @@ _KIND_OF_NOUN |= {"wood": "material", "metal": "material"} | dict.fromkeys(("nam
 _KIND_OF_NOUN |= dict.fromkeys(("job", "profession", "occupation", "trade", "living"), "occupation")
 _SAYING = {"date": "year years date time", "reason": "reason come made caused led prompted drove"}
 _SAYING |= {"occupation": "living"}
-"""Words that only say of which kind the answer is."""
+"""Words that only state the kind of the answer."""
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,9 @@ class Ask:
     """One thing asked.
 
     `kind`: person, place, organisation, work, thing, name, date, number, age, reason, colour, material, occupation,
-    yes or phrase; `head`: the noun that the answer is one of ("city"), or ""; `units`: a pattern of the units that a
-    number may have; `names`: the entities spoken of; `words`: the other words that matter; `current`, `past`: whether
-    the newest or an earlier state is asked for.
+    yes or phrase; `head`: the noun that the answer is an instance of ("city"), or ""; `units`: a pattern of the units
+    that a number may have; `names`: the entities mentioned; `words`: the other words that matter; `current`, `past`:
+    whether the newest or an earlier state is asked for.
     """
 
     text: str
@@ -106,7 +106,7 @@ class Ask:
 
 @lru_cache(maxsize=2048)
 def tidy(question: str) -> str:
-    """The question without politeness, on one line."""
+    """The question without polite phrases, on one line."""
     text = " ".join(question.split())
     text = re.sub(r"\bwhat(?: is|'s| was) the (?:number|total) of\b", "How many", text, flags=re.IGNORECASE)
     named = r"\b(?:what|which)(?: is|'s| was) the (?:name|title)s? of (?=the|its|their)"
@@ -115,7 +115,7 @@ def tidy(question: str) -> str:
 
 @lru_cache(maxsize=4096)
 def parse(question: str) -> Ask:
-    """What a question asks, its descriptions taken as words."""
+    """What a question asks; its descriptions are treated as words."""
     text = tidy(question)
     wanted = _BESIDES.sub(lambda m: m["instead"] or " ", text)
     low, names = wanted.lower(), _entities(wanted)
@@ -138,7 +138,7 @@ def parse(question: str) -> Ask:
 
 
 def _of_words(low: str, words: Sequence[str], *found: str) -> tuple[str, str, str]:
-    """Kind, head and units by the nouns of a question whose question word settles nothing ("its headcount, please")."""
+    """Kind, head and units from the nouns of a question whose question word tells nothing ("its headcount, please")."""
     if re.search(r"\byear\b", low) and "how many years" not in low:
         return "date", "year", ""
     if found[0] == "number" or _DOING.search(low):
@@ -152,7 +152,7 @@ def _of_words(low: str, words: Sequence[str], *found: str) -> tuple[str, str, st
 
 
 def _how(word: str, low: str) -> tuple[str, str, str]:
-    """Kind, head and units that "how tall", "how many ..." or "how often" seeks."""
+    """Kind, head and units that "how tall", "how many ..." or "how often" ask for."""
     measure, units = table("measures").get(word, ""), table("units")
     if word in ("many", "much") and (counted := re.search(r"\bhow (?:many|much) (\w+)", low)):
         head = counted[1] if counted[1] not in FUNCTION_WORDS else ""
@@ -160,21 +160,21 @@ def _how(word: str, low: str) -> tuple[str, str, str]:
     if re.search(r"\bhow long\b.*\b(?:last|take|took|lasted|live|ago|stay|serve|work|been|until|did|has)\b", low):
         return "number", "", units["duration"]
     amount = re.search(rf"\bhow {word} (?:is|was|are|were) (?:\w+ ){{0,3}}?(\w+)(?= of| that|\?|$)", low)
-    if amount and kind_of(amount[1]) == "number":  # "how large is the budget" asks for no size
+    if amount and kind_of(amount[1]) == "number":  # "how large is the budget" does not ask for a size
         return "number", amount[1], units.get(amount[1], "")
     kind = "age" if word == "old" else "number" if measure or kind_of(word) == "number" else "phrase"
     return kind, "", units.get(measure, "")
 
 
 def _of_noun(text: str) -> tuple[str, str, str]:
-    """Kind, head and units that "what" or "which" seeks, by its noun."""
+    """Kind, head and units that "what" or "which" asks for, by its noun."""
     plain = re.sub(r"\b(?:kind|type|sort)s? of ", "", text)
     run = _OF_WHAT.search(plain) or re.search(rf"\b(?:the|an?)\s+{_RUN}", text)
     head = _head(run[1]) if run else ""
     noun, kind = head.lower().removesuffix("s"), kind_of(head)
     kind = _KIND_OF_NOUN.get(noun, "date" if kind == "time" else kind)
     if kind == "person" and re.search(r"\bwhat (?:is|was|are|were)\b", text, re.IGNORECASE):
-        return "phrase", "", ""  # what somebody is
+        return "phrase", "", ""  # what someone is
     return kind or "phrase", head, table("units").get(head.lower(), "") if kind == "number" else ""
 
 
@@ -197,7 +197,7 @@ def _head(run: str) -> str:
 
 
 def _in_chinese(text: str, kind: str) -> tuple[str, str, str]:
-    """Kind, head and units that a Chinese question seeks."""
+    """Kind, head and units that a Chinese question asks for."""
     if kind == "number":
         sign_of = r"(人)口|居民|多([高长大远深宽重久])|(?:多少|几)(?:[个位名]?)(人|岁|钱|年|米|公里|[^\W]?)"
         near = re.search(sign_of, text)
@@ -213,7 +213,7 @@ _NAMED = ("place", "organisation", "name")
 
 
 def _entities(text: str) -> tuple[str, ...]:
-    """The names in a question; in Chinese also what is neither a word of the vocabulary nor a particle."""
+    """The names in a question; in Chinese also anything that is neither in the vocabulary nor a particle."""
     found = [span.text for span in name_spans(text)]
     if is_chinese(text):
         rest = re.sub(r"[《「『“\"][^》」』”\"]+[》」』”\"]", "|", text)
@@ -231,7 +231,7 @@ _CHINESE_STOP = re.compile(
 
 
 def _segments(text: str) -> list[str]:
-    """Pieces of Chinese text between particles, question words and longer words of the vocabulary."""
+    """Pieces of Chinese text between particles, question words and longer vocabulary words."""
     text = _CHINESE_STOP.sub("|", text)
     for match in reversed([m for m in vocabulary().chinese.finditer(text) if len(m.group()) > 1]):
         start, end = match.span()
@@ -243,7 +243,7 @@ def _segments(text: str) -> list[str]:
 
 
 def _words(text: str, names: tuple[str, ...]) -> list[str]:
-    """The words of a question that matter and belong to no name."""
+    """The words of a question that matter and are not part of a name."""
     for name in sorted(names, key=len, reverse=True):
         text = text.replace(name, " ⟦ ")
     if not is_chinese(text):
@@ -267,7 +267,7 @@ _DESCRIPTION = re.compile(
     r"|(?<=k)p[^Nxc]*(?:N(?:pN)*[kn]*)?)"
     r"(?:p[Nd]|p(?=c|$))?"
 )
-"""Noun and clause, or noun and preposition, up to a verb that is not theirs, as tags of words (see `_tagged`)."""
+"""A noun with a clause or preposition, up to a verb outside it, as tags of words (see `_tagged`)."""
 
 _ASKED_ITSELF = re.compile(
     r"(?:(?:who|what|which)(?:'s| is| are| was| were| has been)?(?: currently| now)?|name)?|.*\bwhich of"
@@ -276,7 +276,7 @@ _ASKED_ITSELF = re.compile(
 
 @dataclass(frozen=True)
 class Description:
-    """A description in a question: its place in `rewritten(question)`, and what it asks."""
+    """A description in a question: its position in `rewritten(question)`, and what it asks."""
 
     start: int
     end: int
@@ -284,7 +284,7 @@ class Description:
 
 
 def rewritten(question: str) -> str:
-    """The question with possessives as "the ... of", as the places of `description` counts in it."""
+    """The question with possessives as "the ... of"; the positions of `description` refer to this text."""
     text = tidy(question)
     if is_chinese(text):
         return text
@@ -304,7 +304,7 @@ def rewritten(question: str) -> str:
 
 
 def _nouns(words: list[str]) -> list[str]:
-    """The words of what is owned: up to a function word or a verb."""
+    """The words for what is owned, up to a function word or a verb."""
     for n, word in enumerate(words):
         verb = n and "NOUN" in parts_of_speech(words[n - 1]) and "NOUN" not in (parts_of_speech(word) or ("NOUN",))
         if verb or word in FUNCTION_WORDS | PREPOSITIONS:
@@ -313,7 +313,7 @@ def _nouns(words: list[str]) -> list[str]:
 
 
 def description(question: str) -> Description | None:
-    """The innermost description; None where the question is plain."""
+    """The innermost description; None if the question has none."""
     text = rewritten(question)
     if is_chinese(text):
         return _described_in_chinese(text)
@@ -327,7 +327,7 @@ def description(question: str) -> Description | None:
 
 
 def _tagged(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """A tag for each word, and its place.
+    """A tag for each word, and its position.
 
     N: name, d: number, t, i, o: "the", "a", "its", p: preposition, h: "that", w: "where", x: auxiliary, f: other
     function word, c: punctuation, v: participle that opens a clause, k: noun of a known kind, n: other noun,
@@ -357,7 +357,7 @@ def _tagged(text: str) -> tuple[str, list[tuple[int, int]]]:
 
 
 def _described(text: str, tags: str, places: list[tuple[int, int]], match: re.Match[str]) -> Description | None:
-    """The description matched, unless it says nothing or is what the question asks itself."""
+    """The description that matched, unless it says nothing or is what the question itself asks for."""
     start, link, end = match.start(), match.end("head"), match.end()
     told = [n for n in range(link + 1, end) if tags[n] == "N" or places[n][1] - places[n][0] > 3]
     before = text[: places[start - 1][0]].strip().lower()
@@ -376,7 +376,7 @@ _ASKED_IN_CHINESE = re.compile(r"(?:是|叫|为|在)?(?:谁|什么|哪里|哪.{0
 
 
 def _described_in_chinese(text: str) -> Description | None:
-    """The first link of a chain "X的A的B": what "X的A" stands for, when something is asked of it."""
+    """The first link of a chain "X的A的B": what "X的A" refers to, if something is asked about it."""
     for match in _OF.finditer(text):
         first = re.split(r"[有多少几哪什谁，]|" + PARTICLES_PATTERN, match["head"])[0]
         noun = next((first[:n] for n in range(len(first), 0, -1) if kind_of(first[:n])), "")

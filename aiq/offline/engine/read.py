@@ -1,7 +1,7 @@
-"""Reading a request: what is asked, which material it brings, what was done so far, and what stays instruction.
+"""Reads a request: what is asked, which material it brings, what was done so far, and which text is instruction.
 
-Nothing here knows a role, a prompt or a tool of ours: material is found by its form (tags, JSON, Markdown, HTML, plain
-text), the task by where it stands and how it is spoken.
+Nothing here knows our own roles, prompts or tools: material is found by its form (tags, JSON, Markdown, HTML, plain
+text), the task by its position and wording.
 """
 
 import re
@@ -22,8 +22,8 @@ Language = Literal["en", "zh"]
 
 @dataclass(frozen=True)
 class Block:
-    """Marked material of the prompt: `<label>text</label>`, a fenced or headed part. `whole`: with its tags, where
-    they have attributes (an address, a title)."""
+    """Marked material in the prompt: `<label>text</label>`, a fenced or headed part. `whole`: including its tags, if
+    they have attributes (a URL, a title)."""
 
     label: str
     text: str
@@ -38,12 +38,12 @@ class Block:
 class Situation:
     """A request as understood.
 
-    `instructions`: what the prompt says to do, its material taken out (the messages' texts, blank line between).
-    `task`: what the person wants, word for word. `history`: the earlier turns of the conversation, (role, text) each.
-    `sources`: all evidence, in order of arrival, of one key the longest text. `now`: the date that the prompt states.
+    `instructions`: what the prompt says to do, without its material (the messages' texts, separated by blank lines).
+    `task`: what the user wants, word for word. `history`: the earlier turns of the conversation, (role, text) each.
+    `sources`: all evidence, in order of arrival, with one source per key. `now`: the date that the prompt states.
     `queries`, `sections`: what a dispatch or a plan lists under such names, in order. `headings`: the lines of an
-    outline that the prompt shows, with their `#`. `numbers`: those of a list of references that it gives, by key.
-    `answers`: what results of others' work say in their first words, as the answer or the correction of a premise.
+    outline that the prompt shows, with their `#`. `numbers`: the numbers in a reference list it gives, by source key.
+    `answers`: the first words of the results of others' work, each an answer or the correction of a premise.
     """
 
     request: ChatRequest
@@ -62,7 +62,7 @@ class Situation:
     answers: tuple[given.Said, ...] = ()
 
     def actions(self, *, next_one: bool) -> tuple[str, ...]:
-        """The queries of the action that the prompt wants next, or of those that it tells of as done."""
+        """The queries of the next action that the prompt wants, or of the actions it reports as done."""
         told = [(act, b.text) for b in self.blocks if (act := given.ACTION.search(b.label))]
         return tuple(name for act, text in told if bool(act["next"]) == next_one for _, name in _listed(text))
 
@@ -88,7 +88,7 @@ _KINDS = {
     ),
     "material": re.compile(rf"(?i){_MATERIAL}|answers?|responses?"),
 }
-"""Kinds of marked parts by their labels, the first that fits."""
+"""Kinds of marked parts by their labels; the first match counts."""
 
 _TO_MODEL = re.compile(
     r"(?i)\s*(?:you are|your (?:job|task|role|goal)|you (?:will|must|should|were|have)|these are|the user's \w+"
@@ -151,13 +151,13 @@ _URGING_WORDS = """
     instructions error parse well help remember don't you've you'll let's without further conversation text
 """
 _URGING = frozenset(_URGING_WORDS.split())
-"""Words of one who urges on; a message of nothing else asks for nothing new."""
+"""Words that only urge the model on; a message of nothing else asks for nothing new."""
 _LONG = 30_000
-"""Characters at the start and at the end of a message that may ask and instruct; what lies between is pasted text."""
+"""Characters at the start and end of a message that may ask and instruct; anything in between is pasted text."""
 
 
 def read(request: ChatRequest) -> Situation:
-    """The request understood. Never fails: what cannot be understood stays text."""
+    """Parse the request. Never fails: what cannot be parsed remains text."""
     messages = request.messages
     steps, left = transcript.steps(request)
     blocks: dict[int, list[Block]] = {}
@@ -210,7 +210,7 @@ def read(request: ChatRequest) -> Situation:
 
 
 def ends(told: str) -> str:
-    """A prompt's text without the middle of what is too long to be one."""
+    """The start and end of a prompt's text; the middle is dropped if it is too long to be instructions."""
     return told if len(told) <= 2 * _LONG else f"{told[:_LONG]}\n\n{told[-_LONG:]}"
 
 
@@ -220,7 +220,7 @@ def _kind(label: str) -> str:
 
 
 def _now(told: str) -> date | None:
-    """The date that a prompt states for today."""
+    """The current date, if a prompt states it."""
     return next(filter(None, (day_of(match["day"], exact=True) for match in _NOW.finditer(ends(told)))), None)
 
 
@@ -228,14 +228,14 @@ def _now(told: str) -> date | None:
 
 
 def _pieces(text: str, *, pasted: bool, given: bool = False) -> list[Block]:
-    """A message's material, and its own words, which have no label. Tags and fences mark material; where text may be
-    `pasted` (in a user's message) also a line that announces it, and the form of results."""
+    """A message's material, and its own words, which have no label. Tags and fences mark material; if text may be
+    `pasted` (in a user's message), so do a line that announces it and the form of results."""
     text = _FENCE.sub(_as_element, text) if pasted else text
     pieces, own, at = [], "", 0
     for element in material.elements(text):
         kind = _kind(element.label)
         meant = kind != "told" and (kind or pasted) and not (kind == "task" and _TO_MODEL.match(element.text))
-        if meant and len(element.text.strip()) > 3:  # "between <a> and </a>" names tags
+        if meant and len(element.text.strip()) > 3:  # "between <a> and </a>" only mentions tags
             whole = text[element.start : element.end] if element.attributes else ""
             inner = _pieces(element.text, pasted=False) if kind == "task" else []
             parted = any(block.label for block in inner)
@@ -250,7 +250,7 @@ def _pieces(text: str, *, pasted: bool, given: bool = False) -> list[Block]:
 
 
 def _passage(text: str) -> list[Block]:
-    """Sentences that nothing marks and that only state, with one question before or after them; else nothing."""
+    """Unmarked sentences that only make statements, with one question before or after them; otherwise nothing."""
     told = sentences(text)
     asked = [s for s in told if s[-1] in "?？"]
     rest = [s for s in told if s not in asked]
@@ -260,21 +260,21 @@ def _passage(text: str) -> list[Block]:
 
 
 def _orders(sentence: str) -> bool:
-    """Whether a sentence says what to do, or speaks of the person or the model."""
+    """Whether a sentence says what to do, or mentions the user or the model."""
     verb = _ORDER.match(sentence)
     addresses = _PERSONAL.search(sentence) or _RESUMES.match(sentence)
     return addresses is not None or (verb is not None and "VERB" in parts_of_speech(verb[1]))
 
 
 def _as_element(match: re.Match[str]) -> str:
-    """A fenced part as an element, by the line before it; an example of a form stays as it is."""
+    """A fenced part as an element, labelled by the line before it; an example of a format is left as it is."""
     before = match.string[max(0, match.start() - 120) : match.start()]
     label = "task" if re.search(rf"(?i){_TASK_WORD}\W*$", before) else "material"
     return match[0] if _FORM.search(before) else f"<{label}>\n{match['text']}\n</{label}>"
 
 
 def _paragraphs(text: str) -> list[Block]:
-    """A user's text: what is pasted under a label, results, own words (no label)."""
+    """The parts of a user's text: pasted under a label, results, and their own words (no label)."""
     pieces = [Block("", "")]
     paragraphs = _PARAGRAPH.split(text)[::2]
     for number, paragraph in enumerate(paragraphs):
@@ -297,9 +297,9 @@ def _paragraphs(text: str) -> list[Block]:
 
 
 def _task(request: ChatRequest, blocks: dict[int, list[Block]], told: dict[int, str]) -> tuple[int, str]:
-    """What is wanted, and the index of the message that says so (-1: none): the last user's word, else the system's.
+    """What is wanted, and the index of the message that says so (-1: none): the user's last one, else the system's.
 
-    What follows a tool's result is a harness's word: it counts only where nobody else has spoken.
+    Text after a tool result comes from a harness: it counts only if nobody else has spoken.
     """
     amid = {number + 1 for number, message in enumerate(request.messages) if message.role in ("tool", "function")}
     spoken = [number for number in told if number not in amid or len(told) < 2]
@@ -311,7 +311,7 @@ def _task(request: ChatRequest, blocks: dict[int, list[Block]], told: dict[int, 
 
 
 def _asked(told: str, *, person: bool) -> str:
-    """The task of a message that does not tag it; empty where it only urges on or speaks of a conversation."""
+    """The task in a message that does not tag it; empty if it only urges the model on or refers to a conversation."""
     told = _DATED.sub("", ends(told))
     named = [m for m in _LABELLED.finditer(told) if _kind(m["label"]) != "told"]
     if said := [*_QUOTED.finditer(told)] or named:
@@ -328,7 +328,7 @@ def _asked(told: str, *, person: bool) -> str:
 
 
 def _turns(text: str) -> list[tuple[str, str]]:
-    """A conversation told as text: (role, text) each."""
+    """A conversation given as text: (role, text) each."""
     pieces = _TURN.split(text)
     roles = ["user" if role.lower() in ("user", "human", "用户") else "assistant" for role in pieces[1::2]]
     return list(zip(roles, map(str.strip, pieces[2::2]), strict=True))
@@ -338,7 +338,7 @@ def _turns(text: str) -> list[tuple[str, str]]:
 
 
 def _merged(found: Iterable[Source]) -> Iterable[Source]:
-    """One source a key: what the first says, and what only the others say after it."""
+    """One source per key: what the first one says, then what only the others say."""
     by_key: dict[str, Source] = {}
     for source in found:
         known = by_key.get(source.name, source)
@@ -350,7 +350,7 @@ def _merged(found: Iterable[Source]) -> Iterable[Source]:
 
 
 def _listed(text: str) -> Iterator[tuple[bool, str]]:
-    """What labelled lists and plans name: whether it is a section, and the name."""
+    """The entries of labelled lists and plans: whether each is a section, and its name."""
     named = [
         (match["label"], re.findall(rf"(?m)^{ITEM}(.+)$", match["items"]) or re.split("[;；]", match["line"]))
         for match in _LISTED.finditer(text[:50_000])

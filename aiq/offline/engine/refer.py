@@ -1,7 +1,7 @@
-"""What a question of a conversation refers to: "And who is its mayor?" reads as one that names what it means.
+"""What a question in a conversation refers to: "And who is its mayor?" is rewritten to name what it means.
 
-Names said before are told apart by what is known of them: the answer to "who" is a person, "Orl Film Festival" is a
-festival. A question for an earlier answer ("what did you say first?") reads as the question that it answered.
+Earlier names are told apart by what is known of them: the answer to "who" is a person, "Orl Film Festival" is a
+festival. A question about an earlier answer ("what did you say first?") is replaced by the question it answered.
 """
 
 import re
@@ -38,14 +38,14 @@ _LATEST = re.compile(r"\b(?:last|latest|previous|just)\b|上一|刚才", re.IGNO
 
 
 class Turn(NamedTuple):
-    """An earlier question, read by itself, and what was answered."""
+    """An earlier question, rewritten to stand alone, and its answer."""
 
     question: str
     reply: str
 
 
 class Named(NamedTuple):
-    """Something that was named. `kind` (see `lexicon.kind_of`), `head`: the noun that it was asked for by; or ""."""
+    """Something that was named. `kind` (see `lexicon.kind_of`), `head`: the noun in the question about it; or ""."""
 
     name: str
     kind: str = ""
@@ -54,7 +54,7 @@ class Named(NamedTuple):
 
 @lru_cache(maxsize=512)
 def standalone(task: str, history: tuple[tuple[str, str], ...]) -> str:
-    """The task as it reads without the history, (role, text) each; a task that is no short question stays as it is."""
+    """The task without its dependence on the history, (role, text) each; unchanged unless it is a short question."""
     if not history or not is_question(task):
         return task
     if _RECALLS.search(task):
@@ -76,7 +76,7 @@ def _turns(history: Sequence[tuple[str, str]]) -> list[Turn]:
 
 
 def _recalled(task: str, turns: Sequence[Turn]) -> Turn:
-    """The turn that a question for an earlier answer means: by its number, else by the words that both have."""
+    """The turn that a question about an earlier answer means: by its number, else by the words they share."""
     place = next((n for n, word in enumerate(_ORDINALS) if re.search(word, task, re.IGNORECASE)), None)
     if place is not None and place < len(turns):
         return turns[place]
@@ -86,14 +86,14 @@ def _recalled(task: str, turns: Sequence[Turn]) -> Turn:
 
 
 def _mentions(text: str) -> list[tuple[re.Match[str], str, str]]:
-    """What refers to something said before, with the noun and the kind of thing that it is; none where names are."""
+    """References to something said before, each with its noun and kind; none if the text has names."""
     if is_chinese(text):
         return [(match, *found) for match in _REFERRING_IN_CHINESE.finditer(text) if (found := _meant(match))]
     return [] if name_spans(text) else [(m, *found) for m in _REFERRING.finditer(text) if (found := _meant(m))]
 
 
 def _meant(match: re.Match[str]) -> tuple[str, str] | None:
-    """Noun and kind; None for a noun that points at nothing: "the mayor" is asked for, "that runs" is a verb."""
+    """Noun and kind; None for a noun that refers to nothing: "the mayor" is what is asked, "that runs" has a verb."""
     if (noun := match["noun"]) is None:
         return "", next((kind for kind in ("person", "place") if match.groupdict().get(kind)), "")
     for end in range(len(noun), 0, -1) if is_chinese(noun) else [len(noun)]:
@@ -106,7 +106,7 @@ def _meant(match: re.Match[str]) -> tuple[str, str] | None:
 
 
 def _resolved(text: str, turns: Sequence[Turn]) -> str:
-    """The text with the name that its first reference means, where one fits."""
+    """The text with its first reference replaced by the name it means, if one fits."""
     known = list(_named(turns))
     for match, noun, kind in _mentions(text):
         best = max(known, key=lambda one: _fit(one, noun, kind, bool(match["it"])), default=None)
@@ -119,12 +119,12 @@ def _resolved(text: str, turns: Sequence[Turn]) -> str:
 
 
 def _named(turns: Sequence[Turn]) -> Iterator[Named]:
-    """What was named, the latest first: the answer of a turn before what its question is about."""
+    """What was named, latest first: the answer of a turn before what its question is about."""
     for question, reply in reversed(turns):
         ask = parse(question)
         if reply and ask.kind not in ("date", "number", "age", "yes", "reason"):
             found = answer(question, [Source(reply)])
-            new = (name for name in names(reply) if name not in question)  # of a reply that is no sentence
+            new = (name for name in names(reply) if name not in question)  # in a reply that is not a sentence
             if value := found.value if found.kind == "value" else next(new, ""):
                 yield Named(value, ask.kind if ask.kind in THINGS else "", ask.head)
         for name in ask.names or names(reply):
@@ -134,7 +134,7 @@ def _named(turns: Sequence[Turn]) -> Iterator[Named]:
 
 def _fit(named: Named, noun: str, kind: str, it: bool) -> int:
     """How well a name fits a reference: 0 not at all, 1 asked for by another noun, 2 as far as is known, 3 by its kind,
-    4 by the noun in it."""
+    4 by containing the noun."""
     if noun and noun.lower() in named.name.lower():
         return 4
     if it:

@@ -1,4 +1,4 @@
-"""Writing a report: a title, sections of cited sentences grouped by what they are about, a table, a conclusion."""
+"""Writes a report: a title, sections of cited sentences grouped by what they are about, a table, a conclusion."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,22 +16,22 @@ from aiq.offline.engine.source import Source
 from aiq.offline.engine.text import names, sentences, stems
 
 MOST_SENTENCES = 220
-"""Sentences of all sections together."""
+"""The most sentences in all sections together."""
 TABLE_ROWS, TABLE_COLUMNS = 8, 4
 CELL = 80
-"""Characters of a value that fits into a table."""
+"""The most characters in a table cell."""
 LEAST = 640
-"""Characters below which a section is short."""
+"""A section with fewer characters is short."""
 UNDER = 0.3
-"""What it is worth for a sentence's place in a section to have been told under its title."""
+"""The bonus a sentence gets for a section under whose title the material has it."""
 ROOM = 0.85
-"""The share of a report's words that its sections have."""
+"""The share of a report's words that go to its sections."""
 CLUTTER = re.compile(
     r"[?？]$|^#|^\*\*|^https?://|^(?:source|url|published|posted)\b|all rights reserved|版权所有|^.{0,12}$"
     r"|(?:page|article|updated|revised|edited|页|更新|修订)\W[^.。]{0,30}?\d{4}-\d\d-\d\d",
     re.IGNORECASE,
 )
-"""What pages say of themselves, and questions: no findings."""
+"""Text in which pages describe themselves, and questions: not findings."""
 _PHRASES = {
     False: (
         *("Conclusion", "Nothing was found on this.", "Nothing was found on: {}.", "What is the {} of {}?"),
@@ -47,7 +47,7 @@ _LIMITS = re.compile(r"limit|uncertain|caveat|open question|局限|限制|不确
 
 
 def report(situation: Situation, orders: Orders) -> str:
-    """The report on the situation's task from its sources: only sentences of theirs, each with its citation."""
+    """The report on the situation's task: only sentences from its sources, each with its citation."""
     return _Report(situation, orders).text()
 
 
@@ -59,7 +59,7 @@ class _Report:
         self.orders = orders
         self.topic = research.topic(situation.task)
         self.headings = situation.headings
-        titles = [head.lstrip("# ") for head, after in pairwise([*self.headings, ""]) if not _above(head, after)]
+        titles = [head.lstrip("# ") for head, after in pairwise([*self.headings, ""]) if not _is_above(head, after)]
         titles = titles or [*(orders.sections or situation.sections or research.outline(self.topic))]
         barred = [name.lstrip("# ") for name in orders.barred]
         self.body = [t for t in titles if not (t in barred or research.CONCLUSION.search(t) or _LIMITS.search(t))]
@@ -86,7 +86,7 @@ class _Report:
         return self.citations.complete("\n\n".join(filter(None, parts)))
 
     def _outlined(self, placed: Mapping[str, Facts]) -> Iterator[str]:
-        """The headings that the prompt shows, as it shows them, with what belongs below each."""
+        """The headings that the prompt shows, unchanged, each followed by what belongs there."""
         empty = [title for title in self.body if not placed[title]]
         days = sorted(str(source.day)[:7] for source in self.situation.sources if source.day)
         for heading, after in pairwise([*self.headings, ""]):
@@ -94,16 +94,16 @@ class _Report:
             yield heading
             if title in placed:
                 yield self._section(placed[title])
-                yield self.nothing if self._thin(placed[title]) else ""
+                yield self.nothing if self._is_thin(placed[title]) else ""
             elif _LIMITS.search(title):
                 yield self.empty.format("; ".join(empty)) if empty else ""
                 yield self.of.format(days[0], days[-1]) if days else ""
-            elif not _above(heading, after):
+            elif not _is_above(heading, after):
                 yield self._conclusion(())
 
     def _facts(self) -> Facts:
-        """The sentences of all sources in order of arrival; of too many, those that speak most to the task, then the
-        first of the others."""
+        """The sentences of all sources in order of arrival; if there are too many, those most relevant to the task,
+        then the first of the others."""
         sources = [source for source in self.situation.sources if source.key]
         every = (Evidence(s, source, 0.0) for source in sources for s in sentences(source.text))
         told = facts(e for e in every if not (CLUTTER.search(e.sentence) or BOILERPLATE.match(e.sentence)))
@@ -118,36 +118,36 @@ class _Report:
         return {sentence: told[sentence] for sentence in told if sentence in chosen}
 
     def _placed(self, told: Facts) -> dict[str, Facts]:
-        """Each sentence in the section whose words it shares most, or under whose title it was told; without any, in
-        that of its page. A short section takes what was told under its title from those that are long without it."""
+        """Each sentence in the section that shares most words with it or whose title the material has it under; failing
+        that, in its page's. Long sections then give up sentences to short ones whose title they were under."""
         placed: dict[str, Facts] = {title: {} for title in self.body}
         for sentence, sources in told.items() if self.body else ():
-            home = self._home(sentence) or self._home(sources[0].text) or self.body[0]
+            home = self._best_section(sentence) or self._best_section(sources[0].text) or self.body[0]
             placed[home][sentence] = sources
-        for title, sentence in ((title, s) for title in self.body for s in told if self._under(title, s)):
+        for title, sentence in ((title, s) for title in self.body for s in told if self._is_under(title, s)):
             home = next(other for other in self.body if sentence in placed[other])
             left = {other: of for other, of in placed[home].items() if other != sentence}
-            if self._thin(placed[title]) and not self._thin(left):
+            if self._is_thin(placed[title]) and not self._is_thin(left):
                 placed[title][sentence] = placed[home].pop(sentence)
         return placed
 
-    def _thin(self, told: Facts) -> bool:
-        """Whether a section is short, or cites no two sources."""
+    def _is_thin(self, told: Facts) -> bool:
+        """Whether a section is short, or cites fewer than two sources."""
         cited = {source.key for sources in told.values() for source in sources if self.citations.cites(source)}
         return sum(map(len, told)) < LEAST or len(cited) < 2
 
-    def _under(self, title: str, sentence: str) -> bool:
-        """Whether a part of the material that opens with a section's title tells a sentence."""
+    def _is_under(self, title: str, sentence: str) -> bool:
+        """Whether a sentence is in a part of the material that opens with the section's title."""
         return any(name == title and sentence.rstrip(".。") in text for name, text in self.told)
 
-    def _home(self, text: str) -> str | None:
-        """The section whose title, or the facets it names, share most with a text; none where nothing is shared."""
+    def _best_section(self, text: str) -> str | None:
+        """The section whose title, with the facets it names, shares most with a text; None if nothing is shared."""
         own = stems(text)
         shared: dict[str, float] = {}
         for title in self.body:
             near = [f.stems for f in self.topic.facets if f.stems & stems(title)]
             meaning = stems(title).union(*near) - stems(self.topic.subject)
-            shared[title] = len(meaning & own) / (1 + len(meaning) ** 0.5) + UNDER * self._under(title, text)
+            shared[title] = len(meaning & own) / (1 + len(meaning) ** 0.5) + UNDER * self._is_under(title, text)
         best = max(self.body, key=lambda title: shared[title])
         return best if shared[best] else None
 
@@ -161,7 +161,7 @@ class _Report:
         return "\n\n".join(map(self.citations.text, ordered))
 
     def _table(self, told: Facts) -> str:
-        """Things against facets, cells that the evidence answers; none where fewer than two rows have a value."""
+        """Things against facets, with the cells that the evidence answers; empty if under two rows have a value."""
         leading = [name for sentence in told for name in names(sentence)[:1] if name not in self.topic.text]
         heads = [min((n for n in leading if name.startswith(n)), key=len) for name in leading]
         rows = sorted((n for n in dict.fromkeys(heads) if heads.count(n) > 1), key=lambda n: -heads.count(n))
@@ -180,13 +180,13 @@ class _Report:
         return said.rstrip(".。").replace("|", "/")
 
     def _conclusion(self, empty: Sequence[str]) -> str:
-        """The sentences that speak most to the task as a whole, and what was not found."""
+        """The sentences most relevant to the task as a whole, and what was not found."""
         best = rank(self.topic.subject, self.situation.sources, self.situation.now, most=4)
         said = facts(evidence for evidence in best if evidence.source.key)
         said |= {self.empty.format("; ".join(empty)): []} if empty else {}
         return self.citations.text(said)
 
 
-def _above(heading: str, after: str) -> bool:
-    """Whether the next heading stands below this one."""
+def _is_above(heading: str, after: str) -> bool:
+    """Whether the next heading is below this one."""
     return len(after) - len(after.lstrip("#")) > len(heading) - len(heading.lstrip("#"))

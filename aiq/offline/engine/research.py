@@ -1,7 +1,7 @@
-"""Open tasks: what a task for a report is about, what it wants to know, and what the evidence leaves to be looked up.
+"""Open tasks: what the task of a report is about, what it wants to know, and what remains to be looked up.
 
-A task is read as a subject and facets, in its own words. What the evidence names beside the subject is a thing to look
-up in turn: things named together with a facet come first, so that each round of research goes one step further.
+A task is read as a subject and facets, in its own words. What the evidence names besides the subject is then looked
+up in turn; things named together with a facet come first, so that each round of research goes one step further.
 """
 
 import re
@@ -15,9 +15,9 @@ from aiq.offline.engine.text import is_chinese, names, sentences, stems, words
 
 MOST_FACETS = 12
 STEPS = 3
-"""Steps from the subject to a thing that the evidence names: a thing named with a thing named with the subject."""
+"""Steps from the subject to a thing named in the evidence: named with the subject, named with such a thing, etc."""
 MOST_WORDS = 8
-"""Words of a query beside the thing that it asks about."""
+"""The most words in a query besides the thing it asks about."""
 
 _PRODUCT = (
     r"(?:report|overview|analysis|study|survey|review|paper|essay|guide|picture|account|summary|profile|portrait"
@@ -68,7 +68,7 @@ _PART = re.compile(
     r"[(（](?:related to|(?:in the )?context(?: of)?|(?:as )?part of|背景|属于)\W?\s*(?P<whole>.+)[)）]\W*",
     re.IGNORECASE | re.DOTALL,
 )
-"""A part of a task, and in brackets the whole that it is of."""
+"""A part of a task, followed in brackets by the whole it belongs to."""
 _SUBJECT_END = re.compile(rf"[;:?.；：？。，]|,\s|\s+(?:covering|including|with regard to)\s|\s+and\s+(?={_ASKING}\b)")
 _PRESENT = re.compile(
     r"\b(?:current(?:ly)?|latest|newest|upcoming|next|now|today|recent(?:ly)?)\b|最新|目前|现在|当前|近期",
@@ -98,12 +98,12 @@ _CHINESE_LIST = re.compile(r"(?:有|是|为|包括|：)?([^，。；：有是为
 
 
 CONCLUSION = re.compile(r"conclu|summary|outlook|结论|总结|小结", re.IGNORECASE)
-"""Titles of a section that concludes."""
+"""Titles of a concluding section."""
 
 
 @dataclass(frozen=True)
 class Facet:
-    """Something that the task wants to know; `title` in the task's words, fit for a heading."""
+    """Something that the task wants to know; `title` in the task's words, usable as a heading."""
 
     title: str
     words: tuple[str, ...]
@@ -115,7 +115,7 @@ class Facet:
 
 @dataclass(frozen=True)
 class Topic:
-    """A task as a subject and facets. `compare`: it asks for a comparison; `part`: it is a part of another task."""
+    """A task as a subject and facets. `compare`: it asks for a comparison; `part`: it is part of another task."""
 
     text: str
     subject: str
@@ -133,7 +133,7 @@ class Topic:
 
 
 def is_small_talk(text: str) -> bool:
-    """Whether a message only greets or thanks, or is about the assistant, not about the world."""
+    """Whether a message only greets or thanks, or is about the assistant rather than the world."""
     if len(text) >= 80:
         return False
     greeting = _GREETING.match(text)
@@ -153,7 +153,7 @@ def is_question(task: str) -> bool:
 
 @lru_cache(maxsize=256)
 def topic(task: str) -> Topic:
-    """The task's subject and facets; every task has a subject. That of a part of a task is the whole's."""
+    """The task's subject and facets; every task has a subject. A part of a task has the subject of the whole."""
     chinese = is_chinese(task)
     part = _PART.fullmatch(task)
     of, task = (topic(part["whole"]).subject, part["part"]) if part else ("", task)
@@ -172,13 +172,13 @@ def topic(task: str) -> Topic:
 
 
 def of_question(task: str) -> str:
-    """The task; of a part of a question the question."""
+    """The task; if it is part of a question, that question."""
     part = _PART.fullmatch(task)
     return part["whole"] if part and part["whole"].rstrip()[-1] in "?？" else task
 
 
 def _subject(sentence: str, told: Sequence[str]) -> str:
-    """What the first asking sentence is about; if it names nothing, what an earlier sentence says one works on."""
+    """What the first sentence that asks is about; if it names nothing, what an earlier sentence says they work on."""
     body = _asked(re.sub(r"\s*\([^)]*\)", "", _bare(sentence)))
     if not names(body):
         body = next((match["what"] for s in told if (match := _PURPOSE.match(s))), body)
@@ -187,17 +187,17 @@ def _subject(sentence: str, told: Sequence[str]) -> str:
 
 
 def _bare(sentence: str) -> str:
-    """A sentence without polite openings and a bracket at its start."""
+    """A sentence without polite openings or brackets at its start."""
     return _LEAD.sub("", re.sub(r"^\([^)]*\)\s*:?\s*", "", sentence.strip()))
 
 
 def _asked(plain: str) -> str:
-    """What a request asks for, without the words that ask."""
+    """What a request asks for, without the asking words."""
     return _CLAUSE.sub("", _REQUEST.sub("", plain, count=1))
 
 
 def _pieces(sentence: str) -> list[str]:
-    """The parts of an asking sentence that could be facets; brackets stay with what they explain."""
+    """The parts of a sentence that could be facets; brackets stay with what they explain."""
     hidden = re.sub(r"[(（][^)）]*[)）]", lambda m: re.sub(r"[,，、;；:：]", "\x00", m[0]), _bare(sentence))
     parts = (part.replace("\x00", ",").strip(" .?!。？！\"'“”") for part in _CUT.split(hidden))
     found = [_POINTING.sub("", _asked(_CHINESE_LEAD.sub("", part))) for part in parts]
@@ -210,7 +210,7 @@ def _heading(text: str) -> str:
 
 
 def outline(of: Topic, least: int = 4, most: int = 8) -> tuple[str, ...]:
-    """Section titles: the task's facets in order, the last ones joined where there are too many, and a conclusion."""
+    """Section titles: the task's facets in order, the last ones joined if there are too many, and a conclusion."""
     background, conclusion, joint = ("背景", "结论", "；") if of.chinese else ("Background", "Conclusion", "; ")
     titles = [facet.title for facet in of.facets]
     if len(titles) >= most > 1:
@@ -224,26 +224,26 @@ def outline(of: Topic, least: int = 4, most: int = 8) -> tuple[str, ...]:
 
 
 def queries(of: Topic) -> list[str]:
-    """First queries: the subject with what is asked of it in general, then the subject with each facet; of a part of a
-    task only the latter."""
+    """First queries: the subject alone, then the subject with each facet; for a part of a task, only with its
+    facets."""
     facets = [_query(of.subject, [facet]) for facet in of.facets if len(facet.words) <= MOST_WORDS]
     return list(dict.fromkeys([*([] if of.part and facets else [of.subject]), *facets]))
 
 
 def independent(queries: Sequence[str]) -> list[str]:
-    """The first query on each thing: the others say the same in other words."""
+    """The first query about each thing: the others only reword it."""
     return list({(*names(query), query)[0]: query for query in reversed(queries)}.values())[::-1]
 
 
 def dated(query: str, task: str, now: date | None) -> str:
-    """A query with the current year where it asks for what the task wants the present state of."""
+    """A query, with the current year added if it is about something the task wants the present state of."""
     present = _PRESENT.search(task)
     of = stems(" ".join(task[present.end() :].split()[:3])) if present else frozenset()
     return f"{query} {now.year}" if now and of & stems(query) and str(now.year) not in query else query
 
 
 def _query(thing: str, facets: Sequence[Facet]) -> str:
-    """A thing and what the facets ask of it, the first facet first: their words, in Chinese two titles."""
+    """A thing and what the facets ask about it, the first facet first: their words, or in Chinese two titles."""
     if is_chinese(thing):
         return " ".join([thing, *(facet.title for facet in facets[:2])])
     wanted = dict.fromkeys(word for facet in facets for word in facet.words if word not in thing.casefold())
@@ -254,8 +254,8 @@ def _query(thing: str, facets: Sequence[Facet]) -> str:
 
 
 def gaps(of: Topic, sources: Sequence[Source], asked: Sequence[str]) -> list[str]:
-    """Queries for what the evidence leaves open, most important first: things that it names and nobody looked up, then
-    facets on which nothing was found. `asked`: the queries made so far."""
+    """Queries for what the evidence leaves open, most important first: things it names that nobody looked up, then
+    facets on which nothing was found. `asked`: the queries sent so far."""
     looked_up = " \n ".join(asked).casefold()
     new = {n: facet for n, facet in _things(of, sources, asked).items() if n.casefold() not in looked_up}
     found = [_query(name, sorted(of.facets, key=lambda f: f is not facet)) for name, facet in new.items()]
@@ -265,9 +265,9 @@ def gaps(of: Topic, sources: Sequence[Source], asked: Sequence[str]) -> list[str
 
 
 def _things(of: Topic, sources: Sequence[Source], asked: Sequence[str]) -> dict[str, Facet | None]:
-    """Names in sentences about the subject or about a thing of an earlier step, with the facet they came with.
+    """Names in sentences about the subject or about a thing from an earlier step, with the facet they came with.
 
-    Nearest to the subject first; within a step, things that come with a facet before others, then the most frequent.
+    Nearest to the subject first; within a step, things that come with a facet first, then the most frequent.
     """
     told = [(sentence, f"{source.title}\n{sentence}") for source in sources for sentence in sentences(source.text)]
     proper = {name for name in _proper([sentence for sentence, _ in told]) if name not in of.text}
@@ -289,18 +289,18 @@ def _things(of: Topic, sources: Sequence[Source], asked: Sequence[str]) -> dict[
 
 
 def _proper(told: Sequence[str]) -> frozenset[str]:
-    """Names that are no ordinary words: of several words, in Chinese, or found within a sentence too."""
+    """Names that are not ordinary words: they have several words, are Chinese, or also occur inside a sentence."""
     found = {name for sentence in told for name in things(sentence)}
     return frozenset(n for n in found if re.search("[ ·]", n) or any(sentence.find(n) > 0 for sentence in told))
 
 
 def tells(sentence: str, known: str) -> bool:
-    """Whether a sentence has a figure, or a name beyond those that are known."""
+    """Whether a sentence has a figure, or a name that is not in `known`."""
     return re.search(r"\d", sentence) is not None or any(name not in known for name in things(sentence))
 
 
 def things(sentence: str) -> tuple[str, ...]:
-    """The names of a sentence; in Chinese, where names have no capitals, by their form and the lists they stand in."""
+    """The names in a sentence; in Chinese, which has no capitals, by their form and the lists they occur in."""
     found = list(names(sentence))
     if is_chinese(sentence):
         listed = (part for parts in _CHINESE_LIST.findall(sentence) for part in re.split(r"[、和及]", parts))

@@ -1,7 +1,7 @@
-"""JSON schemas: their forms, values checked, values put into a form, and a schema read out of a prompt's prose.
+"""JSON schemas: their forms, checking values, shaping values, and reading a schema from the prose of a prompt.
 
-Prose is read leniently, for people write `{"intent": "meta" or "research", "note": text or null, ...}`, `<int>`,
-comments, `string[]` and `a|b` where they mean a schema. What prose asks for may be null.
+Prose is read leniently, since people write `{"intent": "meta" or "research", "note": text or null, ...}`, `<int>`,
+comments, `string[]` and `a|b` to mean a schema. Values requested in prose may be null.
 """
 
 import json
@@ -26,9 +26,9 @@ _PYTHON: dict[str, tuple[type, ...]] = {
     "null": (type(None),),
 }
 _PROMPT = 40_000
-"""Characters of a prompt in which a format is looked for."""
+"""How many characters of a prompt are searched for a format."""
 _NEAR, _FAR = 120, 300
-"""Characters before a list, and before an object, in which it is announced."""
+"""How many characters before a list, and before an object, may announce it."""
 _QUOTE = r"[\"'`“]([^\"'`“”\n]{1,60})[\"'`”]"
 _TYPE = re.compile(
     r"(?P<array>(?:list|array|sequence)s?\b|(?=\w+\[\])|列表|数组)|(?P<object>(?:object|dict|dictionary|mapping)\b|对象)"
@@ -42,11 +42,11 @@ _OPTIONS = re.compile(
     rf"(?<![\w|])[\w-]+(?:\s*\|\s*[\w-]+)+(?![\w|])|{_QUOTE}(?:\s*(?:[,/|，、]|or|或)\s*(?:or\s*)?{_QUOTE})+"
     r"|(?:(?<=one of )|(?<=one of: ))[\w-]+(?:(?:, (?:or )?| or )[\w-]+)+"
 )
-"""Options that words offer: "a|b", "'yes' or 'no'", "one of: low, medium or high"."""
+"""Options in prose: "a|b", "'yes' or 'no'", "one of: low, medium or high"."""
 _OPTION = re.compile(rf"{_QUOTE}|\b(?!or\b|或)([\w-]+)")
 _ANNOUNCED = re.compile(r"json|output|respon[ds]|return|reply|interface|format|schema|\bform\b|格式|对象|回复", re.I)
 _INPUT = re.compile(r"(?:inputs?|action|arg(?:ument)?s|parameters|<tool_call>)[\"'`]?\W{0,4}$", re.I)
-"""What stands before the arguments of a call: an example, but not of the reply."""
+"""What precedes the arguments of a call: an example, but not of the reply."""
 _NAMED = re.compile(r"\bjson\b[^.\n{]*\b(?:keys?|fields?|properties)\b([^.\n{]*)", re.I)
 _STRINGS = re.compile(r"(?:only|respond|return|reply|output)\b.{0,40}\b(?:list|array) of strings", re.I)
 _KEY = r"(?:[\"'`“][^\"'`“”\n]{1,60}[\"'`”]|\w{1,60})\s*\??\s*[:：]"
@@ -58,8 +58,8 @@ _LOOSE = (
     (re.compile(rf";\s*(?={_KEY})"), ","),
     (re.compile(r",?\s*(?:\.{3}|…)?,?\s*(?=[}\]])"), ""),
 )
-"""What JSON does not allow and examples have: comments, which become a part of the words before them; `string[]`;
-single quotes; semicolons; dots and commas at the end of a list."""
+"""What examples have but JSON forbids: comments, which are merged into the words before them; `string[]`; single
+quotes; semicolons; dots and commas at the end of a list."""
 _FIELD = re.compile(
     rf"(?<=[{{,])(?P<key>\s*{_KEY})\s*(?P<value>(?:[^\[\]{{}}\"]|\"[^\"\n]*\"){{1,800}}?)?(?=\s*[\[{{}}]|\s*,\s*{_KEY})"
 )
@@ -73,18 +73,18 @@ _RANGE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:\([^()]*\)\s*)?(?:-|–|to|\.\.|and|�
 
 
 def asked_schema(situation: Situation) -> Schema | None:
-    """The JSON schema of the reply: of `response_format`, or read from the instructions; None where prose is wanted."""
+    """The JSON schema of the reply: from `response_format` or the instructions; None if prose is wanted."""
     shown = situation.request.json_schema or from_prose(situation.instructions)
     return shown or (_object({"answer": {"type": "string"}}) if situation.request.wants_json else None)
 
 
 def as_schema(part: Any) -> dict[str, Any]:
-    """A schema that may be `true`, which allows anything."""
+    """A schema; `true`, which allows anything, becomes an empty one."""
     return dict(part) if isinstance(part, Mapping) else {}
 
 
 def forms(part: Any) -> list[dict[str, Any]]:
-    """The forms that a schema without references allows, each of one type; what stands beside `anyOf` holds for each. A
+    """The forms that a schema without references allows, each of one type; keywords beside `anyOf` apply to all. A
     constant becomes an enum."""
     found = as_schema(part)
     for other in found.pop("allOf", ()):
@@ -99,7 +99,7 @@ def forms(part: Any) -> list[dict[str, Any]]:
 
 
 def fits(value: Any, part: Schema) -> bool:
-    """Whether a value meets a schema in type, options, bounds and pattern; what it holds is not looked at."""
+    """Whether a value matches a schema in type, options, bounds and pattern; its contents are not checked."""
     return any(_fits(value, form) for form in forms(part))
 
 
@@ -121,8 +121,8 @@ def _type(value: Any) -> str:
 
 
 def shaped(text: str, form: Schema) -> Any:
-    """A text in the asked form: as truth value, number or date in ISO form, or cut at the end of a word; None
-    where it cannot be."""
+    """A text in the requested form: a boolean, a number, an ISO date, or text cut at the end of a word; None if it
+    cannot be converted."""
     kind = form["type"]
     if text.lower() in ("null", "none"):
         return None
@@ -153,8 +153,8 @@ def scaled(share: float, form: Schema, about: str) -> float | int:
 
 
 def from_prose(text: str) -> Schema | None:
-    """The schema that the last JSON example of a prompt shows, or the quoted keys that it names, or the list of strings
-    that it wants; None where it asks for no JSON."""
+    """The schema given by the last JSON example in a prompt, by the quoted keys that it lists, or by its request for a
+    list of strings; None if it asks for no JSON."""
     text = text[:_PROMPT]
     for pattern, strict in _LOOSE:
         text = pattern.sub(strict, text)
@@ -179,14 +179,14 @@ def _strict(field: re.Match[str]) -> str:
 
 
 def _quoted(words: str) -> str:
-    """A plain value of an example as it is; words that describe one, marked as such."""
+    """A plain value of an example unchanged; words that describe a value are marked as such."""
     words = words.strip()
     plain = re.fullmatch(rf"(\"[^\"\n]*\"|{_PLAIN}(?=\s*(?://|#|$)))(?:(?<!\")\s*(?://|#).*)?", words)
     return plain[1] if plain else json.dumps(f"<{words}>")
 
 
 def _shown(value: Any) -> dict[str, Any]:
-    """The schema of a value that an example shows; an example that is itself a JSON schema stays one."""
+    """The schema of a value shown in an example; an example that is itself a JSON schema is kept."""
     if isinstance(value, dict):
         is_schema = "properties" in value and "type" in value
         return value if is_schema else _object({key: _shown(inner) for key, inner in value.items()})
@@ -200,7 +200,7 @@ def _object(properties: Mapping[str, Schema]) -> dict[str, Any]:
 
 
 def _said(text: str) -> dict[str, Any]:
-    """What words say of a value: "<one short sentence or null>", "<list of strings>", "integer"."""
+    """What words say about a value: "<one short sentence or null>", "<list of strings>", "integer"."""
     words = text.strip("<> ")
     described = re.search("[<|]", text) or _TYPE.fullmatch(words)
     kinds = [str(found.lastgroup) for found in _TYPE.finditer(words) if described]
@@ -211,7 +211,7 @@ def _said(text: str) -> dict[str, Any]:
 
 
 def stated_options(text: str) -> list[str]:
-    """The options that a description states, types aside: "'yes' or 'no'", "one of: low, medium, high", "a|b"."""
+    """The options that a description states, without types: "'yes' or 'no'", "one of: low, medium, high", "a|b"."""
     listed = _OPTIONS.search(text)
     found = [quoted or bare for quoted, bare in _OPTION.findall(listed[0])] if listed else []
     return [option for option in found if option != "null" and not _TYPE.fullmatch(option)]

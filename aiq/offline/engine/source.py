@@ -1,4 +1,4 @@
-"""Sources: what they are, and those of a text for people (findings with a list of references, results, or one page)."""
+"""Sources, and how to find them in text meant for people (findings with references, results, or one page)."""
 
 import re
 from collections.abc import Sequence
@@ -11,10 +11,10 @@ from aiq.offline.engine.text import is_chinese, sentences
 
 @dataclass(frozen=True)
 class Source:
-    """A piece of evidence: a page, a search result, a document's page, a finding that names where it comes from.
+    """A piece of evidence: a page, a search result, a page of a document, or a finding that names its source.
 
-    `key` is what a citation must say: a URL or a document key, exactly as the material writes it; empty where the
-    material names none. `day` is the material's own date.
+    `key` is what a citation must contain: a URL or a document key, exactly as in the material; empty if the
+    material gives none. `day` is the material's own date.
     """
 
     text: str
@@ -24,7 +24,7 @@ class Source:
 
     @property
     def name(self) -> str:
-        """What tells it from others: its key, or its text."""
+        """What identifies it: its key, or else its text."""
         return self.key or self.text
 
 
@@ -33,7 +33,7 @@ LINK = re.compile(r"!?\[([^\[\]\n]*)\]\(<?([^()\s<>]*(?:\([^()\s]*\)[^()\s<>]*)*
 
 
 def is_prose(text: str) -> bool:
-    """Whether a text is at least a sentence, not a name, a number or an address."""
+    """Whether a text is at least a sentence rather than a name, a number or a URL."""
     if is_chinese(text):
         return len(text) >= 10
     length = len(text.split())
@@ -41,7 +41,7 @@ def is_prose(text: str) -> bool:
 
 
 def day_of(text: str, *, exact: bool = False) -> date | None:
-    """The day, month or year (`exact`: only a day) that a field states; None where it is no date."""
+    """The day, month or year (`exact`: only a day) that a field states; None if it is not a date."""
     text = re.sub(r"(\d{4})[/.-](\d\d?)[/.-](\d\d?)[T_]?", lambda m: f"{m[1]}-{m[2]:0>2}-{m[3]:0>2} ", text[:60])
     found = dates.find(text)
     return found[0].when if found and (found[0].day or not exact) else None
@@ -71,15 +71,15 @@ _REFERENCES = re.compile(
 )
 _ENTRY = re.compile(r"(?m)^\s*(?:[-*]\s+)?(?:\[\^?|【)?(\d+)(?:\]|】|[.)])[:：]?\s*(\S.*)$")
 _INLINE = re.compile(rf"([(（]{URL.pattern}(?:, [\d-]+)?[)）](?:[。！？]|[.!?]?(?=\s)))\s*(?=\S)")
-"""An address after a statement, where another one follows; in Chinese there is no blank between them."""
+"""A URL after a statement that is followed by another; in Chinese there is no space between them."""
 _CITED_AS = re.compile(r"(?i)\W{0,4}(?:citation(?: key)?|cite as|引用)\W{0,3}[:：]\s*(\S.*?)\s*$")
 _MARKS = r"[\[【]\^?\d+(?:\s*[,，、]\s*\d+)*[\]】]"
 
 
 def in_text(text: str, outer: Source) -> list[Source]:
-    """The sources of a text: findings by what they cite, results with their addresses, else the page that it is.
+    """The sources in a text: findings by what they cite, results by their URLs, or else the text as one page.
 
-    A page whose address is known (`outer.key`) is one source, whatever its text lists and cites.
+    A page whose URL is known (`outer.key`) is one source, whatever its text lists and cites.
     """
     lines = [part for line in text.splitlines() for part in _INLINE.sub(r"\1\n", line).splitlines() or [line]]
     if not outer.key and (found := findings(text) or _records(lines)):
@@ -90,13 +90,13 @@ def in_text(text: str, outer: Source) -> list[Source]:
 
 
 def prose(text: str) -> str:
-    """A text without its reference list and marks."""
+    """A text without its reference list and citation marks."""
     heading = next(reversed(list(_REFERENCES.finditer(text))), None)
     return re.sub(rf"[ \t]*{_MARKS}", "", text[: heading.start()] if heading else text).strip()
 
 
 def findings(text: str) -> list[Source]:
-    """Prose with marks such as [1] and a list of what they mean: a source for each, with the sentences that cite it."""
+    """Prose with marks such as [1] and a list of what they mean: one source each, with the sentences that cite it."""
     heading = next(reversed(list(_REFERENCES.finditer(text))), None)
     entries = [e for e in _ENTRY.finditer(text, heading.end() if heading else 0) if heading or URL.search(e[2])]
     prose = text[: (heading or entries[0]).start()] if entries else ""
@@ -115,7 +115,7 @@ def findings(text: str) -> list[Source]:
 
 
 def _split(line: str) -> tuple[str, str, str]:
-    """(name, address or key, rest) of a line; of a sentence with an address in it, the whole is the rest."""
+    """(name, URL or key, rest) of a line; for a sentence that contains a URL, the rest is the whole line."""
     line = _HEAD.sub("", line, count=1)
     line = LINK.sub(lambda m: f"{'' if _NO_NAME.fullmatch(m[1]) else m[1]} {'' if m.start() else '<'}{m[2]}", line)
     found = URL.search(line)
@@ -131,8 +131,8 @@ def _split(line: str) -> tuple[str, str, str]:
 
 
 def _kind(line: str) -> str:
-    """What a line is to its record: a name with its address (A; B with prose), an address (U), a sentence with one (S),
-    a title by its label (T), prose (P), a numbered or marked head (h), other words (t), blank."""
+    """The role of a line in its record: a name with its URL (A; B with prose), a URL (U), a sentence with one (S), a
+    labelled title (T), prose (P), a numbered or marked heading (h), other words (t), blank."""
     name, key, rest = _split(line)
     prose = is_prose(rest)
     if key:
@@ -144,7 +144,7 @@ def _kind(line: str) -> str:
 
 
 def _records(lines: Sequence[str]) -> list[Source]:
-    """Results one after the other, each with its address: cut after it where prose comes first, else before it."""
+    """Consecutive results, each with its URL: split after the URL if prose comes first, else before it."""
     kinds = "".join(map(_kind, lines)).replace("B", "A")
     heads = "[AUS]" if re.match("[^AU]*S", kinds) else "[AU]"
     if re.match(rf"[^AUS]*P.*{heads}", kinds):
@@ -156,7 +156,7 @@ def _records(lines: Sequence[str]) -> list[Source]:
 
 
 def _record(lines: Sequence[str]) -> Source:
-    """A result in lines: its title by a label, its link or its place, its date, and the rest as text."""
+    """A result given in lines: its title by a label, its link or its position, its date, and the rest as text."""
     key = title = ""
     day: date | None = None
     kept: list[str] = []

@@ -1,4 +1,4 @@
-"""Words, sentences and names of a text: what every verb of the engine stands on."""
+"""Words, sentences and names in a text: the basis of the whole engine."""
 
 import re
 from functools import lru_cache
@@ -10,13 +10,13 @@ from aiq.tools.ranking import tokens
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 
 _STOP = listed("stop")
-"""English words that say nothing of a question's subject."""
+"""English words that say nothing about a question's subject."""
 
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|Sr|Jr|St|Mt|vs|No|Inc|Ltd|Co|Corp|Gen|Col|Sen|Rep|Gov|Jan|Feb|Mar|Apr|Jun|Jul"
     r"|Aug|Sept|Sep|Oct|Nov|Dec|approx|ca|c|e\.g|i\.e|(?:[A-Z]\.)+[A-Z])\.$"
 )
-_LONGEST = 40  # characters of an abbreviation and what is before it; to look further back takes quadratic time
+_LONGEST = 40  # characters of an abbreviation and what is before it; looking further back takes quadratic time
 _BOUNDARY = re.compile(
     r"(?<=[.!?])[\"'”’)\]]*(?:\[\d+\])*\s+(?=[\"'“‘(\[]*[A-Z0-9\u00c0-\u024f\u3400-\u9fff])|(?<=[。！？；])|\n+|(?<=[a-z0-9)”\"][.!?])(?=[A-Z][a-z])"
 )
@@ -41,13 +41,13 @@ def words(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=16384)
 def stems(text: str) -> frozenset[str]:
-    """The content words of a text without their endings, for comparing: `invented` and `inventor` are alike."""
+    """The content words of a text without their endings, for comparison: `invented` and `inventor` match."""
     return frozenset(stem(word) for word in words(text))
 
 
 @lru_cache(maxsize=512)
 def sentences(text: str) -> tuple[str, ...]:
-    """The sentences of a text, in order, without blank ones; lines end sentences, common abbreviations do not."""
+    """The sentences of a text in order, without blank ones; line breaks end sentences, common abbreviations do not."""
     found: list[str] = []
     start = 0
     for boundary in [*_BOUNDARY.finditer(text), None]:
@@ -61,7 +61,7 @@ def sentences(text: str) -> tuple[str, ...]:
 
 
 class Span(NamedTuple):
-    """A piece of a text and where it stands there."""
+    """A piece of a text and its position."""
 
     start: int
     end: int
@@ -69,17 +69,17 @@ class Span(NamedTuple):
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Proper names and quoted titles of a text, in order of appearance, each once.
+    """Proper names and quoted titles in a text, in order of appearance, each once.
 
-    A name is a run of capitalised words with small joining words inside (`University of Konstanz`); a capital at
-    the start of a sentence counts only when the word is not an ordinary one.
+    A name is a run of capitalised words, possibly with small joining words (`University of Konstanz`); a capital at
+    the start of a sentence counts only if the word is not an ordinary one.
     """
     return tuple(dict.fromkeys(span.text for span in name_spans(text)))
 
 
 @lru_cache(maxsize=8192)
 def name_spans(text: str) -> tuple[Span, ...]:
-    """The same with their places, repetitions included."""
+    """The same with positions, including repetitions."""
     quoted = [match for match in _QUOTED.finditer(text) if match.group()[0] in "《『" or _is_title(match.group(1))]
     found = [Span(match.start(1), match.end(1), match.group(1).strip()) for match in quoted]
     for match in _NAME.finditer(text):
@@ -98,14 +98,14 @@ _TITLES = listed("titles")
 
 
 def _is_title(quoted: str) -> bool:
-    """Whether a quotation is a name and not somebody's words."""
+    """Whether a quotation is a name rather than someone's words."""
     parts = quoted.split()
     capitals = sum(part[0].isupper() for part in parts)
     return capitals > 0 and (capitals * 2 >= len(parts) or (len(parts) <= 6 and not re.search(r"[,.;]", quoted)))
 
 
 def _clean(run: str) -> str:
-    """A capitalised run without ordinary words at its ends, titles and possessive; empty where nothing is left."""
+    """A capitalised run without ordinary words at its ends, titles or possessives; empty if nothing is left."""
     run = re.sub(r"['’]s?$", "", run.rstrip(".,;:&- ")) if not re.fullmatch(r"(?:[A-Z]\.)+", run) else run
     parts = run.split()
     while parts and (_is_ordinary(parts[0]) or not parts[0][0].isupper()):
@@ -120,13 +120,13 @@ def _clean(run: str) -> str:
 
 
 def _is_ordinary(word: str) -> bool:
-    """Whether a word, capitalised or not, is one of grammar, of the calendar or an adverb ("US" is not "us")."""
+    """Whether a word, in any case, is a function word, a calendar word or an adverb ("US" is not "us")."""
     adverb = "ADV" in (found := parts_of_speech(word)) and "NOUN" not in found
     return word in (word.lower(), word.capitalize()) and (adverb or word.lower() in _ORDINARY)
 
 
 def contains_name(text: str, name: str) -> bool:
-    """Whether a text mentions a name as a whole."""
+    """Whether a text contains a name as a whole."""
     if not name:
         return False
     if is_chinese(name):

@@ -1,7 +1,7 @@
-"""The things that a reply speaks of: the request's queries, questions, sections, gaps, claims, sources, names ...
+"""The things that a reply is about: the request's queries, questions, sections, gaps, claims, sources, names ...
 
-They are what the prompt itself lists under a field's name, else what the field's kind finds in task and material.
-Nothing is made up: a thing's text is copied, or framed as stated in `weigh.FRAMES`.
+They are what the prompt itself lists under a field's name, or what is found for the field's kind in task and material.
+Nothing is made up: the text of a thing is copied, or framed by `weigh.FRAMES`.
 """
 
 import re
@@ -20,11 +20,11 @@ from aiq.offline.engine.text import contains_name, names, sentences, stems
 from aiq.offline.engine.weigh import Thing, Weighing, agreement
 
 MOST = 8
-"""Members of a list where neither schema nor prompt says how many."""
+"""The most members of a list if neither schema nor prompt says how many."""
 _SAME = {"restated": "query", "quote": "claim", "answer": "claim", "step": "question", "name": "entity"}
-"""Kinds whose lists hold the same."""
+"""Kinds whose lists have the same members."""
 _ITSELF = ("description", "answer", "entity", "name", "title", "claim", "facet", "step")
-"""Kinds that inside an object about a thing mean the thing itself: its text, name, title, description."""
+"""Kinds that, inside an object about a thing, mean the thing itself: its text, name, title, description."""
 _EXACT = re.compile(r"exact|verbatim|quoted|精确", re.I)
 """Names of fields for queries in quotation marks."""
 _CHANGE = re.compile(
@@ -34,12 +34,12 @@ _CHANGE = re.compile(
 )
 _IDENTIFIED = re.compile(r"^\W*(?P<id>[A-Za-z]{1,12}[_-]?\d{1,4}): (?P<text>.+)$", re.MULTILINE)
 _HEADED = re.compile(r"(?m)^(?P<head>\S[^\n]{2,80}):\n(?P<items>(?:[-*•] \S.*(?:\n|$))+)")
-"""A list under a line that says what it lists."""
+"""A list after a line that says what it lists."""
 _NUMBERED = re.compile(r"^\s*\d+[.)]\s+(.+)$", re.MULTILINE)
 
 
 class Things:
-    """The things of one request."""
+    """The things in one request."""
 
     def __init__(self, weighing: Weighing, orders: Orders) -> None:
         self.w = weighing
@@ -47,11 +47,11 @@ class Things:
         self.collected = Collected(weighing.situation)
 
     def texts(self, thing: Thing) -> dict[str, str]:
-        """What can be said of a thing and its source at once, by kind."""
+        """Texts about a thing and its source that need no search, by kind."""
         w = self.w
         told = {"reason": (*(w.faults if w.draft else ()), w.framed("asked", thing.text or w.task))[0]}
         if not thing.text:
-            named = not (w.facets and stems(w.topic.subject) - stems(w.subject))  # not something of what has the name
+            named = not (w.facets and stems(w.topic.subject) - stems(w.subject))  # not of something that belongs to it
             told |= {"name": (*names(w.subject), "")[0] if named else "", "language": w.situation.language}
             told["restated"] = w.restated
             told["clarify"] = w.framed("meant", w.task) if w.vague else ""
@@ -66,14 +66,14 @@ class Things:
         return told
 
     def of(self, kind: str, name: str, about: Thing, least: int = 1, most: int = 1) -> list[Thing]:
-        """Those of a kind, in order; `about`: what the object is about in which the list stands; they bear on it."""
+        """The things of a kind, in order, that bear on `about`: what the object containing the list is about."""
         w = self.w
         kind = _SAME.get(kind, kind)
         about = about if about.text or not w.statement else Thing("claim", w.statement)
         if kind == "dependency":
             return [Thing(kind, number=number) for number in w.depends(about.number)]
         pool = w.evidence if about.text else w.ranked
-        if about.source and self.collected.concerns:  # what a document of a collection says, it says of itself
+        if about.source and self.collected.concerns:  # a document of a collection states only its own text
             pool = [Evidence(about.text, about.source, 1.0)]
         makers: dict[str, Callable[[], Iterable[str | Evidence]]] = {
             "query": lambda: [f'"{n}"' for n in names(w.subject)] if _EXACT.search(name) else self._queries(least),
@@ -98,14 +98,14 @@ class Things:
             if self._bears(thing, about):
                 own = source.key if source and (kind == "source" or self.collected.concerns) else ""
                 found.setdefault(own if kind == "source" and own else f"{text} {own}", thing)
-        if kind == "section" and about.text and not found:  # what is about none in particular is about all
+        if kind == "section" and about.text and not found:  # what concerns no section in particular concerns all
             return self.of(kind, name, Thing(), least, most)
         itself = [about] if about.kind not in ("section", "") and kind in ("query", "question", "keyword") else []
         return [*found.values()] or itself
 
     def _bears(self, thing: Thing, about: Thing) -> bool:
-        """Whether a thing bears on another: it contradicts a claim or says the same, or shares words with it beyond the
-        subject's. All bears on the request."""
+        """Whether a thing bears on another: it contradicts a claim or agrees with it, or shares words with it beyond
+        the subject's. Everything bears on the request."""
         if not about.text:
             return thing.text != ""
         agreed = agreement(thing.text, about.text)
@@ -118,7 +118,7 @@ class Things:
         return bool((stems(told) - stems(self.w.topic.subject)) & stems(about.text))
 
     def bounds(self, name: str, form: Schema) -> tuple[int, int]:
-        """How many members: of the schema, and of what prompt and user say ("5 to 8 sections", "at most 3 queries")."""
+        """How many members: by the schema, and by what prompt and user say ("5 to 8 sections", "at most 3 queries")."""
         least, most = form.get("minItems", 0), form.get("maxItems", 0)
         unit = re.sub(r"(?:ies|s|y)$", "", (spoken(name).split() or ["queries"])[-1])
         for clause in clauses(f"{self.w.situation.instructions}\n{self.w.task}\n{self.w.said}"):
@@ -127,8 +127,8 @@ class Things:
         return least, max(most or MOST, least)
 
     def listed(self, name: str) -> list[Thing]:
-        """What the prompt lists under a name, in JSON or by numbers: "Sub-questions: [...]" for `sub_questions`; for a
-        bare `id` the records that have one. Of a record its longest text counts."""
+        """What the prompt lists under a name, in JSON or numbered: "Sub-questions: [...]" for `sub_questions`; for a
+        bare `id`, the records that have one. The text of a record is its longest."""
         wanted, here = stems(spoken(name)), self.w.situation
         if name == "id":
             return next((_members(block.text) for block in here.blocks if '"id"' in block.text), [])
@@ -137,7 +137,7 @@ class Things:
         return _members(marked) or next((_members(match["items"]) for match in headed), [])
 
     def served(self, name: str) -> list[Thing]:
-        """A part of the task for each area that the prompt lists under a field's name, which keeps it word for word."""
+        """A part of the task for each area that the prompt lists under a field's name; the field has it verbatim."""
         about = self.w.topic.subject
         found = []
         for number, area in enumerate(self.listed(name), 1):
@@ -146,8 +146,8 @@ class Things:
         return found
 
     def _claims(self, pool: list[Evidence]) -> list[Evidence]:
-        """What documents of a collection say that meet what is asked; where only numbers are asked for, what it counts;
-        of one of them what it says."""
+        """The statements in documents of a collection that meet the condition; if only numbers are asked for, the
+        count; for a single document, its statement."""
         here = self.collected
         if len(pool) == 1:
             return pool
@@ -156,8 +156,8 @@ class Things:
         return here.meeting
 
     def _asked(self, least: int) -> list[str]:
-        """A question for each facet, or the task; where more are wanted, what is to be found first, what is said of the
-        subject, and of when."""
+        """A question for each facet, or the task; if more are wanted, first what must be found first, then what is
+        said about the subject, and when."""
         w = self.w
         found = [f"{facet} ({w.topic.subject})?" for facet in w.facets] or [w.task]
         first = [f"{query}?" for query in w.found.missing[:1] if w.is_question and stems(query) < stems(w.task)]
@@ -178,8 +178,8 @@ class Things:
         return left if len(left) >= least else found
 
     def _sections(self, least: int, most: int) -> list[str]:
-        """The sections of a plan that the user has seen, else the outline of the task, as the user changed them. Where
-        more are wanted than the task has parts, its title and general headings come before the last."""
+        """The sections of a plan that the user has seen, else an outline of the task, with the user's changes. If more
+        are wanted than the task has parts, its title and general headings are added before the last."""
         w = self.w
         titles = list(w.situation.sections or research.outline(w.topic, max(least, 3), max(most, 3)))
         more = [w.topic.title, *w.framed("sections").split(", ")]
@@ -191,7 +191,7 @@ class Things:
         return titles
 
     def _entities(self, among: str) -> list[Evidence]:
-        """The names in the sentences that speak to the task and have a word, or in the task itself."""
+        """The names in the relevant sentences that have all words of `among`; without any sentence, in the task."""
         told = self.w.ranked or [Evidence(self.w.task, Source(""), 0.0)]
         shown = [e for e in told if stems(among) <= stems(e.sentence)]
         return [Evidence(name, e.source, e.score) for e in shown for name in research.things(e.sentence)]

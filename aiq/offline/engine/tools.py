@@ -1,4 +1,4 @@
-"""Tools as offered: what each is for, by what its name, description and parameters say, and calls of it."""
+"""The tools offered: the purpose of each, by its name, description and parameters, and calls to it."""
 
 import re
 import tomllib
@@ -17,19 +17,19 @@ _KINDS = {
 }
 _MEANT = TABLES["parameters"]
 _NAME, _PARAMETER, _OPENING, _FIRST_SENTENCE = 4, 3, 3, 2
-"""What a sign is worth in a tool's name, in its required parameters, in the words that its description opens with, and
-in the first sentence of that."""
+"""The weight of a sign in a tool's name, in its required parameters, in the opening words of its description, and in
+the first sentence of the description."""
 _LOOKING = ("search", "fetch")
-"""Kinds that the opening of a description is enough for."""
+"""Kinds that the opening words of a description are enough for."""
 _LEAD = re.compile(r"^.*?\b(?:tool|function|useful|used?|lets? you|allows? you|can)\b.*?\b(?:to|that|which|for)\s+")
 _GENERAL = re.compile(r"\b(?:web|internet|online|google|bing|wiki\w*|any\w*|everything|knowledge|documents?)\b|[网文]")
 _ADDRESS = re.compile(r"\b(?:urls?|web ?address(?:es)?|address of (?:an?|the) (?:hit|page|result|document))\b|网址")
-"""What the description of a parameter for addresses of pages says."""
+"""The description of a parameter that takes a page's URL."""
 
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool as offered. `kind`: what it is for, of `tools.toml`, or "other". `parameters`: the `needed` ones first."""
+    """An offered tool. `kind`: its purpose, from `tools.toml`, or "other". `parameters`: the `needed` ones first."""
 
     name: str
     description: str
@@ -46,22 +46,22 @@ class Tool:
 
     @property
     def says(self) -> str:
-        """What it says of itself first, in lower case."""
+        """The start of its own description, in lower case."""
         return _first(self.description)
 
     def means(self, meaning: str) -> bool:
-        """Whether a parameter is named for a meaning."""
+        """Whether a parameter's name has this meaning."""
         return any(re.search(_MEANT[meaning], name.casefold()) for name in self.parameters)
 
     def agent(self, does: str) -> str | None:
-        """The sub-agent whose name says what it does (a pattern), of a schema's options or a description's list."""
+        """The sub-agent whose name says what it does (a pattern), from a schema's options or a description's list."""
         listed = re.findall(r"(?m)^\s*[-*•]\s*[`\"']?([\w-]+)[`\"']?\s*[:：-]", self.description)
         options = [str(option) for schema in self.parameters.values() for option in schema.get("enum") or ()]
         return next((name for name in options or listed if re.search(does, name.casefold())), None)
 
     def call(self, **given: str | None) -> ToolCall:
         """A call with what is given (by meaning: query, url, agent, path, text), each under the first parameter that
-        means it, else the first text; another needed parameter gets its default, first option or least value."""
+        means it, else the first text; any other required parameter gets its default, first option or minimum."""
         free = dict(self.parameters)
         arguments: dict[str, Any] = {}
         for meaning, value in given.items():
@@ -72,13 +72,13 @@ class Tool:
         return call(self.name, **arguments, **{name: _plain(free[name]) for name in self.needed if name in free})
 
     def fit(self, task: str) -> float:
-        """How well what the tool says of itself fits a task: the words that they share; 0.5 for one of no subject."""
+        """How well a tool's description fits a task: the number of shared words; else 0.5 for a general tool."""
         said = f"{spoken(self.name)} {self.says}"
         return len(stems(said) & stems(task)) or 0.5 * bool(_GENERAL.search(said))
 
 
 def understand(spec: ToolSpec) -> Tool:
-    """What a tool is for: the kind whose signs weigh most in its name, its parameters and its description."""
+    """What a tool is for: the kind with the most weight of signs in its name, parameters and description."""
     function, schema = spec.function, spec.function.parameters
     known = {name: about if isinstance(about, dict) else {} for name, about in schema.get("properties", {}).items()}
     needed = tuple(name for name in schema.get("required") or () if name in known)
@@ -94,7 +94,7 @@ def understand(spec: ToolSpec) -> Tool:
     if any(re.search(_MEANT["query"], name) for name in given.split()):
         weights["search"] += _PARAMETER
     weights["fields"] *= not needed
-    if re.search(_MEANT["path"], given):  # what takes a path works on files, whatever its verb
+    if re.search(_MEANT["path"], given):  # a tool that takes a path works on files, whatever its verb
         weights["search"] = weights["fetch"] = 0
     best = max(weights, key=lambda kind: weights[kind])
     kind = best if weights[best] >= _PARAMETER else "other"
@@ -103,17 +103,17 @@ def understand(spec: ToolSpec) -> Tool:
 
 
 def kind_of(name: str) -> str:
-    """What a tool is for by its name alone."""
+    """What a tool is for, by its name alone."""
     return understand(ToolSpec(function=FunctionSpec(name=name))).kind
 
 
 def _first(description: str) -> str:
-    """A description's first sentence, in lower case."""
+    """The first sentence of a description, in lower case."""
     return re.split(r"(?<=[.!?。])\s|\n", description.strip(), maxsplit=1)[0].casefold()
 
 
 def about(schema: Mapping[str, Any]) -> str:
-    """A parameter's description, in lower case."""
+    """The description of a parameter, in lower case."""
     return str(schema.get("description", "")).casefold()
 
 
@@ -122,14 +122,14 @@ def _takes(schema: Mapping[str, Any], value: str) -> bool:
 
 
 def _plain(schema: Mapping[str, Any]) -> Any:
-    """A value for a needed parameter that nothing speaks of: its default, its first option, its least value."""
+    """A value for a required parameter that nothing else sets: its default, its first option, or its minimum."""
     least = schema.get("minimum", 1)
     by_type = {"integer": least, "number": least, "boolean": False, "array": [], "object": {}}
     return schema.get("default", (schema.get("enum") or [by_type.get(types(schema)[0], "")])[0])
 
 
 def types(schema: Mapping[str, Any]) -> list[str]:
-    """The types that a parameter may have beside null; text where it states none."""
+    """The types that a parameter may have besides null; string if it states none."""
     kinds = schema.get("type") or [option.get("type") for option in schema.get("anyOf", ())]
     stated = [kind for kind in ([kinds] if isinstance(kinds, str) else kinds) if kind not in ("null", None)]
     return stated or ["string"]

@@ -1,7 +1,7 @@
-"""Calls that are told as text, in whatever form a prompt shows, and what was done so far in a conversation.
+"""Tool calls written as text, in whatever form a prompt shows, and what was done so far in a conversation.
 
-For agents that use no function calling the prompt says which tools there are, how a call is written and how the end is;
-calls are written in just that form."""
+For agents without function calling, the prompt says which tools there are, how a call is written and how to finish;
+calls are written in exactly that form."""
 
 import json
 import re
@@ -23,7 +23,7 @@ _ANNOUNCED = re.compile(
     r"(?i)(?:\A|\n[ \t]*\n)[^\n]*(?:\b(?:tools?|functions?|actions?)\b|工具)[^\n]*"
     r"(?=\n(?:[ \t]*\n)?((?:[^\n]*\S[^\n]*(?:\n|\Z))*))"
 )
-"""A paragraph's first line, about tools, with what stands below it."""
+"""A paragraph's first line about tools, with what follows it."""
 _PARAMETER = re.compile(r"(\w+)\s*:\s*(\w+)")
 _ARGUMENT = re.compile(r"(?m)^[ \t]+(\w+)(?: \([^()\n]*\))?: (\S.*)$")
 _TYPES = {"int": "integer", "float": "number", "bool": "boolean", "list": "array", "dict": "object"}
@@ -44,7 +44,7 @@ _GIVEN = re.compile(r"(?:(\w+)\s*=\s*)?\[?([\"'])(.*?)\2")
 
 @dataclass(frozen=True)
 class Dialect:
-    """How calls and the end are written as text (templates), and the tools that may be called."""
+    """How calls and the final reply are written as text (templates), and the tools that may be called."""
 
     called: str
     ended: str
@@ -58,14 +58,14 @@ class Dialect:
         return self.called.format(look=_LOOK, name=name, value=value, json=told, python=f"{name}({given})")
 
     def final(self, text: str) -> str:
-        """The last reply in the prompt's form."""
+        """The final reply in the prompt's form."""
         quoted = json.dumps(text, ensure_ascii=False)
         return self.ended.format(know=_KNOW, text=text, quoted=quoted)
 
 
 def dialect(request: ChatRequest) -> Dialect | None:
-    """The dialect of a request whose prompt describes tools and how to call them; None where it does not, or where
-    tools are offered by the protocol."""
+    """The dialect of a request whose prompt describes tools and how to call them; None if it does not, or if the
+    request itself offers tools."""
     prompt = "\n\n".join(m.text for m in request.messages if m.role in ("system", "developer", "user"))
     form = next((form for form in TABLES["dialects"] if re.search(form[0], prompt)), None)
     if form is None or request.tools or request.tool_choice == "none":
@@ -86,8 +86,8 @@ def offered(prompt: str) -> tuple[ToolSpec, ...]:
 
 
 def _described(match: re.Match[str]) -> dict[str, Any]:
-    """A tool of a signature, with what its docstring says of the parameters, or of a line; only its first parameter is
-    taken to be required."""
+    """A tool from a signature, with what its docstring says about the parameters, or from a line; only its first
+    parameter is taken to be required."""
     told = re.split(r"\n[ \t]*def ", match.string[match.end() : match.end() + 1000])[0] if match["defined"] else ""
     below, about = told[:300].split("\n\n")[0], dict(_ARGUMENT.findall(told))
     named = _PARAMETER.findall(match["parameters"] or "") or [("input", "str")]
@@ -100,7 +100,7 @@ def _described(match: re.Match[str]) -> dict[str, Any]:
 
 
 def calls(text: str) -> list[Call]:
-    """The calls that a text tells: as JSON or Python objects, else as an action with its input, else as code."""
+    """The calls in a text: as JSON or Python objects, else as an action with its input, else as code."""
     found: list[tuple[str, Any]] = []
     for row in material.rows(text):
         fields = row["function"] if isinstance(row.get("function"), dict) else row
@@ -117,7 +117,7 @@ def calls(text: str) -> list[Call]:
 
 
 def _arguments(said: Any) -> dict[str, Any]:
-    """Arguments told as an object, else the text as `input`."""
+    """Arguments given as an object, else the text as `input`."""
     if isinstance(said, dict):
         return said
     said = str(said).strip("` \n\"'")
@@ -127,7 +127,7 @@ def _arguments(said: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Step:
-    """A tool call of this conversation, made as such or as text, and what came back (None: nothing yet)."""
+    """A tool call of this conversation, native or written as text, and its result (None: nothing yet)."""
 
     tool: str
     arguments: dict[str, Any]
@@ -136,7 +136,7 @@ class Step:
 
     @property
     def brings_sources(self) -> bool:
-        """Whether the result is evidence: not that of a note, of writing away, or of what fields there are."""
+        """Whether the result is evidence, unlike that of a note, of saving a file, or of listing fields."""
         return bool(self.result) and kind_of(self.tool) not in ("note", "save", "steps", "fields")
 
 
@@ -150,7 +150,7 @@ _QUESTION = re.compile(rf"(?im)^[ \t]*\**(?:Question|问题){_AFTER}")
 
 
 def steps(request: ChatRequest) -> tuple[list[Step], dict[int, str]]:
-    """All steps in order; and of the users' messages, by index, the text that tells no step."""
+    """All steps in order; and, by index, the text of each user message apart from its steps."""
     found: list[Step] = []
     by_id: dict[str | None, int] = {}
     left: dict[int, str] = {}
@@ -171,7 +171,7 @@ def steps(request: ChatRequest) -> tuple[list[Step], dict[int, str]]:
             work = "" if waiting else _work(message.text)
             left[number] = "" if waiting else message.text.removesuffix(work)
             for at, result in zip(waiting, filter(str.strip, _RESULT.split(message.text)), strict=False):
-                came_back(at, result)  # what follows a call that was written as text
+                came_back(at, result)  # the result of a call that was written as text
         for place, piece in enumerate(_RESULT.split(work)):
             result = _WORK.split(piece, maxsplit=1)[0] if place else ""
             if result.strip():
@@ -181,7 +181,7 @@ def steps(request: ChatRequest) -> tuple[list[Step], dict[int, str]]:
 
 
 def _work(text: str) -> str:
-    """The end of a user's text that tells work on the question before it; empty where it tells none."""
+    """The end of a user's text, if it reports work on the question before it; otherwise empty."""
     asked = [match.end() for match in _QUESTION.finditer(text)]
     work = _WORK.search(text, asked[-1]) if asked else None
     last = text[text.rfind("\n\n") :].lstrip()

@@ -1,7 +1,7 @@
-"""Weighing a request: how complex it is, whether the material suffices, contradicts itself or supports a statement.
+"""Weighs a request: how complex it is, and whether the material suffices, contradicts itself or supports a statement.
 
-Each measure is a number from 0 to 1, computed by a stated rule; a truth value, a score or one of several options is
-chosen by it.
+Each measure is a number from 0 to 1, computed by a stated rule; it decides a boolean, a score or one of several
+options.
 """
 
 import re
@@ -33,7 +33,7 @@ FRAMES = {
     "when": "As of when do they say so of {0}?|资料所说的{0}是什么时候的？",
     "nothing": "{0}: nothing found yet|{0}：没有找到资料",
 }
-"""The words that a reply may hold beside those of the request, English and Chinese."""
+"""The only words of its own that a reply may have besides those of the request, English and Chinese."""
 CITE = re.compile(r"\bcit(?:e|es|ed|ing|ations?)\b|\breferenc(?:e|es|ing)\b|引用", re.I)
 _DRAFT = re.compile(r"answer|response|draft|report|article|candidate|output|reply|回答|答案|报告|草稿", re.I)
 _TALK = re.compile(r"dialog|feedback|remark|comment|revis|clarif|对话|反馈|意见", re.I)
@@ -64,21 +64,21 @@ _POINTING = re.compile(
     r"\b(?:it|its|they|their|them|this|that|these|those|he|she|his|her|one)\b|它|这个|那个|他|她", re.I
 )
 _NUMBERED = re.compile(r"\s*(?:\d+[.)] [^\n]*(?:\n\s*|$))+")
-"""A numbered list: what is to be judged, no evidence."""
+"""A numbered list: it is to be judged, and is not evidence."""
 _FIGURE = re.compile(r"\d[\d,.]*\d|\d")
 _YEAR_OLD = 365
 _LINE = 200
-"""Characters of a task that is stated anew in one line."""
+"""The most characters of a task restated in one line."""
 _BRIEF, _LONGEST, _WHOLE, _MOST = 4000, 8000, 160_000, 20
-"""Characters of a task, of a source and of all sources that are read; questions put to the reader."""
+"""Characters read of a task, of a source and of all sources; number of questions to the reader."""
 _PARTS = 15
-"""Parts of a task that make up the range of complexity."""
+"""The number of parts of a task that spans the range of complexity."""
 
 
 @dataclass(frozen=True)
 class Thing:
-    """What an object of the reply is about: without a text the request itself. `number` counts from 1; `record`: what
-    the prompt itself gives of it."""
+    """What an object in the reply is about; without a text, the request itself. `number` counts from 1; `record`:
+    what the prompt itself gives about it."""
 
     kind: str = ""
     text: str = ""
@@ -88,7 +88,7 @@ class Thing:
 
 
 class Weighing:
-    """One request's material, and what can be measured of it."""
+    """One request's material, and what can be measured from it."""
 
     def __init__(self, situation: Situation, may_ask: bool = True) -> None:
         self.situation = situation
@@ -98,7 +98,7 @@ class Weighing:
         self.task = (situation.task or only)[:_BRIEF]
         drafts = [block.text[: 3 * _LONGEST] for block in blocks if _DRAFT.search(block.label)]
         self.draft = drafts[-1] if drafts else ""  # to be judged or repaired
-        self.said = "\n".join(block.text for block in blocks if _TALK.search(block.label))  # by the user, of the work
+        self.said = "\n".join(block.text for block in blocks if _TALK.search(block.label))  # by the user
         stated = _STATEMENT.search(situation.request.last_user)
         self.statement = stated[1].strip() if stated else ""  # to be checked
         self.is_talk = research.is_small_talk(self.task)
@@ -112,7 +112,7 @@ class Weighing:
 
     @cached_property
     def sources(self) -> list[Source]:
-        """The evidence without the draft; where there is none, the marked texts, or the text that the task brings."""
+        """The evidence without the draft; failing that, the marked texts."""
         aside = (self.draft.strip(), self.situation.task.strip(), self.statement)
         blocks = [Source(b.text, title=b.label) for b in self.situation.blocks if not _TALK.search(b.label)]
         for pool in (self.situation.sources, blocks):
@@ -125,7 +125,7 @@ class Weighing:
 
     @cached_property
     def given(self) -> list[Source]:
-        """The text that the request itself brings to be read: sources without an address, or the task."""
+        """The text that the request itself gives to be read: sources without a URL, or the task."""
         return [s for s in self.sources if not s.key] or ([] if self.sources else [Source(self.task)])
 
     @cached_property
@@ -134,7 +134,7 @@ class Weighing:
 
     @cached_property
     def theme(self) -> str:
-        """The names by which the task asks something of the given text."""
+        """The name by which the task asks about the given text, or ""."""
         named = [n for n in parse(self.task).names if n in self.told or not self.task.startswith(n)]
         return (*named, "")[0] if self.sources else ""
 
@@ -143,7 +143,7 @@ class Weighing:
         return [Evidence(sentence, source, 0.0) for source in self.sources for sentence in sentences(source.text)]
 
     def reads(self, question: str, sources: Sequence[Source] = (), **more: Any) -> Answer:
-        """What the reader finds in the sources, or in all; nothing more after many questions to all."""
+        """What the reader finds in the sources, or in all; nothing once too many questions were put to all."""
         self._questions += not sources
         asks = question and self._questions <= _MOST
         return answer(question, sources or self.sources, self.situation.now, **more) if asks else Answer("none")
@@ -155,18 +155,18 @@ class Weighing:
 
     @cached_property
     def ranked(self) -> list[Evidence]:
-        """The sentences that speak to the task: the answer's evidence, then by rank; without a task all, in order."""
+        """The sentences relevant to the task: the answer's evidence, then by rank; without a task all, in order."""
         more = rank(self.task, self.sources, self.situation.now, most=12) if self.task else self.evidence[:_LONGEST]
         shown = (e for e in reversed(self.found.evidence) if not facts(e.sentence))
         return list({e.sentence: e for e in (*shown, *more)}.values())
 
     def framed(self, frame: str, *parts: str) -> str:
-        """A sentence of `FRAMES` in the language of the task."""
+        """A sentence from `FRAMES` in the language of the task."""
         return FRAMES[frame].split("|")[self.situation.language == "zh"].format(*parts)
 
     @property
     def restated(self) -> str:
-        """The task in one line; of a long one its subject and the parts for which there is room."""
+        """The task in one line; if it is long, its subject and as many parts as there is room for."""
         told = " ".join(self.task.split())
         if len(told) > _LINE and self.facets:
             told = f"{self.topic.title}: {self.facets[0]}"
@@ -174,19 +174,19 @@ class Weighing:
                 told += f"; {facet}" if len(f"{told}; {facet}") <= _LINE else ""
         return told
 
-    # what stands in the way
+    # obstacles
 
     @cached_property
     def open_facets(self) -> list[str]:
-        """The facets of which no sentence of the draft, or of the sources, has half the words."""
+        """The facets that no sentence of the draft, or of the sources, covers by half of its words."""
         told = sentences(self.draft) if self.draft else [e.sentence for e in self.evidence]
         beyond = {facet: stems(facet) - stems(self.topic.subject) for facet in self.facets}
         return [facet for facet in self.facets if not any(share(beyond[facet], stems(s)) >= 0.5 for s in told)]
 
     @cached_property
     def faults(self) -> list[str]:
-        """What the draft leaves open: it abstains, says nothing of a part, cites nothing where that is wanted, or is
-        of more than a year ago where the newest is asked for."""
+        """What is wrong with the draft: it abstains, leaves out a part, lacks wanted citations, or is more than a year
+        old although the newest is asked for."""
         told = sentences(self.draft)
         found = [sentence for sentence in told[:3] if _ABSTAINS.search(sentence)][:1]
         found += [self.framed("unanswered", facet) for facet in self.open_facets[:1]]
@@ -208,22 +208,22 @@ class Weighing:
 
     @cached_property
     def conflicts(self) -> list[str]:
-        """Statements set against each other and not settled: in the draft by such words, in the sources where two say
-        almost the same with different figures."""
+        """Unresolved contradictions: sentences of the draft that say so, or two sources that say almost the same with
+        different figures."""
         if self.draft:
             return [] if _SETTLED.search(self.draft) else [s for s in sentences(self.draft) if _OPPOSED.search(s)]
         pairs = [(a.sentence, b.sentence) for a in self.ranked[:4] for b in self.evidence if a.source != b.source]
         return list(dict.fromkeys(" / ".join(sorted(pair)) for pair in pairs if agreement(*pair) < 0))
 
     def depends(self, number: int) -> list[int]:
-        """The earlier facets, counted from 1, whose words a facet takes up beyond the subject's."""
+        """The earlier facets, counted from 1, whose words reappear in this facet, apart from the subject's."""
         *earlier, own = [stems(facet) - stems(self.topic.subject) for facet in ("", *self.facets)[: number + 1]]
         return [place for place, told in enumerate(earlier) if told and told <= own]
 
     @property
     def vague(self) -> bool:
-        """Whether the task points at something that neither it nor an earlier turn names, or is too short to tell what
-        to look at."""
+        """Whether the task refers to something that neither it nor an earlier turn names, or is too short to show what
+        to look up."""
         known = names(self.task) or self.situation.history or self.said or self.facets
         most = 3 if _POINTING.search(self.task) else 0 if self.is_question else 1
         return self.may_ask and not known and len(words(self.topic.subject)) <= most
@@ -231,9 +231,9 @@ class Weighing:
     # measures
 
     def measure(self, names: Iterable[str], thing: Thing) -> float | None:
-        """What the words of a field or an option mean, measured of a thing: of its several names the first that means
-        something measurable; None where none does. Only things of a list have an order; where there is material, only
-        a draft or a statement has a quality."""
+        """What the words of a field or an option mean, measured for a thing: by the first of its names that means
+        something measurable; None if none does. Only things in a list have an order; if there is material, only a
+        draft or a statement has a quality."""
         known = next(filter(None, map(measure_of, names)), "")
         text = thing.text or self.statement
         told = [text] if text else ["", *(e.sentence for e in self.ranked)]
@@ -254,8 +254,8 @@ class Weighing:
         return None if value is None else 1 - value if known[0] == "-" else float(value)
 
     def _agreed(self, text: str) -> list[float]:
-        """How far each sentence says what a statement says; of a question, how far the reader answers it. Of the
-        request: 1 if a draft leaves nothing open; else the reader's confidence, or the share of facets with evidence.
+        """How far each sentence agrees with a statement; for a question, how far the reader can answer it. For the
+        request: 1 if a draft leaves nothing open, else 0; without one, the confidence or the share of facets covered.
         """
         if text[-1:] not in ("", "?", "？"):
             return [agreement(e.sentence, text) for e in self.evidence] or [0.0]
@@ -271,8 +271,8 @@ def share(wanted: frozenset[str], told: frozenset[str]) -> float:
 
 
 def agreement(sentence: str, statement: str) -> float:
-    """How far a sentence says what a statement says: the share of its content words, 0 below one half or where a
-    figure is missing; -1 if it says almost the same with other figures, neither of another date."""
+    """How far a sentence says what a statement says: the share of its content words, 0 below one half or if a figure
+    is missing; -1 if it says almost the same with other figures and both are of the same date."""
     told, wanted = (stems(_FIGURE.sub(" ", text)) for text in (sentence, statement))
     figures, asked = (set(_FIGURE.findall(text)) for text in (sentence, statement))
     said = share(wanted, told)

@@ -1,6 +1,6 @@
-"""Writing: a short answer, findings, a summary, a reply in somebody's place, small talk; a report is in `report`.
+"""Writes texts: a short answer, findings, a summary, a reply on someone's behalf, small talk; reports are in `report`.
 
-Every statement is a sentence of the material with its citation, or says what was not found.
+Every statement is a sentence from the material with its citation, or says what was not found.
 """
 
 import re
@@ -21,15 +21,15 @@ from aiq.offline.engine.text import is_chinese, names, sentences, stems
 from aiq.offline.engine.tools import kind_of, understand
 
 FINDINGS = 12
-"""Sentences that a query's findings hold at most."""
+"""The most sentences in the findings of a query."""
 ALL = 42
-"""Sentences of a reply that is to tell all that was found."""
+"""The most sentences in a reply that must tell everything found."""
 ANSWER = 3
-"""Sentences of an answer, and points of a list, where the prompt does not say how many."""
+"""Sentences in an answer, and points in a list, if the prompt does not say how many."""
 SUMMARY = 400
-"""Characters of a summary where the prompt does not say how many."""
+"""Characters in a summary, if the prompt does not say how many."""
 DOUBT = 0.1
-"""The reader's confidence below which it is said that the evidence does not suffice."""
+"""If the reader's confidence is lower, the reply says that the evidence is insufficient."""
 _LEADS = {
     "en": ("The answer is {}", "It is {}", "According to the sources, it is {}", "The sources say: {}"),
     "zh": ("答案是{}", "是{}", "根据资料，是{}"),
@@ -58,13 +58,13 @@ _QUOTED = re.compile(r"[`\"“']([^`\"”'\n]{1,60})[`\"”']")
 
 
 def write(situation: Situation, orders: Orders) -> str:
-    """The reply's text: what the material supports, in the asked form; never empty."""
+    """The text of the reply: what the material supports, in the requested form; never empty."""
     if _IN_PLACE.search(situation.instructions):
         return _in_place(situation, orders)
     if research.is_small_talk(situation.task):
         return small_talk(situation.task)
     told = "\n".join([situation.instructions, *(b.label for b in situation.blocks if " " in b.label)])
-    for section in orders.sections:  # a report may have one that is called so
+    for section in orders.sections:  # a section of a report may have such a name
         told = told.replace(section, " ")
     if _SUMS_UP.search(told) and situation.sources and not (situation.steps or situation.headings):
         return _summary(situation, orders)
@@ -81,7 +81,7 @@ def write(situation: Situation, orders: Orders) -> str:
 
 
 def small_talk(text: str) -> str:
-    """A friendly reply to a message that asks nothing of the world."""
+    """A friendly reply to a message that asks nothing about the world."""
     if research.THANKS.search(text):
         return "不客气！" if is_chinese(text) else "You are welcome!"
     if is_chinese(text):
@@ -93,8 +93,8 @@ def small_talk(text: str) -> str:
 
 
 def _collected(situation: Situation, orders: Orders) -> str:
-    """What a collection says to a task that asks for its numbers or for all documents of a kind; empty where the task
-    asks nothing of one, or nothing is known."""
+    """What a collection says about a task that asks for numbers from it or for all documents of a kind; empty if the
+    task asks nothing of a collection, or nothing is known."""
     here = Collected(situation, map(understand, situation.request.tools))
     citations = Citations(orders)
     if here.concerns and here.counted:
@@ -106,8 +106,8 @@ def _collected(situation: Situation, orders: Orders) -> str:
 
 
 def _answered(situation: Situation, orders: Orders) -> str:
-    """The answer first, then the sentences that show it, then what else is known where more is wanted; the bare value
-    where that is wanted, or where no sentence has room."""
+    """The answer, then the sentences that support it, then what else is known if more is wanted; just the bare value
+    if that is wanted, or there is no room for a sentence."""
     found = _found(situation, orders)
     said = _statements(found, situation, orders)
     most = orders.words[1]
@@ -121,8 +121,8 @@ def _answered(situation: Situation, orders: Orders) -> str:
 
 
 def _found(situation: Situation, orders: Orders) -> Answer:
-    """What the reader finds: where the oldest evidence counts, in the oldest dated source that answers. Where results
-    of others' work answer otherwise, who had seen more, what most of them say."""
+    """What the reader finds; if the oldest evidence counts, in the oldest dated source that answers. If results of
+    others' work give another answer, the most frequent one counts, as they had seen more."""
     aged = sorted((s for s in situation.sources if s.day and orders.oldest), key=lambda s: str(s.day))
     found = Answer("none")
     for sources in [*([source] for source in aged), situation.sources]:
@@ -153,15 +153,15 @@ def _statements(found: Answer, situation: Situation, orders: Orders) -> Facts:
 
 
 def _lead(value: str, situation: Situation, orders: Orders) -> str:
-    """The value as a sentence of its own, in words that the request's seed chooses."""
+    """The value as a sentence of its own, with wording chosen by the request's seed."""
     forms = ("{}",) if re.fullmatch(r"(?i)(yes|no)\b.*|是的?|不是|否", value) else _LEADS[orders.language]
     said = forms[derive(situation.request.seed or 0, situation.task) % len(forms)].format(value)
     return said[:1].upper() + said[1:]
 
 
 def _composed(said: Facts, orders: Orders, usual: int) -> str:
-    """The first sentences with their references: as many as the orders want, else as is usual, as far as there are
-    any; the last ones go where the whole would be too long, in the end the last words."""
+    """The first sentences with their references: as many as the orders want, else the usual number, if there are that
+    many. If the whole is too long, the last sentences are dropped, and as a last resort the last words."""
     usual = min(max(usual, orders.sentences[0] or 0), orders.sentences[1] or len(said))
     text = ""
     for number in range(1, len(said) + 1):
@@ -180,13 +180,13 @@ def _composed(said: Facts, orders: Orders, usual: int) -> str:
 
 
 def _handed(situation: Situation) -> tuple[str, ...]:
-    """The queries that a person or an agent handed over with the task (those of a plan that came back are not)."""
+    """The queries that the user or an agent handed over with the task (not those of a plan that came back)."""
     said = "\n".join(m.text for m in situation.request.messages if m.role == "user")
     return tuple(query for query in situation.queries if query in said)
 
 
 def _findings(situation: Situation, orders: Orders) -> str:
-    """Sentences under the queries they speak to, each once, those with figures or further names first."""
+    """Sentences under the queries they are relevant to, each once, those with figures or new names first."""
     citations = Citations(orders)
     used: set[str] = set()
     parts = []
@@ -201,8 +201,8 @@ def _findings(situation: Situation, orders: Orders) -> str:
 
 
 def _everything(situation: Situation, orders: Orders) -> str:
-    """What was found by each search, else on the task: the sentences with figures or further names, each once, those of
-    a page together with its citation at their end."""
+    """What each search found, or else what there is on the task: the sentences with figures or new names, each once,
+    grouped by page with one citation at the end."""
     sent = [step.arguments.values() for step in situation.steps if kind_of(step.tool) == "search"]
     queries = [query for values in sent for query in values if isinstance(query, str)] or [situation.task]
     pages: dict[str, Facts] = {}
@@ -219,7 +219,7 @@ def _everything(situation: Situation, orders: Orders) -> str:
 
 
 def _statements_of(situation: Situation, orders: Orders) -> str:
-    """The given text's statements, a line each, those with figures and names first."""
+    """The statements in the given text, one per line, those with figures and names first."""
     source = max(situation.sources, key=lambda s: len(s.text))
     told = facts(Evidence(s, source, 0.0) for s in sentences(source.text) if is_statement(s) and not CLUTTER.search(s))
     most = [limits(clause, "statements?|claims?|facts?|assertions?")[1] for clause in clauses(situation.instructions)]
@@ -231,7 +231,7 @@ def _statements_of(situation: Situation, orders: Orders) -> str:
 
 
 def _summary(situation: Situation, orders: Orders) -> str:
-    """The sentences that share most with the whole, within the asked length."""
+    """The sentences that share most with the whole text, within the requested length."""
     source = max(situation.sources, key=lambda s: len(s.text))
     lines = [s for s in sentences(source.text) if len(s) > 20] or [source.text]
     common, title = stems(source.text[:20_000]), stems(source.title)
@@ -239,18 +239,18 @@ def _summary(situation: Situation, orders: Orders) -> str:
     shortest, longest = orders.characters
     within = replace(orders, cite="none", characters=(shortest, longest or max(SUMMARY, 2 * (shortest or 0))))
     chosen = _composed({s: [] for s in sorted(lines, key=lambda s: -weight[s])}, within, ANSWER)
-    kept: Facts = {s: [] for s in lines if s in chosen}  # as they follow each other in the text
+    kept: Facts = {s: [] for s in lines if s in chosen}  # in the order of the text
     return _composed(kept, within, len(kept)) if kept else chosen
 
 
-# in somebody's place
+# on someone's behalf
 
 
 def _in_place(situation: Situation, orders: Orders) -> str:
-    """A reply in the place of a person: from what the prompt says they want, or the words it gives for nothing to say.
+    """A reply on behalf of a person: from what the prompt says they want, or its words for having nothing to say.
 
-    Asked something, the wish that shares most with the question answers it. Shown something, the first wish that it
-    leaves out is what to change.
+    If asked something, the answer is the wish that shares most with the question. If shown something, it asks for the
+    first wish that was left out.
     """
 
     def labelled(pattern: str) -> list[str]:
@@ -271,7 +271,7 @@ def _in_place(situation: Situation, orders: Orders) -> str:
 
 
 def _fallback(situation: Situation, orders: Orders, kind: str) -> str:
-    """The quoted words that the prompt gives for nothing to say, from the line that speaks of this kind of message."""
+    """The quoted words that the prompt gives for having nothing to say, from the line about this kind of message."""
     lines = sorted(situation.instructions.splitlines(), key=lambda line: kind not in line.lower())
     quoted = [[quote for quote in _QUOTED.findall(line) if quote not in orders.barred] for line in lines]
     return next((quotes[-1] for quotes in quoted if quotes), "I have nothing to add.")

@@ -1,4 +1,4 @@
-"""The offline model as a judge: it recognises what is to be judged and fills the form that is asked for."""
+"""The offline model as a judge: it recognises what is to be judged and fills in the requested form."""
 
 from aiq.offline.judging.judge import judge
 

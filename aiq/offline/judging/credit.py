@@ -1,4 +1,4 @@
-"""Is a response to be credited: which answer it puts forward, of what, and whether that is an accepted one."""
+"""Decides whether to credit a response: which answer it gives, to what, and whether that is an accepted one."""
 
 import re
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ class Finding(NamedTuple):
 
 
 class _Offer(NamedTuple):
-    """What a clause puts forward: how well it answers, whether that is accepted, and whether without rivals."""
+    """What a clause puts forward: how well it answers, whether it is accepted, and whether it is the only candidate."""
 
     fit: float
     agrees: bool
@@ -54,48 +54,48 @@ class _Offer(NamedTuple):
 
 
 def credit(question: str, response: str, accepted: Sequence[str], strict: bool = False) -> Finding:
-    """Whether a response is to be credited. `strict`: every further statement counts as well.
+    """Whether to credit a response. With `strict`, every further statement must hold as well.
 
-    What its first statement gives decides, where that is no more than an answer; else the clause that answers best.
+    If the first statement is nothing more than an answer, it decides; otherwise the clause that answers best does.
     """
     told = [plain(s) for line in response.splitlines() if not line.lstrip().startswith("#") for s in sentences(line)]
     told = told or [""]
-    start = told[:1] if _brief(told[0]) else told
+    start = told[:1] if _is_bare(told[0]) else told
     forms = [form.strip() for form in accepted if form.strip()]
     if words(response) in map(words, forms):
         return Finding(True, "The response is an accepted answer, word for word.")
     polar = [bool(said[1]) for form in forms if (said := _POLAR.match(form))]
-    corrections = [form for form in forms if not polar and _corrects(form, question)]
+    corrections = [form for form in forms if not polar and _is_correction(form, question)]
     refuses = not told[0] or (_NO_ANSWER.search(told[0]) and not _denies(told[0], corrections))
     if refuses:
         return Finding(False, "The response gives no answer.", answers=False)
     if _denies(" ".join(start[:3]), corrections):
         return Finding(True, "The response says that what the question takes for granted does not hold.")
     if polar:
-        return _says(question, told, polar[0])
-    found = _primary(claim(question), start, [claim(form) for form in forms if form not in corrections])
+        return _yes_or_no(question, told, polar[0])
+    found = _primary_answer(claim(question), start, [claim(form) for form in forms if form not in corrections])
     years = {day.year for text in (question, *forms) for day in dates.find(text)}
     wrong = any((years and {day.year for day in dates.find(s)} - years) or _TURN.search(s) for s in told)
     doubtful = strict and (wrong or any(_ENDED.search(s) and _NOW.search(s) for s in told[1:]))
     return Finding(False, "An accepted answer, but not all else holds.") if found.agrees and doubtful else found
 
 
-def _brief(statement: str) -> bool:
-    """Whether a statement is no more than an answer, so that what follows it only supports it."""
+def _is_bare(statement: str) -> bool:
+    """Whether a statement is nothing more than an answer, so that what follows it only supports it."""
     core, told = _LEAD.sub("", statement), claim(statement)
     bare = core != statement or ((told.names or told.values) and not told.relation)
     return bool(bare) and not NEGATION.search(core) and 0 < len(words(core)) <= 4
 
 
-def _corrects(form: str, question: str) -> bool:
-    """Whether an accepted answer says that the question takes something wrong for granted."""
+def _is_correction(form: str, question: str) -> bool:
+    """Whether an accepted answer says that the question has a false premise."""
     if NEGATION.search(form):
         return len(form.split()) > 2 or is_chinese(form)
     return len(words(form)) > 2 and share(roots(question), roots(form)) >= 0.75
 
 
 def _denies(start: str, corrections: Sequence[str]) -> bool:
-    """Whether the first statements deny what a correction denies, or state what is so instead."""
+    """Whether the first statements deny what a correction denies, or state what is true instead."""
     denied = roots(NEGATION.sub(" ", " ".join(corrections)))
     instead = [part for form in corrections for parts in read(form) for part in parts if not part.negated]
     states = any(share(roots(part.text), roots(start)) >= 0.75 for part in instead if part.names)
@@ -103,20 +103,20 @@ def _denies(start: str, corrections: Sequence[str]) -> bool:
     return states or any(among(root, denied) for root in near) or bool(corrections and _PREMISE.search(start))
 
 
-def _says(question: str, told: Sequence[str], wanted: bool) -> Finding:
-    """Credit for the accepted yes or no, said or implied, that no later sentence about today takes back."""
+def _yes_or_no(question: str, told: Sequence[str], wanted: bool) -> Finding:
+    """Credit a response that says or implies the accepted yes or no, unless a later sentence on today retracts it."""
     asked, ends = claim(question).relation, [bool(NEGATION.search(s) or _ENDED.search(s)) for s in told]
     first = _POLAR.match(_LEAD.sub("", told[0]))
     says = bool(first[1]) if first else not ends[0]
     later = [s for s, end in zip(told, ends, strict=True) if end is says and _NOW.search(s) and s != told[0]]
     back = any(says or share(asked, roots(s)) >= 0.5 for s in later)
-    silent = not first and says and _brief(told[0]) and not share(asked, roots(told[0]))
+    silent = not first and says and _is_bare(told[0]) and not share(asked, roots(told[0]))
     return Finding(says is wanted and not back and not silent, f"The response says {'yes' if says else 'no'}.")
 
 
-def _primary(asked: Claim, told: Sequence[str], forms: Sequence[Claim]) -> Finding:
-    """Whether what the clause that answers best puts forward is an accepted answer, alone and without a doubt."""
-    brief = len(told) == 1 and _brief(told[0])
+def _primary_answer(asked: Claim, told: Sequence[str], forms: Sequence[Claim]) -> Finding:
+    """Whether the clause that answers best gives an accepted answer, alone and without hedging."""
+    brief = len(told) == 1 and _is_bare(told[0])
     topic = "".join(asked.names) if len(asked.names) == 1 else ""
     clauses = [claim(_LEAD.sub("", told[0]))] if brief else [c for parts in read("\n".join(told), topic) for c in parts]
     found = [offer for n, c in enumerate(clauses) for form in forms if (offer := _offer(asked, c, form, n, brief))]
@@ -131,11 +131,11 @@ def _primary(asked: Claim, told: Sequence[str], forms: Sequence[Claim]) -> Findi
 
 
 def _offer(asked: Claim, clause: Claim, form: Claim, number: int, brief: bool) -> _Offer | None:
-    """What a clause puts forward where an answer like the form is accepted; None where it is nothing of the kind."""
+    """What a clause offers where an answer like `form` is accepted; None if it offers nothing of that kind."""
     wanted: list[Item] = [*form.names] or [*form.values] or [form.text]
     if len(form.relation) > 1 + len(form.names) + len(form.values):
         wanted = [form.text]
-    given = _given(asked, clause, wanted, brief)
+    given = _items(asked, clause, wanted, brief)
     if not given:
         return None
     agrees = all(any(same(w, g) for g in given[: len(wanted)]) for w in wanted)
@@ -145,10 +145,10 @@ def _offer(asked: Claim, clause: Claim, form: Claim, number: int, brief: bool) -
     return _Offer(_fit(asked, clause, form, texts[0]) - 0.1 * number, agrees, alone, clause.text)
 
 
-def _given(asked: Claim, clause: Claim, wanted: Sequence[Item], brief: bool) -> list[Item]:
-    """The names, values or phrases of a clause that are of the kind that is wanted, in order.
+def _items(asked: Claim, clause: Claim, wanted: Sequence[Item], brief: bool) -> list[Item]:
+    """The names, values or phrases of the wanted kind in a clause, in order.
 
-    Names of the question count only where it asks which of them. A `brief` response without the phrase gives another.
+    Names in the question count only if it asks to choose among them. A `brief` response without the phrase has another.
     """
     kind = wanted[-1]
     if not isinstance(kind, str):
@@ -166,9 +166,9 @@ def _given(asked: Claim, clause: Claim, wanted: Sequence[Item], brief: bool) -> 
 
 
 def _fit(asked: Claim, clause: Claim, form: Claim, given: str) -> float:
-    """How well a clause answers: it speaks of what is asked, of the thing and time that is meant, and affirms it.
+    """How well a clause answers: whether it is about what is asked, the right thing and time, and affirms it.
 
-    Below 0 it says it of another thing, denies it, or says that it was so. A bare answer speaks of what is asked.
+    Below 0 if it is about another thing, denies it, or says it used to be so. A bare answer is about what is asked.
     """
     text, former = clause.text, _FORMER.search(clause.text)
     met = share(asked.relation, roots(text) | roots(clause.subject)) if clause.relation - roots(form.text) else 1.0

@@ -1,6 +1,6 @@
 """What a text says, clause by clause: who or what, in which relation, with which values, and whether it is denied.
 
-All judgements stand on this: an answer is credited, a statement supported and a report's content compared by it.
+All judgements build on this: crediting an answer, supporting a statement and comparing the content of reports.
 """
 
 import re
@@ -18,7 +18,7 @@ from aiq.offline.engine.source import LINK, URL
 from aiq.offline.engine.text import Span, name_spans, sentences, words
 
 DATA = tomllib.loads(files(__package__).joinpath("words.toml").read_text(encoding="utf-8"))
-"""General language that the judges read by."""
+"""General language used by the judges."""
 
 
 def pattern(name: str) -> re.Pattern[str]:
@@ -30,7 +30,7 @@ NEGATION = pattern("negation")
 _OPPOSITES = [
     [frozenset(map(stem, side.split())) for side in line.split("|")] for line in DATA["opposites"].splitlines()
 ]
-"""Pairs of sides of which a text that says the one does not say the other."""
+"""Pairs of opposites: a text that states one side does not state the other."""
 _LIGHT = frozenset(map(stem, DATA["light"].split()))
 _UNTIL = re.compile(r"\bnot\b.*\buntil\b|\bnot only\b|\bno (?:fewer|less)", re.IGNORECASE)
 _BREAK = re.compile(
@@ -61,23 +61,23 @@ _HAN_NAME = re.compile(
     rf"|[谷山湖河站桥社队馆奖省县]|[厂市](?!长))(?!谷)|(?<=(?<!不)[是为叫])(?:{_HAN}){{2,4}}(?=[，。；]|$)"
     rf"|(?:{_HAN}){{1,6}}·(?:{_HAN}){{1,6}})"
 )
-"""A name, with the word before it that takes one."""
+"""A name, after an optional verb that takes it as its object."""
 _LINKED = re.compile(r"\s*\(\s*(?:\[[^\]\n]*\]\(https?://[^\s()]*\)|https?://[^\s()]*)[,;\s]*\)")
-"""An address or a link in brackets of its own."""
+"""An address or a link in its own brackets."""
 _MARKS = re.compile(r"\[\^?\d{1,3}(?:\s*[,，–-]\s*\d{1,3})*\]|[*_`#]+")
 
 
 NEAR: Final = 0.85
-"""Similarity of spelling from which two names pass for the same."""
+"""Spelling similarity from which two names count as the same."""
 Value = Quantity | dates.Stated
 Item = str | Value
 
 
 class Claim(NamedTuple):
-    """A clause, its pronouns replaced by what they stand for.
+    """A clause, with its pronouns replaced by what they refer to.
 
-    `names`: of each name 1 where it acts, -1 where something is done to it, 0 where neither shows. `relation`: the
-    stems that belong to no name, number or date. `values`: its numbers, then its dates.
+    `names`: for each name, 1 if it acts, -1 if it is acted upon, 0 if neither is clear. `relation`: the stems that
+    belong to no name, number or date. `values`: its numbers, then its dates.
     """
 
     text: str
@@ -93,12 +93,12 @@ class Claim(NamedTuple):
 
 
 def plain(text: str) -> str:
-    """The text without citation marks, addresses, emphasis and heading signs; linked words stay, unless in brackets."""
+    """The text without citation marks, addresses, emphasis and heading signs; link texts stay, unless in brackets."""
     return _MARKS.sub("", URL.sub("", LINK.sub(r"\1", _LINKED.sub("", text))))
 
 
 def named_in(text: str) -> list[Span]:
-    """The names of a text that are no dates or rounded numbers, with their places."""
+    """The names in a text, with their positions; dates and plain numbers are not names."""
     found = [Span(m.start(1), m.end(), m[1]) for m in _HAN_NAME.finditer(text)]
     for start, _, told in name_spans(text):
         name = re.sub(r"\s+\d+$", "", told)
@@ -109,7 +109,7 @@ def named_in(text: str) -> list[Span]:
 
 @lru_cache(maxsize=2048)
 def read(text: str, topic: str = "") -> tuple[tuple[Claim, ...], ...]:
-    """The sentences of a text as claims. `topic`: what the text is about where no name was yet."""
+    """The sentences of a text as claims. `topic`: what the text is about until it gives a name."""
     found, about = [], topic
     for sentence in sentences(plain(text)):
         parts: list[Claim] = []
@@ -123,7 +123,7 @@ def read(text: str, topic: str = "") -> tuple[tuple[Claim, ...], ...]:
 
 
 def _resolved(told: str, about: str, topic: str) -> str:
-    """A clause with what its pronouns or a missing subject stand for; `it` is what the text is about."""
+    """A clause with its pronouns or missing subject filled in; `it` is what the text is about."""
     if about and _VERB_FIRST.match(told):
         told = _VERB_FIRST.sub(f"{about} ", told, count=1)
     told = _NEUTRAL.sub(topic, told) if topic else told
@@ -132,7 +132,7 @@ def _resolved(told: str, about: str, topic: str) -> str:
 
 @lru_cache(maxsize=8192)
 def claim(text: str, about: str = "") -> Claim:
-    """One clause read. `about`: what was spoken of before, its subject where it names none in front."""
+    """Parse one clause. `about`: what was mentioned before, which is its subject if it does not begin with one."""
     spans, days = named_in(text), tuple(dates.find(text))
     subject = spans[0].text if spans and len(words(text[: spans[0].start])) <= 3 else about
     rest = text
@@ -145,7 +145,7 @@ def claim(text: str, about: str = "") -> Claim:
 
 
 def _roles(text: str, spans: list[Span]) -> dict[str, int]:
-    """What each name does: names that nothing stands between do the same."""
+    """The role of each name: names with nothing between them share a role."""
     passive, found, end = _PASSIVE.search(text), dict[str, int](), 0
     role = -1 if passive else 0 if _COPULA.search(text) else 1
     for start, stop, name in spans:
@@ -163,7 +163,7 @@ def _roles(text: str, spans: list[Span]) -> dict[str, int]:
 
 @lru_cache(maxsize=65536)
 def roots(text: str) -> frozenset[str]:
-    """The content stems of a text, of Chinese the pairs of characters; of a phrase the number of its synonyms."""
+    """The content stems of a text (in Chinese, pairs of characters), and the synonym group numbers of its phrases."""
     told, phrases = [stem(word) for word in re.findall(r"[A-Za-z'’]+", text)], vocabulary().phrases
     ways = [(at, *way) for at, root in enumerate(told) for way in phrases.get(root, ())]
     joined = {f"={group}" for at, phrase, group in ways if tuple(told[at : at + len(phrase)]) == phrase}
@@ -172,17 +172,17 @@ def roots(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=65536)
 def _senses(root: str) -> frozenset[object]:
-    """What a stem may mean: its groups of synonyms, its start."""
+    """What a stem may mean: its synonym groups, and its first letters."""
     return groups(root).union([int(root[1:]) if root[:1] == "=" else root[:5] or None])
 
 
 def among(root: str, others: Iterable[str]) -> bool:
-    """Whether a stem or one that may mean the same is among the others."""
+    """Whether a stem, or one that may mean the same, is among the others."""
     return any(not _senses(root).isdisjoint(_senses(other)) for other in others)
 
 
 def share(wanted: frozenset[str], there: frozenset[str]) -> float:
-    """The share of the wanted stems that are there, those that only mean the same counting 0.8; 1 where none is."""
+    """The share of the wanted stems that are there; those that only mean the same count 0.8; 1 if none is wanted."""
     met = [1.0 if root in there else 0.8 * among(root, there) for root in sorted(wanted) if root[:1] != "="]
     return sum(met) / len(met) if met else 1.0
 
@@ -190,8 +190,8 @@ def share(wanted: frozenset[str], there: frozenset[str]) -> float:
 def same(wanted: Item, there: Item) -> bool:
     """Whether a name or value is the wanted one.
 
-    Of a name some words are enough and small slips are forgiven; a date agrees as far as the wanted one goes; of two
-    numbers one may be rounded.
+    A few words of a name are enough and small misspellings are forgiven; a date need only match the parts that the
+    wanted one gives; either number may be rounded.
     """
     if isinstance(wanted, str) and isinstance(there, str):
         ours, theirs = set(words(wanted)), set(words(there))
@@ -207,7 +207,7 @@ def same(wanted: Item, there: Item) -> bool:
 
 
 def opposed(one: Claim, other: Claim) -> bool:
-    """Whether one clause says the one side of an opposition (up, won) and the other only the other side."""
+    """Whether one clause states one side of an opposition (up, won) and the other only the opposite side."""
     ours, theirs = (
         {(n, m) for n, pair in enumerate(_OPPOSITES) for m, side in enumerate(pair) if side & stems}
         for stems in ({*map(stem, re.findall(r"[A-Za-z]+", c.text))} for c in (one, other))
@@ -216,7 +216,7 @@ def opposed(one: Claim, other: Claim) -> bool:
 
 
 def turned(wanted: Claim, there: Claim) -> bool:
-    """Whether of two names that both clauses have another one acts."""
+    """Whether two names that both clauses share have swapped roles."""
     acted = [
         role == there.names[other]
         for name, role in wanted.names.items()

@@ -1,4 +1,4 @@
-"""One entry for whoever asks for a judgement: what is to be judged, and the reply in the form that is asked for."""
+"""The entry point for requests for a judgement: what is to be judged, and the reply in the requested form."""
 
 import json
 import re
@@ -16,9 +16,9 @@ from aiq.offline.judging.request import Case, read_case
 from aiq.offline.judging.support import same_statement, support
 
 IN_FRONT: Final = 0.1
-"""Points out of ten that the article in front gets for its place: a bias planted so that calibration can find it."""
+"""Points out of ten that the first article gains from its position: a bias planted so that calibration can find it."""
 NOISE: Final = 0.2
-"""Points out of ten by which a score strays to either side, by the judge's mood; doubled where nothing is compared."""
+"""Points out of ten by which a score varies either way with the judge's mood; doubled for a single article."""
 
 _LONGEST: Final = 3_000_000
 _LETTER = re.compile(r"\b([A-Z])(?:[:.)]|[\"'] for)\s*[\"']?(correct|incorrect|not_attempted)", re.IGNORECASE)
@@ -28,7 +28,7 @@ _POINTER = re.compile(r"^(?:It|He|She|They)\b")
 
 
 def judge(request: ChatRequest) -> ChatReply | None:
-    """The judgement that a request asks for; None where it asks for none, or not in a form that can be told."""
+    """The judgement that a request asks for; None if it asks for none, or its form is not recognised."""
     agentic = request.tools or any(message.role == "tool" for message in request.messages)
     if agentic or sum(len(message.text) for message in request.messages) > _LONGEST:
         return None
@@ -42,8 +42,8 @@ def judge(request: ChatRequest) -> ChatReply | None:
     return next((ChatReply(text=text) for text in texts if text is not None), None)
 
 
-def _marks(case: Case) -> str | None:
-    """A score for every criterion, of one article or of two that are compared."""
+def _criteria_scores(case: Case) -> str | None:
+    """A score on every criterion for one article, or for two that are compared."""
     try:
         given = json.loads(case.the("criteria"))
     except (ValueError, RecursionError):
@@ -61,7 +61,7 @@ def _marks(case: Case) -> str | None:
 
 
 def _scores(case: Case, criterion: str, dimension: str, number: int) -> list[float]:
-    """The scores of all articles on one criterion, on the scale asked for, with mood and the place in front."""
+    """The scores of all articles on one criterion, on the requested scale, with noise and position bias."""
     articles, (low, high) = case.material["article"][-2:], case.scale
     drawn, noise = case.mood("judging", dimension, number), NOISE * (3 - len(articles))
     found = []
@@ -75,7 +75,7 @@ def _scores(case: Case, criterion: str, dimension: str, number: int) -> list[flo
 
 
 def _verdicts(case: Case) -> str:
-    """Supported or not, for every numbered statement about a page."""
+    """Whether each numbered statement about a page is supported."""
     in_part = case.asks(r"some or all|(?:entirely|fully|wholly) or part|部分|in part")
     entries = []
     for number, statement in _NUMBERED.findall(case.the("statements")) or [("1", case.the("statements"))]:
@@ -85,8 +85,8 @@ def _verdicts(case: Case) -> str:
     return case.listed(entries)
 
 
-def _groups(case: Case) -> str:
-    """Which of several numbered statements say the same: as groups, or as those that stay."""
+def _duplicates(case: Case) -> str:
+    """Which numbered statements say the same: as groups, or as the numbers of those to keep."""
     groups: dict[str, list[int]] = {}
     for number, statement in _NUMBERED.findall(case.the("statements")):
         first = next((told for told in groups if same_statement(told, statement)), statement)
@@ -98,15 +98,15 @@ def _graded(case: Case) -> str:
     """Whether a response gives an accepted answer, in the words, letters or lines that the prompt asks for."""
     forms = re.split(r"\s+\|\s+|\n(?:[-*]\s*)?", case.the("accepted"))
     found = credit(case.the("task"), case.the("response"), forms, case.asks(DATA["patterns"]["strict"]))
-    verdict = _option(case, found.agrees if found.answers else None)
+    verdict = _grade(case, found.agrees if found.answers else None)
     boolean = re.search(r":\s*(?:true|false)", case.example) is not None
     bare = f"GRADE: {verdict}" if case.asks("GRADE:") else verdict
     reason, other = " ".join(found.reason.split()), case.the("response")[:200]
     return case.one(bare, reason=reason, verdict=found.agrees if boolean else verdict, other=other)
 
 
-def _option(case: Case, right: bool | None) -> str:
-    """The verdict by the option that the prompt offers for right, wrong or (None) no answer: a letter, or a word."""
+def _grade(case: Case, right: bool | None) -> str:
+    """The verdict as the option that the prompt offers for right, wrong or (None) no answer: a letter or a word."""
     letters = {name.lower(): str(letter) for letter, name in _LETTER.findall(case.wanted)}
     pairs = (pair for pair in _PAIRS if case.asks(rf"\b{pair[0]}\b.{{1,60}}\b{pair[1]}\b"))
     state = "not_attempted" if right is None else "correct" if right else "incorrect"
@@ -114,16 +114,16 @@ def _option(case: Case, right: bool | None) -> str:
 
 
 def _citations(case: Case) -> str:
-    """Every statement of a report that cites a URL, under the names of the form."""
+    """Every statement of a report that cites a URL, under the key names of the form."""
     none = None if re.search(r'"ref\w*":\s*\d', case.example) else 0
     found = _cited(case.the("article"), case.the("listed"))
     return case.listed([case.entry(url=url, statement=told, other=none if n is None else n) for told, n, url in found])
 
 
 def _cited(text: str, listed: str) -> list[tuple[str, int | None, str]]:
-    """Every (statement, reference, URL) of a report or of a part whose list of references is `listed`, in order.
+    """Every (statement, reference, URL) of a report, or of a part with the reference list `listed`, in order.
 
-    A pronoun at a statement's start becomes the thing last named; the reference is None where a link cites.
+    A pronoun at the start of a statement is replaced by the last thing named; the reference is None for inline links.
     """
     report = parse_report(f"{text}\n\n## References\n\n{listed}" if listed else text)
     urls = {entry.number: entry.urls[-1].url for entry in report.entries if entry.urls}
@@ -140,7 +140,7 @@ def _cited(text: str, listed: str) -> list[tuple[str, int | None, str]]:
 
 
 def _weights(case: Case) -> str | None:
-    """Weights of the four dimensions for a task: nearly equal, more for those that its words ask for."""
+    """Weights of the four dimensions for a task: nearly equal, but more for those that its wording asks for."""
     drawn, meant = case.mood("weighing"), {key: dimension_of(key) for key in case.keys}
     asked = [bool(re.search(DIMENSIONS[name]["asked"], case.the("task"), re.IGNORECASE)) for name in meant.values()]
     raw = [drawn.uniform(0.9, 1.1) + 0.3 * more for more in asked]
@@ -158,7 +158,7 @@ def _new_criteria(case: Case) -> str:
 
 
 def _cleaned(case: Case) -> str | None:
-    """The article without its citations, where the prompt asks for the article back."""
+    """The article without its citations, if the prompt asks for the article back."""
     return None if case.example else without_citations(case.the("article"))
 
 
@@ -169,15 +169,15 @@ _CLEANING = (
     r".*(?:(?:remov|delet|strip|clean|without|minus|leave out|take out).{0,200}(?:citation|sources|references)"
     r"|去[除掉].{0,99}引用)"
 )
-"""The article is to be given back, and its citations taken out."""
+"""Asks for the article back without its citations."""
 _JUDGEMENTS: tuple[tuple[str, str, Callable[[Case], str | None]], ...] = (
-    ("task criteria article", r"scor|评分|打分", _marks),
+    ("task criteria article", r"scor|评分|打分", _criteria_scores),
     ("statements page", "support", _verdicts),
-    ("statements", _SAME, _groups),
+    ("statements", _SAME, _duplicates),
     ("task response accepted", "", _graded),
     ("article", r"^(?=.*\burl\b)(?=.*\b(?:statement|fact|claim)\b)", _citations),
     ("article", _CLEANING, _cleaned),
     ("task", "weight|权重", _weights),
     ("task", r"^(?=.*\bcriterion\b)(?=.*\bweight\b)", _new_criteria),
 )
-"""What a request must bring, what its form or instructions must have, and who then judges; the first that fits does."""
+"""What a request must contain, what its form or instructions must match, and who then judges; the first match wins."""

@@ -1,4 +1,4 @@
-"""How good an article is, by what can be checked: its facts and sentences, the task, what another article says."""
+"""How good an article is by what can be checked: its facts and sentences, the task, and what another article says."""
 
 import re
 from collections.abc import Mapping, Sequence, Set
@@ -15,10 +15,10 @@ _PARTS = re.compile(r"[,，;；、:：()（）。.]|\b(?:and|of|including|with)\
 
 
 class Article(NamedTuple):
-    """What a judge finds in an article. `told`: of each sentence the values and names that it tells.
+    """What a judge finds in an article. `told`: the values and names that each sentence states.
 
-    `facts`: how often it ties a name to a value; `sense`: how well its words follow each other, new ones and not
-    numbers alone, 0 to 1; `structure`: 0 to 1.
+    `facts`: its pairs of a word and a value or name stated with it; `sense`: how well ordered its words are, less for
+    repetition and for mere numbers, 0 to 1; `structure`: 0 to 1.
     """
 
     told: Mapping[str, Set[str]]
@@ -28,19 +28,19 @@ class Article(NamedTuple):
 
 
 def saturating(amount: float, half: float) -> float:
-    """0 at nothing, 0.5 at `half`, towards 1 beyond: more is better, ever less so."""
+    """0 at nothing, 0.5 at `half`, approaching 1 beyond: more is better, with diminishing returns."""
     return amount / (amount + half)
 
 
 def order(text: str) -> float:
-    """How well the words of a text follow each other, 0 to 1: small words and stops that stand in a fit place."""
+    """How well ordered the words of a text are, 0 to 1: whether function words and punctuation are in place."""
     stops = len(re.findall(r"[,;:，。；：、]|[.!?](?=\s|$)", text)) or 1
     return max(0.0, 1 - len(_TORN.findall(text)) / stops)
 
 
 @lru_cache(maxsize=256)
 def article(text: str) -> Article:
-    """The article taken apart, kept for the next criterion."""
+    """Analyse an article; cached for the next criterion."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     headings = [line for line in lines if _HEADING.match(line)]
     prose = [plain(line).replace("|", ", ") for line in lines if line not in headings]
@@ -60,22 +60,22 @@ def article(text: str) -> Article:
 
 
 def dimension_of(text: str) -> str:
-    """The dimension of quality that a text names most often; the first where it names none."""
+    """The dimension of quality that a text names most often; the first if it names none."""
     return str(max(DIMENSIONS, key=lambda name: len(re.findall(DIMENSIONS[name]["names"], text, re.IGNORECASE))))
 
 
 def quality(text: str, criterion: str, task: str, other: str, dimension: str) -> float:
     """How well an article meets a criterion, 0 to 1. `other`: an article on the same task, believed no more; or "".
 
-    Facts count that the other article has too; what is off the subject, out of order, repeated, or numbers
-    without words costs; nothing that the article says of itself counts.
+    Facts count if the other article has them too; text that is off-topic, out of order, repeated, or only numbers
+    costs points; nothing that the article says about itself counts.
     """
     this, rest = article(text), article(other)
     ours, theirs = ({value for _, value in report.facts} for report in (this, rest))
     named = [span.text for span in named_in(criterion) if span.start]
     topics = [[name] for name in named]
-    said = {sentence: told for sentence, told in this.told.items() if _states(sentence, told, task)}
-    told = [{v for sentence, told in said.items() if _speaks(sentence, topic) for v in told} for topic in topics]
+    said = {sentence: told for sentence, told in this.told.items() if _is_statement(sentence, told, task)}
+    told = [{v for sentence, told in said.items() if _mentions(sentence, topic) for v in told} for topic in topics]
     parts = {
         "asked": sum(saturating(len(values), 4) for values in told) / max(1, len(told)),
         "facts": saturating(len(rest.facts & this.facts) if other else len(this.facts), 80),
@@ -87,13 +87,13 @@ def quality(text: str, criterion: str, task: str, other: str, dimension: str) ->
     return this.sense * float(sum(weight * parts[part] for part, weight in weights.items()))
 
 
-def _states(sentence: str, told: Set[str], task: str) -> bool:
-    """Whether a sentence that reasons states something beside: a number, a date, or what the task asks of the things
+def _is_statement(sentence: str, told: Set[str], task: str) -> bool:
+    """Whether a sentence that argues also states something: a number, a date, or what the task asks about the things
     that it names."""
     more = roots(_REASONING.sub(" ", sentence)) & roots(_REASONING.sub(" ", task)) - roots(" ".join(told))
     return bool(more) or any(value[:1] == "(" for value in told) or not _REASONING.search(sentence)
 
 
-def _speaks(sentence: str, topic: Sequence[str]) -> bool:
-    """Whether a sentence speaks of at least half of a topic's words."""
+def _mentions(sentence: str, topic: Sequence[str]) -> bool:
+    """Whether a sentence mentions at least half of a topic's words."""
     return 2 * sum(word in sentence or word in roots(sentence) for word in topic) >= len(topic)

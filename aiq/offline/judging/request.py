@@ -1,4 +1,4 @@
-"""What a judge's request brings and asks for: its material by its labels, its instructions, the form of the reply."""
+"""What a request to a judge contains and asks for: its labelled material, its instructions, the form of the reply."""
 
 import json
 import random
@@ -37,10 +37,10 @@ _KEYS = {role: re.compile(words, re.IGNORECASE) for role, words in DATA["keys"].
 
 
 class Case(NamedTuple):
-    """A request taken apart. `material`: texts by role, in order; nothing in them instructs. `wanted`: the rest.
+    """A parsed request. `material`: texts by role, in order, never taken as instructions. `wanted`: the rest.
 
-    `keys`: the names of the values in the innermost entry of the form asked for; `outer`: those of the lists and
-    objects around it; `example`: that form itself, empty where it is lines or bare words.
+    `keys`: the keys of the innermost entry in the requested form; `outer`: those of the lists and objects around it;
+    `example`: the form itself, empty if it is lines or bare words.
     """
 
     request: ChatRequest
@@ -51,43 +51,43 @@ class Case(NamedTuple):
     outer: tuple[str, ...]
 
     def the(self, role: str) -> str:
-        """The last material of a role, empty where there is none."""
+        """The last material with a role, or empty."""
         return self.material.get(role, [""])[-1]
 
     def asks(self, words: str) -> bool:
-        """Whether the instructions have words of the pattern."""
+        """Whether the instructions match a pattern."""
         return re.search(words, self.wanted, re.IGNORECASE) is not None
 
     @property
     def scale(self) -> tuple[float, float]:
-        """The lowest and the highest score that the instructions allow; without a scale 0 to 5."""
+        """The lowest and highest score that the instructions allow; 0 to 5 if they give no scale."""
         found = _SCALE.search(self.wanted)
         return (float(found[1]), float(found[2])) if found else (0.0, 5.0)
 
     def mood(self, *parts: object) -> random.Random:
-        """A judge's mood: of the seed, the model asked for (the members of a panel differ), and what is judged."""
+        """A judge's mood, drawn from the seed, the model name (panel members differ), and what is judged."""
         return random.Random(derive(self.request.seed or 0, self.request.model, *parts))
 
     def entry(self, **values: Any) -> dict[str, Any]:
-        """The values under the keys of the form that mean them; what no key means is `other`, for any key left."""
+        """The values under the keys of the form that mean them; a key that means none of them gets `other`, if any."""
         meant = {key: next((r for r in values if r in _KEYS and _KEYS[r].search(key)), "other") for key in self.keys}
         return {key: values[role] for key, role in meant.items() if role in values}
 
     def listed(self, entries: Sequence[Any]) -> str:
-        """The entries as JSON: under the key of the form that holds them, else as a list, or the only one alone."""
+        """The entries as JSON: under the key of the form that holds them, else as a list, or a single one by itself."""
         alone = len(entries) == 1 and not self.example.startswith("[")
         shown = {self.outer[0]: entries} if self.outer else entries[0] if alone else entries
         return json.dumps(shown, ensure_ascii=False)
 
     def one(self, bare: str, **values: Any) -> str:
-        """One entry in the form asked for: JSON, lines of labels, or the bare word."""
+        """One entry in the requested form: JSON, labelled lines, or the bare word."""
         entry = self.entry(**values)
         lines = "\n".join(f"{label}: {value}" for label, value in entry.items())
         return json.dumps(entry, ensure_ascii=False) if self.example else lines or bare
 
 
 def read_case(request: ChatRequest) -> Case:
-    """The request as a judge reads it; what stands in tags or behind labels that name material instructs nobody."""
+    """The request as a judge reads it; text in tags or after labels that name material is never an instruction."""
     text = "\n\n".join(message.text for message in request.messages if message.role != "assistant")
     found, wanted = _tagged(text)
     if not found:
@@ -107,7 +107,7 @@ def _role(label: str) -> str | None:
 
 
 def _tagged(text: str, levels: int = 5) -> tuple[dict[str, list[str]], str]:
-    """The texts between tags that name material, by role; and what is left. `levels`: how deep other tags are read."""
+    """The texts in tags that name material, by role, and the remaining text. `levels`: how deep to read other tags."""
     found, kept, end = dict[str, list[str]](), "", 0
     for element in elements(text) if levels else ():
         role = _role(element.label)
@@ -119,10 +119,10 @@ def _tagged(text: str, levels: int = 5) -> tuple[dict[str, list[str]], str]:
 
 
 def _labelled(text: str) -> tuple[dict[str, list[str]], str]:
-    """The texts behind labels ("Question: ...", "Here is the report:"), by role; and what is left."""
+    """The texts after labels ("Question: ...", "Here is the report:"), by role, and the remaining text."""
     lines = [(role, line) for line in _LINE.finditer(text) if (role := _role(_INTRODUCTION.sub("", line["label"], 1)))]
     many = next((n for n, (_, line) in enumerate(lines) if not line["text"]), len(lines))
-    lines = lines[: many + 1]  # a text of many lines ends them: its own lines are no labels
+    lines = lines[: many + 1]  # a text of many lines ends them: its own lines are not labels
     found, wanted = dict[str, list[str]](), text
     for (role, line), end in zip(lines, [*(line.start() for _, line in lines[1:]), len(text)], strict=False):
         closing = _CLOSING if line["text"] else _LAST
@@ -133,7 +133,7 @@ def _labelled(text: str) -> tuple[dict[str, list[str]], str]:
 
 
 def _example(text: str) -> str:
-    """The last outermost part in brackets that shows JSON: with a quoted key, or a list of numbers on its own line."""
+    """The last outermost brackets that show JSON: with a quoted key, or a list of numbers on its own line."""
     found, depth, start = "", 0, 0
     for mark in re.finditer(r"[\[{]|[\]}]", text):
         if mark[0] in "[{":

@@ -1,4 +1,4 @@
-"""Does a page say what a statement claims: who, what, which value, and whether it is denied, read clause by clause."""
+"""Decides whether a page supports a statement, clause by clause: who, what, which value, and whether it is denied."""
 
 from functools import lru_cache
 from typing import Final, Literal
@@ -22,15 +22,15 @@ from aiq.offline.judging.facts import (
 Verdict = Literal["supported", "unsupported", "unknown"]
 
 ENOUGH: Final = 0.4
-"""Share of what a clause says besides names and values that one sentence of the page must say."""
+"""The share of a clause's content, besides names and values, that one sentence of the page must state."""
 _WALL = pattern("wall")
 
 
 def support(statement: str, page: str, *, in_part: bool = False) -> Verdict:
-    """Whether the page says so. `unknown`: it is an error page, a wall, or empty.
+    """Whether the page supports the statement. `unknown`: the page is an error page, behind a wall, or empty.
 
-    Numbers must agree as rounded, names and dates be in the same sentence, the same one act, and nothing be denied
-    that the statement affirms, or the other way round. `in_part`: one clause of it will do, whatever its figures.
+    Numbers must agree up to rounding, names and dates must be in the same sentence, the same name must act, and neither
+    may deny what the other affirms. `in_part`: support for one clause is enough, whatever its figures.
     """
     if unreadable(page):
         return "unknown"
@@ -68,13 +68,13 @@ def _says(passage: tuple[Claim, ...], wanted: Claim, topic: str, in_part: bool) 
 
 
 def _nearness(clause: Claim, wanted: Claim) -> float:
-    """How much of a claim a clause has, values and names counted in."""
+    """How much of a claim a clause contains, including values and names."""
     told = sum(among(root, clause.relation) for root in wanted.relation)
     return 2 * told + sum(map(clause.has, wanted.values)) + 0.5 * sum(name in clause.text for name in wanted.names)
 
 
 def same_statement(one: str, other: str) -> bool:
-    """Whether two statements say exactly the same: nearly all words, all values, the same roles, both affirmed."""
+    """Whether two statements say the same: nearly all words, all values, the same roles, both affirmed or denied."""
     first, second = claim(plain(one)), claim(plain(other))
     ours, theirs = roots(first.text), roots(second.text)
     told = [({value[:2] for value in c.values}, c.names, c.negated) for c in (first, second)]

@@ -1,1 +1,1 @@
-"""Everything of the offline stack that speaks HTTP: OpenAI's endpoints, Tavily's search, and the small web."""
+"""The HTTP side of the offline stack: OpenAI's endpoints, Tavily's search API, and the small web."""

@@ -1,4 +1,4 @@
-"""The offline stack as a web application: which host and path is answered by what, keys, limits and counts."""
+"""The offline stack as a web application: routing by host and path, keys, size limits and request counts."""
 
 import asyncio
 from collections import Counter
@@ -22,7 +22,7 @@ from aiq.offline.protocol.validation import ApiError
 from aiq.offline.protocol.work import COMPLETIONS, EMBEDDINGS, RESPONSES, Workers
 
 MODEL = {"id": "offline-1", "object": "model", "created": 0, "owned_by": "aiq"}
-"""What the models list has. Any other name in a request is answered just the same, under its own name."""
+"""The only model listed. Requests may name any other: they get the same answers, under the name they gave."""
 
 SEARCHES = ("/search", "/extract")
 
@@ -30,20 +30,20 @@ HELP = (
     f"aiq offline: POST {COMPLETIONS}, {RESPONSES}, {EMBEDDINGS}, {', '.join(SEARCHES)}; GET /v1/models, /stats; "
     "pages by the host in the Host header\n"
 )
-"""What the root answers."""
+"""The answer to `GET /`."""
 
 BODY_BYTES = 64 * 2**20
-"""The longest body of a request to the model."""
+"""The maximum size of a request body for the model."""
 
 SEARCH_BYTES = 2**20
-"""The longest body of a search: it is parsed here, where every request waits for it."""
+"""The maximum size of a search body. It is parsed in this process, where it holds up every other request."""
 
 
 @dataclass(frozen=True)
 class Stack:
-    """What one server holds. With `api_key`, model and search want it as bearer token.
+    """The state of one server. If `api_key` is set, the model and the search API require it as a bearer token.
 
-    Requests are counted by path, model requests by digest and attempt, faults by name.
+    All requests are counted by path, model requests by digest and attempt, and faults by name.
     """
 
     site: Site
@@ -55,13 +55,13 @@ class Stack:
 
 
 def build_app(stack: Stack) -> ASGIApp:
-    """Hosts of pages and those below `offline.example`, but not the two services, are websites; others are the API."""
+    """Hosts with pages or below `offline.example` are websites, except for the two services; all others are the API."""
     endpoints = Endpoints(stack)
     routes = [Route(path, endpoints.model, methods=["POST"]) for path in (COMPLETIONS, RESPONSES, EMBEDDINGS)]
     routes += [Route(path, endpoints.search, methods=["POST"]) for path in SEARCHES]
     routes += [Route(path, endpoints.models) for path in ("/v1/models", "/v1/models/{name:path}")]
     routes += [Route("/stats", endpoints.stats), Route("/", PlainTextResponse(HELP))]
-    errors: Any = {ApiError: _error, HTTPException: _no_route, ClientDisconnect: _gone}
+    errors: Any = {ApiError: _error, HTTPException: _no_route, ClientDisconnect: _disconnected}
     api = Starlette(routes=routes, exception_handlers=errors)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -83,7 +83,7 @@ def build_app(stack: Stack) -> ASGIApp:
 
 
 def _origin_form(scope: Scope) -> Scope:
-    """The request with the host and path of its target where that is a whole URL, as clients of a proxy send it."""
+    """The request with the host and path taken from a target that is a whole URL, as clients of a proxy send it."""
     host, _, path = scope["path"].partition("://")[2].partition("/")
     if not host or scope["path"].startswith("/"):
         return scope
@@ -100,7 +100,7 @@ class Endpoints:
         self._searching = ThreadPoolExecutor(1, "search")  # one at a time: the loop has at most one rival for the GIL
 
     async def model(self, request: Request) -> Response:
-        """The body goes to a worker as it is: nothing of it is parsed in this process."""
+        """The body goes to a worker unread: none of it is parsed in this process."""
         body = await self._body(request, BODY_BYTES)
         role, attempt = (request.headers.get(f"x-aiq-{name}", "") for name in ("role", "attempt"))
         answer = await self._stack.workers.answer(request.url.path, role, attempt, body)
@@ -112,7 +112,7 @@ class Endpoints:
         body, headers = answer.body, {"content-length": str(len(answer.body))}
         if answer.status == 429:
             headers["retry-after"] = str(RETRY_AFTER_SECONDS)
-        if "cut_connection" in answer.faults and answer.status == 200:  # it breaks where less comes than was announced
+        if "cut_connection" in answer.faults and answer.status == 200:  # fewer bytes than announced
             body = body[: len(body) // 2]
         return Response(body, answer.status, headers, "text/event-stream" if answer.streamed else "application/json")
 
@@ -129,7 +129,7 @@ class Endpoints:
         return JSONResponse(MODEL if request.path_params else {"object": "list", "data": [MODEL]})
 
     async def stats(self, request: Request) -> Response:
-        """What was asked since the start. `repeated`: model requests paid for twice, their attempt being the same."""
+        """What was requested since the start. `repeated`: model requests paid for twice, sent with the same attempt."""
         stack, sent = self._stack, self._stack.sends.total()
         counts = {"requests": stack.paths.total(), "paths": stack.paths, "faults": stack.faults}
         return JSONResponse(counts | {"chat": sent, "distinct": len(stack.sends), "repeated": sent - len(stack.sends)})
@@ -140,7 +140,7 @@ class Endpoints:
             raise ApiError("Unauthorized: missing or invalid API key.", code="invalid_api_key", status=401)
 
     async def _body(self, request: Request, limit: int) -> bytes:
-        """The body of a client with the key. One that is too long is read to its end, so that the client hears why."""
+        """The body, once the key is checked. One that is too long is read to its end, so that the client hears why."""
         self._check_key(request)
         body, length = bytearray(), 0
         async for part in request.stream():
@@ -152,18 +152,18 @@ class Endpoints:
 
 
 async def _error(request: Request, error: ApiError) -> Response:
-    """Search has Tavily's shape of errors."""
+    """An error in OpenAI's shape, or for search in Tavily's."""
     searched = request.url.path in SEARCHES
     return JSONResponse({"detail": {"error": error.message}} if searched else error.body, error.status)
 
 
 async def _no_route(request: Request, error: HTTPException) -> Response:
-    """There is no such path, or not with this method."""
+    """There is no such path, or it does not allow this method."""
     code = "method_not_supported" if error.status_code == 405 else "unknown_url"
     message = f"{error.detail}: {request.method} {request.url.path}."
     return await _error(request, ApiError(message, code=code, status=error.status_code))
 
 
-async def _gone(request: Request, error: ClientDisconnect) -> Response:
-    """To a client that went away while it sent its request: nobody reads it."""
+async def _disconnected(request: Request, error: ClientDisconnect) -> Response:
+    """For a client that disconnected while sending its request: nobody reads this response."""
     return Response(status_code=400)

@@ -1,4 +1,4 @@
-"""`/v1/chat/completions`: reads a request, refuses a malformed one as the public API does, and writes the reply as a
+"""`/v1/chat/completions`: reads a request, rejects a malformed one as the public API does, and writes the reply as a
 completion, whole or streamed.
 
 https://platform.openai.com/docs/api-reference/chat/create
@@ -14,23 +14,23 @@ from aiq.offline.chat import ChatReply, ChatRequest, FunctionCall, ToolCall
 from aiq.offline.protocol.validation import ApiError, check, check_schema, not_among
 
 CONTEXT_TOKENS = 131_072
-"""The most tokens of a prompt, unless a setting says otherwise."""
+"""The maximum number of tokens in a prompt, unless a setting says otherwise."""
 
 BYTES_PER_TOKEN = 4
-"""Tokens are estimated as UTF-8 bytes / 4, rounded up: near enough for English, and about right for Chinese."""
+"""Tokens are estimated as UTF-8 bytes / 4, rounded up: close enough for English, and about right for Chinese."""
 
 TOKENS_PER_MESSAGE = 4
-"""What each message adds for its role and its borders."""
+"""What each message adds for its role and delimiters."""
 
 CREATED = 1_793_491_200
-"""Every reply's `created` (2026-11-01T00:00:00Z, the closed world's day), so that equal requests have equal replies."""
+"""`created` of every reply (2026-11-01T00:00:00Z, the closed world's day), so that equal requests get equal replies."""
 
 PIECE_CHARS = 24
-"""How much text a streamed event carries."""
+"""The number of characters in a streamed event."""
 
 
 def read_chat(values: Mapping[str, Any], role: str, attempt: int, context_tokens: int = CONTEXT_TOKENS) -> ChatRequest:
-    """The request of a body. Raises ApiError when it is malformed or too long for the context."""
+    """Read the request from a body. Raises ApiError if it is malformed or too long for the context."""
     asked = check(values, "chat")
     _check_messages(asked["messages"])
     if asked.get("stream_options") and not asked.get("stream"):
@@ -46,10 +46,10 @@ def read_chat(values: Mapping[str, Any], role: str, attempt: int, context_tokens
 
 
 def accepted(request: ChatRequest, context_tokens: int, messages: str, parameters: str, form: str) -> ChatRequest:
-    """The request. The last arguments are the paths to its messages, to a tool's parameters and to the format's schema.
+    """The checked request. The last arguments are the paths of its messages, a tool's parameters and the format schema.
 
-    Raises ApiError for a schema that is none, a choice of no tool, a format of JSON that no message mentions, and a
-    prompt that is too long.
+    Raises ApiError for an invalid schema, a choice of a tool that is not offered, JSON output that no message mentions,
+    and a prompt that is too long.
     """
     for number, tool in enumerate(request.tools):
         what, place = f"function '{tool.function.name}'", parameters.format(number)
@@ -86,7 +86,7 @@ def _only_with_tools(param: str) -> ApiError:
 
 
 def _check_messages(messages: Sequence[Mapping[str, Any]]) -> None:
-    """Each says something, and every tool call is answered right after the message that makes it; nothing else is."""
+    """Check that no message is empty and that each tool call, and nothing else, is answered right after its message."""
     made, waiting = list[str](), list[str]()
     for number, message in enumerate([*messages, {"content": ""}]):
         place, calls, answered = f"messages[{number}]", message.get("tool_calls"), message.get("tool_call_id")
@@ -106,19 +106,19 @@ def _check_messages(messages: Sequence[Mapping[str, Any]]) -> None:
 
 
 def digest_of(values: Mapping[str, Any], role: str) -> str:
-    """SHA-256 of role and canonical body, streamed or not: equal for equal requests, whatever the order of keys."""
+    """SHA-256 of role and canonical body: equal for equal requests, whatever their key order and whether streamed."""
     asked = {name: value for name, value in values.items() if name not in ("stream", "stream_options")}
     canonical = json.dumps(asked, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(f"{role}\n{canonical}".encode()).hexdigest()
 
 
 def tokens(*texts: str) -> int:
-    """How many tokens texts are taken to have."""
+    """Estimate how many tokens the texts have."""
     return sum(-(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN) for text in texts)
 
 
 def prompt_tokens(request: ChatRequest) -> int:
-    """How many tokens messages and tools are taken to have."""
+    """Estimate how many tokens the messages and tools have."""
     count = tokens(*(tool.model_dump_json(exclude_none=True) for tool in request.tools))
     for message in request.messages:
         made = (call.function.name + call.function.arguments for call in message.tool_calls)
@@ -130,7 +130,7 @@ def prompt_tokens(request: ChatRequest) -> int:
 
 
 def completion(request: ChatRequest, replies: Sequence[ChatReply], digest: str) -> dict[str, Any]:
-    """The chat completion object of the replies, one a choice: cut to `stop` and token limit, with usage."""
+    """The chat completion object, one choice per reply, each cut at `stop` and at the token limit; with usage."""
     choices, spent, prompt = [], 0, prompt_tokens(request)
     for index, reply in enumerate(replies):
         said, reason = finished(request, reply, choice_digest(digest, index))
@@ -154,14 +154,14 @@ def completion(request: ChatRequest, replies: Sequence[ChatReply], digest: str) 
 
 
 def choice_digest(digest: str, index: int) -> str:
-    """What ids and faults of a choice are drawn from; the first one's are those of the request."""
+    """The seed for the ids and faults of a choice; for the first choice it is the digest of the request."""
     return f"{digest}/{index}" if index else digest
 
 
 def finished(request: ChatRequest, reply: ChatReply, digest: str) -> tuple[ChatReply, str]:
-    """The reply as far as `parallel_tool_calls`, `stop` and the token limit let it go, and its finish reason.
+    """The reply as limited by `parallel_tool_calls`, `stop` and the token limit, and its finish reason.
 
-    Calls without an id get one that follows from the digest.
+    Calls without an id get one derived from the digest.
     """
     text, calls = reply.text, reply.tool_calls if request.parallel_tool_calls else reply.tool_calls[:1]
     ends = [text.find(stop) for stop in request.stop if stop and stop in text]
@@ -175,13 +175,13 @@ def finished(request: ChatRequest, reply: ChatReply, digest: str) -> tuple[ChatR
 
 
 def reply_tokens(reply: ChatReply) -> int:
-    """How many tokens a reply is taken to have."""
+    """Estimate how many tokens a reply has."""
     called = (text for call in reply.tool_calls for text in (call.function.name, call.function.arguments))
     return tokens(reply.text, reply.refusal or "", *called)
 
 
 def _cut(reply: ChatReply, left: int) -> ChatReply:
-    """The reply's beginning of so many tokens; the first call that does not fit breaks off, and those after it go."""
+    """The first `left` tokens of a reply; the first call that does not fit is cut, and those after it are dropped."""
 
     def beginning(text: str) -> str:
         nonlocal left
@@ -207,7 +207,7 @@ def _message(reply: ChatReply) -> dict[str, Any]:
 
 
 def stream_completion(answer: Mapping[str, Any], *, usage: bool) -> str:
-    """The completion as server-sent events: role, content and tool-call deltas, finish, usage when asked for."""
+    """The completion as server-sent events: role, content and tool-call deltas, finish reason, usage if requested."""
     head = {**answer, "object": "chat.completion.chunk"}
     spent = {"usage": head.pop("usage")} if usage else {}
     events = []
@@ -221,7 +221,7 @@ def stream_completion(answer: Mapping[str, Any], *, usage: bool) -> str:
 
 
 def _deltas(choice: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str | None]]:
-    """What the events add, and at the end the finish reason."""
+    """The delta of each event, with the finish reason in the last."""
     message = choice["message"]
     yield {"role": "assistant", "content": "", "refusal": None}, None
     for part in ("content", "refusal"):
@@ -236,5 +236,5 @@ def _deltas(choice: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str | N
 
 
 def pieces(text: str) -> list[str]:
-    """The text in the pieces that are streamed."""
+    """The text in the pieces it is streamed in."""
     return [text[i : i + PIECE_CHARS] for i in range(0, len(text), PIECE_CHARS)]

@@ -1,4 +1,4 @@
-"""`/v1/embeddings`: texts as hashed words, so that texts of the same words are near.
+"""`/v1/embeddings`: texts as hashed words, so that texts with the same words are close to each other.
 
 https://platform.openai.com/docs/api-reference/embeddings/create
 """
@@ -13,16 +13,16 @@ from aiq.offline.protocol.validation import ApiError, check
 from aiq.tools.embedding import embedding
 
 DIMENSIONS = 1536
-"""A vector's length where the request names none."""
+"""The length of a vector if the request does not set one."""
 
 INPUT_TOKENS = 8192
-"""The most tokens of one text."""
+"""The maximum number of tokens in one text."""
 
 
 def embeddings(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer's JSON. Token ids count as words: such texts are near each other, but not near what they stand for.
+    """The response. Token ids count as words: texts given as ids are comparable with each other, not with plain text.
 
-    Raises ApiError where the request is malformed, or a text empty or too long.
+    Raises ApiError if the request is malformed, or a text is empty or too long.
     """
     asked = check(values, "embeddings")
     given = asked["input"]

@@ -13,14 +13,14 @@ from aiq.offline.protocol.chat_completions import accepted, completion, pieces
 from aiq.offline.protocol.validation import ApiError, check
 
 _ECHOED = ("instructions", "max_output_tokens", "metadata", "model", "reasoning", "temperature", "text", "top_p")
-"""Fields of the request that a response repeats if they are there; it always has those about tools."""
+"""Request fields that a response repeats if they were given; it always repeats those about tools."""
 
 _STREAMED = {"text": "output_text", "refusal": "refusal", "arguments": "function_call_arguments"}
-"""What an item's text is called in its events, by its field."""
+"""The field that holds an item's text, and the name of that text in its events."""
 
 
 def read_responses(values: Mapping[str, Any], role: str, attempt: int, context_tokens: int) -> ChatRequest:
-    """The request of a body. Raises ApiError when it is malformed, too long, or about what only a store could know."""
+    """Read the request from a body. Raises ApiError if it is malformed, too long, or refers to a stored response."""
     asked = check(values, "responses")
     if name := asked.get("previous_response_id"):
         message = (
@@ -45,7 +45,7 @@ def read_responses(values: Mapping[str, Any], role: str, attempt: int, context_t
 
 
 def _messages(items: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The items as messages: calls made together in one, each answered by its output, wherever that is in the list."""
+    """The items as messages: calls made together share one, and outputs follow their calls, wherever they were."""
     outputs = {item["call_id"]: item["output"] for item in items if item["type"] == "function_call_output"}
     for kind, group in groupby((item for item in items if item["type"] != "reasoning"), lambda item: item["type"]):
         if kind == "message":
@@ -62,7 +62,7 @@ def _messages(items: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def response(values: Mapping[str, Any], request: ChatRequest, reply: ChatReply, digest: str) -> dict[str, Any]:
-    """The response object of a reply: a message, or function calls, or both."""
+    """The response object for a reply: a message, function calls, or both."""
     whole = completion(request, [reply], digest)
     [choice], usage = whole["choices"], whole["usage"]
     cut = choice["finish_reason"] == "length"
@@ -105,7 +105,7 @@ def _output(message: Mapping[str, Any], digest: str) -> Iterator[dict[str, Any]]
 
 
 def stream_response(answer: Mapping[str, Any]) -> str:
-    """The response as server-sent events with the public names and sequence numbers."""
+    """The response as server-sent events with the public API's names and sequence numbers."""
     written = []
     for number, (name, fields) in enumerate(_events(answer)):
         event = json.dumps({"type": f"response.{name}", "sequence_number": number, **fields}, ensure_ascii=False)
@@ -114,7 +114,7 @@ def stream_response(answer: Mapping[str, Any]) -> str:
 
 
 def _events(answer: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The events' names and fields. An item has one text: that of a message's part, or a call's arguments."""
+    """The names and fields of the events. An item has one text: that of a message's part, or a call's arguments."""
     begun = {**answer, "status": "in_progress", "output": [], "usage": None, "incomplete_details": None}
     for name in ("created", "in_progress"):
         yield name, {"response": begun}

@@ -15,21 +15,21 @@ from aiq.offline.protocol.validation import check, read_json
 from aiq.tools.corpus import Corpus, CorpusPage
 
 CONTENT_CHARS, ADVANCED_CHARS = 1000, 1500
-"""How much of a page a result shows, by the search's depth: its passages that fit the query best."""
+"""How much of a page a result shows, by search depth: the passages that match the query best."""
 
 _DAYS = {"d": 1, "w": 7, "m": 31, "y": 366}
 _SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]?")
 
 
 class SearchApi:
-    """Both endpoints over one corpus. Not for several threads at once: the index is made at the first search."""
+    """Both endpoints over one corpus. Not thread-safe: the index is built at the first search."""
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
         self._newest = max(map(_day, corpus.pages), default="")
 
     def search(self, body: bytes) -> dict[str, Any]:
-        """The answer's JSON. Scores fall from 1: BM25 relative to the best page. Raises ApiError."""
+        """The response to a search. Scores are BM25 relative to the best page, which has 1. Raises ApiError."""
         start, asked = time.perf_counter(), check(read_json(body), "search")
         chars = ADVANCED_CHARS if asked.get("search_depth") == "advanced" else CONTENT_CHARS
         hits = self._corpus.search(
@@ -44,10 +44,10 @@ class SearchApi:
         sentence = _SENTENCE.search(hits[0].text) if hits and asked.get("include_answer") else None
         answer = sentence.group().strip() if sentence else None
         found = {"query": asked["query"], "follow_up_questions": None, "answer": answer, "images": []}
-        return found | {"results": results} | _end(body, start)
+        return found | {"results": results} | _closing(body, start)
 
     def extract(self, body: bytes) -> dict[str, Any]:
-        """The answer's JSON: each page's whole text, and the URLs that have none. Raises ApiError."""
+        """The response to an extraction: the whole text of each page, and the URLs that have none. Raises ApiError."""
         start, asked = time.perf_counter(), check(read_json(body), "extract")
         results: list[dict[str, Any]] = []
         failed = []
@@ -58,12 +58,12 @@ class SearchApi:
                 continue
             heading = f"# {page.title}\n\n" if asked.get("format") != "text" else ""
             results.append({"url": url, "title": page.title, "raw_content": heading + page.text, "images": []})
-        return {"results": results, "failed_results": failed} | _end(body, start)
+        return {"results": results, "failed_results": failed} | _closing(body, start)
 
     def _filter(self, asked: Mapping[str, Any]) -> Callable[[CorpusPage], bool]:
-        """Which pages may be found: of the wanted sites, and of a known day where days are asked for.
+        """Which pages may be found: those of the wanted sites and, if dates are limited, dated within that period.
 
-        `days`, which is for news only, and `time_range` count back from the newest page: this web has no clock.
+        `days`, which is for news only, and `time_range` count back from the newest page, as this web has no clock.
         """
         within, without = asked.get("include_domains", []), asked.get("exclude_domains", [])
         since, until = asked.get("start_date", ""), asked.get("end_date", "")
@@ -77,26 +77,26 @@ class SearchApi:
             day = _day(page)
             if (since or until) and not (day and since <= day <= (until or day)):
                 return False
-            return (not within or _below(page.url, within)) and not _below(page.url, without)
+            return (not within or _is_within(page.url, within)) and not _is_within(page.url, without)
 
         return wanted
 
 
 def _day(page: CorpusPage) -> str:
-    """The day of publication as YYYY-MM-DD; an empty text where the row has no ISO 8601 date or time."""
+    """The day of publication as YYYY-MM-DD; empty if the row has no ISO 8601 date or time."""
     try:
         return str(date.fromisoformat((page.published or "")[:10]))
     except ValueError:
         return ""
 
 
-def _end(body: bytes, start: float) -> dict[str, Any]:
-    """What every answer ends with. Equal requests have equal ids."""
+def _closing(body: bytes, start: float) -> dict[str, Any]:
+    """The last fields of every answer. Equal requests get equal ids."""
     name = hashlib.sha256(body).hexdigest()[:32]
     return {"response_time": round(time.perf_counter() - start, 3), "request_id": name}
 
 
-def _below(url: str, domains: Sequence[str]) -> bool:
-    """Whether the page is of one of these domains or of a subdomain."""
+def _is_within(url: str, domains: Sequence[str]) -> bool:
+    """Whether the page belongs to one of these domains or a subdomain."""
     names = [domain.lower().removeprefix("*.").removeprefix("www.") for domain in domains]
     return f".{urlsplit(url).netloc}".endswith(tuple(f".{name}" for name in names))

@@ -1,6 +1,6 @@
-"""The offline stack's small web: the pages of its files, as real HTML by address.
+"""The offline stack's small web: serves the pages from its files as real HTML.
 
-A row may say how its page is served instead (`serve`): as any body of any type, or as a redirect.
+A row may instead say how its page is served (`serve`): any body with any content type, or a redirect.
 """
 
 import html
@@ -38,7 +38,7 @@ _LAYOUT = """<!DOCTYPE html>
 
 
 class Served(Record):
-    """What a page's address answers in place of its HTML: `text`, `repeat` times, in `encoding`; or a redirect."""
+    """What is served in place of a page's HTML: `text`, `repeat` times, in `encoding`; or a redirect."""
 
     content_type: str = "text/html; charset=utf-8"
     text: str = ""
@@ -52,7 +52,7 @@ class Served(Record):
 
 
 class SitePage(CorpusPage):
-    """A row. `html_extra` is in the article as it is (tables, widgets, attacks)."""
+    """A row of a page file. `html_extra` goes into the article unescaped (tables, widgets, attacks)."""
 
     html_extra: str = ""
     serve: Served | None = None
@@ -72,9 +72,9 @@ def html_of(page: SitePage) -> str:
 
 
 class Site:
-    """All websites of the offline stack, by their `hosts`. The same pages are what its search API finds.
+    """All websites of the offline stack, by their `hosts`. The search API finds these same pages.
 
-    Raises UserError or DatasetError, naming file and row, when a file is absent or malformed.
+    Raises UserError or DatasetError, naming file and row, when a file is missing or malformed.
     """
 
     def __init__(self, files: Sequence[Path]) -> None:
@@ -82,7 +82,7 @@ class Site:
         self.hosts = {re.split("[/?]", address(page.url))[0] for page in self.corpus.pages} - OFFLINE_SERVICES
 
     def answer(self, url: str) -> Response:
-        """What a website answers."""
+        """The response to a request for a URL: its page, or a 404."""
         page = self.corpus.page(url)
         if not isinstance(page, SitePage):
             return HTMLResponse(f"<title>404 Not Found</title>There is no page at {html.escape(url)}.", 404)

@@ -1,12 +1,12 @@
-"""Checks requests against `requests.toml` and says what is wrong with the public API's words, parameters and codes.
+"""Checks requests against `requests.toml` and reports errors with the public API's messages, parameters and codes.
 
-In the file a table has a line for each field: a name (! where it must be there) and its form. A form is types (a|b,
-string where there is none) or another table, bounds (least..most, of a list its length), "of" the form of members, and
-  {x y}   the strings that are allowed             /pattern/  of a string    +x  a string that only other models take
-  values  an object's values have the form "of"    listed     a string is a list of one    joined  a list is their text
-Lines of other marks: *like TABLE (its fields too), *ignored (fields without effect), *unsupported (those refused,
-because to ignore them would mislead), *needs TYPE (what must be there by `type`), *default (of `type`), *open (unknown
-fields are passed over), *nulls (null does not mean left out).
+A table in the file has a line for each field: its name (! if required) and its form. A form is a list of types (a|b,
+string by default) or another table, bounds (least..most; of a list, its length), "of" the form of its members, and
+  {x y}   the strings that are allowed             /pattern/  of a string    +x  a string only other models accept
+  values  an object's values have the form "of"    listed     a string is a list of one    joined  a list is its text
+Lines for other marks: *like TABLE (has its fields too), *ignored (fields without effect), *unsupported (fields that are
+rejected, as ignoring them would mislead), *needs TYPE (fields required for this `type`), *default (of `type`), *open
+(unknown fields are ignored), *nulls (null does not mean left out).
 """
 
 import re
@@ -32,14 +32,14 @@ _TYPES |= {list: "array", dict: "object", type(None): "null"}
 _NOUNS = {"integer": "an integer", "number": "a decimal", "array": "an array", "object": "an object", "null": "null"}
 
 _KIND = {"type", "anyOf", "enum", "const", "$ref"}
-"""Keywords one of which a strict schema must have."""
+"""A strict schema must have one of these keywords."""
 
 _NOT_STRICT = ("allOf", "oneOf", "not", "if", "then", "else", "dependentRequired", "patternProperties")
-"""Keywords that it may not have."""
+"""Keywords that a strict schema may not have."""
 
 
 class ApiError(ValueError):
-    """An answer in OpenAI's error shape. `param` is where the fault is, such as `messages[0].role`."""
+    """An answer in OpenAI's error shape. `param` is where the error is, such as `messages[0].role`."""
 
     def __init__(self, message: str, param: str = "", code: str | None = None, status: int = 400) -> None:
         self.message, self.param, self.status = message, param, status
@@ -53,7 +53,7 @@ def not_among(path: str, value: object, allowed: list[str]) -> ApiError:
 
 
 def read_json(body: bytes) -> dict[str, Any]:
-    """The body's object. Raises ApiError where it is none; NaN and half characters are no JSON."""
+    """The object in the body. Raises ApiError if there is none; NaN and lone surrogates are not valid JSON."""
     try:
         values = from_json(body, allow_inf_nan=False)
     except ValueError as error:
@@ -66,7 +66,7 @@ def read_json(body: bytes) -> dict[str, Any]:
 
 @cache
 def _form(told: str) -> dict[str, Any]:
-    """A form of the file, read: `types`, and where it has them `table`, `least`, `most`, `pattern`, `enum` ..."""
+    """Parse a form from the file: `types` and, if given, `table`, `least`, `most`, `pattern`, `enum` ..."""
     match = _FORM.fullmatch(told)
     found: dict[str, Any] = {key: part for key, part in (match.groupdict() if match else {}).items() if part}
     kind = found.get("type", "")
@@ -78,7 +78,7 @@ def _form(told: str) -> dict[str, Any]:
 
 @cache
 def _table(name: str) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """A table of the file: the form of each field, and the words of each mark, with "!" the fields that must be."""
+    """Parse a table from the file: the form of each field, and the words of each mark, with required fields as "!"."""
     fields: dict[str, str] = {}
     marks: dict[str, list[str]] = {}
     for line in _TABLES[name].strip().splitlines():
@@ -97,9 +97,9 @@ def _table(name: str) -> tuple[dict[str, str], dict[str, list[str]]]:
 
 
 def check(value: Any, told: str, path: str = "", strict: bool = False) -> Any:
-    """The value without what is not read, by a form (of `requests.toml`). Raises ApiError for the first fault.
+    """The value without ignored fields, checked against a form of `requests.toml`. Raises ApiError for the first fault.
 
-    With `strict`, tables are schemas, which must be closed and leave nothing optional.
+    With `strict`, tables are schemas, which must be closed and have no optional properties.
     """
     form = _form(told)
     value = [value] if isinstance(value, str) and form["type"] == "listed" else value
@@ -145,7 +145,7 @@ def _check_size(value: Any, kind: str, form: Mapping[str, Any], path: str) -> No
 
 
 def _fields(value: Mapping[str, Any], name: str, at: str, strict: bool) -> dict[str, Any]:
-    """An object's fields as the table has them; null mostly means left out, as clients write it."""
+    """The fields of an object that its table lists; null usually counts as left out, since clients use it that way."""
     table, marks = _table(name)
     found, unsupported = {}, marks.get("*unsupported", ())
     passed = {*unsupported, *marks.get("*ignored", ())}
@@ -167,9 +167,9 @@ def _fields(value: Mapping[str, Any], name: str, at: str, strict: bool) -> dict[
 
 
 def check_schema(schema: Mapping[str, Any], what: str, param: str, code: str | None = None, *, strict: bool) -> None:
-    """Raises ApiError unless it is an object's schema and, if strict, closed and without optional properties.
+    """Raises ApiError unless it is the schema of an object and, if strict, closed and without optional properties.
 
-    `what` is whose schema it is: "function 'f'", "response_format 'verdict'".
+    `what` says whose schema it is: "function 'f'", "response_format 'verdict'".
     """
     kind, fault = schema.get("type"), ""
     try:

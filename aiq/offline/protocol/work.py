@@ -1,6 +1,6 @@
-"""What the model's endpoints answer to a body, and the processes in which it is worked out.
+"""How the model's endpoints answer a request body, and the processes that do the work.
 
-An answer follows from the request alone. It is worked out in another process, so that neither a long prompt nor a long
+An answer depends on the request alone. It is computed in another process, so that neither a long prompt nor a slow
 regex holds up the server.
 """
 
@@ -34,10 +34,10 @@ from aiq.offline.protocol.validation import ApiError, read_json
 COMPLETIONS, RESPONSES, EMBEDDINGS = "/v1/chat/completions", "/v1/responses", "/v1/embeddings"
 
 FEWEST, MOST = 2, 16
-"""Bounds of the number of workers: with one, a long request would hold up every other."""
+"""Bounds on the number of workers: with only one, a long request would hold up every other."""
 
 BROKEN_ENGINE = 422
-"""The status where our own engine fails. It would fail again, so this is a status that no client retries."""
+"""The status when our own engine fails. It would fail again, so this is a status that no client retries."""
 
 _FAILURES = {
     "http_429": ApiError("Rate limit reached: a planted fault.", code="rate_limit_exceeded", status=429),
@@ -62,13 +62,13 @@ def json_answer(value: object, status: int = 200, **more: Any) -> Answer:
 
 @dataclass(frozen=True)
 class Work:
-    """Answers the endpoints that take work. `context_tokens` bounds a prompt."""
+    """Answers requests to the endpoints that compute something. `context_tokens` limits the prompt."""
 
     faults: Faults
     context_tokens: int = CONTEXT_TOKENS
 
     def answer(self, path: str, role: str, attempt: str, body: bytes) -> Answer:
-        """The answer to a POST of this body. `role` and `attempt` are our optional headers, empty where absent."""
+        """The answer to a POST of this body. `role` and `attempt` are our optional headers, empty if absent."""
         try:
             values = read_json(body)
             if not values.get("model"):
@@ -82,7 +82,7 @@ class Work:
             return json_answer(error.body, error.status)
 
     def _model_answer(self, path: str, values: dict[str, Any], role: str, attempt: int) -> Answer:
-        """The answer of either endpoint of the model, with the endpoint's faults that strike it."""
+        """The answer of either model endpoint, with the endpoint faults that strike it."""
         read = read_responses if path == RESPONSES else read_chat
         request = read(values, role, attempt, self.context_tokens)
         digest = digest_of(values, role)
@@ -102,8 +102,8 @@ class Work:
         return Answer(events.encode("utf-8", "replace"), streamed=True, **counted)
 
     def _reply(self, request: ChatRequest, index: int, digest: str) -> ChatReply:
-        """The engine's reply, which is the one place where the protocol meets it; each choice has its own seed."""
-        from aiq.offline import engine  # here, because only workers have use for it
+        """The engine's reply. Only here does the protocol call the engine; each choice has its own seed."""
+        from aiq.offline import engine  # here, as only workers use it
         from aiq.offline.judging import judge
 
         if index:
@@ -117,9 +117,9 @@ class Work:
 
 
 class Workers:
-    """As many processes as there are processors, within bounds. They end when this process ends.
+    """A pool of processes, one per processor within bounds. They exit when this process exits.
 
-    A server of forks starts them, so that they share neither threads nor open files with this process.
+    A fork server starts them, so that they share neither threads nor open files with this process.
     """
 
     def __init__(self, work: Work) -> None:
@@ -130,10 +130,10 @@ class Workers:
         forkserver.set_forkserver_preload(["aiq.offline.engine", "aiq.offline.judging", __name__])
         forkserver.ensure_running()  # now, to be ready when the first request comes
         count = min(max(os.cpu_count() or 1, FEWEST), MOST)
-        self._pool = ProcessPoolExecutor(count, multiprocessing.get_context("forkserver"), _begin)
+        self._pool = ProcessPoolExecutor(count, multiprocessing.get_context("forkserver"), _start_worker)
 
     async def answer(self, *request: Any) -> Answer:
-        """What `Work.answer` does in a worker. Where one dies, so do the others, and what they worked on is a 500."""
+        """Run `Work.answer` in a worker. If one dies, so do the others, and the requests they worked on get a 500."""
         try:
             answer = self._pool.submit(self._work.answer, *request)
         except BrokenProcessPool:
@@ -145,14 +145,14 @@ class Workers:
             raise ApiError("The process that worked on the request died; send it again.", status=500) from None
 
     def close(self) -> None:
-        """End the workers at once, whatever they work on."""
+        """Stop the workers at once, even in the middle of a request."""
         self._pool.shutdown(wait=False, cancel_futures=True)
         for process in multiprocessing.active_children():
             process.terminate()
 
 
-def _begin() -> None:
-    """Ctrl-C reaches the server, which ends its workers; and when it is killed, they end too."""
+def _start_worker() -> None:
+    """Ignore Ctrl-C, which reaches the server, and it stops its workers; exit when the server is killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None

@@ -1,4 +1,4 @@
-"""Requests as agents send them, in few words."""
+"""Short requests in the form that agents send."""
 
 import json
 from typing import Any
@@ -7,14 +7,14 @@ from aiq.offline.chat import ChatRequest
 
 
 def tool(name: str, description: str, /, *required: str, **properties: dict[str, Any]) -> dict[str, Any]:
-    """A function tool; parameters that are only named are strings."""
+    """A function tool; parameters given only by name are strings."""
     known = {**{n: {"type": "string"} for n in required}, **properties}
     parameters = {"type": "object", "properties": known, "required": list(required or properties)}
     return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
 
 
 def called(*results: tuple[str, dict[str, Any], Any]) -> list[dict[str, Any]]:
-    """The messages of calls that were made one after the other, each with its result."""
+    """The messages of calls made one after the other, each with its result."""
     messages: list[dict[str, Any]] = []
     for number, (name, arguments, result) in enumerate(results):
         function = {"name": name, "arguments": json.dumps(arguments)}

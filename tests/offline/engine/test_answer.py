@@ -1,4 +1,4 @@
-"""The reader: values, hops, the newest state, corrections, comparisons, and the queries for what is missing."""
+"""The reader: values, hops, the newest state, corrections, comparisons, and queries for what is missing."""
 
 import random
 from datetime import date
@@ -22,20 +22,20 @@ def sources(*titles: str) -> list[Source]:
 
 
 @each("undated")
-def test_a_page_without_a_date_is_as_new_as_what_it_tells(told: str, value: str) -> None:
+def test_a_page_without_a_date_is_as_new_as_the_dates_in_its_text(told: str, value: str) -> None:
     dated = Source("The mayor of Ostrel is Ida Quill.", "https://a.example", "Ostrel", date(2025, 5, 1))
     assert answer("Who is the current mayor of Ostrel?", [dated, Source(told, "https://b.example")], NOW).value == value
 
 
 @each("count")
-def test_a_number_counts_what_is_named_before_it(question: str) -> None:
+def test_a_number_can_count_what_is_named_before_it(question: str) -> None:
     text = "Nevshaw covers 412 square kilometres on 3 rivers and has a population of 460,032."
     found = answer(question, [Source(text, "https://a.example", "Nevshaw")], NOW)
     assert (found.value, found.confidence > 0.5) == ("460,032", True)
 
 
 @each("alone")
-def test_it_reads_a_name_in_chinese(question: str, told: str, value: str) -> None:
+def test_it_reads_a_chinese_name(question: str, told: str, value: str) -> None:
     assert answer(question, [Source(told, "https://a.example")], NOW).value == value
 
 
@@ -48,25 +48,25 @@ def test_it_reads_the_value(question: str, value: str) -> None:
 
 
 @each("premise")
-def test_it_corrects_what_the_question_takes_for_granted(question: str, correction: str) -> None:
+def test_it_corrects_a_false_premise(question: str, correction: str) -> None:
     found = answer(question, sources("The Tin Orchard", "Mara Venn", "Harl Bridge"), NOW)
     assert found.kind == "premise"
     assert correction in found.value
 
 
 @each("yes")
-def test_yes_or_no_is_what_the_sentence_shown_says(question: str, value: str) -> None:
+def test_yes_or_no_follows_from_the_evidence_shown(question: str, value: str) -> None:
     assert answer(question, sources("Pell Bridge", "The Tin Orchard"), NOW).value == value
 
 
 @each("any")
-def test_any_text_is_answered_or_not_but_never_fails(text: str) -> None:
+def test_no_text_makes_the_reader_fail(text: str) -> None:
     for question, found in ((text, sources()), ("Who is the mayor of Ostrel?", [Source(text)])):
         assert answer(question, found, NOW).kind in ("value", "premise", "none")
     rank(text, [Source(text)])
 
 
-def test_what_is_missing_is_asked_for_hop_by_hop() -> None:
+def test_missing_facts_are_looked_up_hop_by_hop() -> None:
     question = "Where was the author of The Tin Orchard born?"
     first = answer(question, [])
     assert (first.kind, first.value, first.confidence) == ("none", "", 0.0)
@@ -92,7 +92,7 @@ def test_a_comparison_asks_for_each_thing() -> None:
     assert all(any(tower in query for query in missing) for tower in ("Alder", "Birch"))
 
 
-def test_the_order_of_the_sources_decides_nothing() -> None:
+def test_the_order_of_the_sources_does_not_matter() -> None:
     shuffled = random.Random(4).sample(sources(), len(PAGES))
     assert answer(VILLAGE, shuffled, NOW).value == answer(VILLAGE, sources(), NOW).value
 
@@ -107,7 +107,7 @@ def test_ranking_prefers_statements_and_drops_repetition() -> None:
     assert [e.score for e in found] == sorted((e.score for e in found), reverse=True)
 
 
-def test_none_at_the_start_of_a_sentence_is_no_name() -> None:
+def test_none_at_the_start_of_a_sentence_is_not_a_name() -> None:
     source = Source("Several mills are called Holdrin. None of them is related to another.", "u", "Holdrin")
     found = answer("In which town was the founder of Holdrin Mills born?", [source], NOW)
     assert not any("None" in query for query in found.missing)

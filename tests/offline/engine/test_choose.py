@@ -39,7 +39,7 @@ REPORT = "Write a report on mills of the Orl valley: their builders, their prese
 
 
 @each("kind")
-def test_a_tool_is_known_by_what_it_says_and_needs(
+def test_the_kind_of_a_tool_follows_from_its_description_and_parameters(
     name: str, description: str, parameters: dict[str, str], kind: str
 ) -> None:
     needed = {key: {"type": "string", "description": said} for key, said in parameters.items()}
@@ -51,7 +51,7 @@ def arguments(reply: ChatReply) -> dict[str, object]:
 
 
 @each("chosen")
-def test_the_tool_that_fits_is_called_with_what_it_takes(
+def test_the_best_fitting_tool_is_called_with_its_arguments(
     task: str, tools: list[str], name: str | None, value: str
 ) -> None:
     calls = respond(ask(task, tools=tuple(TOOLS[tool] for tool in tools))).tool_calls
@@ -61,7 +61,7 @@ def test_the_tool_that_fits_is_called_with_what_it_takes(
         assert value in given
 
 
-def test_thanks_for_an_answer_are_not_answered_with_it() -> None:
+def test_thanks_do_not_get_the_answer_again() -> None:
     told = (*called(("dig", {"needle": "Vorn Mill"}, [HIT])), {"role": "assistant", "content": "Ada Kestrel."})
     reply = respond(ask("Who built Vorn Mill?", *told, {"role": "user", "content": "Thanks!"}, tools=(DIG,)))
     assert not reply.tool_calls
@@ -69,7 +69,7 @@ def test_thanks_for_an_answer_are_not_answered_with_it() -> None:
     assert "Kestrel" not in reply.text
 
 
-def test_a_store_that_brought_nothing_is_left_for_another() -> None:
+def test_a_store_that_returned_nothing_is_left_for_another() -> None:
     told = called(("search_recipes", {"query": "sesame recipes"}, "[]"))
     reply = respond(ask("Which recipes use sesame?", *told, tools=(RECIPES, DIG)))
     assert [call.function.name for call in reply.tool_calls] == ["dig"]
@@ -92,7 +92,7 @@ def test_arguments_are_typed_as_the_schema_says() -> None:
     assert "limit" not in given
 
 
-def test_what_was_found_ends_the_search() -> None:
+def test_the_search_ends_once_the_answer_is_found() -> None:
     told = called(("lookup", {"q": "Vorn Mill"}, [HIT]))
     reply = respond(ask("Who built Vorn Mill?", *told, tools=(SEARCH,), system="Cite your sources."))
     assert not reply.tool_calls
@@ -101,20 +101,20 @@ def test_what_was_found_ends_the_search() -> None:
 
 
 @pytest.mark.parametrize("name", ["vector_store_search", "search_notes", "memory_search", "find_todos"])
-def test_what_a_store_of_notes_gives_is_evidence(name: str) -> None:
+def test_results_from_a_store_of_notes_are_evidence(name: str) -> None:
     told = called((name, {"query": "Vorn Mill"}, [HIT]))
     reply = respond(ask("Who built Vorn Mill?", *told, tools=(tool(name, "Searches for passages.", "query"),)))
     assert "Ada Kestrel" in reply.text
 
 
 @pytest.mark.parametrize("name", ["think", "write_file", "edit_file", "save_memo", "write_todos"])
-def test_what_was_noted_or_written_is_no_evidence(name: str) -> None:
+def test_notes_and_files_of_its_own_are_not_evidence(name: str) -> None:
     told = called((name, {"text": "I guess."}, "Vorn Mill was built by Bo Larn in 1904."))
     assert "Bo Larn" not in respond(ask("Who built Vorn Mill?", *told)).text
 
 
 @each("file")
-def test_a_file_is_written_where_the_prompt_orders_it(order: str, saved: bool) -> None:
+def test_a_file_is_written_if_the_prompt_orders_it(order: str, saved: bool) -> None:
     page = "<page>Vorn Mill was built by Ada Kestrel in 1904.</page> Who built Vorn Mill?"
     reply = respond(ask(page, system=f"You answer questions. {order}", tools=(EDIT, SAVE)))
     assert [call.function.name for call in reply.tool_calls] == ["write_file"] * saved
@@ -136,7 +136,7 @@ def test_no_query_is_sent_twice_and_the_search_ends() -> None:
 
 
 @each("limit")
-def test_a_limit_of_calls_is_kept(instruction: str, most: int) -> None:
+def test_a_limit_on_calls_is_kept(instruction: str, most: int) -> None:
     results: list[tuple[str, dict[str, object], object]] = []
     for _ in range(5):
         reply = respond(ask("Who built Vorn Mill?", *called(*results), tools=(SEARCH,), system=instruction))
@@ -144,7 +144,7 @@ def test_a_limit_of_calls_is_kept(instruction: str, most: int) -> None:
     assert len(results) <= most
 
 
-def test_a_tool_that_is_demanded_is_called_with_the_answer() -> None:
+def test_a_forced_tool_is_called_with_the_answer() -> None:
     done = called(("lookup", {"q": "Vorn Mill"}, [HIT]))
     reply = respond(ask("Who built Vorn Mill?", *done, tools=(SEARCH, FINISH), tool_choice="required"))
     assert reply.tool_calls[0].function.name == "final_answer"
@@ -157,7 +157,7 @@ def test_the_tool_choice_of_the_request_is_kept(tools: list[str], choice: Any, n
     assert [call.function.name for call in reply.tool_calls] == names
 
 
-def test_a_page_is_opened_when_the_person_names_it() -> None:
+def test_a_page_that_the_user_names_is_opened() -> None:
     reply = respond(ask("What does https://a.offline.example/vorn say of the mill?", tools=(SEARCH, FETCH)))
     assert arguments(reply) == {"href": "https://a.offline.example/vorn"}
 
@@ -169,14 +169,14 @@ def test_a_teaser_is_opened() -> None:
     assert arguments(reply) == {"href": HIT["link"]}
 
 
-def test_open_tasks_are_asked_facet_by_facet() -> None:
+def test_open_tasks_are_searched_facet_by_facet() -> None:
     reply = respond(ask(REPORT, tools=(SEARCH,)))
     queries = [str(call.function.parsed["q"]) for call in reply.tool_calls]
     assert len(queries) > 1
     assert all("Orl valley" in query for query in queries)
 
 
-def test_sub_agents_plan_first_then_research_then_the_report() -> None:
+def test_sub_agents_plan_then_research_then_the_report_is_written() -> None:
     task = tool(
         "task",
         "Gives a task to a subagent.\n\n- planner: Plans the research.\n- searcher: Searches and gives findings.",
@@ -193,7 +193,7 @@ def test_sub_agents_plan_first_then_research_then_the_report() -> None:
     assert "Orl valley mills builders" in str(arguments(second)["description"])
 
 
-def test_a_draft_and_a_note_come_after_each_round_that_another_may_follow() -> None:
+def test_a_draft_and_a_note_are_written_after_each_round_but_the_last() -> None:
     helper = tool("delegate", "Gives work to a researcher: a sub-agent that searches.", "brief")
     tools = (helper, SAVE, tool("jot", "A scratchpad for your thoughts.", "thought"))
     system = (

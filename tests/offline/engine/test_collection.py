@@ -1,4 +1,4 @@
-"""Tools that filter, count and page: what they are asked, and what their answers say, for schemas of many kinds."""
+"""Tools that filter, count and page: the calls to them, and what their answers say, for schemas of many kinds."""
 
 import json
 from typing import Any
@@ -52,14 +52,14 @@ DESCRIBE = tool("list_columns", "Lists the columns of the orders with their valu
 
 
 @each("asked")
-def test_what_a_question_names_goes_to_the_parameters_that_can_say_it(task: str, arguments: dict[str, Any]) -> None:
+def test_values_in_a_question_go_to_the_parameters_that_can_express_them(task: str, arguments: dict[str, Any]) -> None:
     known = called(("list_columns", {}, COLUMNS))
     (call,) = respond(ask(task, *known, tools=(TOOLS["orders"], DESCRIBE))).tool_calls
     assert call.function.name == "query_orders"
     assert call.function.parsed == arguments
 
 
-def test_a_tool_that_says_which_fields_there_are_is_asked_first_and_once() -> None:
+def test_a_tool_that_lists_the_fields_is_called_first_and_once() -> None:
     task = "How many orders came from the Baltic region?"
     (first,) = respond(ask(task, tools=(TOOLS["orders"], DESCRIBE))).tool_calls
     assert first.function.name == "list_columns"
@@ -68,7 +68,7 @@ def test_a_tool_that_says_which_fields_there_are_is_asked_first_and_once() -> No
 
 
 @each("counted")
-def test_numbers_of_an_answer_are_stated_with_their_values(
+def test_numbers_in_an_answer_are_stated_with_their_values(
     task: str, arguments: dict[str, Any], answer: Any, said: str
 ) -> None:
     told = called(("list_columns", {}, COLUMNS), ("query_orders", arguments, answer))
@@ -78,25 +78,25 @@ def test_numbers_of_an_answer_are_stated_with_their_values(
 
 
 @each("other")
-def test_numbers_of_something_else_are_not_taken_for_them(task: str, arguments: dict[str, Any], answer: Any) -> None:
+def test_numbers_of_other_things_are_not_stated(task: str, arguments: dict[str, Any], answer: Any) -> None:
     told = called(("list_columns", {}, COLUMNS), ("query_orders", arguments, answer))
     text = respond(ask(task, *told, tools=(TOOLS["orders"], DESCRIBE), tool_choice="none")).text
     assert not {"12", "30", "42"} & {*text.replace(".", " ").replace(",", " ").split()}
 
 
 @each("told")
-def test_numbers_that_a_prompt_tells_are_stated(task: str, data: list[str], said: str) -> None:
+def test_numbers_in_a_prompt_are_stated(task: str, data: list[str], said: str) -> None:
     blocks = "\n".join(f"<data>\n{block}\n</data>" for block in data)
     assert said in respond(ask(f"{blocks}\n\n<question>\n{task}\n</question>", system="Write a short report.")).text
 
 
 @each("tables")
-def test_tables_are_told_by_their_form(answer: Any, tables: list[list[Any]]) -> None:
+def test_tables_are_recognised_by_their_form(answer: Any, tables: list[list[Any]]) -> None:
     found = counts.told(answer) if isinstance(answer, str) else counts.tables(answer)
     assert [[one.field, dict(one.rows), one.total] for one in found] == tables
 
 
-def test_pages_found_on_the_web_are_no_collection() -> None:
+def test_web_pages_are_not_a_collection() -> None:
     hits = [
         {"url": f"https://a.offline.example/{n}", "title": f"Mill {n}", "source": "web", "content": f"Mill {n} is old."}
         for n in (1, 2)
@@ -140,7 +140,7 @@ WORKERS = [
 
 
 @each("plan")
-def test_a_plan_calls_what_the_state_of_the_work_lacks(
+def test_a_plan_calls_what_the_state_of_the_work_requires(
     state: list[str], made: list[list[Any]], workers: list[str], calls: list[list[Any]], action: str
 ) -> None:
     offered = [*WORKERS, TOOLS["orders"]["function"], DESCRIBE["function"]]

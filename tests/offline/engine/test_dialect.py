@@ -6,7 +6,7 @@ each = table(__file__)
 
 
 @each("form")
-def test_calls_and_the_end_are_written_as_the_prompt_says(system: str, call: str, end: str) -> None:
+def test_calls_and_the_final_reply_are_written_as_the_prompt_says(system: str, call: str, end: str) -> None:
     question = "Question: Who founded Brone Glass?"
     first = respond(ask(question, system=system)).text
     assert call in first
@@ -18,7 +18,7 @@ def test_calls_and_the_end_are_written_as_the_prompt_says(system: str, call: str
 
 
 @each("docstring")
-def test_a_docstring_says_what_a_parameter_holds(system: str) -> None:
+def test_a_docstring_describes_the_parameters(system: str) -> None:
     told = [
         {"role": "assistant", "content": "```py\nprint(look_up(phrases=['Brone Glass founder']))\n```"},
         {"role": "user", "content": "Observation: Brone Glass https://a.offline.example/brone The story of its ..."},
@@ -27,6 +27,6 @@ def test_a_docstring_says_what_a_parameter_holds(system: str) -> None:
     assert "get_document(location='https://a.offline.example/brone')" in reply.text
 
 
-def test_prose_about_tools_is_no_dialect() -> None:
+def test_prose_about_tools_is_not_a_dialect() -> None:
     text = respond(ask("Which tools did Edda Marrow use?", system="You answer questions on tools and actions.")).text
     assert "Action" not in text

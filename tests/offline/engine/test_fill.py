@@ -1,4 +1,4 @@
-"""Schemas of many kinds: a value appears with the sentence that supports it, goes without it, and none is invented."""
+"""Schemas of many kinds: a value appears with the sentence that supports it, not without it; none is invented."""
 
 import json
 import re
@@ -51,7 +51,7 @@ def filled(asked: ChatRequest) -> Any:
 
 
 def valid(value: Any, part: Schema) -> bool:
-    """Whether a value meets a schema, all that it holds included."""
+    """Whether a value, including all its parts, matches a schema."""
     if isinstance(value, list):
         return fits(value, part) and any(all(valid(v, f.get("items", {})) for v in value) for f in forms(part))
     if not isinstance(value, dict):
@@ -79,7 +79,7 @@ def leaves(value: Any, path: str = "") -> list[tuple[str, Any]]:
 
 
 def invented(value: Any, asked: ChatRequest) -> list[tuple[str, Any]]:
-    """The leaves of a reply that neither stand in the request nor consist of its words and the documented frames."""
+    """The leaves of a reply that are neither in the request nor made of its words and the documented frames."""
     text = " ".join([*(m.text for m in asked.messages), json.dumps(asked.response_format, ensure_ascii=False)])
     plain = " ".join(text.replace("\\n", " ").split()).casefold()
     talk = map(small_talk, ("Hello", "你好", "Thanks"))
@@ -116,7 +116,7 @@ def test_the_supported_value_appears(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("case", PLANTED, ids=named)
-def test_without_its_sentence_the_value_is_gone(case: dict[str, Any]) -> None:
+def test_without_its_sentence_the_value_is_absent(case: dict[str, Any]) -> None:
     asked = request(case, planted=False)
     gone = case["gone"]
     if gone == "refused":
@@ -144,7 +144,7 @@ def test_nothing_is_invented(case: dict[str, Any], planted: bool) -> None:
 
 
 @each("prose")
-def test_prose_asks_for_no_json(prompt: str, user: str) -> None:
+def test_a_prompt_for_prose_has_no_schema(prompt: str, user: str) -> None:
     assert asked_schema(read(request({"prompt": prompt, "user": user}))) is None
 
 
@@ -153,7 +153,7 @@ def test_the_ends_of_a_scale_may_be_explained() -> None:
 
 
 @pytest.mark.parametrize(("order", "marked"), [("", False), (" Cite your sources as [1].", True)])
-def test_a_text_has_citations_where_they_are_asked_for(order: str, marked: bool) -> None:
+def test_a_text_has_citations_if_they_are_requested(order: str, marked: bool) -> None:
     schema = '{"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}'
     page = '<results><result url="https://m.example/1">The Morrow Press was founded by Lise Aker.</result></results>'
     case = {"prompt": f"Answer.{order}", "user": f"{page}\n\nQuestion: Who founded the Morrow Press?", "schema": schema}
@@ -163,24 +163,24 @@ def test_a_text_has_citations_where_they_are_asked_for(order: str, marked: bool)
 
 
 @each("null")
-def test_what_nothing_measures_is_null(user: str, fields: dict[str, Any]) -> None:
+def test_a_field_that_no_rule_measures_is_null(user: str, fields: dict[str, Any]) -> None:
     schema = json.dumps({"type": "object", "properties": fields, "required": [*fields]})
     assert [*filled(request({"prompt": "Fill it in.", "user": user, "schema": schema})).values()] == [None]
 
 
-def test_queries_are_on_the_subject_not_on_the_order() -> None:
+def test_queries_are_about_the_subject_not_the_instruction() -> None:
     user = "Generate 3 search queries on the history of Vorn Mill. Return a list of strings."
     found = filled(request({"prompt": "You help people.", "user": user}))
     assert found
     assert all("Vorn" in query and not re.search("Generate|queries", query) for query in found)
 
 
-def test_a_form_in_the_sentence_that_asks_is_the_reply_s() -> None:
+def test_a_format_in_the_sentence_that_asks_is_that_of_the_reply() -> None:
     user = 'Return JSON like {"builder": "..."}. <page>The Vorn Mill was built by Ada Kestrel.</page> Who built it?'
     assert asked_schema(read(request({"prompt": "You help people.", "user": user}))) is not None
 
 
-def test_a_long_page_is_read_in_time() -> None:
+def test_a_long_page_is_read_fast_enough() -> None:
     page = "The Morrow Press was founded by Lise Aker. " + "Boats of the harbour carry salt and tar. " * 25_000
     schema = '{"type": "object", "properties": {"person": {"type": "string"}}, "required": ["person"]}'
     user = f"<text>{page}</text>\n\nQuestion: Who founded the Morrow Press?"

@@ -1,4 +1,4 @@
-"""What a workflow's prompts hand over: references by number, outlines, actions, answers of others."""
+"""What the prompts of a workflow provide: references by number, outlines, actions, answers of others."""
 
 import re
 
@@ -23,7 +23,7 @@ CITE = "Cite as in [1], by the numbers of the list. Do not write a list of sourc
 
 
 @each("references")
-def test_a_list_of_references_is_told_from_what_results_say(text: str, numbers: dict[str, list[str]]) -> None:
+def test_a_reference_list_is_told_apart_from_results(text: str, numbers: dict[str, list[str]]) -> None:
     found = given.references(text)
     assert {str(n): [source.key, source.title, str(source.day)] for n, source in found.items()} == numbers
 
@@ -40,7 +40,7 @@ def test_results_answer_in_their_first_words(label: str, text: str, said: list[s
 
 
 @each("cited")
-def test_statements_are_cited_by_the_numbers_given(listed: str, marks: dict[str, str]) -> None:
+def test_statements_are_cited_by_the_given_numbers(listed: str, marks: dict[str, str]) -> None:
     text = respond(ask(f"{listed}\n\n{RESULTS}\n\n{TASK}", system=CITE)).text
     for statement, mark in marks.items():
         assert f"{statement}{mark}." in text
@@ -66,7 +66,7 @@ def test_a_section_without_evidence_says_so_in_the_prompt_s_words() -> None:
 
 
 @each("step")
-def test_the_next_step_is_said_in_words(system: str, done: str) -> None:
+def test_the_next_step_is_stated_in_words(system: str, done: str) -> None:
     task = "<task>\nIn what city was the founder of Tarn Glass born?\n</task>"
     hop = (
         "<observation>\nTarn Glass was founded by Edda Marrow in 1904 (https://a.offline.example/tarn).\n</observation>"
@@ -90,12 +90,12 @@ def test_the_next_step_in_chinese() -> None:
 @pytest.mark.parametrize(
     "system", ["Do not say what the next step is.", "In the next step others will check it. Answer."]
 )
-def test_no_step_is_said_where_an_answer_is_wanted(system: str) -> None:
+def test_no_step_is_stated_if_an_answer_is_wanted(system: str) -> None:
     page = "<page>\nTarn Glass was founded by Edda Marrow in 1904.\n</page>"
     assert "Edda Marrow" in respond(ask(f"{page}\n\n<task>\nWho founded Tarn Glass?\n</task>", system=system)).text
 
 
-def test_the_next_action_is_done_first_and_the_task_goes_on_after_it() -> None:
+def test_the_next_action_is_done_first_and_then_the_task_continues() -> None:
     action = "<next_action>\nSearch for: Tarn Glass works\n</next_action>"
     task = f"<task>\nIn what city was the founder of Tarn Glass born?\n\n{action}\n</task>"
     first = respond(ask(task, tools=(SEARCH,)))
@@ -111,7 +111,7 @@ def test_the_next_action_is_done_first_and_the_task_goes_on_after_it() -> None:
     assert "Edda Marrow" in str(second.tool_calls[0].function.parsed["q"])
 
 
-def test_what_was_thought_and_done_is_no_evidence() -> None:
+def test_earlier_thoughts_and_actions_are_not_evidence() -> None:
     said = "<thought>\nVorn Mill was built by Bo Larn in 1850.\n</thought>"
     found = "<observation>\nVorn Mill was built by Ada Kestrel in 1871.\n</observation>"
     text = respond(ask(f"{said}\n{found}\n\n<task>\nWho built Vorn Mill?\n</task>")).text
@@ -123,13 +123,13 @@ def test_what_was_thought_and_done_is_no_evidence() -> None:
     "lead", ["The answer is {}", "It is {} [2]", "Action result: According to the sources, it is {}"]
 )
 @pytest.mark.parametrize("name", ["Bo Larn", "Ada Kestrel"])
-def test_an_answer_of_who_saw_more_counts(lead: str, name: str) -> None:
+def test_the_answer_of_those_who_saw_more_counts(lead: str, name: str) -> None:
     result = f"<result>\n{lead.format(name)}. Bo Larn and Ada Kestrel worked at Vorn Mill.\n</result>"
     assert name in respond(ask(f"{result}\n\n<task>\nWho built Vorn Mill?\n</task>")).text.split(".")[0]
 
 
 @each("all")
-def test_all_that_was_found_is_told_page_by_page(system: str) -> None:
+def test_everything_found_is_stated_page_by_page(system: str) -> None:
     pages = [
         {
             "url": MILL,

@@ -1,4 +1,4 @@
-"""Instructions are followed by what they say: each behaviour as a prompt asks for it, as the same is asked for in other
+"""Instructions are followed by their meaning: each behaviour as a prompt asks for it, in other
 words, without the instruction, and with its opposite. The wordings are data: paraphrases/behaviours.toml.
 """
 
@@ -45,14 +45,14 @@ ENVIRONMENT = jinja2.Environment(trim_blocks=True, lstrip_blocks=True, undefined
 ENVIRONMENT.filters["fence"] = fence
 _template = cache(ENVIRONMENT.from_string)
 HELD_OUT_LEAST = 0.85
-"""The share of held-out wordings that must count."""
+"""The share of held-out wordings that must be followed."""
 TURNS = 12
-"""Replies after which a conversation is broken off."""
+"""A conversation is stopped after this many replies."""
 
 
 @dataclass(frozen=True)
 class Played:
-    """The replies to a scene's request, each tool call answered, up to the first without calls."""
+    """The replies to a scene's request, with each tool call answered, up to the first one without calls."""
 
     replies: tuple[ChatReply, ...]
 
@@ -62,7 +62,7 @@ class Played:
 
     @property
     def body(self) -> str:
-        """The text before its list of sources."""
+        """The text before its reference list."""
         return re.split(r"^\W*(?:references|sources)\W*$", self.text, flags=re.MULTILINE | re.IGNORECASE)[0].strip()
 
     @property
@@ -85,7 +85,7 @@ class Played:
 
     @property
     def rounds(self) -> int:
-        """Replies that send a researcher out."""
+        """The number of replies that send out a researcher."""
         return sum(any("researcher" in call.function.arguments for call in r.tool_calls) for r in self.replies)
 
 
@@ -112,7 +112,7 @@ class Scene:
         return [TOOLS[name] for name in self.tools]
 
     def result(self, call: ToolCall) -> str:
-        """What the tool gives."""
+        """The result of the tool."""
         if "task" not in self.tools:
             return json.dumps([PAGES[title] for title in self.brings])
         if call.function.name != "task":
@@ -173,7 +173,7 @@ CHECKS: dict[str, Callable[[Played], bool]] = {
 
 
 def _last_json(text: str) -> Any:
-    """The JSON value that ends a text."""
+    """The JSON value at the end of a text."""
     for match in re.finditer(r"[\[{]", text):
         with suppress(ValueError):
             return json.loads(text[match.start() :])
@@ -193,12 +193,12 @@ FOUND: dict[str, Callable[[str], Any]] = {
     ],
     "above 2": lambda text: _last_json(text)["comprehensiveness"][0]["score"] > 2,
 }
-"""What is looked at in a judge's reply."""
+"""The part of a judge's reply that is compared."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One wording of a behaviour: `shows` says whether the reply should show it."""
+    """One wording of a behaviour; `shows`: whether the reply should show it."""
 
     name: str
     wording: str
@@ -218,7 +218,7 @@ class Row:
         return Played(tuple(replies))
 
     def _system(self, behaviour: dict[str, Any]) -> str:
-        """The prompt with the wording in the place of the lines that ask for the behaviour."""
+        """The prompt with the wording in place of the lines that ask for the behaviour."""
         if "prompt" not in behaviour:
             return PLAIN.format(instruction=f"- {self.wording}" if self.wording else "")
         text = SHIPPED[behaviour["prompt"]].read_text(encoding="utf-8")
@@ -266,14 +266,14 @@ def _rows() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("row", list(_rows()))
-def test_an_instruction_counts_by_what_it_says(row: Row) -> None:
+def test_an_instruction_is_followed_in_any_wording(row: Row) -> None:
     played = row.play()
     shown = CHECKS[BEHAVIOURS[row.name]["check"]](played)
     assert shown is row.shows, f"{row.wording!r}: {played.text!r} after {[c.function for c in played.calls]}"
 
 
 @pytest.mark.whole
-def test_most_wordings_that_nobody_tunes_to_count_as_well() -> None:
+def test_most_held_out_wordings_are_followed_too() -> None:
     rows = [
         Row(name, wording, shows)
         for name, wordings in HELD_OUT.items()
@@ -323,7 +323,7 @@ JUDGED = group(__file__, "judged")
         for wording in ("shipped", "paraphrased")
     ],
 )
-def test_judges_find_the_same(case: dict[str, Any], wording: str) -> None:
+def test_judges_reach_the_same_verdict_in_any_wording(case: dict[str, Any], wording: str) -> None:
     file = (SHIPPED if wording == "shipped" else PARAPHRASED)[case["prompt"]]
     variables = {"strict": False, "support": "whole", "current_date": "2026-11-01", **case["variables"]}
     text = _rendered(file.read_text(encoding="utf-8"), Scene(variables=variables))

@@ -1,4 +1,4 @@
-"""What a question asks and which of its parts describe something to be found first."""
+"""What a question asks, and which of its parts describe something to be found first."""
 
 import time
 
@@ -22,20 +22,20 @@ def test_the_innermost_description(question: str, innermost: str | None) -> None
     assert (rewritten(question)[found.start : found.end] if found else None) == innermost
 
 
-def test_possessives_are_read_as_of() -> None:
+def test_possessives_are_rewritten_with_of() -> None:
     assert rewritten("How old is Wimco's founder's wife?") == "How old is the wife of the founder of Wimco?"
 
 
-def test_politeness_is_no_part_of_the_question() -> None:
+def test_polite_phrases_are_not_part_of_the_question() -> None:
     assert tidy("Could you tell me who runs Wimco?") == "who runs Wimco?"
 
 
-def test_what_is_not_wanted_is_not_looked_for() -> None:
+def test_exclusions_are_not_looked_for() -> None:
     assert "lamps" not in parse("What does Wimco make besides lamps?").words
 
 
 @pytest.mark.parametrize("piece", ["?", "? ", "A. ", "Key: "])
-def test_a_loop_is_read_in_time(piece: str) -> None:
+def test_repetition_is_read_fast_enough(piece: str) -> None:
     loop = f"{piece * (20_000 // len(piece))}x"
     start = time.process_time()
     assert [*clauses(loop)]

@@ -1,4 +1,4 @@
-"""Requests of many shapes: which sources, task, steps, lists and dates are found in them."""
+"""Requests in many forms: the sources, task, steps, lists and dates found in them."""
 
 import json
 from datetime import date
@@ -25,11 +25,11 @@ def _read(*messages: tuple[str, str]) -> Situation:
 
 
 @each("sources")
-def test_sources_of_any_form(text: str, found: list[list[str]]) -> None:
+def test_sources_in_any_form(text: str, found: list[list[str]]) -> None:
     assert [[s.key, s.title, s.text] for s in sources(text)] == found
 
 
-def test_the_date_of_a_hit_is_its_own_and_numbers_within_a_line_stay() -> None:
+def test_a_hit_has_its_own_date_and_keeps_numbers_inside_lines() -> None:
     counted = "She came in March 2023. Some 5,007 people live there; in 1961. it was 1,245. The rest left."
     hits = f"* Pellow Quay <{QUAY}> {counted}\nLast updated: 2023-05-03.\n* Farrant steps down <{LEFT}> {NEWS}"
     assert [(s.key, s.text, s.day) for s in sources(hits)] == [(QUAY, counted, date(2023, 5, 3)), (LEFT, NEWS, None)]
@@ -68,7 +68,7 @@ def test_statements_around_one_question_are_material(told: str, found: bool) -> 
     assert bool(_read(("user", told)).sources) is found
 
 
-def test_where_something_can_be_looked_up_they_belong_to_the_question() -> None:
+def test_with_tools_such_statements_belong_to_the_question() -> None:
     told = "Ada Kestrel studied somewhere before she built the mill. Where was that?"
     tools = [
         {"type": "function", "function": {"name": "web_search", "parameters": {"type": "object", "properties": {}}}}
@@ -85,13 +85,13 @@ def test_a_tag_s_attributes_name_the_source() -> None:
 
 
 @pytest.mark.parametrize("names", ["<question> and </question>", "`<question>` and `</question>`"])
-def test_tags_that_a_prompt_only_names_mark_nothing(names: str) -> None:
+def test_tags_that_a_prompt_only_mentions_mark_nothing(names: str) -> None:
     situation = _read(("system", f"What is asked stands between {names}. Be brief."), ("user", QUESTION))
     assert (situation.task, situation.blocks) == (QUESTION, ())
     assert "Be brief." in situation.instructions
 
 
-def test_worked_examples_and_lists_of_tools_are_no_material() -> None:
+def test_worked_examples_and_lists_of_tools_are_not_material() -> None:
     shown = "question: Who built it?\nresponse: It was built by a guild in 1901.\ncomment: fine.\n\nTools:\n"
     situation = _read(("user", f"{shown}- fetch_page: Opens a page. Use it.\n\n<question>\n{QUESTION}\n</question>"))
     assert (situation.task, situation.sources, len(situation.blocks)) == (QUESTION, (), 1)
@@ -110,14 +110,14 @@ def test_tool_messages(messages: list[dict[str, Any]]) -> None:
 
 
 @each("calls")
-def test_calls_told_as_text(messages: list[tuple[str, str]]) -> None:
+def test_calls_written_as_text(messages: list[tuple[str, str]]) -> None:
     situation = _read(("user", QUESTION), *messages)
     assert [(s.tool, s.arguments) for s in situation.steps] == [("find", {"input": "mayor"})]
     assert [s.key for s in situation.sources] == [QUAY, LEFT]
     assert situation.task == QUESTION
 
 
-def test_what_the_assistant_thinks_is_no_evidence_and_what_it_cited_is() -> None:
+def test_the_assistant_s_thoughts_are_not_evidence_but_what_it_cited_is() -> None:
     cited = f"The mayor was Odile Farrant [1]. I believe it rained.\n\n## References\n[1] Pellow Quay - {QUAY}"
     situation = _read(("user", "Who was the mayor in 2023?"), ("assistant", cited), ("user", "And who is it today?"))
     assert [(s.key, s.text) for s in situation.sources] == [(QUAY, "The mayor was Odile Farrant.")]
@@ -125,7 +125,7 @@ def test_what_the_assistant_thinks_is_no_evidence_and_what_it_cited_is() -> None
 
 
 @each("lists")
-def test_lists_of_a_dispatch_or_plan(told: str) -> None:
+def test_lists_in_a_dispatch_or_plan(told: str) -> None:
     situation = _read(("user", f"Research for a report.\n<task>\n{QUESTION}\n</task>\n{told}"))
     assert situation.queries == ("mayor of Pellow Quay", "council of Pellow Quay")
     assert situation.sections == ("People", "Costs")
@@ -138,10 +138,10 @@ def test_the_date_of_today(said: str) -> None:
     )
 
 
-def test_no_date_of_today() -> None:
+def test_a_prompt_without_the_date_of_today() -> None:
     assert _read(("user", "Who was mayor as of 3 May 2024?")).now is None
 
 
-def test_long_prompts_are_read_in_time() -> None:
+def test_long_prompts_are_read_fast_enough() -> None:
     long = '<a> [x](y) {"q": [1, `Title: x` https://x.example/1 [1] "half\n' * 4_000
     assert _read(("user", f"{long}\n\nQuestion: {QUESTION}")).task == QUESTION

@@ -1,4 +1,4 @@
-"""What a question of a conversation means: names for "she" and "that city", the question of an earlier answer."""
+"""What a question in a conversation refers to: names for "she" and "that city", the question of an earlier answer."""
 
 from pathlib import Path
 
@@ -13,24 +13,22 @@ each = table(__file__)
 
 
 def history(*said: str) -> tuple[tuple[str, str], ...]:
-    """The person's and the assistant's messages in turn."""
+    """The user's and the assistant's messages in turn."""
     return tuple((("user", "assistant")[number % 2], text) for number, text in enumerate(said))
 
 
 @each("refers")
-def test_a_reference_reads_as_the_name_that_it_means(said: list[str], asked: str, reads: str) -> None:
+def test_a_reference_is_replaced_by_the_name_it_means(said: list[str], asked: str, reads: str) -> None:
     assert standalone(asked, history(*said)) == reads
 
 
 @each("recalls")
-def test_a_question_for_an_earlier_answer_reads_as_the_question_that_it_answered(
-    said: list[str], asked: str, reads: str
-) -> None:
+def test_a_question_about_an_earlier_answer_becomes_its_question(said: list[str], asked: str, reads: str) -> None:
     assert standalone(asked, history(*said)) == reads
 
 
 @each("stays")
-def test_what_refers_to_nothing_stays_as_it_is(said: list[str], asked: str) -> None:
+def test_text_without_a_reference_stays_unchanged(said: list[str], asked: str) -> None:
     assert standalone(asked, history(*said)) == asked
 
 
@@ -39,7 +37,7 @@ def test_without_a_conversation_nothing_changes(row: dict[str, str]) -> None:
     assert standalone(row["asked"], ()) == row["asked"]
 
 
-def test_the_model_answers_what_was_said_from_what_was_said() -> None:
+def test_the_model_answers_from_the_conversation_alone() -> None:
     """Nothing but the conversation has the answer, and there is no tool."""
     told = "Mara Venn wrote it [1]. The Tin Orchard is by Mara Venn [1].\n\n## References\n[1] T - https://a.example/t"
     said = ("Who wrote The Tin Orchard?", told, "And when did she write it?", "In 1931.", "What did you answer first?")

@@ -13,7 +13,7 @@ TASK = (
 
 
 @each("question")
-def test_questions_are_told_from_open_tasks(task: str, question: bool) -> None:
+def test_questions_are_told_apart_from_open_tasks(task: str, question: bool) -> None:
     assert research.is_question(task) is question
 
 
@@ -29,13 +29,13 @@ def test_a_part_of_a_question_is_the_question(task: str, of_question: str) -> No
 
 
 @pytest.mark.parametrize(("least", "most"), [(3, 4), (5, 8), (6, 6)])
-def test_an_outline_keeps_to_its_bounds_and_concludes(least: int, most: int) -> None:
+def test_an_outline_keeps_within_its_bounds_and_ends_with_a_conclusion(least: int, most: int) -> None:
     titles = research.outline(research.topic(TASK), least, most)
     assert least <= len(titles) <= most
     assert titles[-1] == "Conclusion"
 
 
-def test_things_that_the_evidence_names_are_gaps_until_they_are_looked_up() -> None:
+def test_things_named_in_the_evidence_are_gaps_until_they_are_looked_up() -> None:
     topic = research.topic(TASK)
     found = [
         Source(

@@ -1,4 +1,4 @@
-"""Stems, synonyms, names, sentences and numbers of a text."""
+"""Stems, synonyms, names, sentences and numbers in a text."""
 
 import pytest
 
@@ -11,7 +11,7 @@ each = table(__file__)
 
 
 @each("stem")
-def test_words_of_one_family_have_one_stem(words: tuple[str, ...]) -> None:
+def test_words_of_one_family_share_a_stem(words: tuple[str, ...]) -> None:
     assert len({stem(word) for word in words}) == 1
 
 
@@ -23,7 +23,7 @@ def test_synonyms_are_alike(left: str, right: str) -> None:
     assert not alike(left, "purple")
 
 
-def test_the_thesaurus_is_of_moderate_size_and_without_repetition() -> None:
+def test_the_thesaurus_is_of_moderate_size_and_has_no_duplicates() -> None:
     lines = vocabulary().lines
     assert len(lines) <= 300
     assert len({tuple(line) for line in lines}) == len(lines)
@@ -32,7 +32,7 @@ def test_the_thesaurus_is_of_moderate_size_and_without_repetition() -> None:
 
 
 @each("noun")
-def test_what_a_noun_stands_for(noun: str, kind: str) -> None:
+def test_what_a_noun_denotes(noun: str, kind: str) -> None:
     assert kind_of(noun) == kind
 
 
@@ -48,7 +48,7 @@ def test_names_are_capitalised_runs_and_titles() -> None:
     assert names(text) == ("Mara Venn", "University of Ostrel", "The Tin Orchard", "Bram Tolley")
 
 
-def test_abbreviations_end_no_sentence() -> None:
+def test_abbreviations_do_not_end_a_sentence() -> None:
     assert sentences("Dr. Venn came at 5 p.m. She left. 他来了。她走了。") == (
         "Dr. Venn came at 5 p.m.",
         "She left.",

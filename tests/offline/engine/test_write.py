@@ -26,7 +26,7 @@ FOUND = called(("lookup", {"q": "Brone Glass"}, HITS))
 REPORT = "Write a report on Brone Glass: its founder, its year of founding, and the origin of the founder."
 
 
-def test_the_answer_stands_first_with_its_citation_and_reference() -> None:
+def test_the_answer_comes_first_with_its_citation_and_reference() -> None:
     text = respond(ask("Who founded Brone Glass?", *FOUND, tools=(SEARCH,), system="Cite your sources.")).text
     assert re.match(r"[^.]*Edda Marrow \[1\]\.", text)
     assert text.rstrip().endswith("[1] Brone Glass - https://a.offline.example/brone")
@@ -38,7 +38,7 @@ def test_without_evidence_it_says_so_and_cites_nothing() -> None:
     assert "http" not in text
 
 
-def test_what_to_say_then_stands_in_the_prompt() -> None:
+def test_the_prompt_may_say_what_to_write_without_evidence() -> None:
     system = 'If the evidence does not suffice, say "No evidence at hand" and what is missing.'
     assert respond(ask("Who founded Tilt Mirrors?", system=system)).text.startswith("No evidence at hand")
 
@@ -60,7 +60,7 @@ def test_a_report_has_a_title_sections_and_only_cited_sentences_of_the_sources()
         assert re.search(r"\[\d\]", sentence), sentence
 
 
-def test_a_report_from_very_many_sentences_says_as_many_as_it_may() -> None:
+def test_a_report_from_too_many_sentences_has_as_many_as_allowed() -> None:
     works = [f"The kiln of Sorwyn Hall has {number} vaults and two doors." for number in range(MOST_SENTENCES + 30)]
     page = {"url": "https://c.offline.example/kilns", "title": "Kilns of the land", "text": " ".join(works)}
     found = called(("lookup", {"q": "Brone Glass"}, [*HITS, page]))
@@ -69,11 +69,11 @@ def test_a_report_from_very_many_sentences_says_as_many_as_it_may() -> None:
     assert sum(f" {number} vaults" in text for number in range(len(works))) > MOST_SENTENCES - 10
 
 
-def test_a_pronoun_becomes_what_its_page_is_about() -> None:
+def test_a_pronoun_is_replaced_by_the_subject_of_its_page() -> None:
     assert "Edda Marrow owned a boat" in respond(ask(REPORT, *FOUND, tools=())).text
 
 
-def test_findings_stand_under_the_queries_that_were_handed_over() -> None:
+def test_findings_are_listed_under_the_queries_handed_over() -> None:
     task = f"<task>\n{REPORT}\n</task>\nQueries:\n- Brone Glass founder\n- Edda Marrow birthplace"
     results = called(
         ("lookup", {"q": "Brone Glass founder"}, HITS[:1]), ("lookup", {"q": "Edda Marrow birthplace"}, HITS[1:])
@@ -101,7 +101,7 @@ def test_small_talk_needs_no_search(greeting: str) -> None:
 
 
 @each("person")
-def test_in_the_place_of_a_person_it_says_what_the_person_wants(asked: str, label: str, reply: str) -> None:
+def test_on_behalf_of_a_person_it_says_what_they_want(asked: str, label: str, reply: str) -> None:
     system = (
         "You play a person who asked for work. To a question: answer from your preferences; where they say nothing, "
         "reply `skip` and nothing else.\n"
@@ -120,16 +120,16 @@ def test_a_reply_of_one_word_is_the_answer_not_the_first_word() -> None:
 
 
 @pytest.mark.parametrize("part", ["Act as a research assistant to the customer.", "You act as a user support agent."])
-def test_who_plays_an_assistant_answers(part: str) -> None:
+def test_in_the_role_of_an_assistant_it_answers(part: str) -> None:
     assert "Edda Marrow" in respond(ask("Who founded Brone Glass?", *FOUND, system=part)).text
 
 
-def test_a_text_below_the_order_to_sum_it_up_is_summed_up() -> None:
+def test_a_text_after_an_order_to_summarise_is_summarised() -> None:
     text = "Vorn Mill was built in 1871 by Ada Kestrel. It burned down in a storm in 1902."
     assert respond(ask(f"Summarize the following text:\n\n{text}")).text == text
 
 
 @each("sum")
-def test_a_text_on_the_line_of_the_order_is_summed_up_in_its_order(told: str) -> None:
+def test_a_text_on_the_same_line_is_summarised_in_its_order(told: str) -> None:
     said = respond(ask(told)).text
     assert 0 <= said.find("1904") < said.find("1931")

@@ -1,16 +1,16 @@
-"""How well the shipped shallow researcher answers questions whose wording its authors have not seen.
+"""How well the shipped shallow researcher answers questions in wording its authors have not seen.
 
     .venv/bin/python -m tests.offline.held_out.measure [--set held_out|ordinary|reworded|mini]
 
 `held_out` is `questions.csv` over `pages.jsonl` of this folder, `ordinary` the same with plainer questions, `mini` the
 shipped `freshqa_mini`, and `reworded` the latter with the questions of `reworded.jsonl` and the same answers. Each set
-goes through `aiq run` as a user's would.
+is run with `aiq run`, as a user would run it.
 
-Aggregates only are printed: never a question, a page or an answer. Whoever tunes the offline model must not read this
-folder's data, or its figures measure nothing any more.
+Only aggregates are printed: never a question, a page or an answer. Whoever tunes the offline model must not read the
+data in this folder, or its figures no longer measure anything.
 
-Two accuracies, both 0 to 1: `judged` is `fresheval.relaxed`, given by the offline judge; `stated` owes nothing to a
-judge: an accepted form of the answer stands in the report's first paragraph. A false premise has no short form, so such
+Two accuracies, both 0 to 1: `judged` is `fresheval.relaxed`, given by the offline judge; `stated` depends on no
+judge: an accepted form of the answer is in the report's first paragraph. A false premise has no short form, so such
 questions have no `stated`.
 """
 
@@ -50,7 +50,7 @@ GROUPS: dict[str, Callable[[Row], bool]] = {
 
 @dataclass(frozen=True)
 class Accuracy:
-    """The accuracy over a group of samples. A mean (0 to 1) is None where no sample of the group has a value."""
+    """The accuracy over a group of samples. A mean (0 to 1) is None if no sample of the group has a value."""
 
     samples: int
     judged: float | None
@@ -81,7 +81,7 @@ def _jsonl(paths: Iterable[Path]) -> list[dict[str, Any]]:
 
 
 def _reworded(path: Path) -> Path:
-    """Writes `freshqa_mini` with the questions of `reworded.jsonl` to `path`."""
+    """Write `freshqa_mini` with the questions of `reworded.jsonl` to `path`."""
     questions = {line["id"]: line["question"] for line in _jsonl([_HERE / "reworded.jsonl"])}
     rows = [row | {"question": questions[row["id"]]} for row in _rows(_MINI)]
     with path.open("w", encoding="utf-8", newline="") as file:
@@ -96,7 +96,7 @@ def _run(questions: Path, output: Path, pages: Path | None) -> Path:
     command = ["run", "experiment=shallow_freshqa", "judge=[fresheval]"]
     command += [f"dataset.path={questions}", f"output_dir={output}", "runner.progress=false"]
     command += [f"offline.world={pages}"] if pages else []
-    with redirect_stdout(StringIO()) as said, redirect_stderr(said):  # it may hold a question
+    with redirect_stdout(StringIO()) as said, redirect_stderr(said):  # the output may contain a question
         code = main(command)
     if code:
         raise RuntimeError(f"exit code {code} of: aiq {' '.join(command)}")
@@ -128,20 +128,20 @@ def _forms(row: Row) -> list[str]:
 
 
 def states(report: str, forms: list[str]) -> bool:
-    """Whether one of `forms` stands, as whole words, in the first paragraph of `report` that is no heading."""
+    """Whether the first paragraph of `report` after its headings contains one of `forms` as whole words."""
     paragraphs = [part for part in re.split(r"\n\s*\n", report.strip()) if not part.startswith("#")]
     text = _plain(paragraphs[0]) if paragraphs else ""
     return any(re.search(rf"(?<![a-z0-9]){re.escape(_plain(form))}(?![a-z0-9])", text) for form in forms)
 
 
 def _plain(text: str) -> str:
-    """`text` without case, emphasis, citation marks and separators of thousands."""
+    """`text` without case, emphasis, citation marks and thousands separators."""
     text = re.sub(r"\[\d+\]|[*`]", "", unicodedata.normalize("NFKC", text).casefold())
     return " ".join(re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text).split())
 
 
 def table(accuracies: dict[str, Accuracy]) -> str:
-    """`accuracies` as text, a line per group."""
+    """`accuracies` as text, one line per group."""
 
     def shown(mean: float | None) -> str:
         return f"{'-':>7}" if mean is None else f"{mean:7.3f}"

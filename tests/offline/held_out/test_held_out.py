@@ -1,4 +1,4 @@
-"""The shipped researcher on questions whose wording its authors have not seen. Failures show aggregates only."""
+"""The shipped researcher on questions in wording its authors have not seen. Failures show only aggregates."""
 
 import pytest
 
@@ -10,7 +10,7 @@ _LEAST = 0.6
 
 
 @pytest.mark.whole
-def test_answers_questions_in_wording_it_has_not_seen() -> None:
+def test_it_answers_questions_in_unseen_wording() -> None:
     accuracies = measure("ordinary")
     assert (accuracies["all"].judged or 0.0) >= _LEAST, table(accuracies)
 
@@ -28,5 +28,5 @@ def test_answers_questions_in_wording_it_has_not_seen() -> None:
         ("", "Oda Prill", False),
     ],
 )
-def test_an_answer_is_stated_by_whole_words_of_the_first_paragraph(report: str, form: str, stated: bool) -> None:
+def test_an_answer_counts_as_whole_words_in_the_first_paragraph(report: str, form: str, stated: bool) -> None:
     assert states(report, [form]) is stated

@@ -1,4 +1,4 @@
-"""What the tests of judging share: requests, hand-written cases, and reports made worse in a known way."""
+"""Shared by the tests of judging: requests, hand-written cases, and reports made worse in a known way."""
 
 import json
 import random
@@ -17,12 +17,12 @@ from tests.cases import rows
 
 
 def cases(name: str) -> list[dict[str, Any]]:
-    """The hand-written cases of a file beside this one."""
+    """The hand-written cases in a file beside this one."""
     return rows(Path(__file__).parent / f"{name}.jsonl")
 
 
 def asked(*texts: str, seed: int = 1, **fields: Any) -> ChatRequest:
-    """A request whose messages are a user's."""
+    """A request whose messages are all from a user."""
     messages = tuple(ChatMessage(role="user", content=text) for text in texts)
     return ChatRequest(model="m", messages=messages, seed=seed, **fields)
 
@@ -65,7 +65,7 @@ def share(task: str, first: str, second: str, seed: int = 1) -> float:
 
 
 def shuffled(text: str) -> str:
-    """The words (of Chinese the characters) of every paragraph in another order."""
+    """The words (in Chinese, the characters) of every paragraph in random order."""
     order, paragraphs = random.Random(1), []
     for paragraph in text.split("\n\n"):
         chinese = re.search(r"[\u4e00-\u9fff]", paragraph)
@@ -82,7 +82,7 @@ def halved(text: str) -> str:
 
 
 def spam(task: str) -> str:
-    """Words of the task among random numbers."""
+    """Words from the task among random numbers."""
     draw, words = random.Random(1), re.findall(r"[\u4e00-\u9fff]{2}|[A-Za-z]+", DRB["query"][task]["prompt"])
     told = [draw.choice(words) if draw.random() < 0.7 else str(draw.randint(2, 9999)) for _ in range(400)]
     return "\n\n".join(" ".join(told[at : at + 40]) + "." for at in range(0, 400, 40))

@@ -1,4 +1,4 @@
-"""FreshEval offline: hand-written answers, most of them wrong in a way that a list of words would miss."""
+"""FreshEval offline: hand-written answers, most of them wrong in a way that matching words would miss."""
 
 import re
 from typing import Any
@@ -30,8 +30,8 @@ def test_hand_written_answers(case: dict[str, Any]) -> None:
     assert verdict(case) is case["correct"]
 
 
-def test_answers_written_before_the_judge_was_changed() -> None:
-    """Of the answers in fresh.jsonl at most two are judged wrongly; which ones is not said, so that none is fitted."""
+def test_held_out_answers() -> None:
+    """At most two answers in fresh.jsonl are misjudged; the failure does not say which, so that none is tuned for."""
     found = cases("fresh")
     assert len(found) >= 35
     assert sum(verdict(case) is case["correct"] for case in found) >= len(found) - 2
@@ -39,7 +39,7 @@ def test_answers_written_before_the_judge_was_changed() -> None:
 
 @pytest.mark.parametrize("lead", ["{}.", "It is {}.", "The sources say: {}.", "I think the answer is {} [1]."])
 @pytest.mark.parametrize("name", ["answers", "fresh"])
-def test_an_accepted_answer_is_credited_whatever_leads_to_it_and_supports_it(name: str, lead: str) -> None:
+def test_an_accepted_answer_is_credited_with_any_lead_in_and_support(name: str, lead: str) -> None:
     follows = " The market was held twice a week until Osric Penhale moved it to Tolm Street in 1911 [2]."
     for case in cases(name):
         if not case.get("strict"):

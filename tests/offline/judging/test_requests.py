@@ -1,4 +1,4 @@
-"""Judges that aiq did not write: the request is known by its material and its form, not by its words or sender."""
+"""Judges that aiq did not write: a request is recognised by its material and form, not by its wording or sender."""
 
 import json
 
@@ -13,7 +13,7 @@ WHO = "Who is the mayor of Brackwater?"
 
 
 @each("grader")
-def test_graders_of_short_answers(form: str, right: str, wrong: str, unknown: str | None) -> None:
+def test_grading_short_answers(form: str, right: str, wrong: str, unknown: str | None) -> None:
     assert right in ask(form.format(question=WHO, target="Helen Osgood", answer="Helen Osgood holds the office."))
     assert wrong in ask(form.format(question=WHO, target="Helen Osgood", answer="Marcus Teel holds the office."))
     if unknown is not None:
@@ -21,21 +21,21 @@ def test_graders_of_short_answers(form: str, right: str, wrong: str, unknown: st
 
 
 @each("rule")
-def test_what_else_a_response_says_counts_where_the_prompt_wants_it(rule: str, credited: bool) -> None:
+def test_further_statements_in_a_response_count_if_the_prompt_says_so(rule: str, credited: bool) -> None:
     answer = "Helen Osgood. However, she took office in 1780."
     prompt = f"{rule} Answer yes or no.\n\nQuestion: {WHO}\nAnswer: {answer}\nReference answer: Helen Osgood"
     assert ask(prompt) == ("yes" if credited else "no")
 
 
 @each("group")
-def test_statements_are_grouped_however_it_is_asked_for(order: str) -> None:
+def test_statements_are_grouped_in_any_wording(order: str) -> None:
     listed = "1. Nordal has five ships.\n2. The mill is from 1871.\n3. Nordal has five ships."
     form = 'Reply with JSON only: {"groups": [[1, 2], [3]]}'
     assert json.loads(ask(f"{order}\n\n<statements>\n{listed}\n</statements>\n\n{form}")) == {"groups": [[1, 3], [2]]}
 
 
 @each("clean")
-def test_an_article_is_cleaned_however_it_is_asked_for(order: str) -> None:
+def test_an_article_is_cleaned_in_any_wording(order: str) -> None:
     article = (
         "Nordal has five ships [1]. See [the fleet](https://a.example).\n\n## References\n\n[1] A - https://x.example"
     )
@@ -43,11 +43,11 @@ def test_an_article_is_cleaned_however_it_is_asked_for(order: str) -> None:
 
 
 @each("none")
-def test_what_is_no_judgement_is_left_alone(told: str) -> None:
+def test_requests_for_anything_else_are_left_alone(told: str) -> None:
     assert judge(asked(told)) is None
 
 
-def test_who_may_call_tools_is_no_judge() -> None:
+def test_a_request_with_tools_is_not_for_a_judge() -> None:
     for grader in group(__file__, "grader"):
         told = grader["form"].format(question=WHO, target="x", answer="y")
         assert judge(asked(told)) is not None

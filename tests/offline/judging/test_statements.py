@@ -27,7 +27,7 @@ def test_one_verdict_for_every_statement() -> None:
     assert [entry["verdict"] for entry in found["verdicts"]] == ["supported", "unsupported", "supported"]
 
 
-def test_citations_are_resolved_through_the_list_and_pronouns_through_the_text() -> None:
+def test_citations_are_resolved_by_the_list_and_pronouns_by_the_text() -> None:
     part = "Nordal has five ships [1]. It was founded in 1920 [1][2]. See [the page](https://c.example/z).\n\nIt grew."
     listed = "[1] A - https://a.example/x\n[2] B - https://b.example/y"
     found = json.loads(ask(PROMPTS.render("fact_extract.j2", reference_list=listed, report_part=part)))["citations"]
@@ -40,7 +40,7 @@ def test_citations_are_resolved_through_the_list_and_pronouns_through_the_text()
     assert found[1]["statement"] == "Nordal was founded in 1920."
 
 
-def test_statements_that_differ_in_a_value_or_a_denial_stay_apart() -> None:
+def test_statements_that_differ_in_a_value_or_a_negation_stay_separate() -> None:
     told = ["Nordal has 5 ships.", "Nordal has 5 ships today.", "Nordal has 7 ships.", "Nordal does not have 5 ships."]
     text = PROMPTS.render("fact_dedup.j2", statements="\n".join(f"{n}. {s}" for n, s in enumerate(told, 1)))
     assert json.loads(ask(text)) == {"groups": [[1, 2], [3], [4]]}

@@ -1,4 +1,4 @@
-"""The server over loopback: pages, keys, counts and the endpoint's faults."""
+"""The server over loopback: pages, keys, counts and endpoint faults."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ RATES = {"http_429": 0.3, "http_500": 0.3, "cut_connection": 0.3}
 
 
 async def send(port: int, path: str, body: dict[str, Any], attempt: int = 0, role: str = "") -> Any:
-    """A raw request, past our own transport and its retries."""
+    """Send a raw request, bypassing our own transport and its retries."""
     headers = {"x-aiq-role": role, "x-aiq-attempt": str(attempt), **KEY}
     async with AsyncClient(verify=False, timeout=60) as client:
         return await client.post(f"http://127.0.0.1:{port}{path}", json=body, headers=headers)
@@ -33,7 +33,7 @@ async def ask(port: int, attempt: int = 0, role: str = "", **body: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def strict_port(pages_file: Path) -> Iterator[int]:
-    """The port of a stack that wants a key and has planted faults."""
+    """The port of a stack that requires a key and has planted faults."""
     yield from port_of_stack(pages_file, "--api-key", "k", "--seed", "3", "--faults", json.dumps(RATES))
 
 
@@ -73,14 +73,14 @@ async def test_the_server_is_a_proxy_for_its_pages_and_services(offline_port: in
     assert await status("http://my.site/nowhere") == "404"
 
 
-async def test_the_root_says_what_there_is(offline_port: int) -> None:
+async def test_the_root_lists_the_endpoints(offline_port: int) -> None:
     async with AsyncClient(verify=False, timeout=60) as client:
         page = await client.get(f"http://127.0.0.1:{offline_port}/")
     assert (page.status_code, page.text.count("\n")) == (200, 1)
     assert "/v1/chat/completions" in page.text
 
 
-async def test_counts_show_what_was_paid_twice(offline_port: int) -> None:
+async def test_counts_show_what_was_paid_for_twice(offline_port: int) -> None:
     async def rises(*asked: dict[str, Any]) -> list[int]:
         before = (await client.get(url)).json()
         for given in asked:
@@ -110,7 +110,7 @@ async def test_api_key(strict_port: int) -> None:
 
 
 @pytest.mark.slow
-async def test_faults_of_the_endpoint_differ_between_attempts_repeat_exactly_and_are_counted(strict_port: int) -> None:
+async def test_endpoint_faults_differ_between_attempts_repeat_exactly_and_are_counted(strict_port: int) -> None:
     work, struck, cut = Work(Faults(RATES, seed=3)), Counter[str](), set()
     sends = [(COMPLETIONS, ASKED | {"stream": number % 2 == 1}, number) for number in range(30)]
     sends += [(RESPONSES, {"model": "offline-1", "input": "When was it founded?"}, number) for number in range(10)]

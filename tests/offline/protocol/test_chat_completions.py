@@ -117,13 +117,13 @@ def test_json_schema(client: OpenAI) -> None:
     assert json.loads(reply.choices[0].message.content or "") == {"builder": "Ada Kestrel"}
 
 
-def test_what_the_request_does_not_support_is_refused(client: OpenAI) -> None:
+def test_values_that_the_request_does_not_support_are_refused(client: OpenAI) -> None:
     refused = client.chat.completions.parse(model="offline-1", messages=HELLO, response_format=Builder).choices[0]
     assert refused.message.parsed is None
     assert refused.message.refusal
 
 
-def test_max_tokens_cuts_and_says_so_and_tool_calls_count(client: OpenAI) -> None:
+def test_max_tokens_cuts_text_and_tool_calls_and_says_so(client: OpenAI) -> None:
     text = create(client, max_completion_tokens=2)
     assert (text.choices[0].finish_reason, text.usage.completion_tokens) == ("length", 2)
     cut = call_tool(client, tool_choice="required", max_completion_tokens=7)
@@ -166,7 +166,7 @@ def test_text_in_parts_is_text(client: OpenAI) -> None:
     assert whole == split
 
 
-# What no server is needed for.
+# Tests without a server.
 
 
 def request(**values: Any) -> ChatRequest:
@@ -177,7 +177,7 @@ def answered(reply: ChatReply, **values: Any) -> Any:
     return completion(request(**values), [reply], "d")
 
 
-def test_parallel_calls_are_cut_to_the_first_where_the_request_says_so() -> None:
+def test_parallel_calls_are_cut_to_the_first_if_the_request_says_so() -> None:
     reply = ChatReply(tool_calls=(call("f", a=1), call("f", a=2)))
     both = answered(reply)["choices"][0]["message"]
     assert len({c["id"] for c in both["tool_calls"]}) == 2
@@ -186,7 +186,7 @@ def test_parallel_calls_are_cut_to_the_first_where_the_request_says_so() -> None
     assert one["tool_calls"] == both["tool_calls"][:1]
 
 
-def test_a_refusal_stands_in_the_place_of_content() -> None:
+def test_a_refusal_replaces_the_content() -> None:
     answer = answered(ChatReply(refusal="I was not told the form."))
     message = answer["choices"][0]["message"]
     assert (message["content"], message["refusal"]) == (None, "I was not told the form.")
@@ -216,7 +216,7 @@ def test_nulls_mean_left_out() -> None:
 
 
 @given(st.text(), st.integers(1, 20))
-def test_cut_text_has_at_most_the_asked_tokens(text: str, limit: int) -> None:
+def test_cut_text_has_at_most_the_requested_tokens(text: str, limit: int) -> None:
     [choice] = answered(ChatReply(text=text), max_tokens=limit)["choices"]
     assert tokens(choice["message"]["content"]) <= limit
     assert text.startswith(choice["message"]["content"])

@@ -1,4 +1,4 @@
-"""What is wrong with a request is said as the public API says it: status, parameter, code and words."""
+"""Errors in a request are reported as the public API reports them: status, parameter, code and words."""
 
 import copy
 import json
@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 CASES: list[dict[str, Any]] = json.loads((HERE / "malformed.json").read_text(encoding="utf-8"))
 REQUESTS: dict[str, Any] = json.loads((HERE / "requests.json").read_text(encoding="utf-8"))
 WELL_FORMED, COMPLETE = REQUESTS["well formed"], REQUESTS["complete"]
-"""Requests by path: the shortest, and those with every part that is read."""
+"""Requests by path: the shortest ones, and ones with every part that is read."""
 CHAT = "/v1/chat/completions"
 
 
@@ -27,7 +27,7 @@ def client(offline_port: int) -> Iterator[Client]:
 
 
 def content(case: dict[str, Any], path: str) -> bytes:
-    """The request's body: as it stands in the case, or a well-formed one with the case's changes."""
+    """The request's body: as given in the case, or a well-formed one with the case's changes."""
     if "raw" in case:
         return str(case["raw"]).encode()
     if "raw_hex" in case:
@@ -41,7 +41,7 @@ def content(case: dict[str, Any], path: str) -> bytes:
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["is"] for case in CASES])
-def test_malformed_requests_are_refused_in_the_public_words(client: Client, case: dict[str, Any]) -> None:
+def test_malformed_requests_are_refused_in_the_public_api_s_words(client: Client, case: dict[str, Any]) -> None:
     path = case.get("path", CHAT)
     answer = client.request(
         case.get("method", "POST"), path, content=content(case, path), headers=case.get("headers", {})
@@ -57,7 +57,7 @@ def test_malformed_requests_are_refused_in_the_public_words(client: Client, case
 
 
 @pytest.mark.parametrize("path", WELL_FORMED)
-def test_what_they_are_made_of_is_well_formed(client: Client, path: str) -> None:
+def test_the_requests_they_are_derived_from_are_well_formed(client: Client, path: str) -> None:
     body = WELL_FORMED[path] | ({"input": "a"} if path == "/v1/embeddings" else {})
     assert client.post(path, json=body, headers={"content-type": "text/plain"}).status_code == 200
 
@@ -68,14 +68,14 @@ def test_documented_fields_without_effect_here_are_accepted(client: Client) -> N
 
 
 def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """Where in a JSON value something stands."""
+    """The paths of all values in a JSON value."""
     for key, part in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
         yield (*path, key)
         yield from places(part, (*path, key))
 
 
 @pytest.mark.parametrize("path", COMPLETE)
-def test_whatever_stands_anywhere_is_answered_or_refused(path: str) -> None:
+def test_any_value_in_any_place_is_answered_or_refused(path: str) -> None:
     work = Work(Faults({}, 0))
     assert work.answer(path, "", "", json.dumps(COMPLETE[path]).encode()).status == 200
     for place in places(COMPLETE[path]):
@@ -91,7 +91,7 @@ def test_whatever_stands_anywhere_is_answered_or_refused(path: str) -> None:
                 assert "Input should" not in json.loads(answer.body)["error"]["message"]  # not in a library's words
 
 
-def test_tags_in_tags_without_end_are_answered() -> None:
+def test_endlessly_nested_tags_are_answered() -> None:
     names = [f"a{n}" for n in range(3000)]
     nested = "".join(f"<{name}>" for name in names) + "".join(f"</{name}>" for name in reversed(names))
     body = {"model": "m", "messages": [{"role": "user", "content": f"{nested}\nWho built the mill?"}]}

@@ -29,7 +29,7 @@ def create(client: OpenAI, **options: Any) -> Any:
     return client.responses.create(**{"model": "offline-1", "input": QUESTION, **options})
 
 
-def test_a_string_is_answered_as_chat_completions_answer_it(client: OpenAI) -> None:
+def test_a_string_gets_the_answer_of_chat_completions(client: OpenAI) -> None:
     answer = create(client, instructions="You are helpful.")
     messages: Any = [{"role": "developer", "content": "You are helpful."}, {"role": "user", "content": QUESTION}]
     chat = client.chat.completions.create(model="offline-1", messages=messages)

@@ -1,4 +1,4 @@
-"""Requests are worked on in processes of their own, which are replaced, and gone when the server is."""
+"""Requests are processed in separate processes, which are replaced if they die and end with the server."""
 
 import asyncio
 import json
@@ -30,7 +30,7 @@ def children(process: int) -> list[int]:
 
 
 def workers(server: int) -> list[int]:
-    """The processes that the server's server of forks has started."""
+    """The processes started by the server's fork server."""
     return [worker for child in children(server) for worker in children(child)]
 
 
@@ -43,7 +43,7 @@ def is_alive(process: int) -> bool:
 
 
 async def gone(processes: list[int]) -> None:
-    """Waits until they have ended."""
+    """Wait until they have ended."""
     for _ in range(400):
         if not any(is_alive(process) for process in processes):
             return
@@ -74,7 +74,7 @@ async def ask(client: AsyncClient, body: Any = CHAT) -> int:
 
 
 async def test_workers_leave_the_server_free_are_replaced_and_end_with_it(pages_file: Path) -> None:
-    """In one test, since each server takes seconds of computing to start."""
+    """A single test, since each server takes seconds of computing to start."""
     async with server(pages_file) as (child, client):
         assert await ask(client) == 200
         long = asyncio.create_task(ask(client, LONG))
@@ -85,7 +85,7 @@ async def test_workers_leave_the_server_free_are_replaced_and_end_with_it(pages_
         assert not long.done()
         busy = workers(child.pid)
         assert busy
-        for process in busy:  # one has something to do
+        for process in busy:  # one of them is working
             os.kill(process, signal.SIGKILL)
         assert await long == 500
         assert [await ask(client) for _ in range(4)] == [200] * 4
@@ -94,11 +94,11 @@ async def test_workers_leave_the_server_free_are_replaced_and_end_with_it(pages_
         for process in idle:
             os.kill(process, signal.SIGKILL)
         await gone(idle)
-        assert await ask(client) in (200, 500)  # 500: where it came before the death was noticed
+        assert await ask(client) in (200, 500)  # 500: if it was sent before the death was noticed
         assert await ask(client) == 200
         known = workers(child.pid)
         assert not set(known) & {*busy, *idle}
-        last = asyncio.create_task(client.post("/v1/chat/completions", json=LONG))  # of the workers one is busy
+        last = asyncio.create_task(client.post("/v1/chat/completions", json=LONG))  # now one worker is busy
         await asyncio.wait([last], timeout=0.3)
         child.kill()
         await child.wait()
