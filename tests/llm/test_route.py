@@ -33,7 +33,7 @@ async def test_offline_hosts_reach_the_port_with_their_own_name(bench: Any) -> N
 @pytest.mark.parametrize("address", ["socks5://me:secret@127.0.0.1:9", "http://proxy:port"])
 async def test_what_is_no_http_proxy_is_refused(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     monkeypatch.setenv("https_proxy", address)
-    with pytest.raises(ConfigError, match=r"^HTTPS_PROXY: is no address of an HTTP proxy; write http://HOST:PORT$"):
+    with pytest.raises(ConfigError, match=r"^HTTPS_PROXY: not the address of an HTTP proxy; write http://HOST:PORT$"):
         async with open_client(SETTINGS, offline_port=None):
             pass
 

@@ -157,7 +157,7 @@ def test_reader_takes_any_bytes(data: bytes) -> None:
 def test_an_event_of_another_shape_is_an_error(event: object) -> None:
     reader = StreamReader()
     reader.feed(f"data: {json.dumps(event)}\n".encode())
-    assert reader.error == "an event of it is no part of a completion"
+    assert reader.error == "one of its events is not part of a completion"
 
 
 async def test_a_stream_left_in_its_middle_is_booked_when_the_work_ends(bench: Any) -> None:

@@ -76,7 +76,7 @@ async def test_limits_are_checked_before_the_paid_call(bench: Any, limits: Any, 
 
 async def test_a_money_limit_without_a_price_stops_before_anything_is_paid(bench: Any) -> None:
     async with bench([OK], limits=configured(Limits, run_usd=1.0)) as b:
-        with pytest.raises(RunAborted, match=r"limits\.run_usd cannot be kept: llm\.prices has no price for model 'm'"):
+        with pytest.raises(RunAborted, match=r"run_usd cannot be enforced: llm\.prices has no price for model 'm'"):
             await b.ask()
         assert b.endpoint.got == []
 
@@ -237,7 +237,7 @@ FAILURES: list[tuple[bytes, type[Exception], str, int]] = [
     (error(400, "Your credit balance is too low"), RunAborted, "nothing left to spend (HTTP 400: Your credit", 1),
     (error(429, "quota spent", retry_after="86400"), RunAborted, "a wait of 1440 minutes (HTTP 429: quota spent)", 1),
     (http(502, b"<!DOCTYPE html><head><title>\nBad gateway</title>"), ModelError, "HTTP 502: Bad gateway", 3),
-    (http(200, completed("half", finish="error")), ModelError, "the endpoint broke its answer off (finish_reason e", 3),
+    (http(200, completed("half", finish="error")), ModelError, "the endpoint broke off its answer (finish_reason e", 3),
     (http(308, b"", location="https://other/v1"), RunAborted, "redirects to https://other/v1; set llm.base_url", 1),
 ]
 """An answer that comes again and again, the error in the end, what it says, and how many sends it costs."""
