@@ -50,7 +50,7 @@ async def test_options_of_one_call_win_over_config(bench: Any) -> None:
         assert body["response_format"] == {"type": "json_schema", "json_schema": schema}
         model = b.models.chat("aiq.planner")
         assert model is b.models.chat("aiq.planner")
-        with pytest.raises(RuntimeError, match="sync model calls are refused"):
+        with pytest.raises(RuntimeError, match="synchronous model calls are not supported"):
             model.invoke("hello")
         assert len(b.endpoint.got) == 1
 
