@@ -56,7 +56,7 @@ class RunChatModel(BaseChatModel):
         return self.bind(tools=offered, tool_choice=tool_choice or None, **options)
 
     def _generate(self, *_: Any, **__: Any) -> ChatResult:
-        raise RuntimeError("synchronous model calls are not supported: use the model's async methods (ainvoke, astream)")
+        raise RuntimeError("synchronous model calls are not supported: use the async methods (ainvoke, astream)")
 
     async def _agenerate(
         self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **options: Any
