@@ -144,8 +144,8 @@ def _without_tools(body: Mapping[str, Any], session: Session) -> Mapping[str, An
     if len(own) == len(offered) or not session.spent():
         return body
     left = {name: value for name, value in body.items() if name not in ("tools", "tool_choice", "parallel_tool_calls")}
-    told = {"messages": [*body["messages"], {"role": "user", "content": f"{SPENT}."}]}
-    return left | told | ({"tools": own} if own else {})
+    messages = {"messages": [*body["messages"], {"role": "user", "content": f"{SPENT}."}]}
+    return left | messages | ({"tools": own} if own else {})
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from aiq.llm.calls import ANSWER
 from aiq.llm.http import Response
 from aiq.llm.quirks import returned
 
-_OF_CALLS = "returned"
+_BY_CALL = "returned"
 """Key in a message's `additional_kwargs`: by tool call id, what the endpoint wants back with the call."""
 
 _ROLES = {"human": "user", "ai": "assistant"}
@@ -63,9 +63,9 @@ class RunChatModel(BaseChatModel):
     ) -> ChatResult:
         answer = (await self.send(self._body(messages, stop=stop, stream=False, **options))).extensions[ANSWER]
         choice = answer["choices"][0]
-        told = {"finish_reason": choice.get("finish_reason"), "model_provider": "openai"}
-        told |= {"model_name": answer.get("model", self.model), "id": answer.get("id")}
-        message = _message(choice["message"], usage_metadata=_usage(answer.get("usage")), response_metadata=told)
+        metadata = {"finish_reason": choice.get("finish_reason"), "model_provider": "openai"}
+        metadata |= {"model_name": answer.get("model", self.model), "id": answer.get("id")}
+        message = _message(choice["message"], usage_metadata=_usage(answer.get("usage")), response_metadata=metadata)
         return ChatResult(generations=[ChatGeneration(message=message)])
 
     async def _astream(
@@ -107,14 +107,14 @@ def _wire(message: BaseMessage) -> dict[str, Any]:
             "type": "function",
             "id": call["id"],
             "function": {"name": call["name"], "arguments": arguments},
-            **kept.get(_OF_CALLS, {}).get(call["id"], {}),
+            **kept.get(_BY_CALL, {}).get(call["id"], {}),
         }
         for call, arguments in made
     ]
     return {**wire, "content": content or None, **returned(kept)}
 
 
-def _message(wire: Mapping[str, Any], **told: Any) -> AIMessage:
+def _message(wire: Mapping[str, Any], **metadata: Any) -> AIMessage:
     """A reply's message; tool calls whose arguments are not JSON become invalid ones, as in LangChain."""
     calls: dict[str, list[Any]] = {"tool_calls": [], "invalid_tool_calls": []}
     for call in wire.get("tool_calls") or ():
@@ -123,9 +123,9 @@ def _message(wire: Mapping[str, Any], **told: Any) -> AIMessage:
         except (ValueError, RecursionError) as error:
             calls["invalid_tool_calls"].append(make_invalid_tool_call(call, str(error)))
     said = {**({"refusal": wire["refusal"]} if wire.get("refusal") else {}), **returned(wire)}
-    if of_calls := {call["id"]: kept for call in wire.get("tool_calls") or () if (kept := returned(call))}:
-        said[_OF_CALLS] = of_calls
-    return AIMessage(wire.get("content") or "", additional_kwargs=said, **calls, **told)
+    if by_call := {call["id"]: kept for call in wire.get("tool_calls") or () if (kept := returned(call))}:
+        said[_BY_CALL] = by_call
+    return AIMessage(wire.get("content") or "", additional_kwargs=said, **calls, **metadata)
 
 
 def _usage(reported: Any) -> UsageMetadata | None:
@@ -161,12 +161,12 @@ def _chunk(event: Mapping[str, Any]) -> AIMessageChunk:
         tool_call_chunk(id=part.get("id"), index=part.get("index", 0), **_function(part.get("function") or {}))
         for part in delta.get("tool_calls") or ()
     ]
-    told = {"finish_reason": choice["finish_reason"]} if choice.get("finish_reason") else {}
+    metadata = {"finish_reason": choice["finish_reason"]} if choice.get("finish_reason") else {}
     return AIMessageChunk(
         content=delta.get("content") or "",
         tool_call_chunks=parts,
         usage_metadata=_usage(event.get("usage")),
-        response_metadata={"model_provider": "openai", **told},
+        response_metadata={"model_provider": "openai", **metadata},
     )
 
 

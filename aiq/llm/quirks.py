@@ -93,17 +93,17 @@ def structured_as(body: Mapping[str, Any], form: str) -> dict[str, Any]:
     wanted = {"response_format": {"type": form}} if form != FORMS[-1] else {}
     rest = {name: value for name, value in body.items() if name != "response_format"}
     if asked == FORMS[0]:
-        rest["messages"] = _told(body["messages"], body["response_format"]["json_schema"].get("schema"))
+        rest["messages"] = _with_instruction(body["messages"], body["response_format"]["json_schema"].get("schema"))
     return {**rest, **wanted}
 
 
-def _told(messages: Sequence[dict[str, Any]], schema: Any) -> list[dict[str, Any]]:
+def _with_instruction(messages: Sequence[dict[str, Any]], schema: Any) -> list[dict[str, Any]]:
     """The messages with the instruction in a user message at the end: chat templates take no system message there."""
     *earlier, last = messages
-    told = f"{_INSTRUCTION}\n{json.dumps(schema, ensure_ascii=False)}"
+    instruction = f"{_INSTRUCTION}\n{json.dumps(schema, ensure_ascii=False)}"
     if last.get("role") == "user" and isinstance(last.get("content"), str):
-        return [*earlier, {**last, "content": f"{last['content']}\n\n{told}"}]
-    return [*messages, {"role": "user", "content": told}]
+        return [*earlier, {**last, "content": f"{last['content']}\n\n{instruction}"}]
+    return [*messages, {"role": "user", "content": instruction}]
 
 
 def refuses_form(status: int | None, said: str) -> bool:

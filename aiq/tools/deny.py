@@ -20,7 +20,7 @@ _START: Final = re.compile(r"(?<=//)|(?<=[/=:])(?=[^/?#=:]*\.)")
 """Where an address may begin: after a scheme, or as what looks like a host inside another address."""
 _PARTS: Final = re.compile(r"(?:[^/?#@]*@)?(?P<host>[^/?#:]*)[^/?#]*(?P<path>[^?#]*)(?P<query>.*)", re.DOTALL)
 
-_LOOKED_AT: Final = 2000
+_MOST_CHARS: Final = 2000
 """Characters checked of an address: the work grows with their square, and a hostile page may redirect to many."""
 
 
@@ -52,7 +52,7 @@ class DenyList:
 
 def _addresses(url: str) -> Iterator[tuple[str, str]]:
     """Host and path (with query, without first slash) of a URL and of the URLs that it contains."""
-    text = unquote(url).lower()[:_LOOKED_AT]
+    text = unquote(url).lower()[:_MOST_CHARS]
     for start in _START.finditer(text):
         parts = _PARTS.fullmatch(text, start.end())
         if parts is not None:

@@ -38,7 +38,7 @@ MOST_TAGS = 50_000
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
 _SUPERSETS = {"iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932"}
 """What browsers read if a page declares the older, smaller character set (WHATWG Encoding 4.2)."""
-_OF_HOSTS = frozenset({"idna", "punycode"})
+_HOST_CODECS = frozenset({"idna", "punycode"})
 """Codecs in Python, but not character sets; decoding a page as punycode takes hours (the square of its length)."""
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
@@ -169,7 +169,7 @@ def decoded(body: bytes, content_type: str) -> str:
     names = [*declared, "utf-8"] if b"\x1b" in body else ["utf-8", *declared]
     for name in names:
         try:
-            if (name := codecs.lookup(name).name) in _OF_HOSTS:
+            if (name := codecs.lookup(name).name) in _HOST_CODECS:
                 continue
             text = body.decode(_SUPERSETS.get(name, name))
             text.encode()  # some of Python's own codecs give lone surrogates

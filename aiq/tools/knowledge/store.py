@@ -64,10 +64,9 @@ class Collection:
         return _read(self._text(digest), ReadDocument)
 
     def add(self, paths: Sequence[str], summary_chars: int) -> dict[str, bool]:
-        """Add files and the readable files of folders, with summaries by rules.
+        """Add files and the readable files of folders, summarised by rules; by name, whether each had to be read.
 
-        A file replaces the one of the same name. Returns by name whether it had to be read. Raises UserError naming a
-        bad file, before anything is written.
+        A file replaces the one of the same name. Raises UserError naming a bad file, before anything is written.
         """
         with self._changing():
             known = {document.file_name: document for document in self.documents}

@@ -63,12 +63,12 @@ class McpServer:
             raise
         except TimeoutError:
             late = f"has not listed its tools within {self.settings.connect_seconds:g} s (connect_seconds)"
-            raise RunAborted(f"{self.setting}: {self._place} {late}{self._last_words()}") from None
+            raise RunAborted(f"{self.setting}: {self._place} {late}{self._stderr_line()}") from None
         except OSError as error:
             why = f"{error.strerror or error}; check its command"
             raise ConfigError(f"{self.setting}: {self._place} cannot be started: {why}") from None
         except Exception as error:
-            raise RunAborted(f"{self.setting}: {self._place}: {_words(error)}{self._last_words()}") from None
+            raise RunAborted(f"{self.setting}: {self._place}: {_one_line(error)}{self._stderr_line()}") from None
 
     async def call(self, tool: str, arguments: dict[str, Any], named: str) -> CallToolResult:
         """The result of the tool, which models know by the name `named`.
@@ -137,7 +137,7 @@ class McpServer:
 
     def _failure(self, tool: str, error: Exception) -> ToolError:
         """The error for the caller of the tool. What the server wrote to stderr is not for models."""
-        server, kind, text = f"{tool}: the MCP server {self.name}", ToolErrorKind.FAILED, f"{tool}: {_words(error)}"
+        server, kind, text = f"{tool}: the MCP server {self.name}", ToolErrorKind.FAILED, f"{tool}: {_one_line(error)}"
         away = ToolErrorKind.HTTP if self.settings.url else ToolErrorKind.FAILED
         match error:
             case TimeoutError():
@@ -151,16 +151,16 @@ class McpServer:
                 kind, text = away, f"{server} ended during the call; another call reaches it anew"
             case ValidationError() | RuntimeError():
                 kind = ToolErrorKind.MALFORMED
-                text = f"{server} gave what is no result of a tool: {_words(error)}"
+                text = f"{server} gave what is no result of a tool: {_one_line(error)}"
             case _ if isinstance(error, (OSError, EOFError, *SEND_ERRORS)):
-                kind, text = away, f"{server} is away: {_words(error)}"
+                kind, text = away, f"{server} is away: {_one_line(error)}"
         return ToolError(kind, text)
 
     @property
     def _place(self) -> str:
         return self.settings.url or " ".join(self.settings.command or ())
 
-    def _last_words(self) -> str:
+    def _stderr_line(self) -> str:
         """The last line of stderr that mentions an error, else the last one."""
         size = self._stderr.seek(0, os.SEEK_END)
         self._stderr.seek(max(0, size - _TAIL))
@@ -228,7 +228,7 @@ async def _listed(client: Client) -> list[Tool]:
     return [tool for tool in found if tool.execution is None or tool.execution.task_support != "required"]
 
 
-def _words(error: Exception) -> str:
+def _one_line(error: Exception) -> str:
     """An error in one line."""
     if isinstance(error, ValidationError):
         return describe(error)[:500]

@@ -59,7 +59,7 @@ async def open_servers(settings: RunSettings, recorder: Recorder) -> AsyncIterat
         recorder.describe({_RECORDED: found})
         found = recorder.about.get(_RECORDED, found) if recorder.writes else found  # as a replay will read it
         deny = DenyList(settings.web.deny)
-        yield {s.setting: [McpTool(s, tool, deny) for tool in _taken(s, found[s.name])] for s in servers}
+        yield {s.setting: [McpTool(s, tool, deny) for tool in _selected(s, found[s.name])] for s in servers}
     finally:
         await asyncio.gather(*(server.close() for server in servers))
 
@@ -70,7 +70,7 @@ def _listed(tool: Any) -> Listed:
     return Listed(name=tool.name, description=described.strip(), parameters=parameters)
 
 
-def _taken(server: McpServer, listed: Iterable[Any]) -> list[Listed]:
+def _selected(server: McpServer, listed: Iterable[Any]) -> list[Listed]:
     """The tools of a server that its settings select. Raises ConfigError for one that it does not have."""
     tools = {tool.name: tool for tool in map(Listed.model_validate, listed)}
     names = list(tools) if server.settings.tools is None else server.settings.tools
