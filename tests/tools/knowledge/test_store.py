@@ -63,7 +63,7 @@ def test_a_folder_is_added_and_only_changed_files_are_read_again(
     assert mine.add([str(files / "report.pdf")], CHARS) == {"report.pdf": True}
     assert read == ["report.pdf"]
     assert [d.page_count for d in mine.documents] == [None, 1]
-    assert len(list(listing.parent.glob("*.json"))) == 3  # what the old report said is gone
+    assert len(list(listing.parent.glob("*.json"))) == 3  # the old report's text is gone
 
 
 @pytest.mark.parametrize(
